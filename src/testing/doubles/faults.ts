@@ -1,0 +1,233 @@
+/**
+ * Everything that can go wrong between a model API and its caller, as data a YAML file can name.
+ * Three pure layers: the turn is reshaped, then its frames, then the way its bytes are written.
+ * What needs a vendor's own shapes (an error frame, an unknown event) is asked of the vendor by `FrameMaker`.
+ */
+import { argumentsText, type Frame, type ScriptedCall, type ScriptedTurn } from './script.ts'
+
+/** Answered instead of the turn, before any of it. */
+export type RefusalFault =
+  | { kind: 'rate-limit'; retryAfter?: number; as?: 'seconds' | 'http-date' }
+  | { kind: 'overloaded' }
+  | { kind: 'server-error'; status?: number }
+  | { kind: 'hang' }
+  | { kind: 'reset' }
+
+/** Changes what the turn says. */
+export type TurnFault =
+  | { kind: 'max-tokens-in-arguments'; keep?: number }
+  | { kind: 'call-ids'; ids: 'empty' | 'duplicate' | 'long' }
+  | { kind: 'tool-not-offered'; name?: string }
+  | { kind: 'arguments'; text: string }
+  | { kind: 'same-function-twice' }
+
+/** Changes the frames of a stream. */
+export type FrameFault =
+  | { kind: 'error-event'; after?: number; type?: string; message?: string }
+  | { kind: 'eof-before-end' }
+  | { kind: 'eof-after-tool-name' }
+  | { kind: 'unknown-events' }
+  | { kind: 'ping-flood'; count?: number }
+
+/** Changes how bytes are written. */
+export type ByteFault =
+  | { kind: 'one-byte-writes' }
+  | { kind: 'crlf' }
+  | { kind: 'split-utf8' }
+  | { kind: 'hang-after-headers' }
+  | { kind: 'hang-after-frames'; frames: number }
+  | { kind: 'reset-after-frames'; frames: number }
+
+/** Read by the vendor itself, since only its own grammar has the thing that is bent. */
+export type VendorFault =
+  | { kind: 'usage-only-delta' }
+  | { kind: 'index'; quirk: 'all-zero' | 'missing' | 'repeat-id' }
+  | { kind: 'malformed-function-call' }
+  | { kind: 'signature-on-empty-part' }
+  | { kind: 'omit-ids' }
+
+export type Fault = RefusalFault | TurnFault | FrameFault | ByteFault | VendorFault
+export type FaultKind = Fault['kind']
+
+/** Every kind, so that a script read from a file can be checked. */
+export const FAULT_KINDS: readonly FaultKind[] = [
+  'rate-limit',
+  'overloaded',
+  'server-error',
+  'hang',
+  'reset',
+  'max-tokens-in-arguments',
+  'call-ids',
+  'tool-not-offered',
+  'arguments',
+  'same-function-twice',
+  'error-event',
+  'eof-before-end',
+  'eof-after-tool-name',
+  'unknown-events',
+  'ping-flood',
+  'one-byte-writes',
+  'crlf',
+  'split-utf8',
+  'hang-after-headers',
+  'hang-after-frames',
+  'reset-after-frames',
+  'usage-only-delta',
+  'index',
+  'malformed-function-call',
+  'signature-on-empty-part',
+  'omit-ids',
+]
+
+/** The vendor's own forms of what a frame fault inserts. */
+export type FrameMaker = {
+  errorFrame(type: string | undefined, message: string | undefined): Frame
+  /** `null` where the vendor's stream has no such thing; an SSE comment stands in. */
+  noiseFrame(kind: 'unknown' | 'ping'): Frame | null
+}
+
+export function faultsOf(turn: ScriptedTurn): Fault[] {
+  return turn.fault === undefined ? [] : Array.isArray(turn.fault) ? turn.fault : [turn.fault]
+}
+
+/** The turn's fault of one kind, if it has it. */
+export function faultOf<K extends FaultKind>(
+  turn: ScriptedTurn,
+  kind: K,
+): Extract<Fault, { kind: K }> | undefined {
+  // The predicate proves the kind; Extract cannot be inferred from a generic comparison.
+  return faultsOf(turn).find(fault => fault.kind === kind) as Extract<Fault, { kind: K }> | undefined
+}
+
+/** Layer one: the turn as its faults want it said. */
+export function reshapeTurn(turn: ScriptedTurn): ScriptedTurn {
+  return faultsOf(turn).reduce(reshape, turn)
+}
+
+function reshape(turn: ScriptedTurn, fault: Fault): ScriptedTurn {
+  const calls = turn.calls ?? []
+  switch (fault.kind) {
+    case 'max-tokens-in-arguments':
+      return { ...turn, stop: 'length', calls: cutLast(calls, fault.keep) }
+    case 'call-ids':
+      return { ...turn, calls: calls.map((call, at) => ({ ...call, id: oddId(fault.ids, at) })) }
+    case 'tool-not-offered':
+      return {
+        ...turn,
+        calls: [{ ...calls[0], name: fault.name ?? 'tool_nobody_offered' }, ...calls.slice(1)],
+      }
+    case 'arguments':
+      return { ...turn, calls: calls.map(call => ({ ...call, text: fault.text })) }
+    case 'same-function-twice':
+      return { ...turn, calls: calls.flatMap(call => [call, withoutId(call)]) }
+    default:
+      return turn
+  }
+}
+
+function cutLast(calls: ScriptedCall[], keep: number | undefined): ScriptedCall[] {
+  const last = calls.at(-1)
+  if (last === undefined) return calls
+  const whole = argumentsText(last)
+  const text = whole.slice(0, keep ?? Math.max(1, Math.floor(whole.length / 2)))
+  return [...calls.slice(0, -1), { ...last, text, cut: true }]
+}
+
+function withoutId(call: ScriptedCall): ScriptedCall {
+  const { id: _, ...rest } = call
+  return rest
+}
+
+function oddId(ids: 'empty' | 'duplicate' | 'long', at: number): string {
+  if (ids === 'empty') return ''
+  if (ids === 'duplicate') return 'call_same'
+  return `call_${at}_`.padEnd(500, 'x')
+}
+
+/** Layer two: the frames as the faults leave them. The stream always ends after the last one given. */
+export function bendFrames(frames: Frame[], faults: Fault[], maker: FrameMaker): Frame[] {
+  return faults.reduce((list, fault) => bend(list, fault, maker), frames)
+}
+
+function bend(frames: Frame[], fault: Fault, maker: FrameMaker): Frame[] {
+  switch (fault.kind) {
+    case 'error-event': {
+      const at = Math.min(fault.after ?? Math.max(1, Math.floor(frames.length / 2)), frames.length)
+      return [...frames.slice(0, at), maker.errorFrame(fault.type, fault.message)]
+    }
+    case 'eof-before-end': {
+      const end = frames.findIndex(frame => frame.mark === 'terminal')
+      return frames.slice(0, end < 0 ? -1 : end)
+    }
+    case 'eof-after-tool-name': {
+      const name = frames.findIndex(frame => frame.mark === 'call-start')
+      return name < 0 ? frames : frames.slice(0, name + 1)
+    }
+    case 'unknown-events': {
+      const odd = noise(maker, 'unknown')
+      return frames.flatMap(frame => [odd, frame])
+    }
+    case 'ping-flood': {
+      const flood = Array.from({ length: fault.count ?? 20 }, () => noise(maker, 'ping'))
+      return [
+        ...frames.slice(0, 1),
+        ...flood,
+        ...frames.slice(1).flatMap(frame => [noise(maker, 'ping'), frame]),
+      ]
+    }
+    default:
+      return frames
+  }
+}
+
+const noise = (maker: FrameMaker, kind: 'unknown' | 'ping'): Frame =>
+  maker.noiseFrame(kind) ?? { data: kind, comment: true }
+
+/** Layer three: how the bytes of a stream are cut and where they stop. */
+export type WritePlan = {
+  newline: '\n' | '\r\n'
+  /** Where each write of a frame's bytes ends. */
+  cut: 'frame' | 'byte' | 'inside-utf8'
+  /** After this many frames the plan stops writing. */
+  stopAfter: number
+  finish: 'end' | 'hang' | 'reset'
+}
+
+export function planWrites(faults: Fault[]): WritePlan {
+  const plan: WritePlan = { newline: '\n', cut: 'frame', stopAfter: Number.POSITIVE_INFINITY, finish: 'end' }
+  for (const fault of faults) {
+    if (fault.kind === 'crlf') plan.newline = '\r\n'
+    else if (fault.kind === 'one-byte-writes') plan.cut = 'byte'
+    else if (fault.kind === 'split-utf8') plan.cut = 'inside-utf8'
+    else if (fault.kind === 'hang-after-headers') Object.assign(plan, { stopAfter: 0, finish: 'hang' })
+    else if (fault.kind === 'hang-after-frames')
+      Object.assign(plan, { stopAfter: fault.frames, finish: 'hang' })
+    else if (fault.kind === 'reset-after-frames')
+      Object.assign(plan, { stopAfter: fault.frames, finish: 'reset' })
+  }
+  return plan
+}
+
+/** One frame's text. A multi-line `data` becomes one `data:` line each, as the SSE format wants. */
+export function frameText(frame: Frame, newline: '\n' | '\r\n' = '\n'): string {
+  if (frame.comment) return `: ${frame.data}${newline}${newline}`
+  const lines = frame.data.split('\n').map(line => `data: ${line}`)
+  if (frame.event !== undefined) lines.unshift(`event: ${frame.event}`)
+  return lines.join(newline) + newline + newline
+}
+
+/** Cuts bytes into the writes that a plan asks for; `inside-utf8` cuts only within multi-byte characters. */
+export function cutBytes(bytes: Uint8Array, cut: WritePlan['cut']): Uint8Array[] {
+  if (cut === 'frame') return [bytes]
+  if (cut === 'byte') return Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
+  const out: Uint8Array[] = []
+  let from = 0
+  for (let at = 1; at < bytes.length; at += 1) {
+    const continues = ((bytes[at] ?? 0) & 0xc0) === 0x80
+    if (!continues) continue
+    out.push(bytes.subarray(from, at))
+    from = at
+  }
+  out.push(bytes.subarray(from))
+  return out
+}

@@ -1,0 +1,48 @@
+/**
+ * Opaque tokens that a double can verify without remembering them: thinking signatures, thought
+ * signatures, encrypted reasoning. A token proves that a double made it, and for which content.
+ * No secret is kept here: the key only separates our tokens from foreign ones.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+
+const KEY = 'turnwire-testing-double'
+const VERSION = 0x54
+const PART = 16
+
+const mac = (purpose: string, ...parts: Uint8Array[]): Buffer => {
+  const hmac = createHmac('sha256', KEY).update(purpose)
+  for (const part of parts) hmac.update(part)
+  return hmac.digest().subarray(0, PART)
+}
+
+/** Mints a token (standard base64) for this content. */
+export function seal(purpose: string, content: string): string {
+  const nonce = randomBytes(PART)
+  return Buffer.concat([
+    Uint8Array.of(VERSION),
+    nonce,
+    mac(purpose, nonce),
+    mac(`${purpose}:content`, nonce, Buffer.from(content, 'utf8')),
+  ]).toString('base64')
+}
+
+/** `foreign`: no double made it. `altered`: a double did, for other content. */
+export function inspectSeal(
+  purpose: string,
+  token: string,
+  content: string,
+): 'valid' | 'altered' | 'foreign' {
+  const bytes = Buffer.from(token, 'base64')
+  if (bytes.length !== 1 + 3 * PART || bytes[0] !== VERSION || bytes.toString('base64') !== token)
+    return 'foreign'
+  const nonce = bytes.subarray(1, 1 + PART)
+  if (!mac(purpose, nonce).equals(bytes.subarray(1 + PART, 1 + 2 * PART))) return 'foreign'
+  const wanted = mac(`${purpose}:content`, nonce, Buffer.from(content, 'utf8'))
+  return wanted.equals(bytes.subarray(1 + 2 * PART)) ? 'valid' : 'altered'
+}
+
+/** Ids that look like a vendor's: a prefix and 24 characters, told apart by a counter. */
+export function mintId(prefix: string, counter: number, salt = ''): string {
+  const digest = createHash('sha256').update(`${prefix}:${salt}:${counter}`).digest('base64')
+  return `${prefix}${digest.replace(/[^A-Za-z0-9]/g, '').slice(0, 24)}`
+}

@@ -1,0 +1,46 @@
+/**
+ * The list of vendors that have a double, by name, and the doors that take a name instead of a vendor.
+ * A new vendor is one line here. Nothing registers itself by being imported.
+ */
+import {
+  checkWith,
+  type RunningDouble,
+  type ServeOptions,
+  serveDouble,
+  type VendorDouble,
+  type VendorName,
+} from './double.ts'
+import type { Mode, Rejection } from './script.ts'
+
+// Methods compare bivariantly, so each vendor's own memory type fits under `unknown`;
+// a vendor only ever gets back the memory that it made itself.
+const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {}
+
+export function vendorDouble(name: VendorName): VendorDouble<unknown> {
+  const vendor = VENDORS[name]
+  if (vendor === undefined) {
+    throw new Error(`no double for "${name}": use one of ${Object.keys(VENDORS).join(', ')}`)
+  }
+  return vendor
+}
+
+/** Starts a strict double of one vendor's API. */
+export function startDouble(options: ServeOptions & { vendor: VendorName }): Promise<RunningDouble> {
+  return serveDouble(vendorDouble(options.vendor), options)
+}
+
+type CheckOptions = { mode?: Mode; memory?: unknown }
+
+/** The first rule that a request body breaks, or `null`. Pure: for a doctor, or a test without a server. */
+export function checkRequest(
+  vendor: VendorName,
+  body: unknown,
+  options: CheckOptions = {},
+): Rejection | null {
+  return checkRequestAll(vendor, body, options)[0] ?? null
+}
+
+/** Every rule that a request body breaks. */
+export function checkRequestAll(vendor: VendorName, body: unknown, options: CheckOptions = {}): Rejection[] {
+  return checkWith(vendorDouble(vendor), body, options)
+}
