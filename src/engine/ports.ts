@@ -1,0 +1,282 @@
+// What the engine needs from the world, as types. Each port has one contract suite in test/contracts, and an
+// adapter is right when it passes it. Nothing here does anything.
+import type { Json } from '../lib/json.ts'
+import type { CallForm, Outcome } from '../language/calls.ts'
+import type { HostedPart, InputPart, Native, Origin, ResultPart, TextPart, ThinkingPart } from '../language/content.ts'
+import type { Event, Grant, LimitName, ModelStop, OptionValue, Recorded, Settings, Usage } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+
+// ---- the world -------------------------------------------------------------------------------------------
+
+/**
+ * Contract: the engine takes time, chance and timers from here and nowhere else, so that a simulator can
+ * hold all three. `crashPoint` is called at each named point of `crashPoints` and normally does nothing.
+ */
+export type World = {
+  now(): number
+  id(prefix: string): string
+  timer(ms: number, run: () => void): () => void
+  crashPoint(name: CrashPoint): void
+}
+
+export const crashPoints = [
+  'input-decided',
+  'input-recorded',
+  'model-asked',
+  'model-answered',
+  'answer-recorded',
+  'intent-decided',
+  'intent-recorded',
+  'call-ran',
+  'outcome-decided',
+  'outcome-recorded',
+  'approval-recorded',
+  'decision-recorded',
+  'turn-ended',
+] as const
+export type CrashPoint = (typeof crashPoints)[number]
+
+// ---- models ----------------------------------------------------------------------------------------------
+
+export type ModelRequest = {
+  session: string
+  /** Whole entries, every call settled. Entries are never changed once given: encodings may be kept per entry object. */
+  history: readonly Entry[]
+  tools: readonly ToolDeclaration[]
+  choice: ToolChoice
+  /** False: at most one call per answer. */
+  parallel: boolean
+  maxTokens?: number
+  /** The agent's options as the client set them, secrets opened. */
+  options: Readonly<Record<string, string>>
+}
+
+/** `index` counts the calls of this answer from 0, in the order in which they open. */
+export type ModelDelta =
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; text: string }
+  | { type: 'call'; index: number; name: string; form: CallForm }
+  | { type: 'arguments'; index: number; text: string }
+  /** All that was shown of this answer is void; it starts over. */
+  | { type: 'reset' }
+
+export type ModelCall = {
+  type: 'call'
+  name: string
+  form: CallForm
+  text: string
+  cut?: true
+  nativeId?: string
+  native?: Native
+}
+
+export type ModelAnswer = {
+  parts: (TextPart | ThinkingPart | HostedPart | ModelCall)[]
+  stop: Exclude<ModelStop, 'cancelled'>
+  origin?: Origin
+  usage?: Usage
+  nativeId?: string
+  warnings?: string[]
+}
+
+/**
+ * Contract: resolves with the whole answer, whose calls stand in the order in which their deltas opened and whose
+ * texts equal the sum of their deltas. Deltas are optional and come before it resolves. When `signal` aborts it
+ * rejects soon and gives no further delta. It rejects with a TurnwireError (`model_failed`, `model_rejected`,
+ * `model_timeout`). It never changes the request and keeps nothing of it but per-entry encodings.
+ */
+export type Model = {
+  readonly id: string
+  respond(request: ModelRequest, watch: (delta: ModelDelta) => void, signal: AbortSignal): Promise<ModelAnswer>
+}
+
+// ---- tools -----------------------------------------------------------------------------------------------
+
+export type Progress = { message?: string; done?: number; total?: number } | { output: string }
+
+export type ToolContext = {
+  signal: AbortSignal
+  session: string
+  owner: string
+  callId: string
+  /** The same for every attempt at this call, also after a crash: hand it to whatever must not happen twice. */
+  idempotencyKey: string
+  attempt: number
+  progress(update: Progress): void
+  options: Readonly<Record<string, string>>
+}
+
+export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
+
+/**
+ * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
+ * call, and never again after a crash unless `readOnly` or `idempotent`. It heeds `signal`. What it throws becomes
+ * the outcome `error`; an `InvalidInput` becomes `invalid`.
+ */
+export type Tool = ToolDeclaration & {
+  side: 'server'
+  /** Listed to clients, who then decide about it. A hidden one runs as its `trust` says. */
+  exposed: boolean
+  /** What the operator says of it when the client has said nothing: run, ask first, or never. */
+  trust: 'trusted' | 'ask' | 'deny'
+  timeoutMs: number
+  retries: number
+  outputLimit: number
+  run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
+}
+
+/** Thrown by a tool whose own, finer check refused the input; nothing has happened. */
+export class InvalidInput extends Error {
+  override readonly name = 'InvalidInput'
+}
+
+// ---- the gate --------------------------------------------------------------------------------------------
+
+export type Admission = { ok: true; input: Json; argsHash: string } | { ok: false; reason: string }
+
+export type Question = {
+  session: string
+  owner: string
+  agent: string
+  callId: string
+  tool: ToolDeclaration
+  toolHash: string
+  input: Json
+  argsHash: string
+  /** The operator's word on the tool; for a client's tool always `trusted`. */
+  trust: Tool['trust']
+  /** The client's word, when the tool is exposed and the client has spoken. */
+  clientTrust?: boolean
+  grants: readonly Grant[]
+  now: number
+}
+
+export type Verdict =
+  | { verdict: 'allow'; rule: string; grantId?: string }
+  | { verdict: 'ask'; rule: string; reason?: string; expiresInMs?: number }
+  | { verdict: 'deny'; rule: string; reason: string }
+
+export type Finished = { outcome: Outcome; blob?: { name: string; body: string } }
+
+/**
+ * Contract: `admit` and `finish` are pure and bounded in time. `authorise` may ask elsewhere; what it throws is
+ * taken as a denial. None of them runs anything.
+ */
+export type Gate = {
+  admit(call: { name: string; form: CallForm; text: string; cut?: true }, tool: ToolDeclaration): Admission
+  authorise(question: Question): Verdict | Promise<Verdict>
+  /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
+  finish(output: ToolOutput, tool: Pick<Tool, 'name' | 'output' | 'outputLimit'>, callId: string): Finished
+  /** What a client sent for its own tool: the same, less the schema. */
+  finishClient(parts: ResultPart[], failed: boolean, callId: string): Finished
+}
+
+// ---- agents ----------------------------------------------------------------------------------------------
+
+export type Limits = Record<LimitName, number>
+
+export type AgentOption = {
+  name: string
+  type: 'text' | 'select' | 'secret'
+  title?: string
+  description?: string
+  default: string
+  options?: string[]
+}
+
+/** Contract: one agent as the operator configured it. Stable for the life of the engine. */
+export type Agent = {
+  name: string
+  title?: string
+  version: string
+  description?: string
+  system?: string
+  tools: readonly Tool[]
+  options: readonly AgentOption[]
+  gate: Gate
+  limits: Limits
+  choice: ToolChoice
+  parallel: boolean
+  maxTokens?: number
+  /** False: clients may not bring tools of their own. */
+  clientTools: boolean
+  /** Absent when the history that clients read may have been redacted. */
+  fullHistory: boolean
+  images: { http: boolean; data: boolean }
+  /** The model for these settings. Throws `unknown_model`. */
+  model(settings: Settings): Model
+}
+
+/** Contract: `seal` gives text that only `open` of the same installation can read. */
+export type Vault = { seal(text: string): string; open(sealed: string): string }
+
+// ---- the store -------------------------------------------------------------------------------------------
+
+export type SessionStatus = 'idle' | 'running' | 'waiting'
+
+export type SessionRow = {
+  id: string
+  owner: string
+  agent: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  head: number
+}
+
+export type Append = {
+  session: string
+  epoch: number
+  /** The number of the first of these events: one more than the last recorded. */
+  seq: number
+  events: readonly Event[]
+  status: SessionStatus
+}
+
+export type NewSession = {
+  row: Omit<SessionRow, 'head' | 'updatedAt'>
+  events: readonly Event[]
+  /** Makes creation repeatable: a second creation with the owner's same key gives the first session. */
+  request?: { key: string; hash: string }
+}
+
+/**
+ * Contract. All or nothing: a write that rejects has recorded nothing. When a write resolves, it is durable.
+ * Writes of one session that were asked for in order are recorded in order, and one that fails fails all that were
+ * asked for after it. `append` rejects with `lease_lost` when `epoch` is not the session's current one, or `seq` is
+ * not next. Rejections are TurnwireErrors (`store_*`, `lease_lost`). Reads see all that was resolved before.
+ */
+export type Store = {
+  /** `existing` when this owner's request key was used before (then nothing was written). */
+  create(session: NewSession): Promise<{ epoch: number } | { existing: string; hash: string }>
+  /** Makes the caller the one writer: everyone else's epoch is void from here on. Undefined: no such session. */
+  claim(session: string): Promise<{ epoch: number; row: SessionRow } | undefined>
+  append(batch: Append): Promise<void>
+  row(session: string): Promise<SessionRow | undefined>
+  /** Events with a number greater than `after`, in order. */
+  read(session: string, after?: number): Promise<Recorded[]>
+  /** Newest first. `after` is the `next` of the page before. */
+  list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: SessionRow[]; next?: string }>
+  /** All sessions whose status is `running`: work was under way when their writer went away. */
+  unfinished(): Promise<string[]>
+  remove(session: string): Promise<boolean>
+  putBlob(session: string, name: string, body: string): Promise<void>
+  blob(session: string, name: string): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+// ---- the whole -------------------------------------------------------------------------------------------
+
+export type EnginePorts = {
+  store: Store
+  world: World
+  vault: Vault
+  agent(name: string): Agent | undefined
+  /** One line for operators; never holds secrets, arguments or results. */
+  log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
+}
+
+/** What a user says, as wires hand it over. */
+export type UserInput = InputPart[]
+export type { OptionValue }

@@ -1,0 +1,82 @@
+// The closed list of what can go wrong between us and whoever called us. A tool's failure is not here (it is
+// an outcome, calls.ts), nor is a defect (it is `internal`, and its details stay with the operator).
+
+type Trait = { status: number; retry: boolean; audience: 'caller' | 'operator' }
+
+export const errorCodes = {
+  bad_request: { status: 400, retry: false, audience: 'caller' },
+  invalid_json: { status: 400, retry: false, audience: 'caller' },
+  unknown_agent: { status: 400, retry: false, audience: 'caller' },
+  unknown_tool: { status: 400, retry: false, audience: 'caller' },
+  unknown_option: { status: 400, retry: false, audience: 'caller' },
+  unknown_model: { status: 400, retry: false, audience: 'caller' },
+  invalid_tool: { status: 400, retry: false, audience: 'caller' },
+  tool_name_conflict: { status: 400, retry: false, audience: 'caller' },
+  unknown_call: { status: 400, retry: false, audience: 'caller' },
+  duplicate_call: { status: 400, retry: false, audience: 'caller' },
+  invalid_edit: { status: 400, retry: false, audience: 'caller' },
+  unauthorized: { status: 401, retry: false, audience: 'caller' },
+  forbidden_host: { status: 403, retry: false, audience: 'caller' },
+  forbidden_origin: { status: 403, retry: false, audience: 'caller' },
+  not_found: { status: 404, retry: false, audience: 'caller' },
+  session_not_found: { status: 404, retry: false, audience: 'caller' },
+  history_not_found: { status: 404, retry: false, audience: 'caller' },
+  method_not_allowed: { status: 405, retry: false, audience: 'caller' },
+  busy: { status: 409, retry: true, audience: 'caller' },
+  nothing_pending: { status: 409, retry: false, audience: 'caller' },
+  call_settled: { status: 409, retry: false, audience: 'caller' },
+  wrong_party: { status: 409, retry: false, audience: 'caller' },
+  already_decided: { status: 409, retry: false, audience: 'caller' },
+  stale_approval: { status: 409, retry: false, audience: 'caller' },
+  idempotency_conflict: { status: 409, retry: false, audience: 'caller' },
+  controlled: { status: 409, retry: true, audience: 'caller' },
+  approval_expired: { status: 410, retry: false, audience: 'caller' },
+  too_large: { status: 413, retry: false, audience: 'caller' },
+  unsupported_media: { status: 415, retry: false, audience: 'caller' },
+  rate_limited: { status: 429, retry: true, audience: 'caller' },
+  internal: { status: 500, retry: false, audience: 'operator' },
+  model_failed: { status: 502, retry: true, audience: 'caller' },
+  model_rejected: { status: 502, retry: false, audience: 'operator' },
+  model_timeout: { status: 504, retry: true, audience: 'caller' },
+  stopping: { status: 503, retry: true, audience: 'caller' },
+  lease_lost: { status: 503, retry: true, audience: 'caller' },
+  store_locked: { status: 503, retry: true, audience: 'operator' },
+  store_failed: { status: 503, retry: true, audience: 'operator' },
+  store_full: { status: 507, retry: true, audience: 'operator' },
+  store_foreign: { status: 500, retry: false, audience: 'operator' },
+  store_newer: { status: 500, retry: false, audience: 'operator' },
+  config_invalid: { status: 500, retry: false, audience: 'operator' },
+} as const satisfies Record<string, Trait>
+
+export type ErrorCode = keyof typeof errorCodes
+
+export class TurnwireError extends Error {
+  readonly code: ErrorCode
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'TurnwireError'
+    this.code = code
+  }
+  get status(): number {
+    return errorCodes[this.code].status
+  }
+  get retry(): boolean {
+    return errorCodes[this.code].retry
+  }
+}
+
+/** What a caller may be told of anything that was thrown. A defect's own words never leave the process. */
+export function publicError(error: unknown): { code: ErrorCode; message: string; status: number } {
+  if (error instanceof TurnwireError && errorCodes[error.code].audience === 'caller')
+    return { code: error.code, message: error.message, status: error.status }
+  if (error instanceof TurnwireError)
+    return { code: error.code, message: operatorMessages[error.code] ?? 'The server failed.', status: error.status }
+  return { code: 'internal', message: 'The server failed. Its log says why.', status: 500 }
+}
+
+const operatorMessages: Partial<Record<ErrorCode, string>> = {
+  model_rejected: 'The model provider rejected the request. The server log says why.',
+  store_locked: 'The store is locked by another process. Try again.',
+  store_failed: 'The store could not be written. Nothing was recorded; try again.',
+  store_full: 'The store is full. Nothing was recorded; try again once there is space.',
+}

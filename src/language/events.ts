@@ -1,0 +1,153 @@
+// The log's words. What stands here is durable and read forever: a published version of an event is never
+// edited; a change is a new version beside it, and `evolve` goes on reading both.
+import type { CallPart, Outcome } from './calls.ts'
+import type { HostedPart, InputPart, Origin, TextPart, ThinkingPart } from './content.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Entry } from './history.ts'
+import type { ToolDeclaration } from './tools.ts'
+
+/** A secret option's value is sealed before it comes near the log. */
+export type OptionValue = string | { sealed: string }
+
+/** What a client may choose for its session, and change from turn to turn. */
+export type Settings = {
+  /** The exposed server tools that are on, and whether each runs without asking. `null`: all, as the operator declared them. */
+  tools: { name: string; trust: boolean }[] | null
+  options: Record<string, OptionValue>
+  clientTools: ToolDeclaration[]
+  /** The name of a configured model, when it is not the agent's own. */
+  model?: string
+}
+
+export type Usage = { input: number; output: number; cacheRead?: number; cacheWrite?: number; thinking?: number }
+
+/** Why the model stopped talking. `pause`: it is to be asked again with its own words. */
+export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pause' | 'cancelled'
+
+/** Why a turn is over. */
+export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
+
+export const limitNames = ['steps', 'calls', 'identicalCalls', 'time', 'bytes', 'tokens'] as const
+export type LimitName = (typeof limitNames)[number]
+
+export type Grant = {
+  id: string
+  tool: string
+  toolHash: string
+  /** Canonical hash of the only arguments it covers; absent: any arguments. */
+  argsHash?: string
+  by: string
+  expiresAt?: number
+  usesLeft?: number
+}
+
+type At = { v: 1; at: number }
+
+export type SessionCreated = At & {
+  type: 'session.created'
+  owner: string
+  agent: string
+  door: string
+  settings: Settings
+  seed: Entry[]
+}
+export type SessionConfigured = At & { type: 'session.configured'; settings: Partial<Settings> }
+/** The first event of a request that carried an idempotency key: the key and a hash of what was asked. */
+export type RequestAccepted = At & { type: 'request.accepted'; key: string; hash: string }
+export type TurnStarted = At & { type: 'turn.started'; turn: string; parts: InputPart[]; door: string }
+export type ModelAnswered = At & {
+  type: 'model.answered'
+  parts: (TextPart | ThinkingPart | CallPart | HostedPart)[]
+  stop: ModelStop
+  model: string
+  origin?: Origin
+  usage?: Usage
+  nativeId?: string
+  /** What could not be said to this vendor and was adapted or left out. */
+  warnings?: string[]
+}
+/** The application is to run it. */
+export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
+export type ApprovalRequested = At & {
+  type: 'approval.requested'
+  callId: string
+  argsHash: string
+  toolHash: string
+  rule: string
+  reason?: string
+  expiresAt?: number
+}
+export type ApprovalDecided = At & {
+  type: 'approval.decided'
+  callId: string
+  granted: boolean
+  by: string
+  argsHash: string
+  reason?: string
+}
+/** A person changed the arguments while approving: from here on these are the call's arguments. */
+export type CallEdited = At & { type: 'call.edited'; callId: string; text: string; argsHash: string; by: string }
+/** The intent. It is durable before the tool runs. `key` is the same for every attempt. */
+export type CallStarted = At & {
+  type: 'call.started'
+  callId: string
+  attempt: number
+  key: string
+  argsHash: string
+  toolHash: string
+  rule: string
+}
+export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome }
+/** A result that came after its call was settled. Kept for the record, shown to no model. */
+export type CallLate = At & { type: 'call.late'; callId: string; outcome: Outcome }
+export type TurnEnded = At & {
+  type: 'turn.ended'
+  turn: string
+  stop: TurnStop
+  limit?: LimitName
+  error?: { code: ErrorCode; message: string }
+}
+export type GrantGiven = At & { type: 'grant.given'; grant: Grant }
+export type GrantRevoked = At & { type: 'grant.revoked'; grantId: string; by: string }
+/** Someone drives the loop by hand until it is returned. */
+export type ControlTaken = At & { type: 'control.taken'; by: string }
+export type ControlReturned = At & { type: 'control.returned'; by: string }
+/** From here on a model reads `entries` in place of the first `replaces` entries of the history. */
+export type HistoryCompacted = At & { type: 'history.compacted'; replaces: number; entries: Entry[] }
+
+export type Event =
+  | SessionCreated
+  | SessionConfigured
+  | RequestAccepted
+  | TurnStarted
+  | ModelAnswered
+  | CallHanded
+  | ApprovalRequested
+  | ApprovalDecided
+  | CallEdited
+  | CallStarted
+  | CallSettled
+  | CallLate
+  | TurnEnded
+  | GrantGiven
+  | GrantRevoked
+  | ControlTaken
+  | ControlReturned
+  | HistoryCompacted
+
+export type EventType = Event['type']
+
+/** An event at its place in a session's log. Numbers start at 1 and have no gaps. */
+export type Recorded = { seq: number; event: Event }
+
+/** Live only: broadcast while they happen, never stored. */
+export type Delta =
+  | { type: 'step.started'; step: number }
+  /** What this step has shown so far is void: the model is asked again. */
+  | { type: 'step.reset'; step: number }
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; text: string }
+  | { type: 'call.opened'; callId: string; name: string; form: CallPart['form'] }
+  | { type: 'arguments'; callId: string; text: string }
+  | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
+  | { type: 'output'; callId: string; text: string }

@@ -1,0 +1,17 @@
+// The conversation as a list of whole entries, in the order in which a model reads it.
+import type { CallPart, CallResult } from './calls.ts'
+import type { HostedPart, InputPart, Origin, TextPart, ThinkingPart } from './content.ts'
+
+export type AnswerPart = TextPart | ThinkingPart | CallPart | HostedPart
+
+export type SystemEntry = { role: 'system'; text: string }
+export type UserEntry = { role: 'user'; parts: InputPart[] }
+export type AssistantEntry = { role: 'assistant'; parts: AnswerPart[]; origin?: Origin; nativeId?: string }
+/** The results of one batch of calls, in the order in which the model asked. */
+export type ToolEntry = { role: 'tool'; results: CallResult[] }
+
+export type Entry = SystemEntry | UserEntry | AssistantEntry | ToolEntry
+
+export function callsOf(entry: AssistantEntry): CallPart[] {
+  return entry.parts.filter(part => part.type === 'call')
+}
