@@ -1,0 +1,65 @@
+// Time limits and cancellation as plain AbortSignals. Every listener and timer made here is taken away again,
+// as a long-lived parent signal would otherwise collect one per call. Runs in a browser too.
+
+/** Timers beyond this fire at once in every JavaScript engine. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export type Deadline = { readonly signal: AbortSignal; timedOut(): boolean; clear(): void }
+
+/**
+ * A signal that aborts after `ms`, or when the parent does, with the parent's reason. The timer keeps the
+ * process alive: call `clear()` once the work is over. `Infinity` sets no timer.
+ */
+export function deadline(ms: number, parent?: AbortSignal): Deadline {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let timedOut = false
+
+  const clear = () => {
+    if (timer !== undefined) clearTimeout(timer)
+    timer = undefined
+    parent?.removeEventListener('abort', onParentAbort)
+  }
+  const expire = () => {
+    timedOut = true
+    clear()
+    controller.abort(new DOMException(`Timed out after ${ms} ms.`, 'TimeoutError'))
+  }
+  const onParentAbort = () => {
+    clear()
+    controller.abort(parent?.reason)
+  }
+
+  if (parent?.aborted) controller.abort(parent.reason)
+  else if (!(ms > 0)) expire()
+  else {
+    if (ms !== Infinity) timer = setTimeout(expire, Math.min(ms, LONGEST_TIMER_MS))
+    parent?.addEventListener('abort', onParentAbort, { once: true })
+  }
+  return { signal: controller.signal, timedOut: () => timedOut, clear }
+}
+
+/**
+ * Settles as the promise does, or rejects with `signal.reason` as soon as the signal aborts. The work behind
+ * the promise is not stopped: whoever does it must watch the signal too. Its late rejection is swallowed.
+ */
+export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => {
+      signal.removeEventListener('abort', onAbort)
+      reject(signal.reason)
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
+    promise.then(
+      value => {
+        signal.removeEventListener('abort', onAbort)
+        resolve(value)
+      },
+      error => {
+        signal.removeEventListener('abort', onAbort)
+        reject(error)
+      },
+    )
+  })
+}

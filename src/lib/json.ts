@@ -1,0 +1,313 @@
+// Strict JSON for text that others wrote: one linear scan refuses what is too large, too deep, has too many
+// keys, repeats a key or overflows a number, and only then does the native parser build the value.
+// Canonical JSON is the other direction: one spelling per value, so that equal values hash alike.
+// This is not a schema check; the scan never judges grammar, which stays the native parser's work.
+
+import { utf8Length } from './text.ts'
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type JsonObject = { [key: string]: Json }
+export type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number }
+export type JsonErrorReason =
+  | 'syntax'
+  | 'duplicate-key'
+  | 'too-deep'
+  | 'too-large'
+  | 'too-many-keys'
+  | 'not-finite'
+
+export class JsonError extends Error {
+  override readonly name = 'JsonError'
+  readonly reason: JsonErrorReason
+  readonly offset: number
+
+  constructor(reason: JsonErrorReason, offset: number, message: string) {
+    super(message)
+    this.reason = reason
+    this.offset = offset
+  }
+}
+
+const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
+const DEFAULT_MAX_DEPTH = 64
+const DEFAULT_MAX_KEYS = 100_000
+const CANONICAL_MAX_DEPTH = 1_000
+/** Up to this many keys an object is compared by walking; a set costs more below it. */
+const WALKED_KEYS = 12
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Offsets in errors count UTF-16 code units, as `text[offset]` does. */
+export function parseJson(text: string, limits?: JsonLimits): Json {
+  checkSize(text, limits?.maxBytes ?? DEFAULT_MAX_BYTES)
+  scan(text, limits?.maxDepth ?? DEFAULT_MAX_DEPTH, limits?.maxKeys ?? DEFAULT_MAX_KEYS)
+  try {
+    return JSON.parse(text) as Json // JSON.parse is typed `any`; JSON text yields nothing but Json
+  } catch {
+    const { offset, message } = findSyntaxError(text)
+    throw new JsonError('syntax', offset, `Invalid JSON at offset ${offset}: ${message}.`)
+  }
+}
+
+function checkSize(text: string, maxBytes: number): void {
+  // No code unit takes more than three bytes, so most text needs no counting.
+  if (text.length * 3 <= maxBytes) return
+  if (text.length > maxBytes || utf8Length(text) > maxBytes) {
+    throw new JsonError('too-large', 0, `The JSON text is larger than ${maxBytes} bytes. Send less.`)
+  }
+}
+
+/** Meets text that may not be JSON at all: every step is safe on any input, and each char is passed once. */
+function scan(text: string, maxDepth: number, maxKeys: number): void {
+  const objects: (ObjectKeys | null)[] = []
+  let here: ObjectKeys | null = null
+  let expectsKey = false
+  let keyCount = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      const end = endOfString(text, at + 1)
+      if (end < 0) return
+      if (expectsKey && here !== null) {
+        if (++keyCount > maxKeys) throw tooManyKeys(at, maxKeys)
+        addKey(here, text, at, end)
+        expectsKey = false
+      }
+      at = end
+    } else if (code === COMMA) {
+      expectsKey = here !== null
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (objects.length >= maxDepth) throw tooDeep(at, maxDepth)
+      objects.push(here)
+      expectsKey = code === OPEN_OBJECT
+      here = expectsKey ? { keys: [], set: null } : null
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      here = objects.pop() ?? null
+      expectsKey = false
+    } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
+      at = endOfNumber(text, at) - 1
+    }
+  }
+}
+
+type ObjectKeys = { keys: string[]; set: Set<string> | null }
+
+function addKey(object: ObjectKeys, text: string, start: number, end: number): void {
+  const key = readKey(text, start, end)
+  if (object.set !== null) {
+    if (object.set.has(key)) throw duplicateKey(start, key)
+    object.set.add(key)
+    return
+  }
+  const { keys } = object
+  for (let i = 0; i < keys.length; i++) if (keys[i] === key) throw duplicateKey(start, key)
+  keys.push(key)
+  if (keys.length > WALKED_KEYS) object.set = new Set(keys)
+}
+
+function readKey(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end)
+  if (!raw.includes('\\')) return raw
+  try {
+    return JSON.parse(text.slice(start, end + 1)) as string // a quoted literal parses to a string or throws
+  } catch {
+    return raw
+  }
+}
+
+/** The index of the closing quote, or -1. A quote closes when an even number of backslashes stands before it. */
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from)
+  while (end >= 0) {
+    let back = end
+    while (back > from && text.charCodeAt(back - 1) === BACKSLASH) back--
+    if ((end - back) % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return -1
+}
+
+const LONGEST_SURELY_FINITE = 300
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1
+  let exponent = false
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code >= ZERO && code <= NINE) continue
+    if (code === 0x65 || code === 0x45) exponent = true
+    else if (code !== 0x2b && code !== MINUS && code !== 0x2e) break
+  }
+  if (exponent || end - start > LONGEST_SURELY_FINITE) {
+    const value = Number(text.slice(start, end))
+    if (value === Infinity || value === -Infinity) {
+      throw new JsonError('not-finite', start, `The number at offset ${start} is too large for a double.`)
+    }
+  }
+  return end
+}
+
+function tooDeep(offset: number, maxDepth: number): JsonError {
+  return new JsonError('too-deep', offset, `The JSON nests deeper than ${maxDepth} levels. Flatten it.`)
+}
+
+function tooManyKeys(offset: number, maxKeys: number): JsonError {
+  return new JsonError('too-many-keys', offset, `The JSON has more than ${maxKeys} object keys. Send fewer.`)
+}
+
+function duplicateKey(offset: number, key: string): JsonError {
+  const name = JSON.stringify(key.length > 80 ? `${key.slice(0, 80).toWellFormed()}…` : key)
+  return new JsonError('duplicate-key', offset, `The key ${name} stands twice in one object. Keep one.`)
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Where the syntax breaks. Runs only after the native parser refused: its own message quotes the text and
+// often has no position.
+
+type Fault = { offset: number; message: string }
+
+const TOKEN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+function findSyntaxError(text: string): Fault {
+  const closers: number[] = []
+  let wants: 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' = 'value'
+  let at = skipSpace(text, 0)
+  for (; at < text.length; at = skipSpace(text, at)) {
+    const code = text.charCodeAt(at)
+    const mayClose = wants === 'comma-or-end' || wants === 'value-or-end' || wants === 'key-or-end'
+    if (closers.length > 0 && mayClose && code === closers.at(-1)) {
+      closers.pop()
+      wants = 'comma-or-end'
+      at++
+    } else if (wants === 'colon') {
+      if (code !== COLON) return unexpected(text, at, "':' after a key")
+      wants = 'value'
+      at++
+    } else if (wants === 'comma-or-end') {
+      if (closers.length === 0) return unexpected(text, at, 'the end of the text')
+      const inObject = closers.at(-1) === CLOSE_OBJECT
+      if (code !== COMMA) return unexpected(text, at, inObject ? "',' or '}'" : "',' or ']'")
+      wants = inObject ? 'key' : 'value'
+      at++
+    } else if (wants === 'key' || wants === 'key-or-end') {
+      if (code !== QUOTE) return unexpected(text, at, 'a key in double quotes')
+      const end = checkString(text, at)
+      if (typeof end !== 'number') return end
+      wants = 'colon'
+      at = end
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      closers.push(code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY)
+      wants = code === OPEN_OBJECT ? 'key-or-end' : 'value-or-end'
+      at++
+    } else {
+      const end = code === QUOTE ? checkString(text, at) : endOfToken(text, at)
+      if (typeof end !== 'number') return end
+      wants = 'comma-or-end'
+      at = end
+    }
+  }
+  return { offset: text.length, message: 'the text ends too early' }
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break
+  }
+  return at
+}
+
+function endOfToken(text: string, at: number): number | Fault {
+  TOKEN.lastIndex = at
+  return TOKEN.test(text) ? TOKEN.lastIndex : unexpected(text, at, 'a value')
+}
+
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+
+function checkString(text: string, start: number): number | Fault {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code < 0x20) return { offset: at, message: 'a control character in a string must be escaped' }
+    if (code !== BACKSLASH) continue
+    ESCAPE.lastIndex = at
+    if (!ESCAPE.test(text)) return { offset: at, message: 'this escape sequence is not known to JSON' }
+    at = ESCAPE.lastIndex - 1
+  }
+  return { offset: start, message: 'this string is never closed' }
+}
+
+function unexpected(text: string, offset: number, wanted: string): Fault {
+  const found = JSON.stringify(String.fromCodePoint(text.codePointAt(offset) ?? 0xfffd))
+  return { offset, message: `expected ${wanted}, found ${found}` }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Keys in UTF-16 order, no spaces, numbers as ECMAScript prints them (RFC 8785). A lone surrogate is written
+ * as an escape: the text is well-formed, and two different strings never share a spelling.
+ */
+export function canonicalJson(value: Json): string {
+  return canonical(value, 0)
+}
+
+function canonical(value: Json | undefined, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value)
+    case 'number':
+      if (!Number.isFinite(value)) throw new JsonError('not-finite', 0, `${value} has no JSON form.`)
+      return value === 0 ? '0' : `${value}`
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'undefined':
+      return 'null'
+    case 'object':
+      if (value === null) return 'null'
+      if (depth >= CANONICAL_MAX_DEPTH) throw tooDeep(0, CANONICAL_MAX_DEPTH)
+      return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value, depth)
+    default:
+      throw new TypeError(`A ${typeof value} has no JSON form.`)
+  }
+}
+
+function canonicalArray(items: readonly Json[], depth: number): string {
+  let out = '['
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) out += ','
+    out += canonical(items[i], depth + 1)
+  }
+  return `${out}]`
+}
+
+function canonicalObject(object: JsonObject, depth: number): string {
+  let out = ''
+  for (const key of sortedKeys(object)) {
+    const value: Json | undefined = object[key]
+    if (value === undefined) continue
+    out += `${out === '' ? '{' : ','}${JSON.stringify(key)}:${canonical(value, depth + 1)}`
+  }
+  return out === '' ? '{}' : `${out}}`
+}
+
+function sortedKeys(object: JsonObject): string[] {
+  const keys = Object.keys(object)
+  for (let i = 1; i < keys.length; i++) if (keys[i - 1]! > keys[i]!) return keys.sort()
+  return keys
+}

@@ -1,0 +1,23 @@
+// Unguessable ids: 22 base62 characters hold 130 bits from the platform's CSPRNG. Bytes are drawn from a
+// pool, as one system call per id would cost more than all the rest. Runs in a browser too.
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const LENGTH = 22
+const pool = new Uint8Array(4096)
+let used = pool.length
+
+export function randomId(prefix: string): string {
+  let id = `${prefix}_`
+  for (let left = LENGTH; left > 0; ) {
+    if (used === pool.length) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    // Six bits have 64 values and the alphabet 62: the two others are drawn again, so that none is favoured.
+    const index = pool[used++]! & 63
+    if (index >= ALPHABET.length) continue
+    id += ALPHABET[index]
+    left--
+  }
+  return id
+}

@@ -1,0 +1,143 @@
+// Text that must fit: measuring and cutting by UTF-8 bytes without tearing characters, and making hidden
+// characters visible before text reaches a terminal or a log line. Runs in a browser too.
+
+/** Lone surrogates become U+FFFD, so that the text survives UTF-8. */
+export function wellFormed(text: string): string {
+  return text.toWellFormed()
+}
+
+/** Bytes in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
+export function utf8Length(text: string): number {
+  if (globalThis.Buffer !== undefined) return Buffer.byteLength(text, 'utf8')
+  let bytes = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x80) bytes += 1
+    else if (code < 0x800) bytes += 2
+    else if (isHigh(code) && isLow(text.charCodeAt(at + 1))) {
+      bytes += 4
+      at++
+    } else bytes += 3
+  }
+  return bytes
+}
+
+export type Cut = { text: string; cutBytes: number }
+
+/** Keeps the longest prefix of whole characters within `maxBytes`; the result is well-formed. */
+export function cutUtf8(text: string, maxBytes: number): Cut {
+  const whole = text.toWellFormed()
+  if (whole.length * 3 <= maxBytes) return { text: whole, cutBytes: 0 }
+  const total = utf8Length(whole)
+  if (total <= maxBytes) return { text: whole, cutBytes: 0 }
+  const kept = whole.slice(0, clusterStart(whole, prefixUnits(whole, maxBytes)))
+  return { text: kept, cutBytes: total - utf8Length(kept) }
+}
+
+/** Keeps head and tail; the marker, told how many bytes went, stands between them and counts to the limit. */
+export function cutMiddle(text: string, maxBytes: number, marker: (cutBytes: number) => string): Cut {
+  const whole = text.toWellFormed()
+  const total = utf8Length(whole)
+  if (total <= maxBytes) return { text: whole, cutBytes: 0 }
+  // The marker's number only shrinks from here, so its longest form is the one to make room for.
+  const room = maxBytes - utf8Length(marker(total))
+  if (room <= 0) return cutUtf8(whole, maxBytes)
+  const head = cutUtf8(whole, Math.ceil(room / 2)).text
+  const tail = tailWithin(whole.slice(head.length), room - utf8Length(head))
+  const cutBytes = total - utf8Length(head) - utf8Length(tail)
+  const joined = head + marker(cutBytes).toWellFormed() + tail
+  return utf8Length(joined) <= maxBytes ? { text: joined, cutBytes } : cutUtf8(whole, maxBytes)
+}
+
+const encoder = new TextEncoder()
+
+function prefixUnits(text: string, maxBytes: number): number {
+  const room = Math.max(0, Math.floor(maxBytes))
+  return encoder.encodeInto(text.slice(0, room), new Uint8Array(room)).read
+}
+
+function tailWithin(text: string, maxBytes: number): string {
+  let at = text.length
+  let bytes = 0
+  while (at > 0) {
+    const code = text.charCodeAt(at - 1)
+    const units = isLow(code) ? 2 : 1
+    bytes += units === 2 ? 4 : code < 0x80 ? 1 : code < 0x800 ? 2 : 3
+    if (bytes > maxBytes) break
+    at -= units
+  }
+  return text.slice(clusterEnd(text, at))
+}
+
+/** A cluster longer than this is abuse of combining marks, and is cut like plain text. */
+const CLUSTER_WINDOW = 64
+let segmenter: Intl.Segmenter | undefined
+
+/** The cut at or before `at` that does not part a base character from its marks or joiners. */
+function clusterStart(text: string, at: number): number {
+  if (!partsCluster(text, at)) return at
+  const from = alignedDown(text, Math.max(0, at - CLUSTER_WINDOW))
+  const start = clusterAround(text, from, at)?.index
+  return start === undefined || (start === 0 && from > 0) ? at : from + start
+}
+
+function clusterEnd(text: string, at: number): number {
+  if (!partsCluster(text, at)) return at
+  const from = alignedDown(text, Math.max(0, at - CLUSTER_WINDOW))
+  const around = clusterAround(text, from, at)
+  if (around === undefined || from + around.index === at) return at
+  return around.segment.length > CLUSTER_WINDOW ? at : from + around.index + around.segment.length
+}
+
+function clusterAround(text: string, from: number, at: number): Intl.SegmentData | undefined {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  const window = text.slice(from, alignedDown(text, Math.min(text.length, at + CLUSTER_WINDOW)))
+  return segmenter.segment(window).containing(at - from)
+}
+
+function partsCluster(text: string, at: number): boolean {
+  return at > 0 && at < text.length && text.charCodeAt(at) >= 0x300
+}
+
+function alignedDown(text: string, at: number): number {
+  return at > 0 && isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1)) ? at - 1 : at
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff
+}
+
+// ---------------------------------------------------------------------------------------------------------
+
+export type PrintableOptions = { maxChars?: number; multiline?: boolean }
+
+// Controls, format characters (bidi, zero-width, tags), line separators, lone surrogates, and all else that
+// renders as nothing. Emoji presentation (U+FE0F) is let through: it hides nothing.
+const HIDDEN = /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+/**
+ * Safe to print: nothing in the result moves a cursor, changes a colour, reorders or hides text.
+ * One line, unless `multiline` keeps line feeds and tabs.
+ */
+export function printable(text: string, options: number | PrintableOptions = {}): string {
+  const { maxChars = Infinity, multiline = false } =
+    typeof options === 'number' ? { maxChars: options } : options
+  const long = text.length > maxChars
+  const shown = (long ? text.slice(0, maxChars) : text).replace(HIDDEN, char =>
+    multiline && (char === '\n' || char === '\t') ? char : escapeHidden(char),
+  )
+  if (!long && shown.length <= maxChars) return shown
+  return `${shown.slice(0, alignedDown(shown, Math.max(0, maxChars - 1)))}…`
+}
+
+function escapeHidden(char: string): string {
+  const named = NAMED[char]
+  if (named !== undefined) return named
+  const hex = char.codePointAt(0)!.toString(16)
+  return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
+}
