@@ -1,0 +1,90 @@
+// JSON Schema for values and schemas that others wrote: 2020-12 by default, 2019-09, draft-07 and draft-06
+// when `$schema` says so. Taking a schema in is cheap; it is compiled at the first check. A value is never
+// changed: no defaults, no coercion. Nothing is ever fetched.
+
+import { hashJson } from './hash.ts'
+import type { Json } from './json.ts'
+import { type Compiled, compile, InheritedName, StepsExhausted } from './schema-compile.ts'
+import { inspectSchema, SchemaError } from './schema-inspect.ts'
+import { type SchemaIssue, toIssues } from './schema-issues.ts'
+
+export { inspectSchema, SchemaError, type SchemaIssue }
+
+export type Validator = {
+  /** Null when the value fits; else at most 20 issues. Throws SchemaError when the schema itself is bad. */
+  check(value: unknown): SchemaIssue[] | null
+  /** Compiles now instead of at the first check. Throws SchemaError. */
+  prepare(): void
+}
+
+/** Runs the cheap checks at once (throws SchemaError). The schema must not be changed afterwards. */
+export function compileSchema(schema: Json): Validator {
+  inspectSchema(schema)
+  let compiled: Compiled | undefined
+  const ready = () => {
+    compiled ??= shared(schema)
+    return compiled
+  }
+  return { check: value => check(ready(), value), prepare: () => void ready() }
+}
+
+const TOO_INVOLVED: SchemaIssue = {
+  path: '',
+  message: 'is nested in a way that takes too many steps to check against the schema; send a simpler value',
+}
+
+/** Finding every error of a large value can cost far more than refusing it. */
+const EXPLAINED_NODES = 5_000
+
+function check(compiled: Compiled, value: unknown): SchemaIssue[] | null {
+  try {
+    const errors = compiled.first(value)
+    if (errors === null) return null
+    return toIssues(allErrors(compiled, value) ?? errors)
+  } catch (error) {
+    if (error instanceof StepsExhausted) return [TOO_INVOLVED]
+    if (error instanceof InheritedName) {
+      return [{ path: '', message: `has a property named "${error.property}", which is not allowed` }]
+    }
+    throw error
+  }
+}
+
+function allErrors(compiled: Compiled, value: unknown): ReturnType<Compiled['all']> {
+  if (!hasFewerNodes(value, EXPLAINED_NODES)) return null
+  try {
+    return compiled.all(value)
+  } catch (error) {
+    if (error instanceof StepsExhausted) return null
+    throw error
+  }
+}
+
+function hasFewerNodes(value: unknown, limit: number): boolean {
+  const pending: unknown[] = [value]
+  for (let seen = 1; pending.length > 0; seen++) {
+    const next = pending.pop()
+    if (typeof next !== 'object' || next === null) continue
+    for (const key in next) {
+      if (seen + pending.length > limit) return false
+      pending.push((next as Record<string, unknown>)[key]) // any object is read by key
+    }
+  }
+  return true
+}
+
+// ---------------------------------------------------------------------------------------------------------
+
+const MAX_SHARED = 256
+/** Least recently used first. Validators of equal schemas share one compilation, in and out of this cache. */
+const cache = new Map<string, Compiled>()
+
+function shared(schema: Json): Compiled {
+  const key = hashJson(schema)
+  const known = cache.get(key)
+  const compiled = known ?? compile(schema)
+  cache.delete(key)
+  cache.set(key, compiled)
+  if (cache.size > MAX_SHARED) cache.delete(cache.keys().next().value!)
+  return compiled
+}
