@@ -28,7 +28,13 @@ import {
 export type { Fault } from './faults.ts'
 export type { Frame, Mode, Rejection, Script, ScriptedCall, ScriptedTurn } from './script.ts'
 
-export type VendorName = 'anthropic' | 'openai-responses' | 'openai-chat' | 'gemini' | 'gemini-interactions'
+export type VendorName =
+  | 'anthropic'
+  | 'openai-responses'
+  | 'openai-chat'
+  | 'openai-compatible'
+  | 'gemini'
+  | 'gemini-interactions'
 
 export type RequestHeaders = Readonly<Record<string, string>>
 

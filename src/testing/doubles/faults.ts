@@ -45,6 +45,7 @@ export type VendorFault =
   | { kind: 'malformed-function-call' }
   | { kind: 'signature-on-empty-part' }
   | { kind: 'omit-ids' }
+  | { kind: 'omit-arguments-done' }
 
 export type Fault = RefusalFault | TurnFault | FrameFault | ByteFault | VendorFault
 export type FaultKind = Fault['kind']
@@ -77,11 +78,13 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'malformed-function-call',
   'signature-on-empty-part',
   'omit-ids',
+  'omit-arguments-done',
 ]
 
 /** The vendor's own forms of what a frame fault inserts. */
 export type FrameMaker = {
-  errorFrame(type: string | undefined, message: string | undefined): Frame
+  /** `sent` is what came before it, for a vendor that numbers its frames. */
+  errorFrame(type: string | undefined, message: string | undefined, sent: readonly Frame[]): Frame
   /** `null` where the vendor's stream has no such thing; an SSE comment stands in. */
   noiseFrame(kind: 'unknown' | 'ping'): Frame | null
 }
@@ -153,7 +156,8 @@ function bend(frames: Frame[], fault: Fault, maker: FrameMaker): Frame[] {
   switch (fault.kind) {
     case 'error-event': {
       const at = Math.min(fault.after ?? Math.max(1, Math.floor(frames.length / 2)), frames.length)
-      return [...frames.slice(0, at), maker.errorFrame(fault.type, fault.message)]
+      const sent = frames.slice(0, at)
+      return [...sent, maker.errorFrame(fault.type, fault.message, sent)]
     }
     case 'eof-before-end': {
       const end = frames.findIndex(frame => frame.mark === 'terminal')

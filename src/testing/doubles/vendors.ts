@@ -2,6 +2,7 @@
  * The list of vendors that have a double, by name, and the doors that take a name instead of a vendor.
  * A new vendor is one line here. Nothing registers itself by being imported.
  */
+import { openaiChat, openaiCompatible } from './chat.ts'
 import {
   checkWith,
   type RunningDouble,
@@ -14,7 +15,10 @@ import type { Mode, Rejection } from './script.ts'
 
 // Methods compare bivariantly, so each vendor's own memory type fits under `unknown`;
 // a vendor only ever gets back the memory that it made itself.
-const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {}
+const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {
+  'openai-chat': openaiChat,
+  'openai-compatible': openaiCompatible,
+}
 
 export function vendorDouble(name: VendorName): VendorDouble<unknown> {
   const vendor = VENDORS[name]
