@@ -65,6 +65,7 @@ function hasFewerNodes(value: unknown, limit: number): boolean {
   for (let seen = 1; pending.length > 0; seen++) {
     const next = pending.pop()
     if (typeof next !== 'object' || next === null) continue
+    if (Array.isArray(next) && next.length > limit) return false
     for (const key in next) {
       if (seen + pending.length > limit) return false
       pending.push((next as Record<string, unknown>)[key]) // any object is read by key

@@ -1,0 +1,203 @@
+// Server-sent events, both ways: frames that no data can break out of, a writer that batches one turn's frames
+// and bounds what a slow reader may hold back, and a decoder with a maximum event size.
+// What the events mean is the caller's; reconnecting is too.
+
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { utf8Length } from './text.ts'
+
+export type SseEvent = { event?: string; id?: string | number; data: string }
+
+/** One frame. Each line of data gets its own prefix; U+2028 and the like are no line ends in this format. */
+export function encodeSse({ event, id, data }: SseEvent): string {
+  let frame = ''
+  if (event !== undefined) frame += `event: ${fieldValue('event', event)}\n`
+  if (id !== undefined) frame += `id: ${fieldValue('id', String(id))}\n`
+  const lines = data.includes('\n') || data.includes('\r') ? data.replace(/\r\n|\r|\n/g, '\ndata: ') : data
+  return `${frame}data: ${lines}\n\n`
+}
+
+function fieldValue(field: string, value: string): string {
+  if (/[\r\n\0]/.test(value)) throw new TypeError(`An SSE ${field} must not contain CR, LF or NUL.`)
+  return value
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Writing
+
+/** What is used of node's ServerResponse. */
+export type SseSink = {
+  write(chunk: string): boolean
+  end(): unknown
+  destroy(): unknown
+  readonly writableLength: number
+  on(event: 'close' | 'drain', listener: () => void): unknown
+  off(event: 'close' | 'drain', listener: () => void): unknown
+}
+
+export type SseWriterOptions = {
+  /** Milliseconds between heartbeat comments; 0 sends none. */
+  heartbeatMs?: number
+  /** Bytes that may wait for a slow reader before it is dropped. */
+  maxUnsentBytes?: number
+  /** The reader was too slow; its connection is already destroyed. */
+  onDrop?: () => void
+  /** The connection is over, whoever ended it. Called once. */
+  onClose?: () => void
+  setInterval?: (beat: () => void, ms: number) => unknown
+  clearInterval?: (timer: unknown) => void
+}
+
+const DEFAULT_HEARTBEAT_MS = 15_000
+const DEFAULT_MAX_UNSENT_BYTES = 1024 * 1024
+
+export class SseWriter {
+  readonly #sink: SseSink
+  readonly #options: SseWriterOptions
+  readonly #maxUnsent: number
+  #pending = ''
+  #pendingBytes = 0
+  #scheduled: NodeJS.Immediate | undefined
+  #blocked = false
+  #ending = false
+  #closed = false
+  #heartbeat: unknown
+
+  constructor(sink: SseSink, options: SseWriterOptions = {}) {
+    this.#sink = sink
+    this.#options = options
+    this.#maxUnsent = options.maxUnsentBytes ?? DEFAULT_MAX_UNSENT_BYTES
+    sink.on('close', this.#onClose)
+    sink.on('drain', this.#onDrain)
+    const ms = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS
+    const start = options.setInterval ?? ((beat, every) => setInterval(beat, every))
+    if (ms > 0) this.#heartbeat = start(() => this.comment(), ms)
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Takes a whole frame. All frames of one turn of the event loop leave in one write. */
+  send(frame: string): void {
+    if (this.#closed || this.#ending) return
+    this.#pending += frame
+    this.#pendingBytes += utf8Length(frame)
+    if (this.#pendingBytes + this.#sink.writableLength > this.#maxUnsent) {
+      this.#drop()
+      return
+    }
+    if (!this.#blocked) this.#scheduled ??= setImmediate(this.#flushSoon)
+  }
+
+  /** A line that readers ignore. It keeps proxies from closing an idle connection. */
+  comment(text = ''): void {
+    // A reader that takes nothing needs no proof of life, and must not be filled up by it.
+    if (this.#blocked) return
+    this.send(`:${text.replace(/[\r\n\0]/g, ' ')}\n\n`)
+  }
+
+  /** Hands over what is collected, unless the reader is to be waited for. */
+  flush(): void {
+    if (this.#scheduled !== undefined) clearImmediate(this.#scheduled)
+    this.#scheduled = undefined
+    if (this.#closed || this.#blocked || this.#pending === '') return
+    const chunk = this.#pending
+    this.#pending = ''
+    this.#pendingBytes = 0
+    this.#blocked = !this.#sink.write(chunk)
+  }
+
+  /** Ends the stream after all that was sent; takes nothing more. */
+  end(): void {
+    if (this.#closed || this.#ending) return
+    this.#ending = true
+    this.#stopHeartbeat()
+    this.flush()
+    if (this.#pending === '') this.#sink.end()
+  }
+
+  readonly #flushSoon = (): void => {
+    this.#scheduled = undefined
+    this.flush()
+  }
+
+  readonly #onDrain = (): void => {
+    this.#blocked = false
+    this.flush()
+    if (this.#ending && this.#pending === '') this.#sink.end()
+  }
+
+  readonly #onClose = (): void => {
+    if (this.#closed) return
+    this.#closed = true
+    this.#pending = ''
+    this.#pendingBytes = 0
+    if (this.#scheduled !== undefined) clearImmediate(this.#scheduled)
+    this.#scheduled = undefined
+    this.#stopHeartbeat()
+    this.#sink.off('close', this.#onClose)
+    this.#sink.off('drain', this.#onDrain)
+    this.#options.onClose?.()
+  }
+
+  #drop(): void {
+    this.#sink.destroy()
+    this.#onClose()
+    this.#options.onDrop?.()
+  }
+
+  #stopHeartbeat(): void {
+    if (this.#heartbeat === undefined) return
+    if (this.#options.clearInterval !== undefined) this.#options.clearInterval(this.#heartbeat)
+    else clearInterval(this.#heartbeat as NodeJS.Timeout) // made by the default timer, unless both are injected
+    this.#heartbeat = undefined
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Reading
+
+export type SseMessage = { event?: string; id?: string; data: string }
+export type SseLimits = { maxEventChars?: number }
+
+export class SseTooLargeError extends Error {
+  override readonly name = 'SseTooLargeError'
+}
+
+const DEFAULT_MAX_EVENT_CHARS = 8 * 1024 * 1024
+
+/** An event that the end of the stream cuts off is not given out, as the format demands. */
+export async function* decodeSse(
+  stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
+  limits: SseLimits = {},
+): AsyncGenerator<SseMessage, void, undefined> {
+  const maxChars = limits.maxEventChars ?? DEFAULT_MAX_EVENT_CHARS
+  const decoder = new TextDecoder()
+  let ready: SseMessage[] = []
+  let tooLarge = false
+  const parser = createParser({
+    maxBufferSize: maxChars,
+    onEvent: message => {
+      if (message.data.length > maxChars) tooLarge = true
+      else ready.push(toMessage(message))
+    },
+    onError: error => {
+      if (error.type === 'max-buffer-size-exceeded') tooLarge = true
+    },
+  })
+  for await (const chunk of stream) {
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    if (tooLarge) throw new SseTooLargeError(`A server-sent event is larger than ${maxChars} characters.`)
+    if (ready.length === 0) continue
+    const messages = ready
+    ready = []
+    yield* messages
+  }
+}
+
+function toMessage({ event, id, data }: EventSourceMessage): SseMessage {
+  const message: SseMessage = { data }
+  if (event !== undefined) message.event = event
+  if (id !== undefined) message.id = id
+  return message
+}

@@ -1,0 +1,124 @@
+// One door for the ways to declare a shape: plain JSON Schema, zod 4, or any Standard Schema that can describe
+// itself. What comes out is JSON Schema (for the wire and the first check) and, for a library's schema, its
+// own validate (for transforms, defaults and refinements). The first check itself is in schema.ts.
+
+import { createRequire } from 'node:module'
+import { isJsonObject, type JsonObject } from './json.ts'
+import { pointer, SchemaError } from './schema-inspect.ts'
+import type { SchemaIssue } from './schema-issues.ts'
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+type StandardIssue = {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** The part of https://standardschema.dev that is used here, so that no package is needed for it. */
+export type StandardSchema<Input = unknown, Output = Input> = {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+export type AnySchema = StandardSchema | JsonObject
+
+/** A plain JSON Schema carries no types: its values are taken to be objects of JSON. */
+export type InferInput<S> = S extends StandardSchema<infer Input, unknown> ? Input : JsonObject
+export type InferOutput<S> = S extends StandardSchema<unknown, infer Output> ? Output : JsonObject
+
+export type Refined = { value: unknown } | { issues: SchemaIssue[] }
+export type SchemaDescription = {
+  json: JsonObject
+  refine?: (value: unknown) => Promise<Refined> | Refined
+}
+
+/** `json` stands beside a Standard Schema that cannot describe itself. Throws SchemaError. */
+export function describeSchema(schema: unknown, json?: JsonObject): SchemaDescription {
+  const standard = standardOf(schema)
+  if (standard !== undefined) {
+    return {
+      json: json ?? jsonSchemaOf(schema, standard),
+      refine: value => refine(standard, value),
+    }
+  }
+  if (isJsonObject(schema)) return { json: schema }
+  throw new SchemaError(
+    '',
+    'A schema must be a JSON Schema object, a zod 4 schema or another Standard Schema.',
+  )
+}
+
+type Standard = StandardSchema['~standard'] & {
+  readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown } | undefined
+}
+
+function standardOf(schema: unknown): Standard | undefined {
+  // Some libraries make schemas that are functions.
+  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return undefined
+  const standard: unknown = '~standard' in schema ? schema['~standard'] : undefined
+  if (typeof standard !== 'object' || standard === null || !('validate' in standard)) return undefined
+  return typeof standard.validate === 'function' ? (standard as Standard) : undefined // what the spec promises
+}
+
+function jsonSchemaOf(schema: unknown, standard: Standard): JsonObject {
+  const json = convert(schema, standard)
+  // Through text: the result may carry methods and shared objects, and must be plain data from here on.
+  const plain: unknown = JSON.parse(JSON.stringify(json))
+  if (isJsonObject(plain)) return plain
+  throw new SchemaError('', `The ${standard.vendor} schema did not describe itself as a JSON Schema object.`)
+}
+
+const TARGET = 'draft-2020-12'
+
+function convert(schema: unknown, standard: Standard): unknown {
+  try {
+    if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: TARGET })
+    if (standard.vendor === 'zod' && isObjectWith(schema, '_zod')) return zodToJson(schema)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new SchemaError(
+      '',
+      `The ${standard.vendor} schema cannot be written as JSON Schema: ${why} Pass JSON Schema beside it.`,
+    )
+  }
+  throw new SchemaError(
+    '',
+    `A ${standard.vendor} schema of this version cannot describe itself as JSON Schema. Pass JSON Schema beside it.`,
+  )
+}
+
+/** Zod's smaller builds describe themselves only through zod's core, which is loaded for them alone. */
+function zodToJson(schema: object): unknown {
+  const core = createRequire(import.meta.url)('zod/v4/core') as ZodCore // untyped require; zod declares this
+  return core.toJSONSchema(schema, { target: TARGET, io: 'input' })
+}
+
+type ZodCore = { toJSONSchema(schema: object, options: { target: string; io: 'input' }): unknown }
+
+function isObjectWith(value: unknown, key: string): value is object {
+  return typeof value === 'object' && value !== null && key in value
+}
+
+// ---------------------------------------------------------------------------------------------------------
+
+function refine(standard: Standard, value: unknown): Promise<Refined> | Refined {
+  const result = standard.validate(value)
+  return result instanceof Promise ? result.then(toRefined) : toRefined(result)
+}
+
+const MAX_ISSUES = 20
+
+function toRefined(result: StandardResult<unknown>): Refined {
+  if (result.issues === undefined) return { value: result.value }
+  return { issues: result.issues.slice(0, MAX_ISSUES).map(toIssue) }
+}
+
+function toIssue(issue: StandardIssue): SchemaIssue {
+  const keys = (issue.path ?? []).map(part => String(typeof part === 'object' ? part.key : part))
+  return { path: keys.reduce(pointer, ''), message: issue.message }
+}
