@@ -1,0 +1,81 @@
+// Whether a request is the one that a step was written for. It only looks: what does not hold comes back in
+// words, and the model decides what becomes of them.
+
+import type { ModelRequest } from '../../engine/ports.ts'
+import { textOf } from '../../language/content.ts'
+import type { Entry, ToolEntry, UserEntry } from '../../language/history.ts'
+import { type Expectation, type ExpectedResult, type Pattern, type Step, wordsOf } from './script.ts'
+
+export async function unmet(
+  expect: NonNullable<Step['expect']>,
+  request: ModelRequest,
+): Promise<string | undefined> {
+  if (typeof expect !== 'function') return differences(expect, request)
+  try {
+    const words = await expect(request)
+    if (words === false) return 'its check to hold, but it gave false'
+    return typeof words === 'string' ? words : undefined
+  } catch (error) {
+    return wordsOf(error)
+  }
+}
+
+function differences(expect: Expectation, request: ModelRequest): string | undefined {
+  return (
+    (expect.lastUser === undefined ? undefined : aboutUser(expect.lastUser, request.history)) ??
+    (expect.tools === undefined ? undefined : aboutTools(expect.tools, request)) ??
+    (expect.results === undefined ? undefined : aboutResults(expect.results, request.history))
+  )
+}
+
+function aboutUser(pattern: Pattern, history: readonly Entry[]): string | undefined {
+  const last = history.findLast((entry): entry is UserEntry => entry.role === 'user')
+  const said = last === undefined ? undefined : textOf(last.parts)
+  if (said !== undefined && matches(pattern, said)) return undefined
+  const found = said === undefined ? 'there is none' : `it is ${shown(said)}`
+  return `the last user message to match ${nameOf(pattern)}, but ${found}`
+}
+
+function aboutTools(names: readonly string[], request: ModelRequest): string | undefined {
+  const wanted = names.toSorted().join(', ')
+  const offered = request.tools
+    .map(tool => tool.name)
+    .sort()
+    .join(', ')
+  return wanted === offered
+    ? undefined
+    : `the tools [${wanted}] to be offered, but the request has [${offered}]`
+}
+
+function aboutResults(wanted: readonly ExpectedResult[], history: readonly Entry[]): string | undefined {
+  const last = history.findLast((entry): entry is ToolEntry => entry.role === 'tool')
+  const results = last?.results ?? []
+  if (results.length !== wanted.length)
+    return `${wanted.length} results in the last batch, but there are ${results.length}`
+  for (const [at, want] of wanted.entries()) {
+    const { name, outcome } = results[at]!
+    const which = `result ${at + 1} of the last batch`
+    if (want.name !== undefined && want.name !== name)
+      return `${which} to be of ${want.name}, but it is of ${name}`
+    if (want.kind !== undefined && want.kind !== outcome.kind)
+      return `${which} to be ${want.kind}, but it is ${outcome.kind}`
+    const text = textOf(outcome.parts)
+    if (want.text !== undefined && !matches(want.text, text))
+      return `${which} to match ${nameOf(want.text)}, but it is ${shown(text)}`
+  }
+  return undefined
+}
+
+function matches(pattern: Pattern, text: string): boolean {
+  if (typeof pattern === 'string') return text.includes(pattern)
+  return text.search(pattern instanceof RegExp ? pattern : new RegExp(pattern.pattern, pattern.flags)) >= 0
+}
+
+function nameOf(pattern: Pattern): string {
+  if (typeof pattern === 'string') return JSON.stringify(pattern)
+  return pattern instanceof RegExp ? String(pattern) : `/${pattern.pattern}/${pattern.flags ?? ''}`
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200).toWellFormed()}…` : text)
+}

@@ -1,0 +1,117 @@
+// What a scripted model is told to say, as plain data, and the rule that finds the step for a request. It does
+// not stream and does not check a request; kept apart so that a script can come from code or from a file.
+
+import type { ModelAnswer, ModelRequest } from '../../engine/ports.ts'
+import type { CallForm, OutcomeKind } from '../../language/calls.ts'
+import type { Native } from '../../language/content.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Usage } from '../../language/events.ts'
+import type { Entry } from '../../language/history.ts'
+import type { Json } from '../../lib/json.ts'
+
+/** A string is looked for as it is; a pattern is a regular expression, in a file `{ pattern, flags }`. */
+export type Pattern = string | RegExp | { pattern: string; flags?: string }
+
+export type StepCall = {
+  name: string
+  /** The arguments as a value. Neither `input` nor `text`: an empty object. */
+  input?: Json
+  /** The arguments as raw text, or the text of a text tool. Wins over `input`. */
+  text?: string
+  /** Absent: as the tool of this name was declared, else `json`. */
+  form?: CallForm
+  /** The native id. */
+  id?: string
+  /** The stream ends inside the arguments: of `input` the first half is sent, `text` is sent as it is. */
+  cut?: true
+  native?: Native
+}
+
+export type ExpectedResult = { name?: string; kind?: OutcomeKind; text?: Pattern }
+
+export type Expectation = {
+  lastUser?: Pattern
+  /** The offered tools, by name, in any order. */
+  tools?: string[]
+  /** The results of the last batch, in order. */
+  results?: ExpectedResult[]
+}
+
+/** Gives words for what is missing from the request, or nothing. `false` and what it throws count as words. */
+export type ExpectFunction = (request: ModelRequest) => unknown
+
+export type Failure = {
+  code: 'model_failed' | 'model_rejected' | 'model_timeout'
+  message: string
+  /** How many deltas come first. Absent: none. More than there are: all. */
+  after?: number
+}
+
+export type Step = {
+  thinking?: string
+  text?: string
+  calls?: StepCall[]
+  /** Absent: `calls` when there are calls (`length` when one is cut), else `end`. */
+  stop?: ModelAnswer['stop']
+  usage?: Usage
+  /** Characters per delta. Absent: one delta per text. */
+  chunk?: number
+  /** Milliseconds before each delta but the first. */
+  delayMs?: number
+  /** Milliseconds before the first delta. */
+  stepDelayMs?: number
+  /** What does not hold rejects the request with `model_rejected`. */
+  expect?: Expectation | ExpectFunction
+  fail?: Failure
+  /** Shows its deltas, then never answers: only the signal ends it. */
+  hang?: true
+  /** Shows the first half of its deltas, voids them, then shows all. */
+  reset?: true
+  /** Goes on the thinking, else on the text, else on the first call; its origin is the answer's. */
+  native?: Native
+}
+
+/** Undefined: the script is over. */
+export type ScriptFunction = (
+  request: ModelRequest,
+  step: number,
+) => Step | undefined | Promise<Step | undefined>
+
+export type ScriptDocument = { steps: readonly Step[]; position?: Position; whenOver?: WhenOver }
+export type Script = readonly Step[] | ScriptDocument | ScriptFunction
+
+/**
+ * `history`: the step is the number of assistant entries in the request's history, so the same history always
+ * gets the same step, also after a crash and in another process. `counter`: the step is the number of times that
+ * this model was asked before, for scripts that answer a retry differently.
+ */
+export type Position = 'history' | 'counter'
+export type WhenOver = 'repeat-last' | 'end' | 'fail'
+
+export const OVER: Step = { text: '(script over)' }
+
+/** `seeded`: how many assistant entries the session was created with; they are not counted. */
+export function positionOf(history: readonly Entry[], seeded: number): number {
+  let count = -seeded
+  for (const entry of history) if (entry.role === 'assistant') count++
+  return Math.max(0, count)
+}
+
+export async function stepOf(
+  script: ScriptFunction,
+  request: ModelRequest,
+  at: number,
+): Promise<Step | undefined> {
+  try {
+    return await script(request, at)
+  } catch (error) {
+    if (error instanceof TurnwireError) throw error
+    throw new TurnwireError('model_failed', `The script failed at step ${at + 1}: ${wordsOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
