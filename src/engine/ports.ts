@@ -1,11 +1,29 @@
 // What the engine needs from the world, as types. Each port has one contract suite in test/contracts, and an
 // adapter is right when it passes it. Nothing here does anything.
-import type { Json } from '../lib/json.ts'
+
 import type { CallForm, Outcome } from '../language/calls.ts'
-import type { HostedPart, InputPart, Native, Origin, ResultPart, TextPart, ThinkingPart } from '../language/content.ts'
-import type { Event, Grant, LimitName, ModelStop, OptionValue, Recorded, Settings, Usage } from '../language/events.ts'
+import type {
+  HostedPart,
+  InputPart,
+  Native,
+  Origin,
+  ResultPart,
+  TextPart,
+  ThinkingPart,
+} from '../language/content.ts'
+import type {
+  Event,
+  Grant,
+  LimitName,
+  ModelStop,
+  OptionValue,
+  Recorded,
+  Settings,
+  Usage,
+} from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { Json } from '../lib/json.ts'
 
 // ---- the world -------------------------------------------------------------------------------------------
 
@@ -41,6 +59,8 @@ export type CrashPoint = (typeof crashPoints)[number]
 
 export type ModelRequest = {
   session: string
+  /** The agent's own instructions; they come before any system entry of the history. */
+  system?: string
   /** Whole entries, every call settled. Entries are never changed once given: encodings may be kept per entry object. */
   history: readonly Entry[]
   tools: readonly ToolDeclaration[]
@@ -88,7 +108,11 @@ export type ModelAnswer = {
  */
 export type Model = {
   readonly id: string
-  respond(request: ModelRequest, watch: (delta: ModelDelta) => void, signal: AbortSignal): Promise<ModelAnswer>
+  respond(
+    request: ModelRequest,
+    watch: (delta: ModelDelta) => void,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer>
 }
 
 // ---- tools -----------------------------------------------------------------------------------------------

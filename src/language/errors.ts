@@ -70,7 +70,11 @@ export function publicError(error: unknown): { code: ErrorCode; message: string;
   if (error instanceof TurnwireError && errorCodes[error.code].audience === 'caller')
     return { code: error.code, message: error.message, status: error.status }
   if (error instanceof TurnwireError)
-    return { code: error.code, message: operatorMessages[error.code] ?? 'The server failed.', status: error.status }
+    return {
+      code: error.code,
+      message: operatorMessages[error.code] ?? 'The server failed.',
+      status: error.status,
+    }
   return { code: 'internal', message: 'The server failed. Its log says why.', status: 500 }
 }
 

@@ -19,7 +19,13 @@ export type Settings = {
   model?: string
 }
 
-export type Usage = { input: number; output: number; cacheRead?: number; cacheWrite?: number; thinking?: number }
+export type Usage = {
+  input: number
+  output: number
+  cacheRead?: number
+  cacheWrite?: number
+  thinking?: number
+}
 
 /** Why the model stopped talking. `pause`: it is to be asked again with its own words. */
 export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pause' | 'cancelled'
@@ -52,8 +58,8 @@ export type SessionCreated = At & {
   seed: Entry[]
 }
 export type SessionConfigured = At & { type: 'session.configured'; settings: Partial<Settings> }
-/** The first event of a request that carried an idempotency key: the key and a hash of what was asked. */
-export type RequestAccepted = At & { type: 'request.accepted'; key: string; hash: string }
+/** Precedes the `events` events that a request with an idempotency key gave: the key and a hash of what was asked. */
+export type RequestAccepted = At & { type: 'request.accepted'; key: string; hash: string; events: number }
 export type TurnStarted = At & { type: 'turn.started'; turn: string; parts: InputPart[]; door: string }
 export type ModelAnswered = At & {
   type: 'model.answered'
@@ -86,18 +92,26 @@ export type ApprovalDecided = At & {
   reason?: string
 }
 /** A person changed the arguments while approving: from here on these are the call's arguments. */
-export type CallEdited = At & { type: 'call.edited'; callId: string; text: string; argsHash: string; by: string }
-/** The intent. It is durable before the tool runs. `key` is the same for every attempt. */
-export type CallStarted = At & {
-  type: 'call.started'
+export type CallEdited = At & {
+  type: 'call.edited'
   callId: string
-  attempt: number
-  key: string
+  text: string
+  argsHash: string
+  by: string
+}
+/** Policy let it run without asking anyone. */
+export type CallAllowed = At & {
+  type: 'call.allowed'
+  callId: string
   argsHash: string
   toolHash: string
   rule: string
+  grantId?: string
 }
-export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome }
+/** The intent. It is durable before the tool runs. `key` is the same for every attempt. */
+export type CallStarted = At & { type: 'call.started'; callId: string; attempt: number; key: string }
+/** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
+export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
 export type CallLate = At & { type: 'call.late'; callId: string; outcome: Outcome }
 export type TurnEnded = At & {
@@ -125,6 +139,7 @@ export type Event =
   | ApprovalRequested
   | ApprovalDecided
   | CallEdited
+  | CallAllowed
   | CallStarted
   | CallSettled
   | CallLate

@@ -18,7 +18,9 @@ export const toolKinds = [
 export type ToolKind = (typeof toolKinds)[number]
 
 export type Grammar = { syntax: 'lark' | 'regex'; definition: string }
-export type ToolInput = { form: 'json'; schema: JsonObject; strict?: boolean } | { form: 'text'; grammar?: Grammar }
+export type ToolInput =
+  | { form: 'json'; schema: JsonObject; strict?: boolean }
+  | { form: 'text'; grammar?: Grammar }
 
 export type ToolDeclaration = {
   name: string

@@ -1,0 +1,267 @@
+// decide(state, command): what a command makes of a session, as events, or a refusal that leaves no trace.
+// Pure: time, ids and the agent come in with the command. Nothing here waits, and nothing runs.
+import type { CallPart, Outcome } from '../language/calls.ts'
+import type { InputPart } from '../language/content.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Event, Settings } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+import { statusOf } from './next.ts'
+import { checkSettings } from './offer.ts'
+import { outcomes } from './outcomes.ts'
+import type { Agent, ModelAnswer } from './ports.ts'
+import { type CallState, findCall, type SessionState } from './state.ts'
+
+export type Context = { agent: Agent; now: number; id(prefix: string): string }
+
+/** An idempotency key, and a hash of the whole request that carried it. */
+export type RequestKey = { key: string; hash: string }
+
+export type Decision = {
+  callId: string
+  granted: boolean
+  by: string
+  reason?: string
+  /** New arguments, already found valid, with their hash. */
+  edit?: { text: string; argsHash: string }
+  /** The hash of the arguments that the approver saw, when the wire carries one. */
+  seen?: string
+}
+
+export type Create = { owner: string; agent: string; door: string; settings: Settings; seed: Entry[] }
+export type Say = {
+  type: 'say'
+  parts: InputPart[]
+  door: string
+  settings?: Partial<Settings>
+  request?: RequestKey
+}
+export type Respond = {
+  type: 'respond'
+  /** Outcomes of the application's own tools. */
+  results: { callId: string; outcome: Outcome }[]
+  decisions: Decision[]
+  settings?: Partial<Settings>
+  request?: RequestKey
+}
+
+export function decideCreate(create: Create, context: Context): Event[] {
+  checkSettings(context.agent, create.settings)
+  checkSeed(create.seed)
+  return [{ v: 1, at: context.now, type: 'session.created', ...create }]
+}
+
+/** A seeded history must be one that a model can be sent: calls and results paired, in order. */
+function checkSeed(seed: readonly Entry[]): void {
+  let open: string[] = []
+  const seen = new Set<string>()
+  for (const entry of seed) {
+    if (entry.role === 'tool') {
+      const given = entry.results.map(result => result.callId)
+      if (given.length !== open.length || given.some(id => !open.includes(id)))
+        throw new TurnwireError(
+          'bad_request',
+          'Seeded tool results must answer exactly the calls of the message before.',
+        )
+      open = []
+      continue
+    }
+    if (open.length > 0)
+      throw new TurnwireError(
+        'bad_request',
+        `The seeded history leaves the call "${open[0]}" without a result.`,
+      )
+    if (entry.role !== 'assistant') continue
+    for (const part of entry.parts) {
+      if (part.type !== 'call') continue
+      if (seen.has(part.id))
+        throw new TurnwireError('duplicate_call', `The seeded history has the call "${part.id}" twice.`)
+      seen.add(part.id)
+      open.push(part.id)
+    }
+  }
+  if (open.length > 0)
+    throw new TurnwireError(
+      'bad_request',
+      `The seeded history leaves the call "${open[0]}" without a result.`,
+    )
+}
+
+export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
+  const status = statusOf(state)
+  if (status === 'running') throw busy()
+  const events: Event[] = configure(state, say.settings, context)
+  for (const call of state.batch) {
+    if (call.stage !== 'settled') events.push(settled(call, outcomes.abandoned(), context))
+  }
+  const at = context.now
+  if (state.turn) events.push({ v: 1, at, type: 'turn.ended', turn: state.turn.id, stop: 'abandoned' })
+  events.push({ v: 1, at, type: 'turn.started', turn: context.id('turn'), parts: say.parts, door: say.door })
+  return keyed(events, say.request, context)
+}
+
+export function decideRespond(state: SessionState, respond: Respond, context: Context): Event[] {
+  if (respond.results.length + respond.decisions.length === 0)
+    throw new TurnwireError('bad_request', 'The request answers no call.')
+  refuseRepeats(respond)
+  const events: Event[] = configure(state, respond.settings, context)
+  for (const { callId, outcome } of respond.results) {
+    events.push(settled(awaited(state, callId, 'handed'), outcome, context))
+  }
+  for (const decision of respond.decisions) events.push(...decideApproval(state, decision, context))
+  return keyed(events, respond.request, context)
+}
+
+function refuseRepeats(respond: Respond): void {
+  const seen = new Set<string>()
+  for (const { callId } of [...respond.results, ...respond.decisions]) {
+    if (seen.has(callId))
+      throw new TurnwireError('duplicate_call', `The request answers the call "${callId}" twice.`)
+    seen.add(callId)
+  }
+}
+
+function decideApproval(state: SessionState, decision: Decision, context: Context): Event[] {
+  const call = awaited(state, decision.callId, 'asking')
+  const { callId, granted, by, reason, edit } = decision
+  if (decision.seen !== undefined && decision.seen !== call.argsHash)
+    throw new TurnwireError(
+      'stale_approval',
+      `The arguments of call "${callId}" are not those that were shown.`,
+    )
+  if (granted && call.expiresAt !== undefined && call.expiresAt <= context.now)
+    throw new TurnwireError(
+      'approval_expired',
+      `The approval of call "${callId}" has expired. Deny it, cancel the turn, or send a new message.`,
+    )
+  const at = context.now
+  const events: Event[] = []
+  if (granted && edit) events.push({ v: 1, at, type: 'call.edited', callId, by, ...edit })
+  const argsHash = edit?.argsHash ?? call.argsHash ?? ''
+  events.push({
+    v: 1,
+    at,
+    type: 'approval.decided',
+    callId,
+    granted,
+    by,
+    argsHash,
+    ...(reason !== undefined && { reason }),
+  })
+  if (!granted) events.push(settled(call, outcomes.deniedByPerson(by, reason), context))
+  return events
+}
+
+/** The call that is waiting for exactly this kind of answer; everything else has its own refusal. */
+export function awaited(state: SessionState, callId: string, stage: 'handed' | 'asking'): CallState {
+  const call = findCall(state, callId)
+  if (!call) {
+    if (state.settled.has(callId))
+      throw new TurnwireError('call_settled', `The call "${callId}" already has its result.`)
+    throw new TurnwireError('unknown_call', `There is no call "${callId}" in this session.`)
+  }
+  if (call.stage === stage) return call
+  if (call.stage === 'settled')
+    throw new TurnwireError('call_settled', `The call "${callId}" already has its result.`)
+  if (stage === 'asking' && (call.stage === 'approved' || call.stage === 'started'))
+    throw new TurnwireError('already_decided', `The call "${callId}" was decided before.`)
+  throw new TurnwireError(
+    'wrong_party',
+    stage === 'handed'
+      ? `The call "${callId}" is the server's to run: send a permission, not a result.`
+      : `The call "${callId}" is yours to run: send its result, not a permission.`,
+  )
+}
+
+export function decideConfigure(state: SessionState, settings: Partial<Settings>, context: Context): Event[] {
+  if (statusOf(state) === 'running') throw busy()
+  return configure(state, settings, context)
+}
+
+function configure(state: SessionState, settings: Partial<Settings> | undefined, context: Context): Event[] {
+  if (!settings || Object.keys(settings).length === 0) return []
+  checkSettings(context.agent, { ...state.settings, ...settings })
+  return [{ v: 1, at: context.now, type: 'session.configured', settings }]
+}
+
+export function decideCancel(state: SessionState, context: Context): Event[] {
+  if (!state.turn) return []
+  return endAll(state, call => outcomes.cancelled(call.stage === 'started'), 'cancelled', context)
+}
+
+export function decideOutOfTime(state: SessionState, context: Context): Event[] {
+  if (!state.turn) return []
+  const words = outcomes.limit('the turn ran out of time.')
+  return endAll(state, call => (call.stage === 'started' ? outcomes.outOfTime() : words), 'limit', context)
+}
+
+function endAll(
+  state: SessionState,
+  outcome: (call: CallState) => Outcome,
+  stop: 'cancelled' | 'limit',
+  context: Context,
+): Event[] {
+  const events: Event[] = []
+  for (const call of state.batch) {
+    if (call.stage !== 'settled') events.push(settled(call, outcome(call), context))
+  }
+  if (state.turn) {
+    const ended = { v: 1, at: context.now, type: 'turn.ended', turn: state.turn.id, stop } as const
+    events.push(stop === 'limit' ? { ...ended, limit: 'time' } : ended)
+  }
+  return events
+}
+
+export function decideAnswer(
+  answer: ModelAnswer,
+  model: string,
+  ids: readonly string[],
+  context: Context,
+): Event {
+  let index = 0
+  const parts = answer.parts.map(part => {
+    if (part.type !== 'call') return part
+    const id = ids[index] ?? context.id('call')
+    index += 1
+    return { ...part, id } satisfies CallPart
+  })
+  const { stop, origin, usage, nativeId, warnings } = answer
+  return {
+    v: 1,
+    at: context.now,
+    type: 'model.answered',
+    parts,
+    stop,
+    model,
+    ...(origin && { origin }),
+    ...(usage && { usage }),
+    ...(nativeId !== undefined && { nativeId }),
+    ...(warnings && warnings.length > 0 && { warnings }),
+  }
+}
+
+/**
+ * After a crash: a call whose intent is in the log may have run. One that may run twice goes back to be run with
+ * the same key; any other is settled as unknown.
+ */
+export function decideRecovery(
+  state: SessionState,
+  mayRepeat: (call: CallState) => boolean,
+  context: Context,
+): Event[] {
+  return state.batch
+    .filter(call => call.stage === 'started' && !mayRepeat(call))
+    .map(call => settled(call, outcomes.unknown(), context))
+}
+
+export function settled(call: CallState, outcome: Outcome, context: { now: number }): Event {
+  return { v: 1, at: context.now, type: 'call.settled', callId: call.part.id, outcome }
+}
+
+function keyed(events: Event[], request: RequestKey | undefined, context: Context): Event[] {
+  if (!request) return events
+  return [{ v: 1, at: context.now, type: 'request.accepted', ...request, events: events.length }, ...events]
+}
+
+function busy(): TurnwireError {
+  return new TurnwireError('busy', 'A turn is running in this session. Wait for it to stop, or cancel it.')
+}

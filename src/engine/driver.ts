@@ -1,0 +1,290 @@
+// The turn. It asks `next` what to do, does it through the ports, and records what came of it, until only a person
+// or the application can go on. There is one loop for every wire, vendor and output mode.
+
+import { publicError, TurnwireError } from '../language/errors.ts'
+import type { Delta, Event } from '../language/events.ts'
+import { toolHash } from '../language/tools.ts'
+import { decideAnswer, decideOutOfTime } from './decide.ts'
+import { judge } from './judge.ts'
+import type { Action } from './next.ts'
+import type { ModelDelta } from './ports.ts'
+import { runCall } from './run-call.ts'
+import type { Session } from './session.ts'
+import type { CallState } from './state.ts'
+
+type Step = { controller: AbortController; ids: string[]; over: boolean }
+
+export class Driver {
+  readonly #session: Session
+  readonly #running = new Map<string, AbortController>()
+  #step: Step | undefined
+  #loop: Promise<void> | undefined
+  #poke: (() => void) | undefined
+
+  constructor(session: Session) {
+    this.#session = session
+  }
+
+  /** Something changed: go on if there is anything to do. */
+  wake(): void {
+    if (this.#poke) {
+      const poke = this.#poke
+      this.#poke = undefined
+      poke()
+    } else if (!this.#loop) this.#loop = this.#drive()
+  }
+
+  /** Resolves when the loop has come to rest and no call is running. */
+  async settle(): Promise<void> {
+    while (this.#loop || this.#running.size > 0) {
+      await this.#loop
+      if (this.#running.size > 0)
+        await new Promise<void>(resolve => this.#session.ports.world.timer(1, resolve))
+    }
+  }
+
+  get callsRunning(): number {
+    return this.#running.size
+  }
+
+  async #drive(): Promise<void> {
+    const session = this.#session
+    const stopClock = session.ports.world.timer(session.agent.limits.time, () => this.#outOfTime())
+    try {
+      for (;;) {
+        if (session.lost || session.stopping || session.state.controlledBy !== undefined) return
+        const action = session.next()
+        if (action.do === 'rest' || action.do === 'wait') return
+        if (action.do === 'await') await this.#untilPoked()
+        else await this.perform(action)
+      }
+    } catch (error) {
+      if (!session.lost) session.lose(error)
+    } finally {
+      stopClock()
+      this.#loop = undefined
+    }
+  }
+
+  #untilPoked(): Promise<void> {
+    return new Promise(resolve => {
+      this.#poke = resolve
+    })
+  }
+
+  /** Does one action, as the loop would. */
+  async perform(action: Action): Promise<void> {
+    const session = this.#session
+    switch (action.do) {
+      case 'judge':
+        for (const call of action.calls) await judge(session, call)
+        break
+      case 'run':
+        await this.#start(action.calls)
+        break
+      case 'ask-model':
+        await this.#ask()
+        break
+      case 'end':
+        this.#end(action)
+        break
+      case 'await':
+      case 'wait':
+      case 'rest':
+        break
+    }
+  }
+
+  #end(action: Extract<Action, { do: 'end' }>): void {
+    const { state, context } = this.#session
+    if (!state.turn) return
+    const ended = {
+      v: 1,
+      at: context.now,
+      type: 'turn.ended',
+      turn: state.turn.id,
+      stop: action.stop,
+    } as const
+    void this.#session.record([action.limit === undefined ? ended : { ...ended, limit: action.limit }])
+  }
+
+  // ---- calls ---------------------------------------------------------------------------------------------
+
+  async #start(calls: readonly CallState[]): Promise<void> {
+    const session = this.#session
+    const ready: CallState[] = []
+    for (const call of calls) if (await this.#stillAsShown(call)) ready.push(call)
+    const at = session.ports.world.now()
+    session.ports.world.crashPoint('intent-decided')
+    await this.#runDurably(
+      ready.map(call => ({
+        v: 1,
+        at,
+        type: 'call.started',
+        callId: call.part.id,
+        attempt: call.attempt + 1,
+        key: call.key ?? session.ports.world.id('key'),
+      })),
+      ready,
+    )
+  }
+
+  /** The same calls once more, under the same keys: they were started before a crash and may be repeated. */
+  repeat(calls: readonly CallState[]): Promise<void> {
+    const at = this.#session.ports.world.now()
+    return this.#runDurably(
+      calls.map(call => ({
+        v: 1,
+        at,
+        type: 'call.started',
+        callId: call.part.id,
+        attempt: call.attempt + 1,
+        key: call.key ?? '',
+      })),
+      calls,
+    )
+  }
+
+  async #runDurably(intents: Event[], calls: readonly CallState[]): Promise<void> {
+    if (intents.length === 0) return
+    const session = this.#session
+    await session.record(intents)
+    for (const call of calls) {
+      if (session.lost || call.stage !== 'started') continue
+      const controller = new AbortController()
+      this.#running.set(call.part.id, controller)
+      void runCall(session, call, controller).finally(() => {
+        this.#running.delete(call.part.id)
+        this.wake()
+      })
+    }
+  }
+
+  /** What was approved is what was shown: a tool that changed or went away since then is judged anew. */
+  async #stillAsShown(call: CallState): Promise<boolean> {
+    if (call.stage !== 'approved') return false
+    const offered = this.#session.offer.byName.get(call.part.name)
+    if (offered && toolHash(offered.tool) === call.toolHash) return true
+    await judge(this.#session, call)
+    return false
+  }
+
+  // ---- the model -----------------------------------------------------------------------------------------
+
+  async #ask(): Promise<void> {
+    const session = this.#session
+    const { state, agent, feed, ports } = session
+    const step: Step = { controller: new AbortController(), ids: [], over: false }
+    this.#step = step
+    const number = (state.turn?.steps ?? 0) + 1
+    feed.delta({ type: 'step.started', step: number })
+    ports.world.crashPoint('model-asked')
+    try {
+      const model = agent.model(state.settings)
+      const answer = await model.respond(
+        {
+          session: state.id,
+          ...(agent.system !== undefined && { system: agent.system }),
+          history: state.view,
+          tools: session.offer.declarations,
+          choice: agent.choice,
+          parallel: agent.parallel,
+          ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+          options: session.options(),
+        },
+        delta => {
+          if (!step.over) for (const each of this.#translate(step, delta, number)) feed.delta(each)
+        },
+        step.controller.signal,
+      )
+      if (step.over) return
+      ports.world.crashPoint('model-answered')
+      void session.record([decideAnswer(answer, model.id, step.ids, session.context)])
+    } catch (error) {
+      if (!step.over) this.#fail(error)
+    } finally {
+      step.over = true
+      if (this.#step === step) this.#step = undefined
+    }
+  }
+
+  #translate(step: Step, delta: ModelDelta, number: number): Delta[] {
+    switch (delta.type) {
+      case 'text':
+      case 'thinking':
+        return [delta]
+      case 'call': {
+        const callId = this.#session.ports.world.id('call')
+        step.ids[delta.index] = callId
+        return [{ type: 'call.opened', callId, name: delta.name, form: delta.form }]
+      }
+      case 'arguments': {
+        const callId = step.ids[delta.index]
+        return callId === undefined ? [] : [{ type: 'arguments', callId, text: delta.text }]
+      }
+      case 'reset':
+        step.ids = []
+        return [{ type: 'step.reset', step: number }]
+    }
+  }
+
+  #fail(error: unknown): void {
+    const session = this.#session
+    const { state, ports } = session
+    if (!state.turn) return
+    const { code, message } = publicError(error)
+    ports.log('error', 'The model step failed.', {
+      session: state.id,
+      code: error instanceof TurnwireError ? error.code : 'internal',
+      error: error instanceof Error ? error.message : String(error),
+    })
+    void session.record([
+      {
+        v: 1,
+        at: ports.world.now(),
+        type: 'turn.ended',
+        turn: state.turn.id,
+        stop: 'error',
+        error: { code, message },
+      },
+    ])
+  }
+
+  // ---- interruption --------------------------------------------------------------------------------------
+
+  /** Stops the step in flight and all calls. Gives what the step had said so far, as events yet to be recorded. */
+  interruptStep(): Event[] {
+    const session = this.#session
+    const step = this.#step
+    this.abort(new TurnwireError('stopping', 'The turn was ended.'))
+    if (!step) return []
+    const text = session.feed.live.text()
+    if (text === '') return []
+    const model = session.agent.model(session.state.settings).id
+    const at = session.ports.world.now()
+    return [{ v: 1, at, type: 'model.answered', parts: [{ type: 'text', text }], stop: 'cancelled', model }]
+  }
+
+  abort(reason: unknown): void {
+    if (this.#step) {
+      this.#step.over = true
+      this.#step.controller.abort(reason)
+    }
+    for (const controller of this.#running.values()) controller.abort(reason)
+  }
+
+  /** Stops the step in flight without a trace: it is asked again when the session is taken up. */
+  dropStep(reason: unknown): void {
+    if (!this.#step) return
+    this.#step.over = true
+    this.#step.controller.abort(reason)
+  }
+
+  #outOfTime(): void {
+    const session = this.#session
+    if (session.lost || !session.state.turn || session.status !== 'running') return
+    const partial = this.interruptStep()
+    void session.record([...partial, ...decideOutOfTime(session.state, session.context)])
+    this.wake()
+  }
+}

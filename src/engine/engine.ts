@@ -1,0 +1,264 @@
+// All sessions of one process: creates them, finds them for their owner, takes up what a crash left unfinished,
+// and lets go of those that nothing is happening in. A session that waits for a person lives in the store.
+import { TurnwireError } from '../language/errors.ts'
+import type { Recorded } from '../language/events.ts'
+import { type Create, decideCreate, decideRecovery, type RequestKey } from './decide.ts'
+import { evolve } from './evolve.ts'
+import type { FeedItem, Watcher } from './feed.ts'
+import { Hand } from './hand.ts'
+import { statusOf } from './next.ts'
+import { offerOf } from './offer.ts'
+import type { Agent, EnginePorts, SessionRow } from './ports.ts'
+import { Session } from './session.ts'
+import { type CallState, emptyState, type SessionState } from './state.ts'
+
+const kept = 256
+
+export class Engine {
+  readonly ports: EnginePorts
+  /** In the order in which they were last used. */
+  readonly #open = new Map<string, Session>()
+  readonly #opening = new Map<string, Promise<Session>>()
+  #stopping = false
+
+  constructor(ports: EnginePorts) {
+    this.ports = ports
+  }
+
+  agent(name: string): Agent {
+    const agent = this.ports.agent(name)
+    if (!agent) throw new TurnwireError('unknown_agent', `There is no agent named "${name}".`)
+    return agent
+  }
+
+  async create(create: Create, request?: RequestKey): Promise<Session> {
+    this.#refuseIfStopping()
+    const { world, store } = this.ports
+    const agent = this.agent(create.agent)
+    const id = world.id('sess')
+    const now = world.now()
+    const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
+    const made = await store.create({
+      row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
+      events,
+      ...(request && { request }),
+    })
+    if ('existing' in made) {
+      if (made.hash !== request?.hash)
+        throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
+      return this.open(create.owner, made.existing)
+    }
+    const state = emptyState(id)
+    for (const event of events) evolve(state, event)
+    return this.#keep(new Session(this.ports, agent, state, made.epoch, session => this.#forget(session)))
+  }
+
+  /** The session, ready to take commands. A stranger is told that there is none. */
+  async open(owner: string, id: string): Promise<Session> {
+    this.#refuseIfStopping()
+    const session = await this.#load(id)
+    if (session.state.owner !== owner) throw notFound()
+    return session
+  }
+
+  /** A look that claims nothing: another process may be its writer. */
+  async peek(owner: string, id: string): Promise<SessionState> {
+    const session = this.#open.get(id)
+    if (session?.state.owner === owner) {
+      await session.flushed()
+      return session.state
+    }
+    const row = await this.ports.store.row(id)
+    if (row?.owner !== owner) throw notFound()
+    return fold(id, await this.ports.store.read(id))
+  }
+
+  async events(owner: string, id: string, after = 0): Promise<Recorded[]> {
+    const row = await this.ports.store.row(id)
+    if (row?.owner !== owner) throw notFound()
+    return this.ports.store.read(id, after)
+  }
+
+  list(
+    owner: string,
+    page: { after?: string; limit: number },
+  ): Promise<{ rows: SessionRow[]; next?: string }> {
+    return this.ports.store.list(owner, page)
+  }
+
+  async remove(owner: string, id: string): Promise<void> {
+    const session = await this.open(owner, id)
+    await session.cancel()
+    session.lose(new TurnwireError('session_not_found', 'The session was deleted.'))
+    await this.ports.store.remove(id)
+  }
+
+  /** The whole of a result that was cut for the model. */
+  async blob(owner: string, id: string, name: string): Promise<string> {
+    const row = await this.ports.store.row(id)
+    const body = row?.owner === owner ? await this.ports.store.blob(id, name) : undefined
+    if (body === undefined) throw new TurnwireError('not_found', 'There is nothing kept under this name.')
+    return body
+  }
+
+  /**
+   * Everything after number `after` that is durable, then the step in flight as a few deltas, then live. Nothing
+   * is missed and nothing comes twice. Gives a function that ends it.
+   */
+  async watch(owner: string, id: string, after: number, watcher: Watcher): Promise<() => void> {
+    const session = await this.open(owner, id)
+    if (after > session.state.seq)
+      throw new TurnwireError(
+        'bad_request',
+        `There is no event ${after} yet; the last is ${session.state.seq}.`,
+      )
+    let waiting: FeedItem[] | undefined = []
+    const unwatch = session.feed.watch(item => (waiting ? waiting.push(item) : watcher(item)))
+    try {
+      let last = after
+      for (const recorded of await this.ports.store.read(id, after)) {
+        watcher({ type: 'event', ...recorded })
+        last = recorded.seq
+      }
+      for (const item of waiting) {
+        if (item.type === 'event' && item.seq > last) {
+          watcher(item)
+          last = item.seq
+        } else if (item.type === 'closed') watcher(item)
+      }
+      waiting = undefined
+      for (const delta of session.feed.live.snapshot()) watcher({ type: 'delta', delta })
+      watcher({ type: 'status', status: session.status })
+      return unwatch
+    } catch (error) {
+      unwatch()
+      throw error
+    }
+  }
+
+  /** Takes up every session that was at work when its writer went away. */
+  async recover(): Promise<number> {
+    const ids = await this.ports.store.unfinished()
+    for (const id of ids) {
+      try {
+        await this.#load(id)
+      } catch (error) {
+        this.ports.log('error', 'A session could not be taken up.', { session: id, error: String(error) })
+      }
+    }
+    return ids.length
+  }
+
+  /** Someone takes the wheel of a session: the loop does nothing more until it is given back. */
+  async takeOver(owner: string, id: string, by: string): Promise<Hand> {
+    return Hand.take(await this.open(owner, id), by)
+  }
+
+  /** Steps in flight are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    const reason = new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+    const sessions = [...this.#open.values()]
+    for (const session of sessions) {
+      session.stopping = true
+      session.driver.dropStep(reason)
+    }
+    await Promise.race([
+      Promise.all(sessions.map(session => session.driver.settle())),
+      new Promise<void>(resolve => this.ports.world.timer(graceMs, resolve)),
+    ])
+    await Promise.allSettled(sessions.map(session => session.flushed()))
+    for (const session of sessions) session.lose(reason)
+  }
+
+  // ---- keeping -------------------------------------------------------------------------------------------
+
+  async #load(id: string): Promise<Session> {
+    const open = this.#open.get(id)
+    if (open && !open.lost) return this.#keep(open)
+    const opening = this.#opening.get(id)
+    if (opening) return opening
+    const loading = this.#claim(id).finally(() => this.#opening.delete(id))
+    this.#opening.set(id, loading)
+    return loading
+  }
+
+  async #claim(id: string): Promise<Session> {
+    const claimed = await this.ports.store.claim(id)
+    if (!claimed) throw notFound()
+    const state = fold(id, await this.ports.store.read(id))
+    const session = new Session(this.ports, this.agent(state.agent), state, claimed.epoch, lost =>
+      this.#forget(lost),
+    )
+    this.#keep(session)
+    await takeUp(session)
+    return session
+  }
+
+  #keep(session: Session): Session {
+    this.#open.delete(session.id)
+    this.#open.set(session.id, session)
+    if (this.#open.size > kept) this.#letGo()
+    return session
+  }
+
+  #letGo(): void {
+    for (const [id, session] of this.#open) {
+      if (this.#open.size <= kept) return
+      if (session.status !== 'running' && !session.feed.watched && session.driver.callsRunning === 0)
+        this.#open.delete(id)
+    }
+  }
+
+  #forget(session: Session): void {
+    if (this.#open.get(session.id) === session) this.#open.delete(session.id)
+  }
+
+  #refuseIfStopping(): void {
+    if (this.#stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+  }
+}
+
+/** What a writer that went away left half done is finished, or settled as unknown, before anything else happens. */
+async function takeUp(session: Session): Promise<void> {
+  if (session.status !== 'running') return
+  const started = session.state.batch.filter(call => call.stage === 'started')
+  const mayRepeat = (call: CallState): boolean => {
+    const offered = offerOf(session.agent, session.state.settings).byName.get(call.part.name)
+    return offered?.side === 'server' && (offered.tool.readOnly || offered.tool.idempotent)
+  }
+  const events = decideRecovery(session.state, mayRepeat, session.context)
+  if (events.length > 0) await session.record(events)
+  await session.driver.repeat(started.filter(call => call.stage === 'started'))
+  session.driver.wake()
+}
+
+export function fold(id: string, events: readonly Recorded[]): SessionState {
+  const state = emptyState(id)
+  for (const { event } of events) evolve(state, event)
+  return state
+}
+
+/** The events of a request, from its first on, until the session came to rest or had to wait. */
+export function segment(
+  id: string,
+  events: readonly Recorded[],
+  first: number,
+): { events: Recorded[]; over: boolean } {
+  const state = emptyState(id)
+  const found: Recorded[] = []
+  let own = 0
+  for (const recorded of events) {
+    evolve(state, recorded.event)
+    if (recorded.seq < first) continue
+    found.push(recorded)
+    if (recorded.seq === first) own = recorded.event.type === 'request.accepted' ? recorded.event.events : 0
+    else if (own > 0) own -= 1
+    if (own === 0 && statusOf(state) !== 'running') return { events: found, over: true }
+  }
+  return { events: found, over: false }
+}
+
+function notFound(): TurnwireError {
+  return new TurnwireError('session_not_found', 'Session not found')
+}

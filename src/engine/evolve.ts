@@ -1,0 +1,200 @@
+// evolve(state, event): what an event changes. Pure in all but that it changes the state it is given: no clock,
+// no chance, no I/O, and no judgement either, since what is in the log has happened.
+import type { CallPart, CallResult } from '../language/calls.ts'
+import type { CallSettled, Event, ModelAnswered } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+import { type CallState, findCall, identityOf, type SessionState } from './state.ts'
+
+export function evolve(state: SessionState, event: Event): SessionState {
+  state.seq += 1
+  state.updatedAt = event.at
+  switch (event.type) {
+    case 'session.created':
+      state.owner = event.owner
+      state.agent = event.agent
+      state.door = event.door
+      state.createdAt = event.at
+      state.settings = event.settings
+      for (const entry of event.seed) addEntry(state, entry)
+      break
+    case 'session.configured':
+      state.settings = { ...state.settings, ...event.settings }
+      break
+    case 'request.accepted':
+      state.requests.set(event.key, { hash: event.hash, seq: state.seq })
+      break
+    case 'turn.started':
+      startTurn(state, event)
+      break
+    case 'model.answered':
+      takeAnswer(state, event)
+      break
+    case 'call.handed':
+      admitted(state, event, 'handed')
+      break
+    case 'call.allowed':
+      allowCall(state, event)
+      break
+    case 'approval.requested':
+      requestApproval(state, event)
+      break
+    case 'approval.decided':
+      if (event.granted) stage(state, event.callId, 'approved')
+      break
+    case 'call.edited':
+      editCall(state, event)
+      break
+    case 'call.started':
+      startCall(state, event)
+      break
+    case 'call.settled':
+      settle(state, event)
+      break
+    case 'turn.ended':
+      state.turn = null
+      state.lastStop =
+        event.limit === undefined ? { stop: event.stop } : { stop: event.stop, limit: event.limit }
+      break
+    case 'grant.given':
+      state.grants.set(event.grant.id, event.grant)
+      break
+    case 'grant.revoked':
+      state.grants.delete(event.grantId)
+      break
+    case 'control.taken':
+      state.controlledBy = event.by
+      break
+    case 'control.returned':
+      delete state.controlledBy
+      break
+    case 'history.compacted':
+      state.view = [...event.entries, ...state.view.slice(event.replaces)]
+      break
+    case 'call.late':
+      break
+  }
+  return state
+}
+
+function addEntry(state: SessionState, entry: Entry): void {
+  state.entries.push(entry)
+  if (state.view !== state.entries) state.view.push(entry)
+}
+
+function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
+  state.turn = {
+    id: event.turn,
+    door: event.door,
+    startedAt: event.at,
+    steps: 0,
+    calls: 0,
+    bytes: 0,
+    tokens: 0,
+    identical: new Map(),
+  }
+  addEntry(state, { role: 'user', parts: event.parts })
+}
+
+function takeAnswer(state: SessionState, event: ModelAnswered): void {
+  const calls = event.parts.filter((part): part is CallPart => part.type === 'call')
+  if (event.parts.length > 0) {
+    addEntry(state, {
+      role: 'assistant',
+      parts: event.parts,
+      ...(event.origin && { origin: event.origin }),
+      ...(event.nativeId !== undefined && { nativeId: event.nativeId }),
+    })
+  }
+  state.batch = calls.map(part => ({ part, stage: 'proposed', text: part.text, attempt: 0 }))
+  const turn = state.turn
+  if (!turn) return
+  turn.steps += 1
+  turn.calls += calls.length
+  for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
+  if (event.usage) turn.tokens += event.usage.input + event.usage.output
+  if (calls.length === 0) turn.answered = event.stop
+}
+
+function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
+  const call = findCall(state, callId)
+  if (call) call.stage = to
+  return call
+}
+
+type Admitted = { callId: string; argsHash: string; toolHash: string }
+
+/** The first time that a call passes the gate it counts as one use of these arguments. */
+function admitted(state: SessionState, event: Admitted, to: CallState['stage']): CallState | undefined {
+  const call = findCall(state, event.callId)
+  if (!call) return undefined
+  if (call.stage === 'proposed' && state.turn) {
+    const identity = identityOf(call.part.name, event.argsHash)
+    state.turn.identical.set(identity, (state.turn.identical.get(identity) ?? 0) + 1)
+  }
+  call.stage = to
+  call.argsHash = event.argsHash
+  call.toolHash = event.toolHash
+  return call
+}
+
+function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {
+  const call = admitted(state, event, 'asking')
+  if (!call) return
+  call.rule = event.rule
+  if (event.reason !== undefined) call.reason = event.reason
+  if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
+}
+
+function editCall(state: SessionState, event: Extract<Event, { type: 'call.edited' }>): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  call.text = event.text
+  call.argsHash = event.argsHash
+  call.editedBy = event.by
+}
+
+function allowCall(state: SessionState, event: Extract<Event, { type: 'call.allowed' }>): void {
+  const call = admitted(state, event, 'approved')
+  if (call) call.rule = event.rule
+  const grant = event.grantId === undefined ? undefined : state.grants.get(event.grantId)
+  if (grant?.usesLeft === undefined) return
+  if (grant.usesLeft <= 1) state.grants.delete(grant.id)
+  else state.grants.set(grant.id, { ...grant, usesLeft: grant.usesLeft - 1 })
+}
+
+function startCall(state: SessionState, event: Extract<Event, { type: 'call.started' }>): void {
+  const call = stage(state, event.callId, 'started')
+  if (!call) return
+  call.attempt = event.attempt
+  call.key = event.key
+}
+
+function settle(state: SessionState, event: CallSettled): void {
+  const call = stage(state, event.callId, 'settled')
+  if (!call) return
+  call.outcome = event.outcome
+  state.settled.add(event.callId)
+  if (state.turn) {
+    for (const part of event.outcome.parts)
+      state.turn.bytes += part.type === 'text' ? part.text.length : part.url.length
+    if (event.limit !== undefined) state.turn.limit = event.limit
+  }
+  if (state.batch.every(each => each.stage === 'settled')) {
+    addEntry(state, { role: 'tool', results: state.batch.map(resultOf) })
+    state.batch = []
+  }
+}
+
+/** What is said of a settled call, and of an edit the model must know about. */
+function resultOf(call: CallState): CallResult {
+  const outcome = call.outcome
+  if (!outcome) throw new Error(`call ${call.part.id} has no outcome`)
+  if (call.editedBy === undefined || call.text === call.part.text)
+    return { callId: call.part.id, name: call.part.name, outcome }
+  const note = `The arguments were changed before the call was approved. They were: ${call.text}`
+  return {
+    callId: call.part.id,
+    name: call.part.name,
+    outcome: { ...outcome, parts: [{ type: 'text', text: note }, ...outcome.parts] },
+  }
+}

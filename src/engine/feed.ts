@@ -1,0 +1,152 @@
+// What watchers of a session see: durable events with their numbers, the deltas of the step in flight, and changes
+// of status, in one order. An event is shown only once it is durable, and all that follows it waits behind it.
+import type { Delta, Recorded } from '../language/events.ts'
+import type { SessionStatus } from './ports.ts'
+
+export type FeedItem =
+  | ({ type: 'event' } & Recorded)
+  | { type: 'delta'; delta: Delta }
+  | { type: 'status'; status: SessionStatus }
+  /** Nothing more will come from here: the session was lost, removed or handed on, or the server stops. */
+  | { type: 'closed'; reason: unknown }
+
+export type Watcher = (item: FeedItem) => void
+
+type Held = { item: FeedItem; durable: boolean; mark?: object }
+
+const outputTail = 64 * 1024
+
+export class Feed {
+  readonly #watchers = new Set<Watcher>()
+  #held: Held[] = []
+  readonly live = new StepInFlight()
+
+  get watched(): boolean {
+    return this.#watchers.size > 0
+  }
+
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  /** Events that are durable already. */
+  show(events: readonly Recorded[]): void {
+    for (const recorded of events) this.#push({ type: 'event', ...recorded }, true)
+  }
+
+  /** Events on their way to the store: held, with all that comes after, until `release(mark)`. */
+  hold(events: readonly Recorded[], mark: object): void {
+    for (const recorded of events)
+      this.#held.push({ item: { type: 'event', ...recorded }, durable: false, mark })
+  }
+
+  release(mark: object): void {
+    for (const held of this.#held) if (held.mark === mark) held.durable = true
+    let count = 0
+    while (count < this.#held.length && this.#held[count]?.durable) count += 1
+    if (count === 0) return
+    const ready = this.#held
+    this.#held = count === ready.length ? [] : ready.slice(count)
+    for (let index = 0; index < count; index += 1) this.#deliver(ready[index]!.item)
+  }
+
+  delta(delta: Delta): void {
+    this.#push({ type: 'delta', delta }, true)
+  }
+
+  status(status: SessionStatus): void {
+    this.#push({ type: 'status', status }, true)
+  }
+
+  close(reason: unknown): void {
+    this.#held = []
+    this.#deliver({ type: 'closed', reason })
+    this.#watchers.clear()
+  }
+
+  #push(item: FeedItem, durable: boolean): void {
+    if (this.#held.length > 0) this.#held.push({ item, durable })
+    else this.#deliver(item)
+  }
+
+  #deliver(item: FeedItem): void {
+    this.live.take(item)
+    for (const watcher of this.#watchers) watcher(item)
+  }
+}
+
+/** The deltas shown since the last whole answer, folded: what someone who attaches now has missed. */
+export class StepInFlight {
+  #step = 0
+  #parts: (
+    | { type: 'text' | 'thinking'; texts: string[] }
+    | { type: 'call'; opened: Delta; callId: string; texts: string[] }
+  )[] = []
+  #outputs = new Map<string, string>()
+
+  take(item: FeedItem): void {
+    if (item.type === 'delta') this.#takeDelta(item.delta)
+    else if (item.type === 'event' && item.event.type === 'model.answered') this.#parts = []
+    else if (item.type === 'event' && item.event.type === 'call.settled')
+      this.#outputs.delete(item.event.callId)
+    else if (item.type === 'event' && item.event.type === 'turn.ended') this.#parts = []
+  }
+
+  #takeDelta(delta: Delta): void {
+    switch (delta.type) {
+      case 'step.started':
+      case 'step.reset':
+        this.#step = delta.step
+        this.#parts = []
+        break
+      case 'text':
+      case 'thinking': {
+        const last = this.#parts.at(-1)
+        if (last?.type === delta.type) last.texts.push(delta.text)
+        else this.#parts.push({ type: delta.type, texts: [delta.text] })
+        break
+      }
+      case 'call.opened':
+        this.#parts.push({ type: 'call', opened: delta, callId: delta.callId, texts: [] })
+        break
+      case 'arguments': {
+        const last = this.#parts.at(-1)
+        const call =
+          last?.type === 'call' && last.callId === delta.callId
+            ? last
+            : this.#parts.find(part => part.type === 'call' && part.callId === delta.callId)
+        call?.texts.push(delta.text)
+        break
+      }
+      case 'output': {
+        const text = (this.#outputs.get(delta.callId) ?? '') + delta.text
+        this.#outputs.set(delta.callId, text.length > outputTail ? text.slice(-outputTail) : text)
+        break
+      }
+      case 'progress':
+        break
+    }
+  }
+
+  /** As few deltas as say the same. */
+  snapshot(): Delta[] {
+    const deltas: Delta[] = []
+    if (this.#parts.length > 0) deltas.push({ type: 'step.started', step: this.#step })
+    for (const part of this.#parts) {
+      const text = part.texts.join('')
+      if (part.type !== 'call') deltas.push({ type: part.type, text })
+      else {
+        deltas.push(part.opened)
+        if (text !== '') deltas.push({ type: 'arguments', callId: part.callId, text })
+      }
+    }
+    for (const [callId, text] of this.#outputs) deltas.push({ type: 'output', callId, text })
+    return deltas
+  }
+
+  /** The text shown so far, for the record of a step that was cancelled. */
+  text(): string {
+    return this.#parts.flatMap(part => (part.type === 'text' ? part.texts : [])).join('')
+  }
+}

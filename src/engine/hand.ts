@@ -1,0 +1,112 @@
+// A session driven by hand: look at the next action, do it, do something else in its place, or answer it yourself.
+// The log records whose hand it was; the loop goes on by itself once the wheel is given back.
+
+import { TurnwireError } from '../language/errors.ts'
+import type { Event } from '../language/events.ts'
+import { decideAnswer, settled } from './decide.ts'
+import type { Action } from './next.ts'
+import type { ModelAnswer, ToolOutput } from './ports.ts'
+import type { Session } from './session.ts'
+import { type CallState, findCall } from './state.ts'
+
+export class Hand {
+  readonly session: Session
+  readonly by: string
+
+  private constructor(session: Session, by: string) {
+    this.session = session
+    this.by = by
+  }
+
+  /** Waits until what is under way has finished; from then on nothing happens but by this hand. */
+  static async take(session: Session, by: string): Promise<Hand> {
+    const { controlledBy } = session.state
+    if (controlledBy !== undefined && controlledBy !== by)
+      throw new TurnwireError('controlled', `This session is driven by ${controlledBy}.`)
+    if (controlledBy === undefined)
+      await session.record([{ v: 1, at: session.ports.world.now(), type: 'control.taken', by }])
+    await session.driver.settle()
+    return new Hand(session, by)
+  }
+
+  look(): Action {
+    return this.session.next()
+  }
+
+  /** Does the next action as the loop would, and waits for the calls that it started. */
+  async perform(): Promise<Action> {
+    this.#mustHold()
+    const action = this.look()
+    await this.session.driver.perform(action)
+    await this.session.driver.settle()
+    await this.session.flushed()
+    return action
+  }
+
+  /** Speaks in the model's place. */
+  async answerModel(answer: ModelAnswer): Promise<void> {
+    this.#mustHold()
+    if (this.look().do !== 'ask-model')
+      throw new TurnwireError('bad_request', 'It is not the model\u2019s turn to speak.')
+    await this.session.record([decideAnswer(answer, `person:${this.by}`, [], this.session.context)])
+  }
+
+  /** Gives a call its result without running it. */
+  async answerCall(callId: string, output: ToolOutput): Promise<void> {
+    const call = this.#unsettled(callId)
+    const { outcome, blob } = this.session.agent.gate.finish(
+      output,
+      { name: call.part.name, outputLimit: Number.MAX_SAFE_INTEGER },
+      callId,
+    )
+    if (blob) await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
+    await this.session.record([
+      settled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
+    ])
+  }
+
+  /** Puts other arguments in place of the model's. They pass the same gate when the call is judged. */
+  async replaceArguments(callId: string, text: string): Promise<void> {
+    const call = this.#unsettled(callId)
+    if (call.stage !== 'proposed')
+      throw new TurnwireError('already_decided', `The call "${callId}" was judged before.`)
+    const offered = this.session.offer.byName.get(call.part.name)
+    const { name, form } = call.part
+    const admission = offered && this.session.agent.gate.admit({ name, form, text }, offered.tool)
+    if (!admission?.ok)
+      throw new TurnwireError('invalid_edit', admission?.reason ?? `There is no tool named "${name}".`)
+    const at = this.session.ports.world.now()
+    const edited: Event = {
+      v: 1,
+      at,
+      type: 'call.edited',
+      callId,
+      text,
+      argsHash: admission.argsHash,
+      by: this.by,
+    }
+    await this.session.record([edited])
+  }
+
+  /** Gives the wheel back: the loop goes on from here. */
+  async release(): Promise<void> {
+    this.#mustHold()
+    await this.session.record([
+      { v: 1, at: this.session.ports.world.now(), type: 'control.returned', by: this.by },
+    ])
+    this.session.driver.wake()
+  }
+
+  #unsettled(callId: string): CallState {
+    this.#mustHold()
+    const call = findCall(this.session.state, callId)
+    if (!call || call.stage === 'settled')
+      throw new TurnwireError('unknown_call', `There is no open call "${callId}" in this session.`)
+    return call
+  }
+
+  #mustHold(): void {
+    if (this.session.state.controlledBy !== this.by)
+      throw new TurnwireError('controlled', 'The wheel was given back: take it over again first.')
+  }
+}

@@ -1,0 +1,11 @@
+// The engine's only door.
+export type { Create, Decision, RequestKey } from './decide.ts'
+export { Engine, fold, segment } from './engine.ts'
+export { evolve } from './evolve.ts'
+export type { FeedItem, Watcher } from './feed.ts'
+export { Hand } from './hand.ts'
+export { type Action, next, statusOf } from './next.ts'
+export { type Offered, offerOf } from './offer.ts'
+export * from './ports.ts'
+export { type Accepted, type Answers, Session } from './session.ts'
+export { type CallState, emptyState, findCall, type SessionState } from './state.ts'

@@ -1,0 +1,126 @@
+// The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
+// settled without having run.
+import type { Event } from '../language/events.ts'
+import { toolHash } from '../language/tools.ts'
+import { settled } from './decide.ts'
+import type { Offered } from './offer.ts'
+import { outcomes } from './outcomes.ts'
+import type { Admission, Verdict } from './ports.ts'
+import type { Session } from './session.ts'
+import { type CallState, identityOf } from './state.ts'
+
+type Admitted = Extract<Admission, { ok: true }>
+
+/** Judges one call and records the verdict. Waits only if policy itself has to ask elsewhere. */
+export async function judge(session: Session, call: CallState): Promise<void> {
+  const { stage } = call
+  const offered = session.offer.byName.get(call.part.name)
+  if (!offered) {
+    void session.record([
+      settled(call, outcomes.unknownTool(call.part.name, [...session.offer.byName.keys()]), session.context),
+    ])
+    return
+  }
+  const admission = admit(session, call, offered)
+  if (!admission.ok) {
+    void session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
+    return
+  }
+  const refusal = stage === 'proposed' ? overLimit(session, call, admission) : undefined
+  if (refusal) {
+    void session.record([refusal])
+    return
+  }
+  const verdict = offered.side === 'client' ? undefined : await authorise(session, call, offered, admission)
+  // A cancellation may have settled it while policy was thinking.
+  if (session.lost || call.stage !== stage) return
+  void session.record(eventsOf(session, call, offered, admission, verdict))
+}
+
+export function admit(session: Session, call: CallState, offered: Offered): Admission {
+  const { name, form, cut } = call.part
+  const wanted = cut === undefined ? { name, form, text: call.text } : { name, form, text: call.text, cut }
+  return session.agent.gate.admit(wanted, offered.tool)
+}
+
+function overLimit(session: Session, call: CallState, admission: Admitted): Event | undefined {
+  const { turn } = session.state
+  if (!turn) return undefined
+  const { limits } = session.agent
+  const refuse = (limit: 'steps' | 'calls' | 'identicalCalls', words: string): Event => ({
+    v: 1,
+    at: session.ports.world.now(),
+    type: 'call.settled',
+    callId: call.part.id,
+    outcome: outcomes.limit(words),
+    limit,
+  })
+  if (turn.steps >= limits.steps)
+    return refuse('steps', `the turn has used its ${limits.steps} model requests.`)
+  const before = turn.calls - session.state.batch.length + session.state.batch.indexOf(call)
+  if (before >= limits.calls) return refuse('calls', `the turn has used its ${limits.calls} tool calls.`)
+  const uses = turn.identical.get(identityOf(call.part.name, admission.argsHash)) ?? 0
+  if (uses >= limits.identicalCalls)
+    return refuse('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)
+  return undefined
+}
+
+async function authorise(
+  session: Session,
+  call: CallState,
+  offered: Extract<Offered, { side: 'server' }>,
+  admission: Admitted,
+): Promise<Verdict> {
+  const { state, agent, ports } = session
+  const { tool, clientTrust } = offered
+  try {
+    return await agent.gate.authorise({
+      session: state.id,
+      owner: state.owner,
+      agent: agent.name,
+      callId: call.part.id,
+      tool,
+      toolHash: toolHash(tool),
+      input: admission.input,
+      argsHash: admission.argsHash,
+      trust: tool.trust,
+      ...(clientTrust !== undefined && { clientTrust }),
+      grants: [...state.grants.values()],
+      now: ports.world.now(),
+    })
+  } catch (error) {
+    ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: String(error) })
+    return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
+  }
+}
+
+function eventsOf(
+  session: Session,
+  call: CallState,
+  offered: Offered,
+  { argsHash }: Admitted,
+  verdict: Verdict | undefined,
+): Event[] {
+  const at = session.ports.world.now()
+  const bound = { callId: call.part.id, argsHash, toolHash: toolHash(offered.tool) }
+  if (!verdict) return [{ v: 1, at, type: 'call.handed', ...bound }]
+  const { rule } = verdict
+  if (verdict.verdict === 'deny')
+    return [settled(call, outcomes.deniedByPolicy(verdict.reason), session.context)]
+  if (verdict.verdict === 'allow') {
+    const { grantId } = verdict
+    return [{ v: 1, at, type: 'call.allowed', ...bound, rule, ...(grantId !== undefined && { grantId }) }]
+  }
+  const { reason, expiresInMs } = verdict
+  return [
+    {
+      v: 1,
+      at,
+      type: 'approval.requested',
+      ...bound,
+      rule,
+      ...(reason !== undefined && { reason }),
+      ...(expiresInMs !== undefined && { expiresAt: at + expiresInMs }),
+    },
+  ]
+}

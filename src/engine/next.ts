@@ -1,0 +1,55 @@
+// next(state): the one thing to do now. The driver does it, a person at the wheel looks at it first; neither
+// decides anything of its own.
+import type { LimitName, TurnStop } from '../language/events.ts'
+import type { Limits, SessionStatus } from './ports.ts'
+import type { CallState, SessionState } from './state.ts'
+
+export type Action =
+  | { do: 'ask-model' }
+  /** The gate is to look at these calls. */
+  | { do: 'judge'; calls: CallState[] }
+  /** These may run: record the intent, then run. */
+  | { do: 'run'; calls: CallState[] }
+  /** Calls are running; there is nothing to start. */
+  | { do: 'await'; calls: CallState[] }
+  /** Only the application or a person can go on. */
+  | { do: 'wait'; calls: CallState[] }
+  | { do: 'end'; stop: TurnStop; limit?: LimitName }
+  | { do: 'rest' }
+
+export function next(state: SessionState, limits: Limits): Action {
+  if (!state.turn) return { do: 'rest' }
+  if (state.batch.length > 0) return nextOfBatch(state.batch)
+  return nextOfTurn(state.turn, limits)
+}
+
+function nextOfBatch(batch: CallState[]): Action {
+  const proposed = batch.filter(call => call.stage === 'proposed')
+  if (proposed.length > 0) return { do: 'judge', calls: proposed }
+  const approved = batch.filter(call => call.stage === 'approved')
+  if (approved.length > 0) return { do: 'run', calls: approved }
+  const started = batch.filter(call => call.stage === 'started')
+  if (started.length > 0) return { do: 'await', calls: started }
+  return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
+}
+
+function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits): Action {
+  if (turn.limit !== undefined) return { do: 'end', stop: 'limit', limit: turn.limit }
+  if (turn.answered !== undefined && turn.answered !== 'pause')
+    return { do: 'end', stop: stopOf(turn.answered) }
+  if (turn.steps >= limits.steps) return { do: 'end', stop: 'limit', limit: 'steps' }
+  if (turn.tokens > limits.tokens) return { do: 'end', stop: 'limit', limit: 'tokens' }
+  if (turn.bytes > limits.bytes) return { do: 'end', stop: 'limit', limit: 'bytes' }
+  return { do: 'ask-model' }
+}
+
+/** `calls` and `pause` cannot be what a turn ends with: a model that says so without a call has simply ended. */
+function stopOf(answered: NonNullable<NonNullable<SessionState['turn']>['answered']>): TurnStop {
+  return answered === 'calls' || answered === 'pause' ? 'end' : answered
+}
+
+export function statusOf(state: SessionState): SessionStatus {
+  if (!state.turn) return 'idle'
+  if (state.batch.length === 0) return 'running'
+  return nextOfBatch(state.batch).do === 'wait' ? 'waiting' : 'running'
+}

@@ -1,0 +1,99 @@
+// Which tools a model is offered under given settings, and whose they are. A name belongs to one side only.
+
+import { TurnwireError } from '../language/errors.ts'
+import type { Settings } from '../language/events.ts'
+import type { ToolDeclaration } from '../language/tools.ts'
+import { inspectSchema, SchemaError } from '../lib/schema.ts'
+import type { Agent, Tool } from './ports.ts'
+
+export type Offered =
+  | { side: 'server'; tool: Tool; clientTrust?: boolean }
+  | { side: 'client'; tool: ToolDeclaration }
+
+export type Offer = { byName: Map<string, Offered>; declarations: ToolDeclaration[] }
+
+const offers = new WeakMap<Settings, { agent: Agent; offer: Offer }>()
+
+export function offerOf(agent: Agent, settings: Settings): Offer {
+  const known = offers.get(settings)
+  if (known?.agent === agent) return known.offer
+  const offer = makeOffer(agent, settings)
+  offers.set(settings, { agent, offer })
+  return offer
+}
+
+function makeOffer(agent: Agent, settings: Settings): Offer {
+  const byName = new Map<string, Offered>()
+  const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
+  for (const tool of agent.tools) {
+    if (tool.trust === 'deny') continue
+    if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool })
+    else {
+      const clientTrust = chosen.get(tool.name)
+      if (clientTrust !== undefined) byName.set(tool.name, { side: 'server', tool, clientTrust })
+    }
+  }
+  for (const tool of settings.clientTools) byName.set(tool.name, { side: 'client', tool })
+  return { byName, declarations: [...byName.values()].map(offered => offered.tool) }
+}
+
+/** Refuses settings that this agent cannot honour. Nothing is changed. */
+export function checkSettings(agent: Agent, settings: Settings): void {
+  for (const ref of settings.tools ?? []) {
+    if (!agent.tools.some(tool => tool.exposed && tool.name === ref.name))
+      throw new TurnwireError('unknown_tool', `Agent "${agent.name}" exposes no tool named "${ref.name}".`)
+  }
+  checkUnique(settings.tools ?? [], 'agent.tools names the tool')
+  checkOptions(agent, settings)
+  checkClientTools(agent, settings.clientTools)
+  agent.model(settings)
+}
+
+function checkUnique(items: readonly { name: string }[], words: string): void {
+  const seen = new Set<string>()
+  for (const { name } of items) {
+    if (seen.has(name)) throw new TurnwireError('tool_name_conflict', `${words} "${name}" twice.`)
+    seen.add(name)
+  }
+}
+
+function checkOptions(agent: Agent, settings: Settings): void {
+  for (const [name, value] of Object.entries(settings.options)) {
+    const option = agent.options.find(each => each.name === name)
+    if (!option)
+      throw new TurnwireError('unknown_option', `Agent "${agent.name}" has no option named "${name}".`)
+    if (option.type === 'select' && (typeof value !== 'string' || !option.options?.includes(value)))
+      throw new TurnwireError(
+        'unknown_option',
+        `Option "${name}" takes one of: ${option.options?.join(', ')}.`,
+      )
+  }
+}
+
+function checkClientTools(agent: Agent, tools: readonly ToolDeclaration[]): void {
+  if (tools.length > 0 && !agent.clientTools)
+    throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
+  checkUnique(tools, 'The request declares the tool')
+  for (const tool of tools) {
+    if (agent.tools.some(own => own.name === tool.name))
+      throw new TurnwireError(
+        'tool_name_conflict',
+        `"${tool.name}" is already a tool of the server: rename yours.`,
+      )
+    if (!/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,128}$/u.test(tool.name))
+      throw new TurnwireError(
+        'invalid_tool',
+        'A tool name has 1 to 128 characters and no control characters.',
+      )
+    if (tool.input.form !== 'json') continue
+    try {
+      inspectSchema(tool.input.schema)
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error
+      throw new TurnwireError(
+        'invalid_tool',
+        `The schema of tool "${tool.name}" cannot be used: ${error.message}`,
+      )
+    }
+  }
+}

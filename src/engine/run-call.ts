@@ -1,0 +1,123 @@
+// Runs one call whose intent is durable, and records how it ended. Whatever the tool does (throw, hang, return
+// nonsense, return too late), exactly one outcome comes of it.
+import type { Outcome } from '../language/calls.ts'
+import { settled } from './decide.ts'
+import { admit } from './judge.ts'
+import { outcomes } from './outcomes.ts'
+import { type Finished, InvalidInput, type Tool, type ToolContext, type ToolOutput } from './ports.ts'
+import type { Session } from './session.ts'
+import type { CallState } from './state.ts'
+
+export async function runCall(session: Session, call: CallState, controller: AbortController): Promise<void> {
+  const offered = session.offer.byName.get(call.part.name)
+  if (offered?.side !== 'server') return
+  const { tool } = offered
+  const admission = admit(session, call, offered)
+  if (!admission.ok) return finish(session, call, { outcome: outcomes.invalid(admission.reason) }, 0)
+  const startedAt = session.ports.world.now()
+  for (;;) {
+    const attempt = await attemptCall(session, call, tool, admission.input, controller)
+    const again =
+      attempt.retry && call.attempt <= tool.retries && !controller.signal.aborted && call.stage === 'started'
+    if (!again) return finish(session, call, attempt, session.ports.world.now() - startedAt)
+    await session.record([
+      {
+        v: 1,
+        at: session.ports.world.now(),
+        type: 'call.started',
+        callId: call.part.id,
+        attempt: call.attempt + 1,
+        key: call.key ?? '',
+      },
+    ])
+  }
+}
+
+type Attempt = Finished & { retry?: true }
+
+async function attemptCall(
+  session: Session,
+  call: CallState,
+  tool: Tool,
+  input: Parameters<Tool['run']>[0],
+  controller: AbortController,
+): Promise<Attempt> {
+  const callId = call.part.id
+  try {
+    const running = tool.run(input, contextOf(session, call, controller))
+    const output = running instanceof Promise ? await withinTime(session, tool, running, controller) : running
+    session.ports.world.crashPoint('call-ran')
+    return output === 'timeout'
+      ? { outcome: outcomes.timeout(tool.timeoutMs) }
+      : session.agent.gate.finish(output, tool, callId)
+  } catch (error) {
+    if (error instanceof InvalidInput) return { outcome: outcomes.invalid(error.message) }
+    const { outcome, blob } = session.agent.gate.finish(
+      { parts: [{ type: 'text', text: `The tool failed: ${messageOf(error)}` }], failed: true },
+      { name: tool.name, outputLimit: tool.outputLimit },
+      callId,
+    )
+    return { outcome, ...(blob && { blob }), ...((tool.readOnly || tool.idempotent) && { retry: true }) }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : String(error)
+}
+
+/** Ends when the tool does, or at its deadline: then its signal is aborted and it is no longer waited for. */
+function withinTime(
+  session: Session,
+  tool: Tool,
+  running: Promise<ToolOutput>,
+  controller: AbortController,
+): Promise<ToolOutput | 'timeout'> {
+  return new Promise((resolve, reject) => {
+    const stopClock = session.ports.world.timer(tool.timeoutMs, () => {
+      resolve('timeout')
+      controller.abort(new Error(`The tool did not finish within ${tool.timeoutMs} ms.`))
+    })
+    running.then(resolve, reject).finally(stopClock)
+  })
+}
+
+function contextOf(session: Session, call: CallState, controller: AbortController): ToolContext {
+  const { state, feed } = session
+  const callId = call.part.id
+  return {
+    signal: controller.signal,
+    session: state.id,
+    owner: state.owner,
+    callId,
+    idempotencyKey: call.key ?? '',
+    attempt: call.attempt,
+    progress(update) {
+      if (session.lost || call.stage !== 'started') return
+      if ('output' in update) feed.delta({ type: 'output', callId, text: update.output })
+      else feed.delta({ type: 'progress', callId, ...update })
+    },
+    get options() {
+      return session.options()
+    },
+  }
+}
+
+async function finish(session: Session, call: CallState, finished: Finished, ms: number): Promise<void> {
+  if (session.lost) return
+  const outcome: Outcome = ms > 0 ? { ...finished.outcome, ms } : finished.outcome
+  if (finished.blob) {
+    try {
+      await session.ports.store.putBlob(session.id, finished.blob.name, finished.blob.body)
+    } catch (error) {
+      session.lose(error)
+      return
+    }
+  }
+  if (session.lost) return
+  session.ports.world.crashPoint('outcome-decided')
+  void session.record([
+    call.stage === 'settled'
+      ? { v: 1, at: session.ports.world.now(), type: 'call.late', callId: call.part.id, outcome }
+      : settled(call, outcome, session.context),
+  ])
+}

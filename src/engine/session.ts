@@ -1,0 +1,260 @@
+// One session in memory: the only place where its state changes. Commands are decided and applied in one go, with
+// no wait in between, so two of them can never mix; durability is awaited afterwards. If the store refuses a write,
+// memory is ahead of the log: the session is dropped whole and read again by whoever needs it next.
+
+import type { ResultPart } from '../language/content.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Event, Recorded, Settings } from '../language/events.ts'
+import {
+  type Context,
+  type Decision,
+  decideCancel,
+  decideConfigure,
+  decideRespond,
+  decideSay,
+  type RequestKey,
+  type Respond,
+  type Say,
+} from './decide.ts'
+import { Driver } from './driver.ts'
+import { evolve } from './evolve.ts'
+import { Feed } from './feed.ts'
+import { type Action, next, statusOf } from './next.ts'
+import { type Offer, offerOf } from './offer.ts'
+import type { Agent, CrashPoint, EnginePorts, SessionStatus, World } from './ports.ts'
+import { findCall, type SessionState } from './state.ts'
+
+/** A client's own results and a person's decisions, as a wire hands them over. */
+export type Answers = {
+  results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
+  decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
+  settings?: Partial<Settings>
+  request?: RequestKey
+}
+
+/** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
+export type Accepted = { first: number; replayed: boolean }
+
+export class Session {
+  readonly state: SessionState
+  readonly agent: Agent
+  readonly feed = new Feed()
+  readonly ports: EnginePorts
+  readonly driver: Driver
+  readonly #epoch: number
+  readonly #onLost: (session: Session, reason: unknown) => void
+  #lost: unknown
+  #lastWrite: Promise<void> = Promise.resolve()
+  #shownStatus: SessionStatus
+  stopping = false
+
+  constructor(
+    ports: EnginePorts,
+    agent: Agent,
+    state: SessionState,
+    epoch: number,
+    onLost: (session: Session, reason: unknown) => void,
+  ) {
+    this.ports = ports
+    this.agent = agent
+    this.state = state
+    this.#epoch = epoch
+    this.#onLost = onLost
+    this.#shownStatus = statusOf(state)
+    this.driver = new Driver(this)
+  }
+
+  get id(): string {
+    return this.state.id
+  }
+
+  get status(): SessionStatus {
+    return statusOf(this.state)
+  }
+
+  get lost(): boolean {
+    return this.#lost !== undefined
+  }
+
+  get context(): Context {
+    const { world } = this.ports
+    return { agent: this.agent, now: world.now(), id: prefix => world.id(prefix) }
+  }
+
+  get offer(): Offer {
+    return offerOf(this.agent, this.state.settings)
+  }
+
+  next(): Action {
+    return next(this.state, this.agent.limits)
+  }
+
+  /** Secrets opened, defaults filled in. For tools and models only. */
+  options(): Record<string, string> {
+    const options: Record<string, string> = {}
+    for (const { name, default: value } of this.agent.options) options[name] = value
+    for (const [name, value] of Object.entries(this.state.settings.options))
+      options[name] = typeof value === 'string' ? value : this.ports.vault.open(value.sealed)
+    return options
+  }
+
+  // ---- commands ------------------------------------------------------------------------------------------
+
+  say(say: Omit<Say, 'type'>): Promise<Accepted> {
+    return this.#accept(say.request, () => decideSay(this.state, { type: 'say', ...say }, this.context))
+  }
+
+  async respond(answers: Answers): Promise<Accepted> {
+    this.#refuseIfGone()
+    const { blobs, respond } = this.#prepare(answers)
+    for (const blob of blobs) await this.ports.store.putBlob(this.id, blob.name, blob.body)
+    return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
+  }
+
+  async configure(settings: Partial<Settings>): Promise<void> {
+    this.#refuseIfGone()
+    await this.record(decideConfigure(this.state, settings, this.context))
+  }
+
+  /** Ends the turn now, whatever it is doing, and leaves a history that can be continued. */
+  async cancel(): Promise<boolean> {
+    this.#refuseIfGone()
+    if (!this.state.turn) return false
+    const partial = this.driver.interruptStep()
+    await this.record([...partial, ...decideCancel(this.state, this.context)])
+    this.driver.wake()
+    return true
+  }
+
+  #accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Accepted> {
+    try {
+      this.#refuseIfGone()
+      const before = request && this.state.requests.get(request.key)
+      if (before) return Promise.resolve(replay(before, request))
+      const events = decide()
+      const first = this.state.seq + 1
+      this.ports.world.crashPoint('input-decided')
+      const written = this.record(events)
+      // A partial answer may leave the status as it was; whoever asked must still be told where it stands.
+      if (this.status !== 'running') this.feed.status(this.status)
+      this.driver.wake()
+      return written.then(() => ({ first, replayed: false }))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #prepare(answers: Answers): { respond: Respond; blobs: { name: string; body: string }[] } {
+    const blobs: { name: string; body: string }[] = []
+    const results = answers.results.map(({ callId, parts, failed }) => {
+      const { outcome, blob } = this.agent.gate.finishClient(parts, failed === true, callId)
+      // Kept only for a call that is really open: a stranger's id must leave no trace.
+      if (blob && findCall(this.state, callId)?.stage === 'handed') blobs.push(blob)
+      return { callId, outcome }
+    })
+    const decisions = answers.decisions.map(({ edit, ...decision }) =>
+      edit === undefined || !decision.granted
+        ? decision
+        : { ...decision, edit: this.#checkEdit(decision.callId, edit) },
+    )
+    const { settings, request } = answers
+    return {
+      blobs,
+      respond: {
+        type: 'respond',
+        results,
+        decisions,
+        ...(settings && { settings }),
+        ...(request && { request }),
+      },
+    }
+  }
+
+  #checkEdit(callId: string, text: string): { text: string; argsHash: string } {
+    const call = findCall(this.state, callId)
+    const offered = call && this.offer.byName.get(call.part.name)
+    if (!call || !offered) throw new TurnwireError('unknown_call', `There is no call "${callId}" to change.`)
+    const admission = this.agent.gate.admit(
+      { name: call.part.name, form: call.part.form, text },
+      offered.tool,
+    )
+    if (!admission.ok)
+      throw new TurnwireError('invalid_edit', `The changed arguments do not fit: ${admission.reason}`)
+    return { text, argsHash: admission.argsHash }
+  }
+
+  // ---- the log -------------------------------------------------------------------------------------------
+
+  /** Applies events at once and gives a promise of their durability. */
+  record(events: readonly Event[]): Promise<void> {
+    if (this.#lost !== undefined) return refused(this.#lost)
+    if (events.length === 0) return this.#lastWrite
+    const { state } = this
+    const seq = state.seq + 1
+    for (const event of events) evolve(state, event)
+    const status = statusOf(state)
+    const recorded: Recorded[] = events.map((event, index) => ({ seq: seq + index, event }))
+    const mark = {}
+    this.feed.hold(recorded, mark)
+    if (status !== this.#shownStatus) {
+      this.#shownStatus = status
+      this.feed.status(status)
+    }
+    const written = this.ports.store
+      .append({ session: this.id, epoch: this.#epoch, seq, events, status })
+      .then(() => {
+        for (const { type } of events) reached(type, this.ports.world)
+        this.feed.release(mark)
+      })
+    this.#lastWrite = written
+    written.catch(reason => this.lose(reason))
+    return written
+  }
+
+  /** Durable up to here. */
+  flushed(): Promise<void> {
+    return this.#lost === undefined ? this.#lastWrite : refused(this.#lost)
+  }
+
+  /** This copy is void: stop everything that runs for it and tell whoever watches. */
+  lose(reason: unknown): void {
+    if (this.#lost !== undefined) return
+    this.#lost = reason ?? new TurnwireError('internal', 'The session was lost.')
+    this.driver.abort(this.#lost)
+    this.#onLost(this, this.#lost)
+    this.feed.close(this.#lost)
+  }
+
+  #refuseIfGone(): void {
+    if (this.#lost !== undefined) throw this.#lost
+    if (this.stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+  }
+}
+
+/** A rejection that whoever does not look at it may ignore. */
+function refused(reason: unknown): Promise<never> {
+  const promise = Promise.reject(reason)
+  promise.catch(() => {})
+  return promise
+}
+
+const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
+  'turn.started': 'input-recorded',
+  'model.answered': 'answer-recorded',
+  'approval.requested': 'approval-recorded',
+  'approval.decided': 'decision-recorded',
+  'call.started': 'intent-recorded',
+  'call.settled': 'outcome-recorded',
+  'turn.ended': 'turn-ended',
+}
+
+function reached(type: Event['type'], world: World): void {
+  const point = pointOf[type]
+  if (point) world.crashPoint(point)
+}
+
+function replay(before: { hash: string; seq: number }, request: RequestKey): Accepted {
+  if (before.hash !== request.hash)
+    throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
+  return { first: before.seq, replayed: true }
+}

@@ -1,0 +1,96 @@
+// A session as the fold of its log. It is kept by mutation, one event at a time, so that a step costs the same
+// at the first call and at the three thousandth; folding the log from nothing gives an equal state.
+import type { CallPart, Outcome } from '../language/calls.ts'
+import type { Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+
+/**
+ * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
+ * approved: may run. started: its intent is durable. settled: it has its outcome.
+ */
+export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
+
+export type CallState = {
+  part: CallPart
+  stage: CallStage
+  /** The arguments that count: the model's, or what a person made of them. */
+  text: string
+  editedBy?: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  attempt: number
+  key?: string
+  outcome?: Outcome
+}
+
+export type TurnState = {
+  id: string
+  door: string
+  startedAt: number
+  /** Requests to the model so far. */
+  steps: number
+  calls: number
+  bytes: number
+  tokens: number
+  /** How often each tool was called with the same arguments. */
+  identical: Map<string, number>
+  limit?: LimitName
+  /** Set once the model has answered without asking for a tool. */
+  answered?: ModelStop
+}
+
+export type SessionState = {
+  id: string
+  seq: number
+  owner: string
+  agent: string
+  door: string
+  createdAt: number
+  updatedAt: number
+  settings: Settings
+  /** All that was said, whole. */
+  entries: Entry[]
+  /** What a model reads: the same list, until a compaction puts a summary in place of its beginning. */
+  view: Entry[]
+  turn: TurnState | null
+  /** The calls of the last answer, until all are settled. */
+  batch: CallState[]
+  /** Every call that is settled. */
+  settled: Set<string>
+  grants: Map<string, Grant>
+  requests: Map<string, { hash: string; seq: number }>
+  controlledBy?: string
+  lastStop?: { stop: TurnStop; limit?: LimitName }
+}
+
+export function emptyState(id: string): SessionState {
+  const entries: Entry[] = []
+  return {
+    id,
+    seq: 0,
+    owner: '',
+    agent: '',
+    door: '',
+    createdAt: 0,
+    updatedAt: 0,
+    settings: { tools: null, options: {}, clientTools: [] },
+    entries,
+    view: entries,
+    turn: null,
+    batch: [],
+    settled: new Set(),
+    grants: new Map(),
+    requests: new Map(),
+  }
+}
+
+export function findCall(state: SessionState, callId: string): CallState | undefined {
+  return state.batch.find(call => call.part.id === callId)
+}
+
+export function identityOf(name: string, argsHash: string): string {
+  return `${name}\u0000${argsHash}`
+}

@@ -1,0 +1,24 @@
+// What every HTTP wire is given by the server that carries it. A wire decodes, commands the engine and encodes; who
+// the caller is, how large a body may be and where logs go is decided here, once for all wires.
+import type { HttpBindings } from '@hono/node-server'
+import type { Agent, Engine, EnginePorts } from '../engine/index.ts'
+
+/** Who is calling. Sessions belong to `owner`; `name` is what the log says of the one who decided. */
+export type Principal = { owner: string; name: string }
+
+export type WireEnv = { Bindings: HttpBindings; Variables: { principal: Principal } }
+
+export type WireHost = {
+  engine: Engine
+  /** As configured, in that order. */
+  agents: readonly Agent[]
+  seal(text: string): string
+  limits: {
+    bodyBytes: number
+    jsonDepth: number
+    heartbeatMs: number
+    /** Unsent bytes after which a client that does not read is dropped. */
+    unsentBytes: number
+  }
+  log: EnginePorts['log']
+}
