@@ -61,7 +61,8 @@ export type DirectAnswer = { status: number; body?: unknown; frames?: Frame[] }
  */
 export type VendorDouble<Memory> = FrameMaker & {
   name: VendorName
-  memory(): Memory
+  /** `trustForeign`: signatures of unknown origin count as genuine, for bodies that a real API answered. */
+  memory(options?: { trustForeign?: boolean }): Memory
   route(method: string, path: string, query: URLSearchParams): Route | null
   /** With `apiKey` given the key must be that one; otherwise any key will do, but none will not. */
   authorise(headers: RequestHeaders, query: URLSearchParams, apiKey?: string): Rejection | null
@@ -119,7 +120,7 @@ export type RunningDouble = {
 export function checkWith<Memory>(
   vendor: VendorDouble<Memory>,
   body: unknown,
-  options: { mode?: Mode; memory?: Memory; route?: Route } = {},
+  options: { mode?: Mode; memory?: Memory; route?: Route; trustForeign?: boolean } = {},
 ): Rejection[] {
   const rawText = JSON.stringify(body) ?? ''
   const problem = surrogateProblem(rawText)
@@ -127,7 +128,8 @@ export function checkWith<Memory>(
   if (unreadable) return [unreadable]
   const route = options.route ?? { kind: 'create', params: {} }
   const request: DoubleRequest = { route, query: new URLSearchParams(), headers: {}, body, rawText }
-  return vendor.check(request, options.memory ?? vendor.memory(), options.mode ?? 'strict')
+  const memory = options.memory ?? vendor.memory({ trustForeign: options.trustForeign ?? false })
+  return vendor.check(request, memory, options.mode ?? 'strict')
 }
 
 export async function serveDouble<Memory>(

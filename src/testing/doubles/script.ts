@@ -41,6 +41,10 @@ export type ScriptedTurn = {
   stop?: string
   usage?: Record<string, number>
   refusal?: string
+  /** Items in the vendor's own shape (server tools and the like), placed after the thinking, before the text. */
+  native?: unknown[]
+  /** Fields laid over the vendor's response, e.g. a container. */
+  extra?: Record<string, unknown>
   /** A whole vendor response, or a list of frames (`{ event?, data }`), played as it is. */
   raw?: unknown
   /** Characters per streamed delta. */

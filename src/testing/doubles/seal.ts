@@ -15,18 +15,17 @@ const mac = (purpose: string, ...parts: Uint8Array[]): Buffer => {
   return hmac.digest().subarray(0, PART)
 }
 
+const contentMac = (purpose: string, nonce: Uint8Array, content: string): Buffer =>
+  mac(`${purpose}:content`, nonce, Buffer.from(content, 'utf8'))
+
 /** Mints a token (standard base64) for this content. */
 export function seal(purpose: string, content: string): string {
   const nonce = randomBytes(PART)
-  return Buffer.concat([
-    Uint8Array.of(VERSION),
-    nonce,
-    mac(purpose, nonce),
-    mac(`${purpose}:content`, nonce, Buffer.from(content, 'utf8')),
-  ]).toString('base64')
+  const bound = contentMac(purpose, nonce, content)
+  return Buffer.concat([Uint8Array.of(VERSION), nonce, bound, mac(purpose, nonce, bound)]).toString('base64')
 }
 
-/** `foreign`: no double made it. `altered`: a double did, for other content. */
+/** `foreign`: no double made it, or it was tampered with. `altered`: genuine, but for other content. */
 export function inspectSeal(
   purpose: string,
   token: string,
@@ -36,9 +35,9 @@ export function inspectSeal(
   if (bytes.length !== 1 + 3 * PART || bytes[0] !== VERSION || bytes.toString('base64') !== token)
     return 'foreign'
   const nonce = bytes.subarray(1, 1 + PART)
-  if (!mac(purpose, nonce).equals(bytes.subarray(1 + PART, 1 + 2 * PART))) return 'foreign'
-  const wanted = mac(`${purpose}:content`, nonce, Buffer.from(content, 'utf8'))
-  return wanted.equals(bytes.subarray(1 + 2 * PART)) ? 'valid' : 'altered'
+  const bound = bytes.subarray(1 + PART, 1 + 2 * PART)
+  if (!mac(purpose, nonce, bound).equals(bytes.subarray(1 + 2 * PART))) return 'foreign'
+  return contentMac(purpose, nonce, content).equals(bound) ? 'valid' : 'altered'
 }
 
 /** Ids that look like a vendor's: a prefix and 24 characters, told apart by a counter. */

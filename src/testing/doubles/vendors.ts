@@ -2,6 +2,7 @@
  * The list of vendors that have a double, by name, and the doors that take a name instead of a vendor.
  * A new vendor is one line here. Nothing registers itself by being imported.
  */
+import { anthropicDouble } from './anthropic.ts'
 import { openaiChat, openaiCompatible } from './chat.ts'
 import {
   checkWith,
@@ -16,6 +17,7 @@ import type { Mode, Rejection } from './script.ts'
 // Methods compare bivariantly, so each vendor's own memory type fits under `unknown`;
 // a vendor only ever gets back the memory that it made itself.
 const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {
+  anthropic: anthropicDouble,
   'openai-chat': openaiChat,
   'openai-compatible': openaiCompatible,
 }
@@ -33,7 +35,7 @@ export function startDouble(options: ServeOptions & { vendor: VendorName }): Pro
   return serveDouble(vendorDouble(options.vendor), options)
 }
 
-type CheckOptions = { mode?: Mode; memory?: unknown }
+type CheckOptions = { mode?: Mode; memory?: unknown; trustForeign?: boolean }
 
 /** The first rule that a request body breaks, or `null`. Pure: for a doctor, or a test without a server. */
 export function checkRequest(
