@@ -1,0 +1,249 @@
+// May this call run? The operator's rules, then trust, then what people granted before. Only facts that the
+// operator, the client or a person set are read here: no title, description or result ever moves a verdict.
+// Nothing is recorded and no one is asked: that is the engine's work, which acts on the verdict.
+
+import type { Question, Verdict } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Grant } from '../language/events.ts'
+import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
+
+/** All conditions of a rule must hold. The first rule that holds decides; after the last, trust decides. */
+export type PolicyRule = {
+  /** Names; `*` stands for any run of characters. */
+  tool?: string | readonly string[]
+  kind?: ToolKind | readonly ToolKind[]
+  readOnly?: boolean
+  destructive?: boolean
+  /** Names of agents; `*` stands for any run of characters. */
+  agent?: string | readonly string[]
+  /** Must give true or false. When it throws or gives anything else, the call is denied. */
+  when?: (question: Question) => boolean | Promise<boolean>
+  then: 'allow' | 'ask' | 'deny'
+  /** Shown to whoever is asked, or told to the model when it is denied. */
+  reason?: string
+  /** With `ask`: how long the question stays open. */
+  expiresInMs?: number
+}
+
+/** Told when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
+export type RuleFailure = (rule: string, error: unknown) => void
+
+type Compiled = { name: string; fits(question: Question): boolean; rule: PolicyRule }
+
+export function createAuthoriser(
+  rules: readonly PolicyRule[],
+  onFailure: RuleFailure = () => {},
+): (question: Question) => Verdict | Promise<Verdict> {
+  const compiled = rules.map(compileRule)
+  return question => {
+    if (question.trust === 'deny')
+      return {
+        verdict: 'deny',
+        rule: 'operator-trust',
+        reason: `The operator does not allow the tool "${question.tool.name}" to run.`,
+      }
+    return applyRules(compiled, 0, question, onFailure)
+  }
+}
+
+/** Stays synchronous until a rule answers with a promise: most calls are decided without a tick. */
+function applyRules(
+  rules: readonly Compiled[],
+  from: number,
+  question: Question,
+  onFailure: RuleFailure,
+): Verdict | Promise<Verdict> {
+  for (let index = from; index < rules.length; index++) {
+    const compiled = rules[index]!
+    if (!compiled.fits(question)) continue
+    const { when } = compiled.rule
+    if (when === undefined) return verdictOf(compiled, question)
+    try {
+      const holds: unknown = when(question)
+      if (isThenable(holds))
+        return Promise.resolve(holds).then(
+          value => settle(rules, index, question, value, onFailure),
+          error => failed(compiled, error, onFailure),
+        )
+      if (holds === false) continue
+      return settle(rules, index, question, holds, onFailure)
+    } catch (error) {
+      return failed(compiled, error, onFailure)
+    }
+  }
+  return byTrust(question)
+}
+
+function settle(
+  rules: readonly Compiled[],
+  index: number,
+  question: Question,
+  holds: unknown,
+  onFailure: RuleFailure,
+): Verdict | Promise<Verdict> {
+  const compiled = rules[index]!
+  if (holds === true) return verdictOf(compiled, question)
+  if (holds === false) return applyRules(rules, index + 1, question, onFailure)
+  return failed(compiled, new TypeError(`"when" must give true or false, not ${typeof holds}.`), onFailure)
+}
+
+function failed(compiled: Compiled, error: unknown, onFailure: RuleFailure): Verdict {
+  onFailure(compiled.name, error)
+  return {
+    verdict: 'deny',
+    rule: compiled.name,
+    reason: `The policy rule ${compiled.name} could not be evaluated, so the call was denied.`,
+  }
+}
+
+function verdictOf({ name, rule }: Compiled, question: Question): Verdict {
+  if (rule.then === 'allow') return { verdict: 'allow', rule: name }
+  if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs)
+  return {
+    verdict: 'deny',
+    rule: name,
+    reason: rule.reason ?? `Policy does not allow this call of "${question.tool.name}".`,
+  }
+}
+
+/** The client may trust less or more than the operator, but never what the operator denied (checked first). */
+function byTrust(question: Question): Verdict {
+  if (question.tool.side === 'client') return { verdict: 'allow', rule: 'client-tool' }
+  if (question.clientTrust === true) return { verdict: 'allow', rule: 'client-trust' }
+  if (question.clientTrust === false) return ask(question, 'client-trust')
+  if (question.trust === 'trusted') return { verdict: 'allow', rule: 'operator-trust' }
+  return ask(question, 'operator-trust')
+}
+
+function ask(question: Question, rule: string, reason?: string, expiresInMs?: number): Verdict {
+  const grant = coveringGrant(question)
+  if (grant !== undefined) return { verdict: 'allow', rule: 'grant', grantId: grant.id }
+  return {
+    verdict: 'ask',
+    rule,
+    ...(reason !== undefined && { reason }),
+    ...(expiresInMs !== undefined && { expiresInMs }),
+  }
+}
+
+/** One without a count of uses comes first, so that counted uses are not spent in vain. */
+function coveringGrant(question: Question): Grant | undefined {
+  let counted: Grant | undefined
+  for (const grant of question.grants) {
+    if (!covers(grant, question)) continue
+    if (grant.usesLeft === undefined) return grant
+    counted ??= grant
+  }
+  return counted
+}
+
+function covers(grant: Grant, question: Question): boolean {
+  return (
+    grant.tool === question.tool.name &&
+    grant.toolHash === question.toolHash &&
+    (grant.argsHash === undefined || grant.argsHash === question.argsHash) &&
+    (grant.expiresAt === undefined || question.now < grant.expiresAt) &&
+    (grant.usesLeft === undefined || grant.usesLeft > 0)
+  )
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+// ---- rules as the operator wrote them ----------------------------------------------------------------------
+
+const ruleKeys = new Set([
+  'tool',
+  'kind',
+  'readOnly',
+  'destructive',
+  'agent',
+  'when',
+  'then',
+  'reason',
+  'expiresInMs',
+])
+
+function compileRule(rule: PolicyRule, index: number): Compiled {
+  const name = `policy[${index}]`
+  checkRule(rule, name)
+  const tool = rule.tool === undefined ? undefined : namesMatcher(rule.tool, `${name}.tool`)
+  const agent = rule.agent === undefined ? undefined : namesMatcher(rule.agent, `${name}.agent`)
+  const kinds = rule.kind === undefined ? undefined : new Set<string>([rule.kind].flat())
+  const fits = ({ tool: called, agent: asking }: Question): boolean =>
+    (tool === undefined || tool(called.name)) &&
+    (agent === undefined || agent(asking)) &&
+    (kinds === undefined || kinds.has(called.kind)) &&
+    sameFlag(rule.readOnly, called, 'readOnly') &&
+    sameFlag(rule.destructive, called, 'destructive')
+  return { name, fits, rule }
+}
+
+function sameFlag(
+  wanted: boolean | undefined,
+  tool: ToolDeclaration,
+  flag: 'readOnly' | 'destructive',
+): boolean {
+  return wanted === undefined || wanted === tool[flag]
+}
+
+/** Rules come from a file as often as from code: their types are checked here, not trusted. */
+function checkRule(rule: PolicyRule, name: string): void {
+  if (typeof rule !== 'object' || rule === null) refuse(name, 'must be an object such as { tool, then }')
+  for (const key of Object.keys(rule))
+    if (!ruleKeys.has(key))
+      refuse(name, `has the unknown member ${JSON.stringify(key)}; known are: ${[...ruleKeys].join(', ')}`)
+  if (!['allow', 'ask', 'deny'].includes(rule.then))
+    refuse(`${name}.then`, 'must be "allow", "ask" or "deny"')
+  for (const flag of ['readOnly', 'destructive'] as const)
+    if (rule[flag] !== undefined && typeof rule[flag] !== 'boolean')
+      refuse(`${name}.${flag}`, 'must be true or false')
+  const kinds = rule.kind === undefined ? [] : [rule.kind].flat()
+  if (rule.kind !== undefined && kinds.length === 0) refuse(`${name}.kind`, 'must name at least one kind')
+  for (const kind of kinds)
+    if (!toolKinds.includes(kind)) refuse(`${name}.kind`, `must be one of: ${toolKinds.join(', ')}`)
+  if (rule.when !== undefined && typeof rule.when !== 'function') refuse(`${name}.when`, 'must be a function')
+  if (rule.reason !== undefined && (typeof rule.reason !== 'string' || rule.reason === ''))
+    refuse(`${name}.reason`, 'must be a text that is not empty')
+  checkExpiry(rule, name)
+}
+
+function checkExpiry({ expiresInMs, then }: PolicyRule, name: string): void {
+  if (expiresInMs === undefined) return
+  if (then !== 'ask') refuse(`${name}.expiresInMs`, 'has a meaning only with then: "ask"; leave it out')
+  if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
+    refuse(`${name}.expiresInMs`, 'must be a whole number of milliseconds from 1 up')
+}
+
+function namesMatcher(names: string | readonly string[], where: string): (name: string) => boolean {
+  const list = [names].flat()
+  if (list.length === 0) refuse(where, 'must hold at least one name; leave it out to match all')
+  const exact = new Set<string>()
+  const globs: string[][] = []
+  for (const name of list) {
+    if (typeof name !== 'string' || name === '') refuse(where, 'must hold names that are not empty')
+    if (name.includes('*')) globs.push(name.split('*'))
+    else exact.add(name)
+  }
+  return name => exact.has(name) || globs.some(pieces => matchesGlob(pieces, name))
+}
+
+/** `pieces` are what stands between the stars: each must be found after the one before, the ends at the ends. */
+function matchesGlob(pieces: readonly string[], name: string): boolean {
+  const first = pieces[0]!
+  const last = pieces.at(-1)!
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false
+  let at = first.length
+  for (const piece of pieces.slice(1, -1)) {
+    const found = name.indexOf(piece, at)
+    if (found < 0) return false
+    at = found + piece.length
+  }
+  return at <= name.length - last.length
+}
+
+function refuse(where: string, problem: string): never {
+  throw new TurnwireError('config_invalid', `${where} ${problem}.`)
+}

@@ -1,0 +1,45 @@
+// The caps that make every loop end: their defaults, and the check of what an operator sets in their place.
+// Counting against them is the engine's work, because only it sees a whole turn.
+
+import type { Limits } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { type LimitName, limitNames } from '../language/events.ts'
+
+export const defaultLimits: Limits = Object.freeze({
+  /** Answers of the model in one turn. */
+  steps: 50,
+  /** Calls in one turn. */
+  calls: 200,
+  /** Calls of one tool with the same arguments in one turn. */
+  identicalCalls: 5,
+  /** Milliseconds of one turn, less the time spent waiting for people and clients. */
+  time: 10 * 60 * 1000,
+  /** Bytes of results in one turn. */
+  bytes: 10_000_000,
+  /** Tokens read and written in one turn, as the provider counts them. */
+  tokens: 2_000_000,
+})
+
+/** Fills in the defaults. A limit cannot be switched off: a loop without an end is a defect, not a setting. */
+export function checkLimits(partial: Partial<Limits> = {}): Limits {
+  const limits: Limits = { ...defaultLimits }
+  for (const [name, value] of Object.entries(partial)) {
+    if (!isLimitName(name))
+      throw new TurnwireError(
+        'config_invalid',
+        `There is no limit named ${JSON.stringify(name)}. The limits are: ${limitNames.join(', ')}.`,
+      )
+    if (value === undefined) continue
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new TurnwireError(
+        'config_invalid',
+        `The limit "${name}" must be a whole number from 1 up, not ${String(value)}. To allow more, set a larger number; it cannot be switched off.`,
+      )
+    limits[name] = value
+  }
+  return limits
+}
+
+function isLimitName(name: string): name is LimitName {
+  return limitNames.some(known => known === name)
+}

@@ -1,0 +1,10 @@
+// What tools are made with. Each way of carrying out a call has its own file.
+export {
+  grammar,
+  type InputOf,
+  type InputSchema,
+  type TextInput,
+  type ToolDefinition,
+  text,
+  tool,
+} from './function.ts'
