@@ -45,8 +45,8 @@ export async function* decodeLines(
       const text = line()
       if (text !== '') yield text
     }
-    // A copy: some streams use their buffer again once the next chunk is asked for.
-    take(chunk.slice(start))
+    // A copy: some streams use their buffer again once the next chunk is asked for. (Buffer.slice makes none.)
+    take(new Uint8Array(chunk.subarray(start)))
   }
   const last = line()
   if (last !== '') yield last

@@ -31,7 +31,7 @@ export type SseSink = {
   destroy(): unknown
   readonly writableLength: number
   on(event: 'close' | 'drain', listener: () => void): unknown
-  off(event: 'close' | 'drain', listener: () => void): unknown
+  off?(event: 'close' | 'drain', listener: () => void): unknown
 }
 
 export type SseWriterOptions = {
@@ -61,6 +61,7 @@ export class SseWriter {
   #ending = false
   #closed = false
   #heartbeat: unknown
+  #waiting: (() => void)[] = []
 
   constructor(sink: SseSink, options: SseWriterOptions = {}) {
     this.#sink = sink
@@ -80,12 +81,16 @@ export class SseWriter {
   /** Takes a whole frame. All frames of one turn of the event loop leave in one write. */
   send(frame: string): void {
     if (this.#closed || this.#ending) return
-    this.#pending += frame
-    this.#pendingBytes += utf8Length(frame)
-    if (this.#pendingBytes + this.#sink.writableLength > this.#maxUnsent) {
+    const unsent = this.#pendingBytes + this.#sink.writableLength
+    const bytes = utf8Length(frame)
+    // A frame that is larger than the limit by itself still goes to a reader who owes nothing: dropping that
+    // reader would only make it come back for the same frame.
+    if (unsent > 0 && unsent + bytes > this.#maxUnsent) {
       this.#drop()
       return
     }
+    this.#pending += frame
+    this.#pendingBytes += bytes
     if (!this.#blocked) this.#scheduled ??= setImmediate(this.#flushSoon)
   }
 
@@ -107,6 +112,13 @@ export class SseWriter {
     this.#blocked = !this.#sink.write(chunk)
   }
 
+  /** Resolves when the reader can take more, or is gone: what to await between the frames of a long replay. */
+  async ready(): Promise<void> {
+    this.flush()
+    if (this.#closed || !this.#blocked) return
+    await new Promise<void>(resolve => this.#waiting.push(resolve))
+  }
+
   /** Ends the stream after all that was sent; takes nothing more. */
   end(): void {
     if (this.#closed || this.#ending) return
@@ -124,6 +136,7 @@ export class SseWriter {
   readonly #onDrain = (): void => {
     this.#blocked = false
     this.flush()
+    if (!this.#blocked) this.#wake()
     if (this.#ending && this.#pending === '') this.#sink.end()
   }
 
@@ -135,9 +148,16 @@ export class SseWriter {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled)
     this.#scheduled = undefined
     this.#stopHeartbeat()
-    this.#sink.off('close', this.#onClose)
-    this.#sink.off('drain', this.#onDrain)
+    this.#sink.off?.('close', this.#onClose)
+    this.#sink.off?.('drain', this.#onDrain)
+    this.#wake()
     this.#options.onClose?.()
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
   }
 
   #drop(): void {
@@ -175,6 +195,7 @@ export async function* decodeSse(
   const decoder = new TextDecoder()
   let ready: SseMessage[] = []
   let tooLarge = false
+  let endsInCr = false
   const parser = createParser({
     maxBufferSize: maxChars,
     onEvent: message => {
@@ -186,13 +207,18 @@ export async function* decodeSse(
     },
   })
   for await (const chunk of stream) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
+    const text = decoder.decode(chunk, { stream: true })
+    parser.feed(text)
     if (tooLarge) throw new SseTooLargeError(`A server-sent event is larger than ${maxChars} characters.`)
+    if (text !== '') endsInCr = text.endsWith('\r')
     if (ready.length === 0) continue
     const messages = ready
     ready = []
     yield* messages
   }
+  // The parser holds a last CR back, as an LF could follow it. None does now.
+  if (endsInCr) parser.feed('\n')
+  yield* ready
 }
 
 function toMessage({ event, id, data }: EventSourceMessage): SseMessage {

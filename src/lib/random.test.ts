@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { randomId } from './random.ts'
+
+test('ids have the prefix and 22 base62 characters, and do not repeat', () => {
+  const ids = new Set<string>()
+  for (let i = 0; i < 2000; i++) {
+    const id = randomId('call')
+    assert.match(id, /^call_[0-9A-Za-z]{22}$/)
+    ids.add(id)
+  }
+  assert.equal(ids.size, 2000)
+})
+
+test('every letter of the alphabet is drawn', () => {
+  const seen = new Set(Array.from({ length: 500 }, () => randomId('x').slice(2)).join(''))
+  assert.equal(seen.size, 62)
+})

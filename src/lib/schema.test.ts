@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Json, type JsonObject, parseJson } from './json.ts'
+import { compileSchema, inspectSchema, SchemaError } from './schema.ts'
+
+const WEATHER: JsonObject = {
+  type: 'object',
+  properties: {
+    city: { type: 'string', minLength: 1 },
+    unit: { enum: ['celsius', 'fahrenheit'] },
+    days: { type: ['integer', 'null'], maximum: 7 },
+  },
+  required: ['city'],
+  additionalProperties: false,
+}
+
+function refusedAtOnce(schema: Json, message: RegExp): void {
+  assert.throws(
+    () => compileSchema(schema),
+    (error: unknown) => error instanceof SchemaError && message.test(error.message),
+  )
+}
+
+function refusedWhenCompiled(schema: Json, message: RegExp): void {
+  const validator = compileSchema(schema)
+  const isRefusal = (error: unknown) => error instanceof SchemaError && message.test(error.message)
+  assert.throws(() => validator.prepare(), isRefusal)
+  assert.throws(() => validator.check(null), isRefusal)
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Values
+
+test('a value that fits has no issues', () => {
+  const weather = compileSchema(WEATHER)
+  assert.equal(weather.check({ city: 'Paris', unit: 'celsius', days: null }), null)
+  assert.equal(compileSchema(true).check(1), null)
+  assert.equal(compileSchema({}).check('anything'), null)
+})
+
+test('issues say where, what was expected, and which names and values are allowed', () => {
+  assert.deepEqual(compileSchema(WEATHER).check({ unit: 'kelvin', days: 'two', town: 'Paris' }), [
+    { path: '', message: 'is missing the required property "city"' },
+    { path: '', message: 'has the unknown property "town"; known are: "city", "unit", "days"' },
+    { path: '/unit', message: 'must be one of: "celsius", "fahrenheit"' },
+    { path: '/days', message: 'must be integer or null, but is string' },
+  ])
+  assert.deepEqual(compileSchema({ properties: { 'a/b': { const: 3 } } }).check({ 'a/b': 4 }), [
+    { path: '/a~1b', message: 'must be exactly 3' },
+  ])
+  assert.deepEqual(compileSchema({ minimum: 3 }).check(1), [{ path: '', message: 'must be >= 3' }])
+  assert.deepEqual(compileSchema(false).check(1), [{ path: '', message: 'is not allowed here' }])
+  assert.deepEqual(compileSchema({ oneOf: [{ type: 'number' }, { minimum: 0 }] }).check(1), [
+    { path: '', message: 'matches more than one of the alternatives in oneOf, but must match exactly one' },
+  ])
+})
+
+test('at most 20 issues are given, however many there are', () => {
+  const strings = compileSchema({ items: { type: 'string' } })
+  assert.equal(strings.check(Array.from({ length: 100 }, () => 1))?.length, 20)
+  assert.equal(strings.check(Array.from({ length: 100_000 }, () => 1))?.length, 1)
+})
+
+test('names and values from outside are kept short in messages', () => {
+  const issues = compileSchema(WEATHER).check({ city: 'x', ['n'.repeat(10_000)]: 1 })
+  assert.ok(issues?.every(issue => issue.message.length < 400))
+})
+
+test('the value is never changed', () => {
+  const value = { city: '5', days: undefined }
+  const defaults = compileSchema({ properties: { unit: { default: 'celsius' }, city: { type: 'number' } } })
+  assert.ok(defaults.check(value))
+  assert.deepEqual(value, { city: '5', days: undefined })
+  const parsed = { a: {} }
+  compileSchema({ properties: { a: { properties: { b: { default: 1 } } } } }).check(parsed)
+  assert.deepEqual(parsed, { a: {} })
+})
+
+test('names that every object inherits are properties only when the value has them', () => {
+  const wanted = compileSchema({ type: 'object', required: ['toString', '__proto__', 'constructor'] })
+  assert.equal(wanted.check({})?.length, 3)
+  const typed = compileSchema({ properties: { constructor: { type: 'string' } } })
+  assert.equal(typed.check({}), null)
+  assert.equal(typed.check({ constructor: 1 })?.[0]?.path, '/constructor')
+})
+
+test('__proto__ in a value is an unknown property like any other', () => {
+  const value = parseJson('{"city":"x","__proto__":{"unit":"celsius"}}')
+  assert.match(compileSchema(WEATHER).check(value)?.[0]?.message ?? '', /unknown property "__proto__"/)
+  assert.equal(compileSchema({ type: 'object' }).check(value), null)
+  const open: JsonObject = {
+    anyOf: [{ properties: { a: {} } }, { properties: { b: {} }, required: ['b'] }],
+    unevaluatedProperties: false,
+  }
+  for (const text of ['{"__proto__":1}', '{"toString":1}', '{"a":1,"constructor":1}', '{"c":1}']) {
+    assert.ok(compileSchema(open).check(parseJson(text)), text)
+  }
+  assert.equal(compileSchema(open).check({ a: 1 }), null)
+})
+
+test('uniqueItems compares by value', () => {
+  const unique = compileSchema({ uniqueItems: true })
+  assert.equal(unique.check([1, '1', { a: 1 }, [1]]), null)
+  assert.deepEqual(
+    unique.check([
+      { a: 1, b: 2 },
+      { b: 2, a: 1 },
+    ]),
+    [{ path: '', message: 'must not contain equal items' }],
+  )
+  assert.equal(unique.check(Array.from({ length: 50_000 }, (_, i) => ({ i }))), null)
+})
+
+test('formats are checked, and unknown ones are only notes', () => {
+  assert.deepEqual(compileSchema({ format: 'email' }).check('nobody'), [
+    { path: '', message: 'must be a valid email' },
+  ])
+  assert.equal(compileSchema({ format: 'date-time' }).check('2025-01-02T03:04:05Z'), null)
+  assert.equal(compileSchema({ format: 'no-such-format' }).check('x'), null)
+})
+
+// ---------------------------------------------------------------------------------------------------------
+// Patterns
+
+test('a pattern that explodes elsewhere ends here', () => {
+  const pattern = compileSchema({ type: 'string', pattern: '^(a+)+$' })
+  assert.ok(pattern.check(`${'a'.repeat(40)}!`))
+  assert.equal(pattern.check('a'.repeat(40)), null)
+})
+
+test('two patterns in one schema stay apart', () => {
+  const both = compileSchema({
+    properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } },
+    patternProperties: { '^x-': { pattern: '^\\p{Lu}\\u{1F600}?$' } },
+  })
+  assert.equal(both.check({ a: 'a', b: 'b', 'x-1': 'Ä😀' }), null)
+  assert.deepEqual(
+    both.check({ a: 'b', b: 'a', 'x-1': 'ä' })?.map(issue => issue.path),
+    ['/a', '/b', '/x-1'],
+  )
+})
+
+test('patterns beyond RE2 are refused with the reason', () => {
+  refusedWhenCompiled({ pattern: '(?=a)b' }, /no lookahead/)
+  refusedWhenCompiled({ patternProperties: { '(a)\\1': {} } }, /not supported/)
+  refusedWhenCompiled({ pattern: '(' }, /missing closing \)/)
+  refusedWhenCompiled({ pattern: '((a{30}){30}){30}' }, /not supported/)
+  refusedAtOnce({ pattern: 'a'.repeat(5000) }, /longer than 4096/)
+})
+
+// ---------------------------------------------------------------------------------------------------------
+// Dialects and bad schemas
+
+test('the dialect follows $schema', () => {
+  const tuple: JsonObject = { items: [{ type: 'string' }], additionalItems: false }
+  for (const $schema of [
+    'http://json-schema.org/draft-07/schema#',
+    'http://json-schema.org/draft-06/schema#',
+    'https://json-schema.org/draft/2019-09/schema',
+  ]) {
+    const validator = compileSchema({ $schema, ...tuple })
+    assert.equal(validator.check(['a']), null)
+    assert.ok(validator.check(['a', 1]))
+  }
+  const modern = compileSchema({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    prefixItems: [{ type: 'string' }],
+    items: false,
+  })
+  assert.ok(modern.check(['a', 1]))
+  refusedAtOnce(
+    { $schema: 'http://json-schema.org/draft-04/schema#' },
+    /not supported. Use JSON Schema 2020-12/,
+  )
+})
+
+test('an invalid schema is refused, an unknown keyword is not', () => {
+  refusedWhenCompiled({ type: 'strin' }, /not valid JSON Schema.*\/type/)
+  refusedWhenCompiled({ properties: [] }, /not valid JSON Schema/)
+  refusedWhenCompiled({ required: 'city' }, /not valid JSON Schema/)
+  refusedWhenCompiled({ items: [{ type: 'string' }] }, /not valid JSON Schema/)
+  refusedAtOnce('string', /must be an object/)
+  refusedAtOnce([], /must be an object/)
+  assert.equal(compileSchema({ 'x-order': 1, widget: 'select' }).check(1), null)
+})
+
+test('an asynchronous schema is refused, as its answer would always pass for true', () => {
+  refusedAtOnce({ $async: true, type: 'string' }, /Asynchronous/)
+  refusedAtOnce({ properties: { a: { $async: true } } }, /Asynchronous/)
+})
+
+test('two schemas may carry the same $id, even that of a metaschema', () => {
+  for (const $id of ['https://example.test/s', 'https://json-schema.org/draft/2020-12/schema']) {
+    const text = compileSchema({ $id, type: 'string' })
+    const number = compileSchema({ $id, type: 'number' })
+    assert.equal(text.check('a'), null)
+    assert.equal(number.check(1), null)
+    assert.ok(text.check(1))
+  }
+})
+
+// ---------------------------------------------------------------------------------------------------------
+// References
+
+test('a reference out of the schema is refused, and nothing is fetched', t => {
+  const fetched = t.mock.method(globalThis, 'fetch', () => Promise.reject(new Error('fetched')))
+  refusedAtOnce({ $ref: 'http://127.0.0.1:9/x' }, /nothing is fetched/)
+  refusedAtOnce({ properties: { a: { $ref: 'file:///etc/passwd' } } }, /nothing is fetched/)
+  refusedAtOnce({ $id: 'https://a.test/s', $ref: 'other.json' }, /nothing is fetched/)
+  refusedWhenCompiled({ $ref: '#/$defs/none' }, /can't resolve reference/)
+  assert.equal(fetched.mock.callCount(), 0)
+})
+
+test('a $ref inside data is data', () => {
+  const schema: JsonObject = { const: { $ref: 'http://127.0.0.1:9/x' } }
+  assert.equal(compileSchema(schema).check({ $ref: 'http://127.0.0.1:9/x' }), null)
+  assert.equal(compileSchema({ properties: { $ref: { type: 'string' } } }).check({ $ref: 'x' }), null)
+})
+
+test('references within the schema work: pointer, anchor, relative id, root', () => {
+  const schema: JsonObject = {
+    $id: 'https://a.test/root',
+    properties: {
+      pointer: { $ref: '#/$defs/text' },
+      anchor: { $ref: '#text' },
+      relative: { $ref: 'number' },
+      again: { $ref: '#' },
+    },
+    $defs: {
+      text: { $anchor: 'text', type: 'string' },
+      number: { $id: 'number', type: 'number' },
+    },
+  }
+  const validator = compileSchema(schema)
+  assert.equal(validator.check({ pointer: 'a', anchor: 'b', relative: 1, again: { relative: 2 } }), null)
+  const issues = validator.check({ pointer: 1, anchor: 1, relative: 'x', again: { relative: 'x' } })
+  assert.deepEqual(
+    issues?.map(issue => issue.path),
+    ['/pointer', '/anchor', '/relative', '/again/relative'],
+  )
+})
+
+test('a recursive schema follows the data', () => {
+  const tree = compileSchema({
+    type: 'object',
+    properties: { children: { type: 'array', items: { $ref: '#' } } },
+    additionalProperties: false,
+  })
+  assert.equal(tree.check({ children: [{ children: [] }, {}] }), null)
+  assert.equal(tree.check({ children: [{ children: [{ leaf: 1 }] }] })?.[0]?.path, '/children/0/children/0')
+})
+
+// ---------------------------------------------------------------------------------------------------------
+// Budgets
+
+test('schemas beyond the budgets are refused at once, each for its own reason', () => {
+  const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`p${i}`, {}]))
+  refusedAtOnce({ properties: many }, /more than 5000 subschemas|larger than/)
+  refusedAtOnce({ prefixItems: Array.from({ length: 5001 }, () => ({})) }, /more than 5000 subschemas/)
+  refusedAtOnce({ 'x-hidden': Array.from({ length: 5001 }, () => ({})) }, /more than 5000 subschemas/)
+  refusedAtOnce({ description: 'x'.repeat(300_000) }, /larger than 262144 bytes/)
+  refusedAtOnce({ enum: Array.from({ length: 200_000 }, () => 1) }, /larger than 262144 bytes/)
+  refusedAtOnce({ oneOf: Array.from({ length: 2001 }, () => true) }, /more than 2000 oneOf/)
+  let deep: Json = {}
+  for (let i = 0; i < 100_000; i++) deep = { not: deep }
+  refusedAtOnce(deep, /nests deeper than 64/)
+  const ring: JsonObject = {}
+  ring['items'] = ring
+  refusedAtOnce(ring, /nests deeper than 64/)
+  refusedAtOnce(JSON.parse('{"properties":{"__proto__":{}}}'), /cannot be declared/)
+})
+
+test('alternatives that double through references are refused', () => {
+  const $defs: JsonObject = { s20: { type: 'string' } }
+  for (let i = 0; i < 20; i++) $defs[`s${i}`] = { anyOf: [next(i), next(i)] }
+  function next(i: number): Json {
+    return { $ref: `#/$defs/s${i + 1}` }
+  }
+  refusedAtOnce({ $defs, $ref: '#/$defs/s0' }, /more than 10000 subschemas/)
+})
+
+test('a reference that leads to itself without entering the value is refused', () => {
+  refusedAtOnce({ $ref: '#' }, /leads back to itself/)
+  refusedAtOnce({ $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }, /leads back/)
+  const byAnchor = compileSchema({ $defs: { a: { $anchor: 'a', allOf: [{ $ref: '#a' }] } }, $ref: '#a' })
+  assert.match(byAnchor.check(1)?.[0]?.message ?? '', /too many steps/)
+})
+
+test('recursion that doubles with each level of the value ends in a refusal', () => {
+  const schema: JsonObject = { type: 'object', properties: { x: { oneOf: [{ $ref: '#' }, { $ref: '#' }] } } }
+  let value: Json = {}
+  for (let i = 0; i < 60; i++) value = { x: value }
+  assert.match(compileSchema(schema).check(value)?.[0]?.message ?? '', /too many steps/)
+})
+
+test('nothing is compiled before the first check', () => {
+  assert.doesNotThrow(() => inspectSchema({ type: 'strin' }))
+  const validator = compileSchema({ type: 'strin' })
+  assert.throws(() => validator.check(1), SchemaError)
+})

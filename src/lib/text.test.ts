@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { cutMiddle, cutUtf8, printable, utf8Length, wellFormed } from './text.ts'
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+  fc
+    .array(fc.integer({ min: 0xd700, max: 0xe010 }), { maxLength: 30 })
+    .map(codes => String.fromCharCode(...codes)),
+)
+
+test('utf8Length counts the bytes of the well-formed text', () => {
+  fc.assert(
+    fc.property(anyText, text => {
+      assert.equal(utf8Length(text), new TextEncoder().encode(text).length)
+    }),
+  )
+})
+
+test('utf8Length counts the same where there is no Buffer', () => {
+  const { Buffer: native } = globalThis
+  fc.assert(
+    fc.property(anyText, text => {
+      const expected = utf8Length(text)
+      Reflect.set(globalThis, 'Buffer', undefined)
+      try {
+        assert.equal(utf8Length(text), expected)
+      } finally {
+        Reflect.set(globalThis, 'Buffer', native)
+      }
+    }),
+  )
+})
+
+test('cutUtf8 gives a well-formed prefix within the limit, and counts what it cut', () => {
+  fc.assert(
+    fc.property(anyText, fc.nat(120), (text, maxBytes) => {
+      const cut = cutUtf8(text, maxBytes)
+      assert.ok(utf8Length(cut.text) <= maxBytes)
+      assert.ok(cut.text.isWellFormed())
+      assert.ok(wellFormed(text).startsWith(cut.text))
+      assert.equal(utf8Length(cut.text) + cut.cutBytes, utf8Length(text))
+      if (utf8Length(text) <= maxBytes) assert.equal(cut.cutBytes, 0)
+    }),
+  )
+})
+
+test('cutUtf8 does not part a character from its marks and joiners', () => {
+  const family = '👨‍👩‍👧'
+  assert.deepEqual(cutUtf8(`ab${family}`, 10), { text: 'ab', cutBytes: 18 })
+  assert.equal(cutUtf8('xe\u0301y', 2).text, 'x')
+  assert.equal(cutUtf8('日本', 3).text, '日')
+  assert.equal(cutUtf8('a😀', 4).text, 'a')
+  assert.equal(cutUtf8('abc', 0).text, '')
+})
+
+test('cutUtf8 cuts an endless run of marks like plain text', () => {
+  const cut = cutUtf8(`a${'\u0301'.repeat(10_000)}`, 2001)
+  assert.equal(utf8Length(cut.text), 2001)
+})
+
+test('cutMiddle keeps head and tail within the limit and says how much went', () => {
+  const marker = (bytes: number) => `…[${bytes} bytes cut]…`
+  const text = `${'h'.repeat(500)}${'t'.repeat(500)}`
+  const cut = cutMiddle(text, 100, marker)
+  assert.match(cut.text, /^h+…\[\d+ bytes cut\]…t+$/)
+  assert.ok(utf8Length(cut.text) <= 100)
+  assert.ok(cut.text.includes(String(cut.cutBytes)))
+  assert.deepEqual(cutMiddle('short', 100, marker), { text: 'short', cutBytes: 0 })
+  assert.equal(cutMiddle(text, 5, marker).text, 'hhhhh')
+})
+
+test('cutMiddle holds its bounds for any text', () => {
+  fc.assert(
+    fc.property(anyText, fc.nat(120), (text, maxBytes) => {
+      const cut = cutMiddle(text, maxBytes, bytes => `<${bytes}>`)
+      assert.ok(utf8Length(cut.text) <= maxBytes)
+      assert.ok(cut.text.isWellFormed())
+    }),
+  )
+})
+
+test('printable leaves nothing that a terminal acts upon', () => {
+  assert.equal(printable('a\u001b[31mb\u0007\u009b0m'), 'a\\u001b[31mb\\u0007\\u009b0m')
+  assert.equal(printable('\u001b]8;;http://x\u0007y'), '\\u001b]8;;http://x\\u0007y')
+  assert.equal(printable('a\r\nb\tc\u0000'), 'a\\r\\nb\\tc\\u0000')
+  assert.equal(printable('\u202eabc\u2066\u200b\ufeff\u2028'), '\\u202eabc\\u2066\\u200b\\ufeff\\u2028')
+  assert.equal(printable('\u{e0041}\ud800'), '\\u{e0041}\\ud800')
+  assert.equal(printable('naïve 日本 😀 ❤️'), 'naïve 日本 😀 ❤️')
+})
+
+test('printable keeps line feeds when asked, and nothing else', () => {
+  assert.equal(printable('a\nb\tc\rd', { multiline: true }), 'a\nb\tc\\rd')
+})
+
+test('printable bounds its output', () => {
+  assert.equal(printable('abcdef', 4), 'abc…')
+  assert.equal(printable('abcd', 4), 'abcd')
+  assert.equal(printable('\u001b\u001b\u001b', { maxChars: 7 }), '\\u001b…')
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 1, max: 40 }), (text, maxChars) => {
+      const shown = printable(text, maxChars)
+      assert.ok(shown.length <= maxChars)
+      assert.ok(shown.isWellFormed())
+    }),
+  )
+})
