@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { faultOf } from './faults.ts'
-import { isObject, type Json } from './openai-refusals.ts'
+import { isObject, type Json, textOf } from './openai-refusals.ts'
 import { countTokens } from './openai-usage.ts'
 import {
   argumentsText,
@@ -60,8 +60,8 @@ export type ChatContext = {
   turn: ScriptedTurn
   body: Json
   rawText: string
-  /** How many completions this double has given before; ids follow from it. */
-  count: number
+  /** What the ids of this answer are made from; no other answer has the same. */
+  salt: string
   created: number
   quirks: ChatQuirks
 }
@@ -84,7 +84,7 @@ function quirksOf({ turn, quirks }: ChatContext): ChatQuirks {
 }
 
 function completionOf(context: ChatContext, quirks: ChatQuirks): Json {
-  const { turn, body, count, created } = context
+  const { turn, body, salt, created } = context
   const message: Json = {
     role: 'assistant',
     content: turn.refusal === undefined ? (turn.text ?? null) : null,
@@ -94,11 +94,11 @@ function completionOf(context: ChatContext, quirks: ChatQuirks): Json {
   if (quirks.showReasoning && turn.thinking !== undefined) {
     message['reasoning_content'] = thinkingOf(turn)?.text
   }
-  const calls = (turn.calls ?? []).map((call, at) => spoken(call, at, count))
+  const calls = (turn.calls ?? []).map((call, at) => spoken(call, at, salt))
   if (calls.length > 0) message['tool_calls'] = calls.map(callObject)
   const finish = FINISH_REASONS[stopOf(turn, OWN_STOPS)]
   return {
-    id: mintId('chatcmpl-', count),
+    id: mintId('chatcmpl-', 0, salt),
     object: 'chat.completion',
     created,
     model: body['model'],
@@ -109,9 +109,9 @@ function completionOf(context: ChatContext, quirks: ChatQuirks): Json {
   }
 }
 
-function spoken(call: ScriptedCall, at: number, count: number): SpokenCall {
+function spoken(call: ScriptedCall, at: number, salt: string): SpokenCall {
   return {
-    id: call.id ?? mintId('call_', at, String(count)),
+    id: call.id ?? mintId('call_', at, salt),
     type: call.custom === true ? 'custom' : 'function',
     name: call.name,
     text: argumentsText(call),
@@ -195,7 +195,7 @@ function callDeltas(call: Json, at: number, size: number | undefined, quirks: Ch
   const type = call['type'] === 'custom' ? 'custom' : 'function'
   const field = type === 'custom' ? 'input' : 'arguments'
   const inner = isObject(call[type]) ? call[type] : {}
-  const text = String(inner[field] ?? '')
+  const text = textOf(inner[field])
   const index = quirks.index === 'missing' ? {} : { index: quirks.index === 'all-zero' ? 0 : at }
   const full = (value: string): Json => ({
     ...index,

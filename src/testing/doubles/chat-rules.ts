@@ -14,6 +14,7 @@ import {
   missing,
   refuse,
   TOOL_NAME_PATTERN,
+  textOf,
   unsupportedValue,
   wrongType,
 } from './openai-refusals.ts'
@@ -216,7 +217,7 @@ function checkPairing(messages: unknown): Rejection[] {
   for (const [at, message] of messages.entries()) {
     if (!isObject(message)) continue
     if (message['role'] === 'tool') {
-      found.push(...answerCall(open, String(message['tool_call_id']), at))
+      found.push(...answerCall(open, textOf(message['tool_call_id']), at))
       continue
     }
     found.push(...unanswered(open))
@@ -277,7 +278,7 @@ function checkTool(tool: unknown, path: string): Rejection[] {
   if (absent(inner['parameters'])) return name
   const judge = inner['strict'] === true ? checkStrictSchema : checkLooseSchema
   const place = { rule: 'C-09', param: `${path}.function.parameters` }
-  const schema = judge(String(inner['name']), inner['parameters'], place)
+  const schema = judge(textOf(inner['name']), inner['parameters'], place)
   return schema === null ? name : [...name, schema]
 }
 
@@ -335,7 +336,7 @@ function checkNamed(entry: unknown, tools: unknown[], path: string): Rejection[]
     return isObject(declared) && declared['name'] === name
   })
   if (offered) return []
-  const message = `Invalid value for 'tool_choice': no ${type} named '${String(name)}' was specified in the 'tools' parameter.`
+  const message = `Invalid value for 'tool_choice': no ${type} named '${textOf(name)}' was specified in the 'tools' parameter.`
   return [refuse('C-10', message, 'tool_choice')]
 }
 
@@ -353,6 +354,6 @@ function checkFormat(format: unknown): Rejection[] {
   const name = checkString('C-09', 'response_format.json_schema.name', inner['name'], NAME)
   if (inner['strict'] !== true) return name
   const place = { rule: 'C-09', param: 'response_format', subject: 'response_format' } as const
-  const schema = checkStrictSchema(String(inner['name']), inner['schema'], place)
+  const schema = checkStrictSchema(textOf(inner['name']), inner['schema'], place)
   return schema === null ? name : [...name, schema]
 }

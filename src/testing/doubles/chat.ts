@@ -3,13 +3,15 @@
  * Two flavours are declared. `openai` is the vendor itself, with every rule. `compatible` is the family of
  * servers that speak its dialect: it takes looser input and streams tool calls the odd ways such servers do.
  */
+import { randomUUID } from 'node:crypto'
 import { answerChat, type ChatQuirks, NO_QUIRKS } from './chat-answer.ts'
 import { checkChat, checkCompatibleChat } from './chat-rules.ts'
 import type { VendorDouble, VendorName } from './double.ts'
 import { authoriseBearer, failureOf, isObject, rejectionBody, unreadableBody } from './openai-refusals.ts'
 import { rawFrames } from './script.ts'
 
-export type ChatMemory = { answered: number }
+/** `salt` keeps the ids of two doubles apart, so that a history may span both. */
+export type ChatMemory = { answered: number; salt: string }
 
 export type ChatFlavour = 'openai' | 'compatible'
 
@@ -23,7 +25,7 @@ export function chatDouble(
   const declared = { ...(flavour === 'compatible' ? COMPATIBLE_QUIRKS : NO_QUIRKS), ...quirks }
   return {
     name,
-    memory: () => ({ answered: 0 }),
+    memory: () => ({ answered: 0, salt: randomUUID() }),
     route: (method, path) =>
       method === 'POST' && path.endsWith('/chat/completions') ? { kind: 'create', params: {} } : null,
     // Compatible servers on a developer's machine ask for no key unless they were given one.
@@ -33,13 +35,13 @@ export function chatDouble(
     check: request => (flavour === 'compatible' ? checkCompatibleChat : checkChat)(request.body),
     streams: request => isObject(request.body) && request.body['stream'] === true,
     respond(turn, request, memory) {
-      const count = memory.answered
       memory.answered += 1
+      const salt = `${memory.salt}:${memory.answered}`
       const frames = rawFrames(turn.raw)
       if (frames !== null) return { body: null, frames }
       const body = isObject(request.body) ? request.body : {}
       const created = Math.floor(Date.now() / 1000)
-      return answerChat({ turn, body, rawText: request.rawText, count, created, quirks: declared })
+      return answerChat({ turn, body, rawText: request.rawText, salt, created, quirks: declared })
     },
     failure: failureOf,
     rejectionBody,

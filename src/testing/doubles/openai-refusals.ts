@@ -13,6 +13,12 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A value for a sentence or a key: text as it is, nothing as nothing, all else as JSON. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return absent(value) ? '' : JSON.stringify(value)
+}
+
 /** A property that may be absent: `null` and `undefined` both mean that the caller left it out. */
 export function absent(value: unknown): value is null | undefined {
   return value === null || value === undefined

@@ -3,7 +3,7 @@
  * outside strict mode must pass as well. It judges schemas only; which tools are strict is the endpoints'
  * business, because Chat defaults to no and Responses tries and falls back.
  */
-import { isObject, type Json, refuse } from './openai-refusals.ts'
+import { isObject, type Json, refuse, textOf } from './openai-refusals.ts'
 import type { Rejection } from './script.ts'
 
 export type SchemaPlace = {
@@ -67,7 +67,7 @@ function rootProblem(schema: unknown): string | null {
     return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
   }
   if (schema['type'] === 'object') return null
-  const got = schema['type'] === undefined ? 'None' : String(schema['type'])
+  const got = schema['type'] === undefined ? 'None' : textOf(schema['type'])
   return `schema must be a JSON Schema of 'type: "object"', got 'type: "${got}"'.`
 }
 
@@ -115,7 +115,7 @@ function objectProblem(visit: Visit, schema: Json, path: Path, level: number): s
   if (unlisted !== undefined) return inContext(path, `${complaint} Missing '${unlisted}'.`)
   const extra = required.find(name => typeof name !== 'string' || !names.includes(name))
   if (extra !== undefined)
-    return inContext(path, `${complaint} Extra required key '${String(extra)}' supplied.`)
+    return inContext(path, `${complaint} Extra required key '${textOf(extra)}' supplied.`)
   visit.tally.properties += names.length
   for (const name of names) {
     visit.tally.characters += name.length
