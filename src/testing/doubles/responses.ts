@@ -84,15 +84,15 @@ function create(
   const scripted = rawFrames(turn.raw)
   if (scripted !== null) return { body: null, frames: scripted }
   const body = isObject(request.body) ? request.body : {}
-  const count = memory.answered
   memory.answered += 1
+  const salt = `${memory.salt}:${memory.answered}`
   const response = answerResponses({
     turn,
     body,
     rawText: request.rawText,
     memory,
     organisation: organisationOf(request.headers),
-    count,
+    salt,
     now: Math.floor(Date.now() / 1000),
   })
   const background = body['background'] === true
@@ -103,11 +103,11 @@ function create(
     queued: background,
     omitArgumentsDone: faultOf(turn, 'omit-arguments-done') !== undefined,
   })
-  remember(memory, body, response, frames, count)
+  remember(memory, body, response, frames, salt)
   return { body: background ? inProgress(response, 'queued') : response, frames }
 }
 
-function remember(memory: ResponsesMemory, body: Json, response: Json, frames: Frame[], count: number): void {
+function remember(memory: ResponsesMemory, body: Json, response: Json, frames: Frame[], salt: string): void {
   const stored = body['store'] !== false
   const id = textOf(response['id'])
   rememberItems(memory, id, outputOf(response), stored)
@@ -115,7 +115,7 @@ function remember(memory: ResponsesMemory, body: Json, response: Json, frames: F
   const previous = body['previous_response_id']
   memory.responses.set(id, {
     response,
-    input: inputItems(body['input'], count),
+    input: inputItems(body['input'], salt),
     previous: typeof previous === 'string' ? previous : null,
     background: body['background'] === true,
     frames,
@@ -125,12 +125,12 @@ function remember(memory: ResponsesMemory, body: Json, response: Json, frames: F
 }
 
 /** The input as the server keeps it: every item has an id and a type, and text stands in parts. */
-function inputItems(input: unknown, count: number): Json[] {
+function inputItems(input: unknown, salt: string): Json[] {
   const items: unknown[] =
     typeof input === 'string' ? [{ role: 'user', content: input }] : Array.isArray(input) ? input : []
   return items.filter(isObject).map((item, at) => {
     const isMessage = item['type'] === 'message' || 'role' in item
-    const id = item['id'] ?? mintId(isMessage ? 'msg_' : 'item_', at, `in${count}`)
+    const id = item['id'] ?? mintId(isMessage ? 'msg_' : 'item_', at, `${salt}:input`)
     if (!isMessage || item['type'] === 'additional_tools') return { ...item, id }
     const { content, role, ...rest } = item
     const partType = role === 'assistant' ? 'output_text' : 'input_text'

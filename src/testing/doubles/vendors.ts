@@ -12,6 +12,7 @@ import {
   type VendorDouble,
   type VendorName,
 } from './double.ts'
+import { openaiResponses } from './responses.ts'
 import type { Mode, Rejection } from './script.ts'
 
 // Methods compare bivariantly, so each vendor's own memory type fits under `unknown`;
@@ -20,6 +21,7 @@ const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {
   anthropic: anthropicDouble,
   'openai-chat': openaiChat,
   'openai-compatible': openaiCompatible,
+  'openai-responses': openaiResponses,
 }
 
 export function vendorDouble(name: VendorName): VendorDouble<unknown> {
