@@ -1,0 +1,51 @@
+// From what the operator wrote to what the engine asks of an agent.
+
+import type { Agent, Model } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { checkLimits, createGate } from '../policy/index.ts'
+import type { AgentConfig, TurnwireConfig } from './config.ts'
+import type { Log } from './log.ts'
+
+export function buildAgents(config: TurnwireConfig, log: Log): Agent[] {
+  return config.agents.map(agent => buildAgent(agent, config, log))
+}
+
+function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent {
+  const { policy = {} } = config
+  const own = typeof agent.model === 'string' ? named(config, agent.model) : agent.model
+  return {
+    name: agent.name,
+    version: agent.version ?? '1.0.0',
+    ...(agent.title !== undefined && { title: agent.title }),
+    ...(agent.description !== undefined && { description: agent.description }),
+    ...(agent.system !== undefined && { system: agent.system }),
+    ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+    tools: agent.tools ?? [],
+    options: agent.options ?? [],
+    gate: createGate({
+      ...policy,
+      rules: [...(agent.rules ?? []), ...(policy.rules ?? [])],
+      onRuleFailure: (rule, error) => {
+        log('error', 'A policy rule failed; the call was denied.', {
+          agent: agent.name,
+          rule,
+          error: String(error),
+        })
+        policy.onRuleFailure?.(rule, error)
+      },
+    }),
+    limits: checkLimits({ ...config.limits, ...agent.limits }),
+    choice: agent.choice ?? 'auto',
+    parallel: agent.parallel ?? true,
+    clientTools: agent.clientTools ?? true,
+    fullHistory: (policy.redact ?? []).length === 0,
+    images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
+    model: settings => (settings.model === undefined ? own : named(config, settings.model)),
+  }
+}
+
+function named(config: TurnwireConfig, name: string): Model {
+  const model = config.models && Object.hasOwn(config.models, name) ? config.models[name] : undefined
+  if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
+  return model
+}

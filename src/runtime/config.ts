@@ -1,0 +1,226 @@
+// What an operator writes: agents, models, tools, policy, server. Types for the editor, and a check that names the
+// key and the remedy for whoever gets one wrong.
+
+import type { AgentOption, Limits, Model, Store, Tool } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { ToolChoice } from '../language/tools.ts'
+import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { KeyEntry } from './keys.ts'
+import type { LogLevel } from './log.ts'
+
+export type AgentConfig = {
+  name: string
+  title?: string
+  version?: string
+  description?: string
+  /** The instructions that the model reads before anything else. */
+  system?: string
+  /** A model, or the name of one in `models`. */
+  model: Model | string
+  tools?: readonly Tool[]
+  options?: readonly AgentOption[]
+  /** Rules for this agent; they come before those of `policy`. */
+  rules?: readonly PolicyRule[]
+  limits?: Partial<Limits>
+  choice?: ToolChoice
+  parallel?: boolean
+  maxTokens?: number
+  /** Whether clients may bring tools of their own. Default true. */
+  clientTools?: boolean
+  images?: { http?: boolean; data?: boolean }
+}
+
+export type ServerConfig = {
+  host?: string
+  port?: number
+  /** Further names under which this server is reached, with or without a port. */
+  hosts?: readonly string[]
+  /** Web origins that may call it, such as "https://app.example". */
+  origins?: readonly string[]
+  /** Bearer keys by hash; `turnwire keys add <name>` keeps them in the data folder instead. */
+  keys?: readonly KeyEntry[]
+  bodyBytes?: number
+  heartbeatMs?: number
+  unsentBytes?: number
+  /** How long running tools may take to finish when the server stops. */
+  graceMs?: number
+  log?: LogLevel
+}
+
+export type TurnwireConfig = {
+  agents: readonly AgentConfig[]
+  models?: Readonly<Record<string, Model>>
+  policy?: GateOptions
+  limits?: Partial<Limits>
+  server?: ServerConfig
+  /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
+  data?: string | Store
+}
+
+/** Gives its argument back: for the types, and so that a config file reads as one. */
+export function defineConfig(config: TurnwireConfig): TurnwireConfig {
+  return config
+}
+
+/** Throws with every mistake, each with its key and what to do. `source` is the file, or how it was given. */
+export function checkConfig(config: unknown, source: string): asserts config is TurnwireConfig {
+  const mistakes: string[] = []
+  const wrong = (key: string, words: string): void => void mistakes.push(`${key}: ${words}`)
+  if (!isRecord(config)) wrong('(config)', 'export default defineConfig({ … }) is missing or not an object.')
+  else checkAll(config, wrong)
+  if (mistakes.length === 0) return
+  throw new TurnwireError(
+    'config_invalid',
+    `${source} cannot be used:\n${mistakes.map(line => `  ${line}`).join('\n')}`,
+  )
+}
+
+type Wrong = (key: string, words: string) => void
+type Fields = Record<string, unknown>
+
+function checkAll(config: Fields, wrong: Wrong): void {
+  checkKnown(config, ['agents', 'models', 'policy', 'limits', 'server', 'data'], '', wrong)
+  const models = config['models']
+  if (models !== undefined && !isRecord(models)) wrong('models', 'must be an object of models by name.')
+  const names = isRecord(models) ? Object.keys(models) : []
+  for (const name of names) {
+    if (!isModel(isRecord(models) ? models[name] : undefined))
+      wrong(`models.${name}`, 'is not a model: use scripted(…), rehearsal(), or a provider.')
+  }
+  const agents = config['agents']
+  if (!Array.isArray(agents) || agents.length === 0) wrong('agents', 'must list at least one agent.')
+  else {
+    const seen = new Set<unknown>()
+    agents.forEach((agent: unknown, index) => {
+      checkAgent(agent, `agents[${index}]`, names, wrong)
+      const name = isRecord(agent) ? agent['name'] : undefined
+      if (seen.has(name)) wrong(`agents[${index}].name`, `"${String(name)}" is taken by an agent before it.`)
+      seen.add(name)
+    })
+  }
+  checkServer(config['server'], wrong)
+  const data = config['data']
+  if (data !== undefined && typeof data !== 'string' && !isRecord(data))
+    wrong('data', 'must be a folder, "memory", or a store.')
+}
+
+const agentKeys = [
+  'name',
+  'title',
+  'version',
+  'description',
+  'system',
+  'model',
+  'tools',
+  'options',
+  'rules',
+  'limits',
+  'choice',
+  'parallel',
+  'maxTokens',
+  'clientTools',
+  'images',
+]
+
+function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
+  if (!isRecord(agent)) {
+    wrong(key, 'must be an object.')
+    return
+  }
+  checkKnown(agent, agentKeys, `${key}.`, wrong)
+  const { name, model, tools, options } = agent
+  if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name))
+    wrong(`${key}.name`, 'must be 1 to 64 letters, digits, ".", "_" or "-".')
+  if (typeof model === 'string' && !models.includes(model))
+    wrong(
+      `${key}.model`,
+      `there is no model named "${model}" in models${models.length > 0 ? ` (there are: ${models.join(', ')})` : ''}.`,
+    )
+  else if (typeof model !== 'string' && !isModel(model))
+    wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
+  if (tools !== undefined && !Array.isArray(tools)) wrong(`${key}.tools`, 'must be a list.')
+  const seen = new Set<string>()
+  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    if (!isTool(tool))
+      wrong(`${key}.tools[${index}]`, 'is not a tool: make it with tool({ name, description, input, run }).')
+    else if (seen.has(tool.name))
+      wrong(`${key}.tools[${index}]`, `"${tool.name}" is the name of a tool before it.`)
+    else seen.add(tool.name)
+  }
+  for (const [index, option] of (Array.isArray(options) ? options : []).entries())
+    checkOption(option, `${key}.options[${index}]`, wrong)
+}
+
+function checkOption(option: unknown, key: string, wrong: Wrong): void {
+  if (!isRecord(option)) {
+    wrong(key, 'must be an object.')
+    return
+  }
+  const { name, type, default: value, options } = option
+  if (typeof name !== 'string' || name === '') wrong(`${key}.name`, 'is missing.')
+  if (type !== 'text' && type !== 'select' && type !== 'secret')
+    wrong(`${key}.type`, 'must be "text", "select" or "secret".')
+  if (typeof value !== 'string') wrong(`${key}.default`, 'must be a string (all options are strings).')
+  if (type === 'select' && !(Array.isArray(options) && options.includes(value)))
+    wrong(`${key}.options`, 'must list the choices, the default among them.')
+}
+
+const serverKeys = [
+  'host',
+  'port',
+  'hosts',
+  'origins',
+  'keys',
+  'bodyBytes',
+  'heartbeatMs',
+  'unsentBytes',
+  'graceMs',
+  'log',
+]
+
+function checkServer(server: unknown, wrong: Wrong): void {
+  if (server === undefined) return
+  if (!isRecord(server)) {
+    wrong('server', 'must be an object.')
+    return
+  }
+  checkKnown(server, serverKeys, 'server.', wrong)
+  const { port } = server
+  if (port !== undefined && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65535))
+    wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')
+  for (const name of ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'graceMs']) {
+    const value = server[name]
+    if (value !== undefined && !(Number.isInteger(value) && Number(value) > 0))
+      wrong(`server.${name}`, 'must be a whole number above 0.')
+  }
+}
+
+function checkKnown(fields: Fields, known: readonly string[], prefix: string, wrong: Wrong): void {
+  for (const key of Object.keys(fields)) {
+    if (known.includes(key)) continue
+    const near = known.find(
+      each => each.toLowerCase() === key.toLowerCase() || each.startsWith(key) || key.startsWith(each),
+    )
+    wrong(
+      `${prefix}${key}`,
+      `there is no such setting.${near ? ` Did you mean "${near}"?` : ` Known are: ${known.join(', ')}.`}`,
+    )
+  }
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isModel(value: unknown): value is Model {
+  return isRecord(value) && typeof value['respond'] === 'function' && typeof value['id'] === 'string'
+}
+
+function isTool(value: unknown): value is Tool {
+  return (
+    isRecord(value) &&
+    typeof value['name'] === 'string' &&
+    typeof value['run'] === 'function' &&
+    isRecord(value['input'])
+  )
+}

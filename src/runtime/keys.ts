@@ -1,0 +1,69 @@
+// Bearer keys. A key is shown once, when it is made; what is kept is its hash. The name of a key is the owner of the
+// sessions that are created with it.
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { TurnwireError } from '../language/errors.ts'
+import { sha256 } from '../lib/hash.ts'
+import type { Principal } from '../wires/host.ts'
+
+export type KeyEntry = { name: string; sha256: string }
+
+export class Keys {
+  readonly #byHash = new Map<string, Principal>()
+
+  constructor(entries: readonly KeyEntry[]) {
+    for (const { name, sha256: hash } of entries) this.#byHash.set(hash, { owner: name, name })
+  }
+
+  get size(): number {
+    return this.#byHash.size
+  }
+
+  /** Looked up by hash: the time it takes says nothing about the key. */
+  find(token: string): Principal | undefined {
+    return this.#byHash.get(sha256(token))
+  }
+}
+
+export function newKey(name: string): { key: string; entry: KeyEntry } {
+  const key = `tw_${randomBytes(24).toString('base64url')}`
+  return { key, entry: { name, sha256: sha256(key) } }
+}
+
+function keyFile(folder: string): string {
+  return join(folder, 'keys.json')
+}
+
+export function readKeys(folder: string): KeyEntry[] {
+  const file = keyFile(folder)
+  if (!existsSync(file)) return []
+  try {
+    const entries: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (Array.isArray(entries) && entries.every(isEntry)) return entries
+  } catch (cause) {
+    throw new TurnwireError(
+      'config_invalid',
+      `${file} is not valid JSON. Repair it, or delete it to start without keys.`,
+      { cause },
+    )
+  }
+  throw new TurnwireError('config_invalid', `${file} must be a list of {"name", "sha256"}.`)
+}
+
+export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
+  const file = keyFile(folder)
+  writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+function isEntry(value: unknown): value is KeyEntry {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'sha256' in value &&
+    typeof value.sha256 === 'string'
+  )
+}

@@ -1,0 +1,152 @@
+// The HTTP server: who may speak to it at all, and which wires hang on it. Everything that a request passes before
+// a wire sees it stands here, in the order in which it is passed.
+import type { Server as NodeServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { serve } from '@hono/node-server'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { publicError, TurnwireError } from '../language/errors.ts'
+import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
+import { aapRoutes } from '../wires/aap/index.ts'
+import type { WireEnv, WireHost } from '../wires/host.ts'
+import { Keys, readKeys } from './keys.ts'
+import { localOwner, type Turnwire } from './turnwire.ts'
+
+export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
+
+export type ServeOptions = { host?: string; port?: number }
+
+const MiB = 1024 * 1024
+
+export async function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
+  const { server: config = {} } = turnwire.config
+  const hostname = options.host ?? config.host ?? '127.0.0.1'
+  const keys = new Keys([
+    ...(config.keys ?? []),
+    ...(turnwire.folder === undefined ? [] : readKeys(turnwire.folder)),
+  ])
+  if (keys.size === 0 && !isLoopback(hostname))
+    throw new TurnwireError(
+      'config_invalid',
+      `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
+    )
+  const app = createApp(turnwire, keys, hostname)
+  const server = await listen(app, hostname, options.port ?? config.port ?? 4117)
+  const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
+  const shown = hostname.includes(':') ? `[${hostname}]` : hostname
+  let stopped: Promise<void> | undefined
+  return {
+    url: `http://${shown}:${port}`,
+    port,
+    open: keys.size === 0,
+    stop: () => (stopped ??= stop(server, turnwire)),
+  }
+}
+
+export function createApp(turnwire: Turnwire, keys: Keys, hostname: string): Hono<WireEnv> {
+  const { config, engine, agents, vault, log } = turnwire
+  const host: WireHost = {
+    engine,
+    agents,
+    seal: text => vault.seal(text),
+    limits: {
+      bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
+      jsonDepth: 64,
+      heartbeatMs: config.server?.heartbeatMs ?? 15_000,
+      unsentBytes: config.server?.unsentBytes ?? 4 * MiB,
+    },
+    log,
+  }
+  const app = new Hono<WireEnv>()
+  app.onError((error, c) => {
+    const { code, message, status } = publicError(error)
+    if (status >= 500) log('error', 'A request failed.', { path: c.req.path, code, error: String(error) })
+    return c.json({ error: message, code }, status as 500) // Every status in the list is one that hono takes.
+  })
+  app.notFound(c =>
+    c.json({ error: `There is nothing at ${c.req.method} ${c.req.path}.`, code: 'not_found' }, 404),
+  )
+  app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname))
+  app.get('/health', c => c.json({ status: 'ok', agents: agents.length }))
+  app.use(authenticate(keys))
+  app.route('/', aapRoutes(host))
+  return app
+}
+
+/** Host and Origin are checked before anything else: a web page must not reach a server on the user's machine. */
+function checkCaller(
+  hosts: readonly string[],
+  origins: readonly string[],
+  hostname: string,
+): MiddlewareHandler {
+  const allowed = [...hosts, ...(hostname === '0.0.0.0' || hostname === '::' ? [] : [hostname])]
+  return async (c, next) => {
+    const host = c.req.header('host')
+    if (!checkHost(host, allowed))
+      throw new TurnwireError(
+        'forbidden_host',
+        'This server does not answer to that Host. Add it to server.hosts.',
+      )
+    if (!checkOrigin(c.req.header('origin'), origins, host))
+      throw new TurnwireError(
+        'forbidden_origin',
+        'This web origin may not call this server. Add it to server.origins.',
+      )
+    await next()
+  }
+}
+
+function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
+  return async (c, next) => {
+    if (keys.size === 0) {
+      c.set('principal', { owner: localOwner, name: localOwner })
+      return next()
+    }
+    const bearer = parseBearer(c.req.header('authorization') ?? fromApiKey(c.req.header('x-api-key')))
+    const principal = typeof bearer === 'string' ? undefined : keys.find(bearer.token)
+    if (!principal) {
+      c.header('WWW-Authenticate', 'Bearer')
+      const words =
+        bearer === 'malformed'
+          ? 'The Authorization header must be: Bearer <key>.'
+          : 'A valid key is needed: Authorization: Bearer <key>.'
+      return c.json({ error: words, code: 'unauthorized' }, 401)
+    }
+    c.set('principal', principal)
+    return next()
+  }
+}
+
+/** Some vendors' clients send the key under a header of their own. */
+function fromApiKey(key: string | undefined): string | undefined {
+  return key === undefined ? undefined : `Bearer ${key}`
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+function listen(app: Hono<WireEnv>, hostname: string, port: number): Promise<NodeServer> {
+  return new Promise((resolve, reject) => {
+    // With no createServer option it is node:http's server.
+    const server = serve({ fetch: app.fetch, hostname, port, overrideGlobalObjects: false }, () =>
+      resolve(server),
+    ) as NodeServer
+    server.requestTimeout = 120_000
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const words =
+        error.code === 'EADDRINUSE'
+          ? `Port ${port} is taken. Choose another with PORT=<number>, or PORT=0 for any free one.`
+          : `The server cannot listen on ${hostname}:${port}: ${error.message}`
+      reject(new TurnwireError('config_invalid', words, { cause: error }))
+    })
+  })
+}
+
+/** No new connections; turns and tools come to a stop that loses nothing; then the streams are closed. */
+async function stop(server: NodeServer, turnwire: Turnwire): Promise<void> {
+  const closed = new Promise<void>(resolve => void server.close(() => resolve()))
+  server.closeIdleConnections()
+  await turnwire.close()
+  setTimeout(() => server.closeAllConnections(), 500).unref()
+  await closed
+}

@@ -1,0 +1,104 @@
+// The one place that joins both sides: a checked configuration becomes an engine with its adapters. With a server
+// or without one, this is where every program starts.
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Agent, Engine, type Hand, type Store, type Vault } from '../engine/index.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { buildAgents } from './build-agent.ts'
+import { checkConfig, type TurnwireConfig } from './config.ts'
+import { Conversation, type ConversationOptions, settingsOf } from './conversation.ts'
+import { createLog, type Log } from './log.ts'
+import { createVault, vaultKey } from './vault.ts'
+import { realWorld } from './world.ts'
+
+/** The owner of sessions that no key stands for: in-process ones, and those of a server that runs open. */
+export const localOwner = 'local'
+
+export type OpenOptions = { log?: Log; source?: string }
+
+export class Turnwire {
+  readonly engine: Engine
+  readonly agents: readonly Agent[]
+  readonly config: TurnwireConfig
+  readonly vault: Vault
+  readonly log: Log
+  readonly folder: string | undefined
+  readonly #graceMs: number
+
+  private constructor(config: TurnwireConfig, parts: { store: Store; folder: string | undefined; log: Log }) {
+    this.config = config
+    this.log = parts.log
+    this.folder = parts.folder
+    this.agents = buildAgents(config, parts.log)
+    this.vault = createVault(vaultKey(parts.folder))
+    this.#graceMs = config.server?.graceMs ?? 10_000
+    const byName = new Map(this.agents.map(agent => [agent.name, agent]))
+    this.engine = new Engine({
+      store: parts.store,
+      world: realWorld(),
+      vault: this.vault,
+      agent: name => byName.get(name),
+      log: parts.log,
+    })
+  }
+
+  /** Opens the store and takes up what was left unfinished. */
+  static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Turnwire> {
+    checkConfig(config, options.source ?? 'The configuration')
+    const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
+    const { store, folder } = await openStore(config.data ?? '.turnwire')
+    const turnwire = new Turnwire(config, { store, folder, log })
+    const taken = await turnwire.engine.recover()
+    if (taken > 0) log('info', 'Unfinished sessions were taken up.', { sessions: taken })
+    return turnwire
+  }
+
+  /** A new session of an agent, in this process. */
+  async session(
+    agent: string = this.agents[0]?.name ?? '',
+    options: ConversationOptions = {},
+  ): Promise<Conversation> {
+    const owner = options.owner ?? localOwner
+    const session = await this.engine.create({
+      owner,
+      agent,
+      door: 'library',
+      settings: settingsOf(options, this.engine.agent(agent), this.vault),
+      seed: options.history ?? [],
+    })
+    return new Conversation(this.engine, owner, session.id)
+  }
+
+  /** A session that exists, by its id. */
+  async resume(id: string, owner: string = localOwner): Promise<Conversation> {
+    const session = await this.engine.open(owner, id)
+    return new Conversation(this.engine, owner, session.id)
+  }
+
+  /** Drive a session by hand, one action at a time. */
+  takeOver(id: string, by = 'operator', owner: string = localOwner): Promise<Hand> {
+    return this.engine.takeOver(owner, id, by)
+  }
+
+  async close(): Promise<void> {
+    await this.engine.stop(this.#graceMs)
+    await this.engine.ports.store.close()
+  }
+}
+
+async function openStore(data: string | Store): Promise<{ store: Store; folder: string | undefined }> {
+  if (typeof data !== 'string') return { store: data, folder: undefined }
+  if (data === 'memory') return { store: memoryStore(), folder: undefined }
+  const folder = resolve(data)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw new TurnwireError('config_invalid', `The data folder ${folder} cannot be made: ${String(cause)}`, {
+      cause,
+    })
+  }
+  // Loaded only when needed: a session in memory should not pay for a database.
+  const { sqliteStore } = await import('../stores/sqlite/index.ts')
+  return { store: sqliteStore({ file: join(folder, 'sessions.db') }), folder }
+}

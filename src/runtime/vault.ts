@@ -1,0 +1,54 @@
+// Seals secrets before they come near the log: AES-256-GCM under a key that lives beside the data, readable by its
+// owner only, or that the operator gives in TURNWIRE_VAULT_KEY. Losing the key loses the secrets, nothing else.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Vault } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+
+export function createVault(key: Buffer): Vault {
+  return {
+    seal(text) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', key, iv)
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')
+    },
+    open(sealed) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+        decipher.setAuthTag(bytes.subarray(12, 28))
+        return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+      } catch (cause) {
+        throw new TurnwireError(
+          'config_invalid',
+          'A sealed secret cannot be opened: the vault key is not the one it was sealed with.',
+          { cause },
+        )
+      }
+    },
+  }
+}
+
+/** The key from the environment, or the one in the data folder, made at the first start. In memory only: a fresh one. */
+export function vaultKey(folder: string | undefined, given = process.env['TURNWIRE_VAULT_KEY']): Buffer {
+  if (given !== undefined && given !== '') return derive(given)
+  if (folder === undefined) return randomBytes(32)
+  const file = join(folder, 'vault.key')
+  try {
+    const handle = openSync(file, 'wx', 0o600)
+    writeSync(handle, randomBytes(32).toString('base64url'))
+    fsyncSync(handle)
+    closeSync(handle)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+  return derive(readFileSync(file, 'utf8').trim())
+}
+
+function derive(secret: string): Buffer {
+  if (secret.length < 32)
+    throw new TurnwireError('config_invalid', 'The vault key is too short: use at least 32 characters.')
+  return Buffer.from(hkdfSync('sha256', secret, '', 'turnwire vault', 32))
+}
