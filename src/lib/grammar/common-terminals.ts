@@ -1,0 +1,35 @@
+// The terminals that `%import common.NAME` brings in, as patterns. They accept what Lark's own library of that
+// name accepts, but are written without lookarounds and lazy quantifiers, which our dialect refuses.
+
+const DIGITS = '[0-9]+'
+const EXPONENT = `[eE][+-]?${DIGITS}`
+const DECIMAL = `(?:${DIGITS}\\.(?:${DIGITS})?|\\.${DIGITS})`
+const FLOAT = `(?:${DIGITS}${EXPONENT}|${DECIMAL}(?:${EXPONENT})?)`
+const NUMBER = `(?:${FLOAT}|${DIGITS})`
+
+export const COMMON_TERMINALS: ReadonlyMap<string, string> = new Map([
+  ['DIGIT', '[0-9]'],
+  ['HEXDIGIT', '[0-9a-fA-F]'],
+  ['INT', DIGITS],
+  ['SIGNED_INT', `[+-]?${DIGITS}`],
+  ['DECIMAL', DECIMAL],
+  ['FLOAT', FLOAT],
+  ['SIGNED_FLOAT', `[+-]?${FLOAT}`],
+  ['NUMBER', NUMBER],
+  ['SIGNED_NUMBER', `[+-]?${NUMBER}`],
+  ['ESCAPED_STRING', '"(?:[^"\\\\\\n]|\\\\.)*"'],
+  ['LCASE_LETTER', '[a-z]'],
+  ['UCASE_LETTER', '[A-Z]'],
+  ['LETTER', '[A-Za-z]'],
+  ['WORD', '[A-Za-z]+'],
+  ['CNAME', '[_A-Za-z][_A-Za-z0-9]*'],
+  ['WS_INLINE', '[ \\t]+'],
+  ['WS', '[ \\t\\f\\r\\n]+'],
+  ['CR', '\\r'],
+  ['LF', '\\n'],
+  ['NEWLINE', '(?:\\r?\\n)+'],
+  ['SH_COMMENT', '#[^\\n]*'],
+  ['CPP_COMMENT', '//[^\\n]*'],
+  ['C_COMMENT', '/\\*[^*]*\\*+(?:[^/*][^*]*\\*+)*/'],
+  ['SQL_COMMENT', '--[^\\n]*'],
+])

@@ -1,0 +1,54 @@
+// The one place that touches re2js: it parses a pattern and hands over the compiled program (an NFA as a list of
+// instructions), which automaton.ts runs in its own way. re2js itself runs nothing: its matcher answers for one
+// end position at a time, and has no budget.
+
+import { RE2JS } from 're2js'
+
+/** Thrown for a pattern that RE2's dialect does not have; the caller knows the place. */
+export class PatternError extends Error {}
+
+export type Instruction = {
+  readonly op: number
+  readonly out: number
+  readonly arg: number
+  readonly runes: ArrayLike<number> & Iterable<number>
+  matchRune(codePoint: number): boolean
+}
+
+export type Program = { readonly start: number; readonly instructions: readonly Instruction[] }
+
+/** The numbers of re2js's instruction set; re2-program.test.ts pins them. */
+export const OP = {
+  alt: 1,
+  altMatch: 2,
+  capture: 3,
+  emptyWidth: 4,
+  fail: 5,
+  match: 6,
+  nop: 7,
+  rune: 8,
+  runeAnyNotNewline: 11,
+} as const
+
+export function compileProgram(source: string): Program {
+  let compiled: RE2JS
+  try {
+    compiled = RE2JS.compile(source)
+  } catch (error) {
+    throw new PatternError(error instanceof Error ? error.message : String(error))
+  }
+  const program: unknown = compiled.re2().prog
+  if (!isProgram(program)) throw new Error('re2js has changed the form of its programs')
+  return { start: program.start, instructions: program.inst }
+}
+
+function isProgram(value: unknown): value is { start: number; inst: Instruction[] } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'start' in value &&
+    typeof value.start === 'number' &&
+    'inst' in value &&
+    Array.isArray(value.inst)
+  )
+}
