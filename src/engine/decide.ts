@@ -224,7 +224,7 @@ export function decideAnswer(
     index += 1
     return { ...part, id } satisfies CallPart
   })
-  const { stop, origin, usage, nativeId, warnings } = answer
+  const { stop, origin, usage, continuity, warnings } = answer
   return {
     v: 1,
     at: context.now,
@@ -234,7 +234,7 @@ export function decideAnswer(
     model,
     ...(origin && { origin }),
     ...(usage && { usage }),
-    ...(nativeId !== undefined && { nativeId }),
+    ...(continuity && { continuity }),
     ...(warnings && warnings.length > 0 && { warnings }),
   }
 }

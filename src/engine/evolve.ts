@@ -102,7 +102,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
       role: 'assistant',
       parts: event.parts,
       ...(event.origin && { origin: event.origin }),
-      ...(event.nativeId !== undefined && { nativeId: event.nativeId }),
+      ...(event.continuity && { continuity: event.continuity }),
     })
   }
   state.batch = calls.map(part => ({ part, stage: 'proposed', text: part.text, attempt: 0 }))

@@ -96,7 +96,8 @@ export type ModelAnswer = {
   stop: Exclude<ModelStop, 'cancelled'>
   origin?: Origin
   usage?: Usage
-  nativeId?: string
+  /** What this vendor wants back with the next request, such as a container or a response id. */
+  continuity?: Native
   warnings?: string[]
 }
 

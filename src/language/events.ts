@@ -1,7 +1,7 @@
 // The log's words. What stands here is durable and read forever: a published version of an event is never
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
 import type { CallPart, Outcome } from './calls.ts'
-import type { HostedPart, InputPart, Origin, TextPart, ThinkingPart } from './content.ts'
+import type { HostedPart, InputPart, Native, Origin, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Entry } from './history.ts'
 import type { ToolDeclaration } from './tools.ts'
@@ -68,7 +68,8 @@ export type ModelAnswered = At & {
   model: string
   origin?: Origin
   usage?: Usage
-  nativeId?: string
+  /** What the vendor wants back with the next request, such as a container or a response id. */
+  continuity?: Native
   /** What could not be said to this vendor and was adapted or left out. */
   warnings?: string[]
 }

@@ -1,12 +1,12 @@
 // The conversation as a list of whole entries, in the order in which a model reads it.
 import type { CallPart, CallResult } from './calls.ts'
-import type { HostedPart, InputPart, Origin, TextPart, ThinkingPart } from './content.ts'
+import type { HostedPart, InputPart, Native, Origin, TextPart, ThinkingPart } from './content.ts'
 
 export type AnswerPart = TextPart | ThinkingPart | CallPart | HostedPart
 
 export type SystemEntry = { role: 'system'; text: string }
 export type UserEntry = { role: 'user'; parts: InputPart[] }
-export type AssistantEntry = { role: 'assistant'; parts: AnswerPart[]; origin?: Origin; nativeId?: string }
+export type AssistantEntry = { role: 'assistant'; parts: AnswerPart[]; origin?: Origin; continuity?: Native }
 /** The results of one batch of calls, in the order in which the model asked. */
 export type ToolEntry = { role: 'tool'; results: CallResult[] }
 
