@@ -1,0 +1,38 @@
+// The cursor of a list page: where the page ended, bound to the owner who read it and signed, so that a client
+// can neither make one up nor use another's. Not a secret: it hides nothing that its owner may not know.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { TurnwireError } from '../language/errors.ts'
+
+const SIGNATURE_BYTES = 12
+const SHAPE = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{16})$/
+
+export function encodeCursor(secret: Uint8Array, owner: string, position: number): string {
+  return `${position.toString(36)}.${sign(secret, owner, position).toString('base64url')}`
+}
+
+/** The position that `encodeCursor` was given. Throws `bad_request` for anything that it did not make. */
+export function decodeCursor(secret: Uint8Array, owner: string, cursor: string): number {
+  const match = SHAPE.exec(cursor)
+  if (match !== null) {
+    const position = Number.parseInt(match[1]!, 36)
+    const given = Buffer.from(match[2]!, 'base64url')
+    if (timingSafeEqual(given, sign(secret, owner, position))) return position
+  }
+  throw new TurnwireError(
+    'bad_request',
+    'The page cursor is not one that this server gave. Use the cursor of the page before, or none to start over.',
+  )
+}
+
+/** Throws `bad_request` unless it is a whole number above zero. */
+export function checkLimit(limit: number): void {
+  if (Number.isSafeInteger(limit) && limit > 0) return
+  throw new TurnwireError('bad_request', `A page holds at least one row: ${limit} is not a limit.`)
+}
+
+function sign(secret: Uint8Array, owner: string, position: number): Buffer {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify([owner, position]))
+    .digest()
+    .subarray(0, SIGNATURE_BYTES)
+}

@@ -1,0 +1,70 @@
+// The store on one SQLite file, the default: durable when it resolves, on one machine. Several processes may
+// have the file open; epochs fence them from one another. Writes go through group commit; reads are made at
+// once, on the same connection.
+import type { Store } from '../../engine/ports.ts'
+import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeBatches } from './batches.ts'
+import { connect } from './connection.ts'
+import { type GroupOptions, groupCommit } from './group.ts'
+import type { OpenOptions } from './open.ts'
+import type { Statements } from './statements/index.ts'
+import { appendWrite, claimWrite, createWrite, putBlobWrite, removeWrite } from './writes.ts'
+
+export type SqliteOptions = OpenOptions & { group?: GroupOptions }
+
+/** Throws a TurnwireError when the file cannot be opened, is not ours, or would not keep what it acknowledges. */
+export function sqliteStore(options: SqliteOptions): Store {
+  const connection = connect(options)
+  const group = groupCommit<Statements>(
+    {
+      begin() {
+        const sql = connection.statements()
+        sql.transaction.begin()
+        return sql
+      },
+      commit: () => connection.statements().transaction.commit(),
+      fail: connection.fail,
+    },
+    options.group,
+  )
+
+  async function read<T>(query: (sql: Statements) => T): Promise<T> {
+    try {
+      return query(connection.statements())
+    } catch (thrown) {
+      throw connection.fail(thrown).error
+    }
+  }
+
+  return {
+    create: session => group.ask(createWrite(session)),
+    claim: session => group.ask(claimWrite(session)),
+    append: batch => group.ask(appendWrite(batch)),
+    remove: session => group.ask(removeWrite(session)),
+    putBlob: (session, name, body) => group.ask(putBlobWrite(session, name, body)),
+    row: session => read(sql => sql.selectSession(session)),
+    read: (session, after = 0) =>
+      read(sql => {
+        const found = sql.findSession(session)
+        return found === undefined ? [] : decodeBatches(sql.selectBatches(found.id, after), after)
+      }),
+    list: (owner, page) => read(sql => listPage(sql, owner, page)),
+    unfinished: () => read(sql => sql.listRunning()),
+    blob: (session, name) => read(sql => sql.selectBlob(session, name)),
+    async close() {
+      group.flush()
+      connection.close()
+    },
+  }
+}
+
+function listPage(sql: Statements, owner: string, { after, limit }: { after?: string; limit: number }) {
+  checkLimit(limit)
+  const secret = sql.selectCursorSecret()
+  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after)
+  // One more than asked for tells whether there is a next page.
+  const found = sql.listSessions(owner, below, limit + 1)
+  const page = found.slice(0, limit)
+  const next = found.length > limit ? encodeCursor(secret, owner, page.at(-1)!.position) : undefined
+  return { rows: page.map(one => one.row), ...(next !== undefined && { next }) }
+}

@@ -1,0 +1,39 @@
+// All statements of one connection, prepared once.
+import type { DatabaseSync } from 'node:sqlite'
+import { prepareAdvanceSession } from './advance-session.ts'
+import { prepareClaimSession } from './claim-session.ts'
+import { prepareDeleteSession } from './delete-session.ts'
+import { prepareFindRequest } from './find-request.ts'
+import { prepareFindSession } from './find-session.ts'
+import { prepareInsertBatch } from './insert-batch.ts'
+import { prepareInsertSession } from './insert-session.ts'
+import { prepareListRunning } from './list-running.ts'
+import { prepareListSessions } from './list-sessions.ts'
+import { prepareSelectBatches } from './select-batches.ts'
+import { prepareSelectBlob } from './select-blob.ts'
+import { prepareSelectCursorSecret } from './select-cursor-secret.ts'
+import { prepareSelectSession } from './select-session.ts'
+import { prepareTransaction } from './transaction.ts'
+import { prepareUpsertBlob } from './upsert-blob.ts'
+
+export type Statements = ReturnType<typeof prepareStatements>
+
+export function prepareStatements(db: DatabaseSync) {
+  return {
+    advanceSession: prepareAdvanceSession(db),
+    claimSession: prepareClaimSession(db),
+    deleteSession: prepareDeleteSession(db),
+    findRequest: prepareFindRequest(db),
+    findSession: prepareFindSession(db),
+    insertBatch: prepareInsertBatch(db),
+    insertSession: prepareInsertSession(db),
+    listRunning: prepareListRunning(db),
+    listSessions: prepareListSessions(db),
+    selectBatches: prepareSelectBatches(db),
+    selectBlob: prepareSelectBlob(db),
+    selectCursorSecret: prepareSelectCursorSecret(db),
+    selectSession: prepareSelectSession(db),
+    transaction: prepareTransaction(db),
+    upsertBlob: prepareUpsertBlob(db),
+  }
+}
