@@ -34,6 +34,8 @@ const DEFAULT_MAX_KEYS = 100_000
 const CANONICAL_MAX_DEPTH = 1_000
 /** Up to this many keys an object is compared by walking; a set costs more below it. */
 const WALKED_KEYS = 12
+/** Strings up to this long are looked through here; a native call costs more below it. */
+const SHORT = 40
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -131,6 +133,13 @@ function readKey(text: string, start: number, end: number): string {
 
 /** The index of the closing quote, or -1. A quote closes when an even number of backslashes stands before it. */
 function endOfString(text: string, from: number): number {
+  // Most strings are short and plain: found by looking, before a search is worth its call.
+  const near = Math.min(from + SHORT, text.length)
+  for (let at = from; at < near; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at
+    if (code === BACKSLASH) break
+  }
   let end = text.indexOf('"', from)
   while (end >= 0) {
     let back = end
@@ -264,13 +273,31 @@ function unexpected(text: string, offset: number, wanted: string): Fault {
  * as an escape: the text is well-formed, and two different strings never share a spelling.
  */
 export function canonicalJson(value: Json): string {
-  return canonical(value, 0)
+  // The native writer keeps the keys' order, so a value whose keys stand in order already is left to it.
+  return isOrdered(value, 0) ? JSON.stringify(value) : canonical(value, 0)
+}
+
+function isOrdered(value: Json | undefined, depth: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
+  if (value === null) return true
+  if (depth >= CANONICAL_MAX_DEPTH) return false
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isOrdered(value[i], depth + 1)) return false
+    return true
+  }
+  let before = ''
+  for (const key of Object.keys(value)) {
+    if (key < before || !isOrdered(value[key], depth + 1)) return false
+    before = key
+  }
+  return true
 }
 
 function canonical(value: Json | undefined, depth: number): string {
   switch (typeof value) {
     case 'string':
-      return JSON.stringify(value)
+      return quote(value)
     case 'number':
       if (!Number.isFinite(value)) throw new JsonError('not-finite', 0, `${value} has no JSON form.`)
       return value === 0 ? '0' : `${value}`
@@ -287,6 +314,16 @@ function canonical(value: Json | undefined, depth: number): string {
   }
 }
 
+/** Short plain ASCII, as most keys are, needs no escapes. */
+function quote(text: string): string {
+  if (text.length > SHORT) return JSON.stringify(text)
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) return JSON.stringify(text)
+  }
+  return `"${text}"`
+}
+
 function canonicalArray(items: readonly Json[], depth: number): string {
   let out = '['
   for (let i = 0; i < items.length; i++) {
@@ -298,16 +335,10 @@ function canonicalArray(items: readonly Json[], depth: number): string {
 
 function canonicalObject(object: JsonObject, depth: number): string {
   let out = ''
-  for (const key of sortedKeys(object)) {
+  for (const key of Object.keys(object).sort()) {
     const value: Json | undefined = object[key]
     if (value === undefined) continue
-    out += `${out === '' ? '{' : ','}${JSON.stringify(key)}:${canonical(value, depth + 1)}`
+    out += `${out === '' ? '{' : ','}${quote(key)}:${canonical(value, depth + 1)}`
   }
   return out === '' ? '{}' : `${out}}`
-}
-
-function sortedKeys(object: JsonObject): string[] {
-  const keys = Object.keys(object)
-  for (let i = 1; i < keys.length; i++) if (keys[i - 1]! > keys[i]!) return keys.sort()
-  return keys
 }

@@ -23,7 +23,14 @@ export class StepsExhausted extends Error {
 }
 
 const MAX_STEPS = 200_000
-const MAX_PATTERN_PROGRAM = 10_000
+/** RE2 instructions in all patterns of a schema together. */
+const MAX_PATTERN_PROGRAM = 50_000
+/**
+ * Code that stops at the first error nests one level per keyword, which for a large schema overflows the
+ * engine's parser. Code that finds all errors is flat, but collects an error per node of a large value.
+ */
+const NESTED_CODE_BYTES = 10_000
+const FLAT_CODE_NODES = 100_000
 /** Marks each reference in our copy of the schema; not a name that a schema would use by chance. */
 const STEP = '$reference-step'
 
@@ -32,11 +39,14 @@ let steps = 0
 
 export function compile(schema: Json): Compiled {
   if (isJsonObject(schema)) checkKeywords(schema)
-  const first = build(schema, false)
-  const shadowing = closedNames(schema)
-  let all: ValidateFunction | undefined
+  const text = JSON.stringify(schema)
+  const shadowing = closedNames(text)
+  const flat = text.length > NESTED_CODE_BYTES
+  const first = build(schema, flat)
+  let all = flat ? first : undefined
   return {
     first: value => {
+      if (flat && !hasFewerNodes(value, FLAT_CODE_NODES)) throw new StepsExhausted()
       if (shadowing !== null) refuseInherited(value, shadowing)
       return run(first, value)
     },
@@ -61,11 +71,28 @@ function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[]
   }
 }
 
+export function hasFewerNodes(value: unknown, limit: number): boolean {
+  const pending: unknown[] = [value]
+  for (let seen = 1; pending.length > 0; seen++) {
+    const next = pending.pop()
+    if (typeof next !== 'object' || next === null) continue
+    if (Array.isArray(next) && next.length > limit) return false
+    for (const key in next) {
+      if (seen + pending.length > limit) return false
+      pending.push((next as Record<string, unknown>)[key]) // any object is read by key
+    }
+  }
+  return true
+}
+
 function build(schema: Json, allErrors: boolean): ValidateFunction {
   const dialect = isJsonObject(schema) ? dialectOf(schema) : '2020-12'
   const ajv = newInstance(dialect, { allErrors, verbose: allErrors })
   try {
-    return ajv.compile(markSteps(schema) as AnySchema) // Json admits more than ajv's type; the metaschema does not
+    const validate = ajv.compile(markSteps(schema) as AnySchema) // ajv's type is narrower; the metaschema saw to it
+    // The engine parses the function when it is first called: a schema that is too much for it shows now.
+    run(validate, undefined)
+    return validate
   } catch (error) {
     throw asSchemaError(error)
   }
@@ -73,7 +100,9 @@ function build(schema: Json, allErrors: boolean): ValidateFunction {
 
 function asSchemaError(error: unknown): SchemaError {
   if (error instanceof SchemaError) return error
-  if (error instanceof RangeError) return new SchemaError('', 'The schema is too involved to be compiled.')
+  if (error instanceof RangeError || error instanceof StepsExhausted) {
+    return new SchemaError('', 'The schema is too involved to be compiled. Nest less, and refer to less.')
+  }
   const message = error instanceof Error ? error.message : String(error)
   return new SchemaError('', `The schema cannot be compiled: ${message.slice(0, 300)}.`)
 }
@@ -119,9 +148,10 @@ function newInstance(dialect: Dialect, options: Options): Ajv {
     meta: false,
     validateSchema: false,
     ownProperties: true,
-    messages: true,
+    // Inlined, one large definition used a thousand times would be compiled a thousand times.
+    inlineRefs: false,
     formats,
-    code: { regExp: linearRegExp },
+    code: { regExp: linearRegExps(), optimize: false },
     ...options,
   })
   ajv.addKeyword({ keyword: STEP, schemaType: 'boolean', before: '$ref', errors: false, validate: takeStep })
@@ -147,12 +177,29 @@ function allDifferent(items: readonly Json[]): boolean {
   return seen.size === items.length
 }
 
-/** ajv calls this for every pattern at compile time. `toString` is its cache key, so it must tell patterns apart. */
-function linearRegExp(pattern: string): { test(text: string): boolean; toString(): string } {
+type LinearRegExp = { test(text: string): boolean; toString(): string }
+
+/** ajv calls the result once per pattern, at compile time. `toString` is its cache key, so it tells patterns apart. */
+function linearRegExps(): ((pattern: string) => LinearRegExp) & { code: string } {
+  let instructions = 0
+  const create = (pattern: string): LinearRegExp => {
+    const program = compilePattern(pattern)
+    instructions += program.programSize()
+    if (instructions > MAX_PATTERN_PROGRAM) {
+      throw new SchemaError(
+        '',
+        `With the pattern ${quote(pattern)} the patterns grow too large. Repeat less.`,
+      )
+    }
+    return { test: text => program.test(text), toString: () => `re2:${pattern}` }
+  }
+  return Object.assign(create, { code: 're2' })
+}
+
+function compilePattern(pattern: string): RE2JS {
   const { RE2JS } = load()
-  let program: RE2JS
   try {
-    program = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    return RE2JS.compile(RE2JS.translateRegExp(pattern))
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : ''
     throw new SchemaError(
@@ -160,12 +207,7 @@ function linearRegExp(pattern: string): { test(text: string): boolean; toString(
       `The pattern ${quote(pattern)} is not supported: ${why}. Patterns use RE2 syntax: no lookahead, lookbehind or backreferences.`,
     )
   }
-  if (program.programSize() > MAX_PATTERN_PROGRAM) {
-    throw new SchemaError('', `The pattern ${quote(pattern)} is too large. Repeat less.`)
-  }
-  return { test: text => program.test(text), toString: () => `re2:${pattern}` }
 }
-linearRegExp.code = 're2'
 
 // ---------------------------------------------------------------------------------------------------------
 // Metaschemas
@@ -208,9 +250,8 @@ function draft06(): JsonObject {
 
 const INHERITED = new Set(Object.getOwnPropertyNames(Object.prototype))
 
-/** The inherited names that no part of the schema declares; null when the schema is not concerned. */
-function closedNames(schema: Json): ReadonlySet<string> | null {
-  const text = JSON.stringify(schema)
+/** The inherited names that no part of the schema's text declares; null when the schema is not concerned. */
+function closedNames(text: string): ReadonlySet<string> | null {
   if (!text.includes('"unevaluatedProperties"')) return null
   return new Set([...INHERITED].filter(name => !text.includes(`"${name}":`)))
 }

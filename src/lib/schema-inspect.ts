@@ -4,14 +4,17 @@
 
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 
+const MAX_PATH = 200
+
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
   /** JSON Pointer into the schema; empty for the schema as a whole. */
   readonly path: string
 
   constructor(path: string, message: string) {
-    super(path === '' ? message : `${message} (at ${path})`)
-    this.path = path
+    const shown = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path
+    super(path === '' ? message : `${message} (at ${shown})`)
+    this.path = shown
   }
 }
 
@@ -22,7 +25,7 @@ export const SCHEMA_LIMITS = {
   depth: 64,
   subschemas: 5_000,
   /** Alternatives under oneOf, anyOf and allOf, all added up. */
-  branches: 2_000,
+  branches: 1_000,
   /** Subschemas that one value may be tried against once local references are followed. */
   expansion: 10_000,
   patternChars: 4_096,
@@ -173,8 +176,7 @@ function walkData(value: Json, path: string, depth: number, walk: Walk): void {
 /** Depth is checked on the way in, so a schema that contains itself ends here and not in the stack. */
 function enter(path: string, depth: number, walk: Walk, bytes: number): void {
   if (depth > SCHEMA_LIMITS.depth) {
-    const shown = path.slice(0, 200)
-    throw new SchemaError(shown, `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`)
+    throw new SchemaError(path, `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`)
   }
   if (++walk.nodes > MAX_NODES) throw tooLarge()
   count(walk, bytes)

@@ -4,7 +4,7 @@
 
 import { hashJson } from './hash.ts'
 import type { Json } from './json.ts'
-import { type Compiled, compile, InheritedName, StepsExhausted } from './schema-compile.ts'
+import { type Compiled, compile, hasFewerNodes, InheritedName, StepsExhausted } from './schema-compile.ts'
 import { inspectSchema, SchemaError } from './schema-inspect.ts'
 import { type SchemaIssue, toIssues } from './schema-issues.ts'
 
@@ -55,23 +55,9 @@ function allErrors(compiled: Compiled, value: unknown): ReturnType<Compiled['all
   try {
     return compiled.all(value)
   } catch (error) {
-    if (error instanceof StepsExhausted) return null
+    if (error instanceof StepsExhausted || error instanceof SchemaError) return null
     throw error
   }
-}
-
-function hasFewerNodes(value: unknown, limit: number): boolean {
-  const pending: unknown[] = [value]
-  for (let seen = 1; pending.length > 0; seen++) {
-    const next = pending.pop()
-    if (typeof next !== 'object' || next === null) continue
-    if (Array.isArray(next) && next.length > limit) return false
-    for (const key in next) {
-      if (seen + pending.length > limit) return false
-      pending.push((next as Record<string, unknown>)[key]) // any object is read by key
-    }
-  }
-  return true
 }
 
 // ---------------------------------------------------------------------------------------------------------

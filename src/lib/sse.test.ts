@@ -102,20 +102,23 @@ test('an event beyond the limit ends the stream with an error', async () => {
   assert.equal((await decoded(bytes(`data: ${big}\n\n`, `data: ${big}\n\n`), 150)).length, 2)
 })
 
-test('a web stream is read, and cancelled when the reader leaves', async () => {
-  let cancelled = false
-  const stream = new ReadableStream<Uint8Array>({
-    pull: controller => controller.enqueue(new TextEncoder().encode('data: a\n\n')),
-    cancel: () => {
-      cancelled = true
-    },
+for (const iterable of [true, false]) {
+  test(`a web stream that is ${iterable ? '' : 'not '}iterable is read, and cancelled when the reader leaves`, async () => {
+    let cancelled = false
+    const stream = new ReadableStream<Uint8Array>({
+      pull: controller => controller.enqueue(new TextEncoder().encode('data: a\n\n')),
+      cancel: () => {
+        cancelled = true
+      },
+    })
+    const bare = { getReader: () => stream.getReader() } as ReadableStream<Uint8Array> // all that some browsers have
+    for await (const message of decodeSse(iterable ? stream : bare)) {
+      assert.deepEqual(message, { data: 'a' })
+      break
+    }
+    assert.equal(cancelled, true)
   })
-  for await (const message of decodeSse(stream)) {
-    assert.deepEqual(message, { data: 'a' })
-    break
-  }
-  assert.equal(cancelled, true)
-})
+}
 
 // ---------------------------------------------------------------------------------------------------------
 // Writing

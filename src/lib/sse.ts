@@ -206,7 +206,7 @@ export async function* decodeSse(
       if (error.type === 'max-buffer-size-exceeded') tooLarge = true
     },
   })
-  for await (const chunk of stream) {
+  for await (const chunk of Symbol.asyncIterator in stream ? stream : chunksOf(stream)) {
     const text = decoder.decode(chunk, { stream: true })
     parser.feed(text)
     if (tooLarge) throw new SseTooLargeError(`A server-sent event is larger than ${maxChars} characters.`)
@@ -219,6 +219,16 @@ export async function* decodeSse(
   // The parser holds a last CR back, as an LF could follow it. None does now.
   if (endsInCr) parser.feed('\n')
   yield* ready
+}
+
+/** Not every browser can iterate over a stream. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = stream.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+  } finally {
+    await reader.cancel()
+  }
 }
 
 function toMessage({ event, id, data }: EventSourceMessage): SseMessage {

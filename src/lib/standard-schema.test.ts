@@ -28,7 +28,7 @@ test('zod describes its input, and refines with its own defaults and transforms'
 
 test('what is described is plain data', () => {
   const { json } = describeSchema(z.object({ a: z.string() }))
-  assert.deepEqual(Reflect.ownKeys(json).sort(), Object.keys(json).sort())
+  assert.deepEqual(new Set(Reflect.ownKeys(json)), new Set(Object.keys(json)))
 })
 
 test('asynchronous refinements are awaited', async () => {
