@@ -12,6 +12,7 @@ import {
   type VendorDouble,
   type VendorName,
 } from './double.ts'
+import { geminiDouble } from './gemini.ts'
 import { openaiResponses } from './responses.ts'
 import type { Mode, Rejection } from './script.ts'
 
@@ -19,6 +20,7 @@ import type { Mode, Rejection } from './script.ts'
 // a vendor only ever gets back the memory that it made itself.
 const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {
   anthropic: anthropicDouble,
+  gemini: geminiDouble,
   'openai-chat': openaiChat,
   'openai-compatible': openaiCompatible,
   'openai-responses': openaiResponses,
@@ -37,7 +39,8 @@ export function startDouble(options: ServeOptions & { vendor: VendorName }): Pro
   return serveDouble(vendorDouble(options.vendor), options)
 }
 
-type CheckOptions = { mode?: Mode; memory?: unknown; trustForeign?: boolean }
+/** `model` matters where the model is in the path and not in the body. */
+type CheckOptions = { mode?: Mode; memory?: unknown; trustForeign?: boolean; model?: string }
 
 /** The first rule that a request body breaks, or `null`. Pure: for a doctor, or a test without a server. */
 export function checkRequest(
@@ -50,5 +53,6 @@ export function checkRequest(
 
 /** Every rule that a request body breaks. */
 export function checkRequestAll(vendor: VendorName, body: unknown, options: CheckOptions = {}): Rejection[] {
-  return checkWith(vendorDouble(vendor), body, options)
+  const route = { kind: 'create', params: { model: options.model ?? '' } }
+  return checkWith(vendorDouble(vendor), body, { ...options, route })
 }
