@@ -35,8 +35,15 @@ function wrongForm(name: string, input: ToolInput): string {
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
 function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admission {
-  const input = parseArguments(call, schema, limits)
-  if (!isJsonObject(input)) return input instanceof Refusal ? refused(input.reason) : notAnObject(call, input)
+  let input: Json
+  try {
+    // A model that calls a tool without arguments may write nothing at all.
+    input = call.text.trim() === '' && describesObject(schema) ? {} : parseJson(call.text, limits)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    return refused(unreadable(call.name, error))
+  }
+  if (!isJsonObject(input)) return refused(notAnObject(call.name, input))
   let issues: SchemaIssue[] | null
   try {
     issues = checkerOf(schema).check(input)
@@ -45,24 +52,6 @@ function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admi
   }
   if (issues !== null) return refused(misfit(call.name, issues))
   return { ok: true, input, argsHash: hashJson(input) }
-}
-
-class Refusal {
-  readonly reason: string
-  constructor(reason: string) {
-    this.reason = reason
-  }
-}
-
-function parseArguments(call: Call, schema: JsonObject, limits: ArgumentLimits): Json | Refusal {
-  // A model that calls a tool without arguments may write nothing at all.
-  if (call.text.trim() === '' && describesObject(schema)) return {}
-  try {
-    return parseJson(call.text, limits)
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error
-    return new Refusal(unreadable(call.name, error))
-  }
 }
 
 function describesObject({ type }: JsonObject): boolean {
@@ -77,12 +66,10 @@ function unreadable(name: string, error: JsonError): string {
   return `The arguments of "${name}" cannot be read, so it was not run. ${error.message} ${remedy}`
 }
 
-function notAnObject(call: Call, value: Json): Admission {
+function notAnObject(name: string, value: Json): string {
   const found = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
   const hint = typeof value === 'string' ? ' Do not put the object in quotes.' : ''
-  return refused(
-    `The arguments of "${call.name}" must be one JSON object, such as {"name": "value"}, but are ${found}.${hint}`,
-  )
+  return `The arguments of "${name}" must be one JSON object, such as {"name": "value"}, but are ${found}.${hint}`
 }
 
 const maxIssues = 20

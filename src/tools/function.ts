@@ -15,6 +15,7 @@ import {
   type Refined,
   type SchemaDescription,
 } from '../lib/standard-schema.ts'
+import { cutUtf8 } from '../lib/text.ts'
 import { checkDeclaredSchema } from './declared-schema.ts'
 import { toOutput } from './return-value.ts'
 
@@ -84,7 +85,7 @@ export type ToolDefinition<S extends InputSchema> = {
   run: (input: InputOf<S>, context: ToolContext) => unknown
 }
 
-export function tool<const S extends InputSchema>(definition: ToolDefinition<S>): Tool {
+export function tool<S extends InputSchema>(definition: ToolDefinition<S>): Tool {
   const { name, title, description, run } = checkWords(definition)
   const flags = checkFlags(definition)
   const input = describeInput(definition.input, name)
@@ -127,7 +128,8 @@ function refined(name: string, refine: NonNullable<SchemaDescription['refine']>,
 
 function refusal(name: string, issues: readonly SchemaIssue[]): string {
   const lines = issues.map(({ path, message }) => `- ${path === '' ? '(top level)' : path}: ${message}`)
-  return `The arguments of "${name}" were refused. Fix this and call it again:\n${lines.join('\n')}`
+  const { text: list } = cutUtf8(lines.join('\n'), 8 * 1024)
+  return `The arguments of "${name}" were refused. Fix this and call it again:\n${list}`
 }
 
 // ---- the declaration -----------------------------------------------------------------------------------------

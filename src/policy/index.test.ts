@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gateContract } from '../../test/contracts/gate.ts'
+import { createGate, type GateOptions } from './index.ts'
+
+gateContract('the default gate', () => createGate())
+gateContract('a gate that redacts', () =>
+  createGate({ redact: ['secrets', { name: 'ssn', pattern: '[0-9]{3}-[0-9]{2}-[0-9]{4}' }] }),
+)
+
+for (const [name, options, message] of [
+  ['maxDepth', { maxDepth: 0 }, /"maxDepth".*whole number/],
+  ['maxArgumentBytes', { maxArgumentBytes: 1.5 }, /"maxArgumentBytes"/],
+  ['mediaLimit', { mediaLimit: Number.POSITIVE_INFINITY }, /"mediaLimit"/],
+  // From a file anything can come, whatever the type says.
+  ['rules', { rules: 'deny' } as unknown as GateOptions, /"rules".*list/],
+] as const)
+  test(`a wrong ${name} is refused when the gate is made`, () => {
+    assert.throws(() => createGate(options), { code: 'config_invalid', message })
+  })
