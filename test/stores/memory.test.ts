@@ -1,0 +1,5 @@
+// The memory store passes the contract.
+import { memoryStore } from '../../src/stores/memory.ts'
+import { storeContract } from '../contracts/store.ts'
+
+storeContract('memory', async () => ({ store: memoryStore(), cleanup: async () => {} }))
