@@ -1,0 +1,21 @@
+// What is refused before a file is used: a SQLite that loses data, and a connection that would not sync.
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { checkDurable, checkVersion } from './open.ts'
+
+test('a SQLite before 3.51.3 is refused', () => {
+  for (const version of ['3.51.2', '3.40.1', '3.9.0', '2.99.99', '3.51'])
+    assert.throws(
+      () => checkVersion(version),
+      { code: 'store_failed', message: /3\.51\.3 or newer/ },
+      version,
+    )
+  for (const version of ['3.51.3', '3.51.10', '3.52.0', '3.53.4', '4.0.0']) checkVersion(version)
+})
+
+test('a connection that does not use a write-ahead log is refused', () => {
+  const db = new DatabaseSync(':memory:')
+  assert.throws(() => checkDurable(db, 'x.db'), { code: 'store_failed', message: /journal is "memory"/ })
+  db.close()
+})
