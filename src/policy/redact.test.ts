@@ -32,14 +32,25 @@ describe('ready patterns', () => {
     ['private-keys', pem.replaceAll(' RSA ', ' ')],
     ['private-keys', pem.replaceAll('RSA PRIVATE KEY', 'PGP PRIVATE KEY BLOCK')],
     ['aws-keys', 'AKIA1234567890ABCDEF'],
-    ['aws-keys', `aws_secret_access_key = ${letters}ABCDefgh`],
-    ['aws-keys', `"SecretAccessKey": "${letters}ABCD/+gh`],
   ] as const)
     test(`${set} finds ${secret.slice(0, 24).replaceAll('\n', ' ')}…`, () => {
       const expected = { text: `before [redacted: ${set}] after`, count: 1 }
       assert.deepEqual(redact(`before ${secret} after`, set), expected)
       const all = redact(`before ${secret} after`, 'secrets')
       assert.ok(!all.text.includes(letters.slice(0, 16)) && all.count >= 1)
+    })
+
+  for (const label of [
+    'aws_secret_access_key = ',
+    'AWS_SECRET_ACCESS_KEY=',
+    '"SecretAccessKey": "',
+    '\\"SecretAccessKey\\":\\"',
+  ])
+    test(`aws-keys finds what follows ${label}`, () => {
+      assert.deepEqual(redact(`${label}${letters}ABCD/+gh`, 'aws-keys'), {
+        text: `${label}[redacted: aws-keys]`,
+        count: 1,
+      })
     })
 
   test('a key that is cut off is taken out to the end', () => {

@@ -40,7 +40,7 @@ const ready = {
   'aws-keys': {
     hint: /A[KS]IA|secret_access_key|SECRET_ACCESS_KEY|ecretAccessKey/,
     pattern:
-      /(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|(?:secret_access_key|SECRET_ACCESS_KEY|[sS]ecretAccessKey)\\?["']?\s{0,8}[=:]\s{0,8}\\?["']?[A-Za-z0-9/+=]{40}/g,
+      /(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|(?<=(?:secret_access_key|SECRET_ACCESS_KEY|ecretAccessKey)\\?["']?\s{0,8}[=:]\s{0,8}\\?["']?)[A-Za-z0-9/+=]{40}/g,
   },
 } as const satisfies Record<string, Ready>
 

@@ -59,9 +59,9 @@ toolContract('a function with a zod schema', scenario => {
         tool: tool({
           ...base,
           name: 'weather',
-          run: async (_, { progress }) => {
-            progress({ message: 'looking', done: 1, total: 2 })
-            progress({ output: 'sky\n' })
+          run: async (_, given) => {
+            given.progress({ message: 'looking', done: 1, total: 2 })
+            given.progress({ output: 'sky\n' })
           },
         }),
         input,
@@ -81,7 +81,7 @@ toolContract('a function with a grammar', scenario => {
     refuses: () => {
       throw new InvalidInput('no MILK today')
     },
-    reports: (_, { progress }) => progress({ done: 1 }),
+    reports: (_, given) => given.progress({ done: 1 }),
   }
   const input = grammar({ syntax: 'regex', definition: 'add [a-z]+' })
   const made = tool({ name: 'list', description: 'Edits the list.', input, run: runs[scenario] })

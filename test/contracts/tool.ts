@@ -61,7 +61,11 @@ export function toolContract(name: string, make: MakeTool): void {
   })
 }
 
-type Scene = (title: string, scenario: ToolScenario, run: (scene: ToolScene) => Promise<void>) => void
+type Scene = (
+  title: string,
+  scenario: ToolScenario,
+  run: (scene: ToolScene) => Promise<void>,
+) => Promise<void>
 
 function declaration(scene: Scene): void {
   scene('it declares itself whole', 'answers', async ({ tool }) => {
@@ -84,10 +88,11 @@ function declaration(scene: Scene): void {
 
   scene('its schemas can be used, and its input fits', 'answers', async ({ tool, input }) => {
     if (tool.input.form === 'json') assert.equal(compileSchema(tool.input.schema).check(input), null)
-    else if (tool.input.grammar) {
-      const { syntax, definition } = tool.input.grammar
-      assert.equal(compileGrammar(syntax, definition).match(String(input)), null)
-    } else assert.equal(typeof input, 'string')
+    else {
+      assert.ok(typeof input === 'string')
+      const { grammar } = tool.input
+      if (grammar) assert.equal(compileGrammar(grammar.syntax, grammar.definition).match(input), null)
+    }
     if (tool.output !== undefined) compileSchema(tool.output).prepare()
   })
 
