@@ -59,6 +59,7 @@ export function answerResponses(context: ResponsesContext): Json {
   const stop = stopOf(turn, OWN_STOPS)
   const reason = stop === 'filter' ? 'content_filter' : 'max_output_tokens'
   const incomplete = stop === 'length' || stop === 'context' || stop === 'filter'
+  const output = outputItems(context)
   const made: Json = {
     id: mintId('resp_', 0, salt),
     object: 'response',
@@ -67,8 +68,9 @@ export function answerResponses(context: ResponsesContext): Json {
     status: incomplete ? 'incomplete' : 'completed',
     error: null,
     incomplete_details: incomplete ? { reason } : null,
-    output: outputItems(context),
+    output,
     usage: usageOf(context),
+    tool_usage: toolUsageOf(output),
     ...settingsOf(body),
   }
   const override = wholeResponse(turn.raw)
@@ -93,6 +95,7 @@ function settingsOf(body: Json): Json {
     previous_response_id: body['previous_response_id'] ?? null,
     prompt: body['prompt'] ?? null,
     prompt_cache_key: body['prompt_cache_key'] ?? null,
+    prompt_cache_options: { mode: 'implicit', ttl: '30m' },
     prompt_cache_retention: body['prompt_cache_retention'] ?? null,
     reasoning: { effort: null, summary: null, ...reasoning },
     safety_identifier: body['safety_identifier'] ?? null,
@@ -117,6 +120,14 @@ function usageOf({ turn, rawText }: ResponsesContext): Json {
     output_tokens: counts.output,
     output_tokens_details: { reasoning_tokens: counts.reasoning },
     total_tokens: counts.input + counts.output,
+  }
+}
+
+function toolUsageOf(output: Json[]): Json {
+  const none = { image_tokens: 0, text_tokens: 0 }
+  return {
+    image_gen: { input_tokens: 0, input_tokens_details: none, output_tokens: 0, total_tokens: 0 },
+    web_search: { num_requests: output.filter(item => item['type'] === 'web_search_call').length },
   }
 }
 

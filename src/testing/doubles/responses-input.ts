@@ -151,8 +151,10 @@ function checkReasoning({ own, chain, memory, lax }: Reading): Rejection[] {
 }
 
 function isFollowed(own: Reading['own'], at: number): boolean {
-  const next = own.slice(at + 1).find(({ item }) => kindOf(item) !== 'reasoning')
-  return next !== undefined && isModelOutput(next.item)
+  let next = at + 1
+  while (own[next] !== undefined && kindOf(own[next]!.item) === 'reasoning') next += 1
+  const item = own[next]?.item
+  return item !== undefined && isModelOutput(item)
 }
 
 /** over the whole conversation; only this request's items are to blame for an orphan. */

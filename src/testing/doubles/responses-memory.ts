@@ -80,9 +80,13 @@ export function forgetResponse(memory: ResponsesMemory, id: string): void {
 
 /** Everything said up to and including a stored response, oldest first. */
 export function chainItems(memory: ResponsesMemory, id: unknown): Json[] {
-  const stored = typeof id === 'string' ? memory.responses.get(id) : undefined
-  if (stored === undefined) return []
-  return [...chainItems(memory, stored.previous), ...stored.input, ...outputOf(stored.response)]
+  const links: StoredResponse[] = []
+  let next = typeof id === 'string' ? memory.responses.get(id) : undefined
+  while (next !== undefined) {
+    links.push(next)
+    next = next.previous === null ? undefined : memory.responses.get(next.previous)
+  }
+  return links.reverse().flatMap(({ input, response }) => [...input, ...outputOf(response)])
 }
 
 export function outputOf(response: Json): Json[] {

@@ -47,7 +47,8 @@ test('the SDK reads a response, and every field of it is there', async t => {
     'id object created_at completed_at status error incomplete_details instructions max_output_tokens ' +
     'max_tool_calls metadata model output parallel_tool_calls previous_response_id prompt prompt_cache_key ' +
     'prompt_cache_retention reasoning safety_identifier service_tier store temperature text tool_choice ' +
-    'tools top_logprobs top_p truncation usage user background conversation moderation access_programs'
+    'tools top_logprobs top_p truncation usage user background conversation moderation access_programs ' +
+    'tool_usage prompt_cache_options'
   for (const field of fields.split(' ')) assert.ok(field in response, field)
 })
 
