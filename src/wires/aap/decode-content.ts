@@ -1,0 +1,79 @@
+// Content as a client sends it, into ours: text, and images where the agent takes them. Calls and thinking stand in
+// assistant messages only, which a client sends as seeded history alone.
+import type { Agent } from '../../engine/index.ts'
+import type { CallPart } from '../../language/calls.ts'
+import type { ImagePart, InputPart } from '../../language/content.ts'
+import type { AnswerPart } from '../../language/history.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { callId, list, object, refuse, text } from './fields.ts'
+
+/** The content of a user's message or of a tool's result. */
+export function decodeParts(content: Json | undefined, where: string, images: Agent['images']): InputPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) refuse(`${where} must be a string or a list of content blocks.`)
+  const parts: InputPart[] = []
+  for (const [index, item] of content.entries()) {
+    const at = `${where}[${index}]`
+    const block = object(item, at)
+    if (block['type'] === 'image') parts.push(decodeImage(block, at, images))
+    else if (block['type'] !== 'text') refuse(`${at}.type must be "text" or "image" here.`)
+    else if (text(block['text'], `${at}.text`) !== '')
+      parts.push({ type: 'text', text: text(block['text'], `${at}.text`) })
+  }
+  return parts
+}
+
+const longestAddress = 8192
+
+function decodeImage(block: JsonObject, where: string, images: Agent['images']): ImagePart {
+  const url = text(block['url'], `${where}.url`)
+  if (/^data:/i.test(url)) {
+    if (!images.data) refuse(`${where}: this agent takes no images as data: URIs.`)
+    if (!/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/]+={0,2}$/i.test(url))
+      refuse(`${where}.url must be a data: URI of an image in base64.`)
+    return { type: 'image', url }
+  }
+  if (!/^https:\/\//i.test(url) || url.length > longestAddress || !URL.canParse(url))
+    refuse(
+      `${where}.url must be an https:// address of at most ${longestAddress} characters, or a data: URI.`,
+    )
+  if (!images.http) refuse(`${where}: this agent takes no images by address.`)
+  return { type: 'image', url }
+}
+
+/** The content of an assistant's message in seeded history. */
+export function decodeAnswer(content: Json | undefined, where: string, agent: Agent): AnswerPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return list(content, where).map((item, index) => {
+    const at = `${where}[${index}]`
+    const block = object(item, at)
+    switch (block['type']) {
+      case 'text':
+        return { type: 'text', text: text(block['text'], `${at}.text`) }
+      case 'thinking':
+        return { type: 'thinking', text: text(block['thinking'], `${at}.thinking`) }
+      case 'tool_use':
+        return decodeCall(block, at, agent)
+      default:
+        return refuse(`${at}.type must be "text", "thinking" or "tool_use" in an assistant message.`)
+    }
+  })
+}
+
+function decodeCall(block: JsonObject, where: string, agent: Agent): CallPart {
+  const name = text(block['name'], `${where}.name`)
+  const input = object(block['input'], `${where}.input`)
+  const form = agent.tools.find(tool => tool.name === name)?.input.form ?? 'json'
+  const id = callId(block['toolCallId'], `${where}.toolCallId`)
+  const written = decodeArguments(input, form)
+  return written === undefined
+    ? { type: 'call', id, name, form: 'json', text: JSON.stringify(input) }
+    : { type: 'call', id, name, form, text: written }
+}
+
+/** The arguments as a model would write them. A text tool's stand in `input.input`; undefined when they do not. */
+export function decodeArguments(input: JsonObject, form: 'json' | 'text'): string | undefined {
+  if (form === 'json') return JSON.stringify(input)
+  const { input: written, ...others } = input
+  return typeof written === 'string' && Object.keys(others).length === 0 ? written : undefined
+}

@@ -1,0 +1,71 @@
+// Beyond the protocol: a session's log as a stream that can be taken up again. Each durable event carries its number as
+// `id`; what is live only carries none, so that a client which comes back asks for durable ones alone.
+import type { Context } from 'hono'
+import type { Agent, FeedItem } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Event, Recorded } from '../../language/events.ts'
+import type { WireEnv, WireHost } from '../host.ts'
+import { lastEventId, openSse, RESPONSE_ALREADY_SENT, sseFrame } from '../http/index.ts'
+import { maskSettings } from './encode.ts'
+
+export async function serveEvents(c: Context<WireEnv>, host: WireHost, id: string): Promise<Response> {
+  const { owner } = c.get('principal')
+  const session = await host.engine.open(owner, id)
+  const after = lastEventId(c)
+  if (after === undefined || after > session.state.seq)
+    throw new TurnwireError(
+      'bad_request',
+      `There is no such event to go on after: give the number of an event of this session, at most ${session.state.seq}, or 0 for all.`,
+    )
+  const log = await host.engine.events(owner, id, after)
+  if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
+  void follow(c, host, session.agent, { owner, id, after, log })
+  return RESPONSE_ALREADY_SENT
+}
+
+type Request = { owner: string; id: string; after: number; log: Recorded[] }
+
+async function follow(
+  c: Context<WireEnv>,
+  host: WireHost,
+  agent: Agent,
+  { owner, id, after, log }: Request,
+): Promise<void> {
+  let unwatch = (): void => {}
+  const writer = openSse(c, host, () => unwatch())
+  let last = after
+  const show = ({ seq, event }: Recorded): void => {
+    last = seq
+    writer.send(sseFrame(event.type, masked(event, agent), seq))
+  }
+  try {
+    // A long log is read at the client's pace; only what is live is bounded by what the client may owe.
+    for (let behind = log; behind.length > 0 && !writer.closed; ) {
+      for (const recorded of behind) {
+        show(recorded)
+        await writer.ready()
+        if (writer.closed) return
+      }
+      behind = await host.engine.events(owner, id, last)
+    }
+    if (writer.closed) return
+    const stop = await host.engine.watch(owner, id, last, (item: FeedItem) => {
+      if (item.type === 'event') show(item)
+      else if (item.type === 'delta') writer.send(sseFrame(item.delta.type, item.delta))
+      else if (item.type === 'closed') writer.end()
+    })
+    unwatch = stop
+    if (writer.closed) stop()
+  } catch (error) {
+    host.log('warn', 'A stream of events ended early.', { session: id, error: String(error) })
+    writer.end()
+  }
+}
+
+/** The event as it stands in the log, less the secrets: sealed or not, they are no one's to read. */
+function masked(event: Event, agent: Agent): Event {
+  if (event.type !== 'session.created' && event.type !== 'session.configured') return event
+  return event.type === 'session.created'
+    ? { ...event, settings: maskSettings(event.settings, agent) }
+    : { ...event, settings: maskSettings(event.settings, agent) }
+}

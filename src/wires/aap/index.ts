@@ -1,0 +1,2 @@
+// The door of the AAP wire.
+export { aapRoutes } from './serve.ts'

@@ -1,0 +1,91 @@
+// The Agent Application Protocol as it goes over the wire: frozen types of version 3, and what versions 1 and 2 say
+// differently. Types only; decode.ts and encode.ts turn them into ours and back.
+import type { JsonObject } from '../../lib/json.ts'
+
+export type Version = 1 | 2 | 3
+
+// ---- content and messages -----------------------------------------------------------------------------------
+
+export type TextBlock = { type: 'text'; text: string }
+export type ThinkingBlock = { type: 'thinking'; thinking: string }
+export type ImageBlock = { type: 'image'; url: string }
+export type ToolUseBlock = { type: 'tool_use'; toolCallId: string; name: string; input: JsonObject }
+export type ContentBlock = TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock
+export type Content = string | ContentBlock[]
+
+export type SystemMessage = { role: 'system'; content: string }
+export type UserMessage = { role: 'user'; content: Content }
+export type AssistantMessage = { role: 'assistant'; content: Content }
+export type ToolMessage = { role: 'tool'; toolCallId: string; content: Content }
+export type ToolPermissionMessage = {
+  role: 'tool_permission'
+  toolCallId: string
+  granted: boolean
+  reason?: string
+  /** Beyond the protocol: the arguments that the grant is for, in place of the model's. */
+  input?: JsonObject
+}
+export type HistoryMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+export type AgentMessage = AssistantMessage | ToolMessage
+
+// ---- declarations -------------------------------------------------------------------------------------------
+
+/** The schema stands in `parameters` since version 3, in `inputSchema` before. */
+export type ToolSpec = {
+  name: string
+  title?: string
+  description: string
+  parameters?: JsonObject
+  inputSchema?: JsonObject
+}
+export type ServerToolRef = { name: string; trust?: boolean }
+export type AgentConfig = { name: string; tools?: ServerToolRef[]; options?: Record<string, string> }
+
+export type Option = { name: string; title?: string; description?: string; default: string } & (
+  | { type: 'text' | 'secret' }
+  | { type: 'select'; options: string[] }
+)
+
+/** The presence of an (empty) object means yes. */
+type Yes = Record<string, never>
+export type Capabilities = {
+  history: { compacted: Yes; full?: Yes }
+  stream: { delta: Yes; message: Yes; none: Yes }
+  application?: { tools: Yes }
+  image?: { http?: Yes; data?: Yes }
+}
+export type AgentInfo = {
+  name: string
+  title?: string
+  version: string
+  description?: string
+  tools: ToolSpec[]
+  options: Option[]
+  capabilities: Capabilities
+}
+
+// ---- answers ------------------------------------------------------------------------------------------------
+
+export type Meta = { version: Version; agents: AgentInfo[] }
+export type SessionInfo = { sessionId: string; agent: AgentConfig; tools?: ToolSpec[] }
+export type HistoryType = 'compacted' | 'full'
+export type History = Partial<Record<HistoryType, HistoryMessage[]>>
+export type StreamMode = 'delta' | 'message' | 'none'
+export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
+export type TurnAnswer = { stopReason: StopReason; messages: AgentMessage[] }
+
+/** Each is sent as `event: <name>` and a line of data. `session_start` is gone since version 3. */
+export type TurnEvents = {
+  session_start: { sessionId: string }
+  turn_start: Record<string, never>
+  text_delta: { delta: string }
+  thinking_delta: { delta: string }
+  text: { text: string }
+  thinking: { thinking: string }
+  tool_call: { toolCallId: string; name: string; input: JsonObject }
+  tool_result: { toolCallId: string; content: Content }
+  turn_stop: { stopReason: StopReason }
+}
+export type TurnEventName = keyof TurnEvents
+/** Takes one event of a turn. */
+export type Emit = <Name extends TurnEventName>(event: Name, data: TurnEvents[Name]) => void

@@ -1,0 +1,17 @@
+// What a caller is told of anything that was thrown, and what the operator's log keeps of it. The shape of the error
+// body is each wire's own.
+import { type ErrorCode, errorCodes, publicError, TurnwireError } from '../../language/errors.ts'
+import type { WireHost } from '../host.ts'
+
+export type Failure = { code: ErrorCode; message: string; status: number }
+
+/** Logs what a caller may not see; gives what it may. */
+export function failureOf(error: unknown, log: WireHost['log']): Failure {
+  const hidden = !(error instanceof TurnwireError) || errorCodes[error.code].audience === 'operator'
+  if (hidden)
+    log('error', 'A request failed.', {
+      code: error instanceof TurnwireError ? error.code : 'internal',
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    })
+  return publicError(error)
+}

@@ -1,0 +1,62 @@
+// A stream of server-sent events on the raw response: hono routes the request, but the frames go past it, one write per
+// turn of the event loop. What is sent, and when it ends, is each wire's own matter.
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Context } from 'hono'
+import { encodeSse, type SseSink, SseWriter } from '../../lib/sse.ts'
+import type { WireEnv, WireHost } from '../host.ts'
+
+export { RESPONSE_ALREADY_SENT }
+
+/** `onClose` is called once, whoever ends the connection; also when it was gone before the stream began. */
+export function openSse(c: Context<WireEnv>, host: WireHost, onClose: () => void): SseWriter {
+  return new SseWriter(sinkOf(c), {
+    heartbeatMs: host.limits.heartbeatMs,
+    maxUnsentBytes: host.limits.unsentBytes,
+    onClose,
+    onDrop: () => host.log('warn', 'A client that did not read its stream was dropped.'),
+  })
+}
+
+function sinkOf(c: Context<WireEnv>): SseSink {
+  const { outgoing } = c.env
+  if (outgoing.destroyed) return gone
+  // What the server's own middleware has set for this response.
+  for (const [name, value] of c.res.headers) outgoing.setHeader(name, value)
+  outgoing.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  })
+  outgoing.flushHeaders()
+  return outgoing
+}
+
+/** A response whose `close` was told before anyone could listen. */
+const gone: SseSink = {
+  write: () => false,
+  end: () => undefined,
+  destroy: () => undefined,
+  writableLength: 0,
+  on: (event, listener) => {
+    if (event === 'close') queueMicrotask(listener)
+  },
+}
+
+/** One event whose data is one line of JSON, whatever characters it holds: some readers break lines at U+2028 too. */
+export function sseFrame(event: string, data: unknown, id?: number): string {
+  const text = JSON.stringify(data)
+  const line = /[\u0085\u2028\u2029]/.test(text) ? text.replace(/[\u0085\u2028\u2029]/g, escaped) : text
+  return encodeSse(id === undefined ? { event, data: line } : { event, id, data: line })
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** The number of the last event that a client has, from `Last-Event-ID`, else from `?after=`; none: 0. */
+export function lastEventId(c: Context<WireEnv>): number | undefined {
+  const given = c.req.header('last-event-id') || c.req.query('after')
+  if (given === undefined || given === '') return 0
+  const number = /^\d{1,16}$/.test(given) ? Number(given) : Number.NaN
+  return Number.isSafeInteger(number) ? number : undefined
+}
