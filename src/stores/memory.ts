@@ -32,9 +32,8 @@ export function memoryStore(): Store {
   /** Until the one who asked can know that it failed, the failure stands for what it asked after it. */
   function refuse<T>(session: string, failure: Failure): Promise<T> {
     failures.set(session, failure)
-    const refused = Promise.reject<T>(failure.error)
-    refused.catch(() => failures.delete(session))
-    return refused
+    queueMicrotask(() => failures.delete(session))
+    return Promise.reject<T>(failure.error)
   }
 
   function fallen(session: string, asked: Asked): Failure | undefined {

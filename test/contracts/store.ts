@@ -9,8 +9,8 @@ import type { Event } from '../../src/language/events.ts'
 export type StoreUnderTest = {
   store: Store
   /** Closes the store and opens what it kept. Absent: it keeps nothing. */
-  reopen?(): Promise<Store>
-  cleanup(): Promise<void>
+  reopen?: () => Promise<Store>
+  cleanup: () => Promise<void>
 }
 
 export type MakeStore = () => Promise<StoreUnderTest>

@@ -18,11 +18,11 @@ export function sqliteStore(options: SqliteOptions): Store {
   const group = groupCommit<Statements>(
     {
       begin() {
-        const sql = connection.statements()
+        const sql = connection.writing()
         sql.transaction.begin()
         return sql
       },
-      commit: () => connection.statements().transaction.commit(),
+      commit: () => connection.writing().transaction.commit(),
       fail: connection.fail,
     },
     options.group,
@@ -30,7 +30,7 @@ export function sqliteStore(options: SqliteOptions): Store {
 
   async function read<T>(query: (sql: Statements) => T): Promise<T> {
     try {
-      return query(connection.statements())
+      return query(connection.reading())
     } catch (thrown) {
       throw connection.fail(thrown).error
     }

@@ -1,0 +1,148 @@
+// Files that the SQLite store must not use, or cannot use now, and what it says about them.
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import type { ErrorCode } from '../../src/language/errors.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { checkDurable, openDatabase } from '../../src/stores/sqlite/open.ts'
+import { batch, events, newSession, rejects } from '../contracts/store.ts'
+import { makeFolder } from './folder.ts'
+
+describe('the file of a SQLite store', () => {
+  let folder: ReturnType<typeof makeFolder>
+  let file: string
+  beforeEach(() => {
+    folder = makeFolder()
+    file = folder.path('sessions.db')
+  })
+  afterEach(() => folder.remove())
+
+  function refuses(code: ErrorCode, saying: RegExp): void {
+    assert.throws(
+      () => sqliteStore({ file, busyMs: 20 }),
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, code)
+        assert.match(error.message, saying)
+        assert.ok(error.message.includes(file), `does not name the file: ${error.message}`)
+        return true
+      },
+    )
+  }
+
+  test('a text file is left as it was, however short', () => {
+    for (const text of ['x', 'a note\n', 'dear diary\n'.repeat(1_000)]) {
+      writeFileSync(file, text)
+      refuses('store_foreign', /not a database.*Name another file/)
+      assert.equal(readFileSync(file, 'utf8'), text)
+    }
+  })
+
+  test("another application's database is left as it was", () => {
+    const other = new DatabaseSync(file)
+    other.exec('CREATE TABLE notes (body TEXT)')
+    other.close()
+    const before = readFileSync(file)
+    refuses('store_foreign', /another application's database.*Name another file/)
+    assert.deepEqual(readFileSync(file), before)
+    assert.equal(existsSync(`${file}-wal`), false)
+  })
+
+  test("a blank database that carries another application's mark is refused", () => {
+    const other = new DatabaseSync(file)
+    other.exec('PRAGMA application_id = 7; CREATE TABLE t (a); DROP TABLE t')
+    other.close()
+    refuses('store_foreign', /another application's database/)
+  })
+
+  test('an empty file becomes a store', async () => {
+    writeFileSync(file, '')
+    const store = sqliteStore({ file })
+    await store.create(newSession('s'))
+    await store.close()
+  })
+
+  test('a file of a newer shape is refused', async () => {
+    await sqliteStore({ file }).close()
+    const newer = new DatabaseSync(file)
+    newer.exec('PRAGMA user_version = 9999')
+    newer.close()
+    refuses('store_newer', /shape 9999.*Upgrade/)
+  })
+
+  test('a folder that is not there, and a folder in place of a file, are refused', () => {
+    file = folder.path('no/such/sessions.db')
+    refuses('store_failed', /folder exists/)
+    file = folder.path('folder.db')
+    mkdirSync(file)
+    refuses('store_failed', /folder exists/)
+  })
+
+  test('a file that another process holds cannot be opened, and can once it lets go', async () => {
+    await sqliteStore({ file }).close()
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    refuses('store_locked', /Another process holds/)
+    other.exec('ROLLBACK')
+    other.close()
+    await sqliteStore({ file }).close()
+  })
+
+  test('while another process holds it, writes fail as locked, reads go on, and nothing is half done', async () => {
+    const store = sqliteStore({ file, busyMs: 20 })
+    await store.create(newSession('s', { events: events(1, 1) }))
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    await Promise.all([
+      rejects(store.append(batch('s', 2, 1)), 'store_locked'),
+      rejects(store.append(batch('s', 3, 1)), 'store_locked'),
+      rejects(store.create(newSession('t')), 'store_locked'),
+    ])
+    assert.equal((await store.read('s')).length, 1)
+    other.exec('ROLLBACK')
+    other.close()
+    await store.append(batch('s', 2, 1))
+    assert.equal((await store.row('s'))?.head, 2)
+    await store.close()
+  })
+
+  test('two stores on one file fence one another', async () => {
+    const one = sqliteStore({ file })
+    const two = sqliteStore({ file })
+    await one.create(newSession('s'))
+    await one.append(batch('s', 1, 1))
+    assert.equal((await two.claim('s'))?.row.head, 1)
+    await two.append(batch('s', 2, 1, { epoch: 2 }))
+    await rejects(one.append(batch('s', 2, 1)), 'lease_lost')
+    assert.equal((await one.read('s')).length, 2)
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('after a write, the connection still syncs each commit; one that does not is refused', () => {
+    const db = openDatabase({ file })
+    db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'")
+    const ask = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get()!)[0]
+    const names = ['journal_mode', 'synchronous', 'foreign_keys', 'mmap_size', 'busy_timeout']
+    assert.deepEqual(names.map(ask), ['wal', 2, 1, 0, 2_000])
+    db.exec('PRAGMA synchronous = NORMAL')
+    assert.throws(() => checkDurable(db, file), { code: 'store_failed', message: /synchronous is 1/ })
+    db.close()
+  })
+
+  test('a new file and its companions are readable by their owner alone', async t => {
+    if (process.platform === 'win32') return t.skip('this platform has no file modes')
+    const store = sqliteStore({ file })
+    await store.create(newSession('s'))
+    for (const name of [file, `${file}-wal`, `${file}-shm`])
+      assert.equal(statSync(name).mode & 0o077, 0, name)
+    await store.close()
+  })
+
+  test('a closed store refuses everything, and may be closed twice', async () => {
+    const store = sqliteStore({ file })
+    await store.close()
+    await store.close()
+    await rejects(store.row('s'), 'store_failed')
+    await rejects(store.append(batch('s', 1, 1)), 'store_failed')
+  })
+})

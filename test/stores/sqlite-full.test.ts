@@ -1,0 +1,95 @@
+// A full disk: the write fails as full, nothing of it can be seen, reads go on, and there is nothing to repair
+// once there is space. The file's own limit makes it happen anywhere; a small real disk, where one can be had.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Store } from '../../src/engine/ports.ts'
+import { TurnwireError } from '../../src/language/errors.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { batch, event, events, newSession, rejects } from '../contracts/store.ts'
+import { makeFolder } from './folder.ts'
+
+const KILOBYTE = 'x'.repeat(1_000)
+
+/** Appends until it fails, and gives the last number that was acknowledged and the failure. */
+async function fill(store: Store, session: string): Promise<{ head: number; code: string }> {
+  for (let seq = 1; seq < 100_000; seq++) {
+    try {
+      await store.append(batch(session, seq, 1, { events: [event(`${seq} ${KILOBYTE}`)] }))
+    } catch (error) {
+      assert.ok(error instanceof TurnwireError)
+      return { head: seq - 1, code: error.code }
+    }
+  }
+  throw new Error('it never filled')
+}
+
+async function checkHead(store: Store, session: string, head: number): Promise<void> {
+  assert.equal((await store.row(session))?.head, head)
+  const recorded = await store.read(session)
+  assert.deepEqual([recorded.length, recorded.at(-1)?.seq], [head, head])
+}
+
+test('at its limit the store is full; a removed session makes room again', async () => {
+  const folder = makeFolder()
+  const store = sqliteStore({ file: folder.path('sessions.db'), maxBytes: 400_000 })
+  await store.create(newSession('old', { events: [event(KILOBYTE.repeat(100))] }))
+  await store.create(newSession('s'))
+  const { head, code } = await fill(store, 's')
+  assert.equal(code, 'store_full')
+  assert.ok(head > 50, `only ${head} fitted`)
+  await checkHead(store, 's', head)
+
+  const large = event(KILOBYTE.repeat(50))
+  await Promise.all([
+    rejects(store.append(batch('s', head + 1, 1, { events: [event('a'), large, event('z')] })), 'store_full'),
+    rejects(store.append(batch('s', head + 4, 1)), 'store_full'),
+    rejects(store.putBlob('old', 'b', KILOBYTE.repeat(50)), 'store_full'),
+  ])
+  await checkHead(store, 's', head)
+  assert.equal(await store.blob('old', 'b'), undefined)
+
+  assert.equal(await store.remove('old'), true)
+  await store.append(batch('s', head + 1, 1, { events: [large] }))
+  await checkHead(store, 's', head + 1)
+  await store.close()
+  folder.remove()
+})
+
+test('a limit below what the store needs at all is said at the start', () => {
+  const folder = makeFolder()
+  const file = folder.path('sessions.db')
+  assert.throws(() => sqliteStore({ file, maxBytes: 10_000 }), { code: 'store_full' })
+  folder.remove()
+})
+
+test('on a disk that is really full', async t => {
+  const folder = makeFolder()
+  const disk = folder.path('disk')
+  mkdirSync(disk)
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk])
+  if (mounted.status !== 0) {
+    folder.remove()
+    return t.skip('a small disk cannot be mounted here: that takes root and a kernel that lets it')
+  }
+  try {
+    const ballast = join(disk, 'ballast')
+    writeFileSync(ballast, Buffer.alloc(1_500_000))
+    const store = sqliteStore({ file: join(disk, 'sessions.db') })
+    await store.create(newSession('s'))
+    const { head, code } = await fill(store, 's')
+    assert.equal(code, 'store_full')
+    await checkHead(store, 's', head)
+    await rejects(store.append(batch('s', head + 1, 2000)), 'store_full')
+    await checkHead(store, 's', head)
+    rmSync(ballast)
+    await store.append(batch('s', head + 1, 3, { events: events(head + 1, 3) }))
+    await checkHead(store, 's', head + 3)
+    await store.close()
+  } finally {
+    spawnSync('umount', [disk])
+    folder.remove()
+  }
+})
