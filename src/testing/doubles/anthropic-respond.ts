@@ -117,12 +117,14 @@ function buildContent(turn: ScriptedTurn, body: JsonRecord, memory: AnthropicMem
       id: call.id ?? mintId('toolu_01', ++memory.counter),
       name: call.name,
       // A call cut short has no arguments that could be parsed; without a stream nothing of them is seen.
-      input: call.cut ? {} : (argumentsValue(call) ?? {}),
+      input: call.cut ? {} : orEmpty(argumentsValue(call)),
       caller: { type: 'direct' },
     })
   }
   return content
 }
+
+const orEmpty = (value: unknown): unknown => (value === undefined ? {} : value)
 
 /** Search results that a script wrote without `encrypted_content` get one that verifies. */
 function sealSearchResults(block: JsonRecord): JsonRecord {

@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type BodyProblem, parseBody, surrogateProblem } from './body.ts'
 import {
   bendFrames,
   cutBytes,
@@ -25,6 +26,7 @@ import {
   type ScriptedTurn,
 } from './script.ts'
 
+export type { BodyProblem } from './body.ts'
 export type { Fault } from './faults.ts'
 export type { Frame, Mode, Rejection, Script, ScriptedCall, ScriptedTurn } from './script.ts'
 
@@ -48,9 +50,6 @@ export type DoubleRequest = {
   body: unknown
   rawText: string
 }
-
-/** A body that could not be read as JSON. `at` is the character offset. */
-export type BodyProblem = { kind: 'json' | 'surrogate' | 'utf8' | 'content-type'; at: number; detail: string }
 
 /** An answer that takes no turn from the script (a stored response, a token count). */
 export type DirectAnswer = { status: number; body?: unknown; frames?: Frame[] }
@@ -260,50 +259,6 @@ function readRequest<Memory>(
     if (unreadable) return { refused: unreadable }
   }
   return { request: { route, query, headers, body: exchange.body, rawText } }
-}
-
-/** Reads a JSON body the way a strict server does: right content type, valid UTF-8, no lone surrogate. */
-export function parseBody(
-  bytes: Buffer,
-  contentType: string,
-): { body: unknown; problem: BodyProblem | null } {
-  if (!/^application\/json\b/i.test(contentType)) {
-    const problem: BodyProblem = { kind: 'content-type', at: 0, detail: contentType }
-    return { body: undefined, problem }
-  }
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return { body: undefined, problem: { kind: 'utf8', at: 0, detail: 'invalid UTF-8' } }
-  }
-  try {
-    return { body: JSON.parse(text), problem: surrogateProblem(text) }
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error)
-    const at = Number(/position (\d+)/.exec(detail)?.[1] ?? text.length)
-    return { body: undefined, problem: { kind: 'json', at, detail } }
-  }
-}
-
-const ESCAPED_UNIT = /\\(?:u([0-9a-fA-F]{4})|[^u])/g
-
-/** Where JSON text holds half a surrogate pair, written as an escape (`"\ud83d"`); `null` when it does not. */
-export function surrogateProblem(text: string): BodyProblem | null {
-  let high: { at: number; end: number } | null = null
-  const problem = (at: number, half: string): BodyProblem => ({
-    kind: 'surrogate',
-    at,
-    detail: `no ${half} surrogate in string`,
-  })
-  for (const match of text.matchAll(ESCAPED_UNIT)) {
-    const unit = match[1] === undefined ? 0 : Number.parseInt(match[1], 16)
-    const isLow = unit >= 0xdc00 && unit <= 0xdfff
-    if (high && !(isLow && high.end === match.index)) return problem(high.at, 'low')
-    if (isLow && !high) return problem(match.index, 'high')
-    high = unit >= 0xd800 && unit <= 0xdbff ? { at: match.index, end: match.index + match[0].length } : null
-  }
-  return high ? problem(high.at, 'low') : null
 }
 
 function statusFault<Memory>(

@@ -362,6 +362,17 @@ for (const { id, why, body, mode = 'strict', model: name = 'gemini-3-pro' } of A
   })
 }
 
+test('unknown names are refused at every level, by the name of their place', () => {
+  const all = checkRequestAll('gemini', request([ask], { generationConfig: { maxTokens: 1 }, n: 1 }))
+  assert.deepEqual(
+    all.map(rejection => rejection.message),
+    [
+      'Invalid JSON payload received. Unknown name "n": Cannot find field.',
+      'Invalid JSON payload received. Unknown name "maxTokens" at \'generation_config\': Cannot find field.',
+    ],
+  )
+})
+
 test('every row of the table has a case', () => {
   const cited = new Set([...REFUSED, ...ACCEPTED].map(row => row.id))
   const rows = Array.from({ length: 15 }, (_, at) => `G-${String(at + 1).padStart(2, '0')}`)

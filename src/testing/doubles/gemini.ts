@@ -22,6 +22,35 @@ const FIELDS = [
   'labels',
   'serviceTier',
 ]
+const GENERATION_FIELDS = [
+  'audioTimestamp',
+  'audioTranscriptionConfig',
+  'candidateCount',
+  'enableAffectiveDialog',
+  'enableEnhancedCivicAnswers',
+  'frequencyPenalty',
+  'imageConfig',
+  'logprobs',
+  'maxOutputTokens',
+  'mediaResolution',
+  'modelSelectionConfig',
+  'presencePenalty',
+  'responseFormat',
+  'responseJsonSchema',
+  'responseLogprobs',
+  'responseMimeType',
+  'responseModalities',
+  'responseSchema',
+  'routingConfig',
+  'seed',
+  'speechConfig',
+  'stopSequences',
+  'temperature',
+  'thinkingConfig',
+  'topK',
+  'topP',
+  'translationConfig',
+]
 const PATH =
   /^\/(?:v\d\w*)\/(projects\/[^/]+\/locations\/[^/]+\/publishers\/google\/)?(?:models|tunedModels)\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/
 
@@ -112,6 +141,7 @@ function check(request: DoubleRequest, memory: GeminiMemory, mode: Mode): Reject
     ...unknownFields(body, FIELDS, ''),
     ...checkGeminiTools(body, mode),
     ...checkSystem(body),
+    ...checkGeneration(field(body, 'generationConfig')),
     ...checkContents(body, memory, mode, context),
   ]
 }
@@ -123,4 +153,11 @@ function checkSystem(body: JsonRecord): Rejection[] {
   return parts.length > 0 && parts.every(part => typeof part['text'] === 'string')
     ? []
     : [invalid('G-14', 'system_instruction: only text parts are supported.')]
+}
+
+function checkGeneration(config: unknown): Rejection[] {
+  if (config === undefined) return []
+  return isRecord(config)
+    ? unknownFields(config, GENERATION_FIELDS, 'generation_config')
+    : [invalid('G-00', "Invalid value at 'generation_config'")]
 }

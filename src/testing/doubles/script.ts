@@ -124,7 +124,7 @@ export function argumentsText(call: ScriptedCall): string {
   return JSON.stringify(call.input ?? {})
 }
 
-/** The arguments of a call as a value; text that is no JSON gives `undefined`. */
+/** The arguments of a call as a value (`null` included); text that is no JSON gives `undefined`. */
 export function argumentsValue(call: ScriptedCall): unknown {
   if (call.text === undefined) return call.input ?? {}
   try {

@@ -13,14 +13,16 @@ import {
   type VendorName,
 } from './double.ts'
 import { geminiDouble } from './gemini.ts'
+import { interactionsDouble } from './interactions.ts'
 import { openaiResponses } from './responses.ts'
 import type { Mode, Rejection } from './script.ts'
 
 // Methods compare bivariantly, so each vendor's own memory type fits under `unknown`;
 // a vendor only ever gets back the memory that it made itself.
-const VENDORS: Partial<Record<VendorName, VendorDouble<unknown>>> = {
+const VENDORS: Record<VendorName, VendorDouble<unknown>> = {
   anthropic: anthropicDouble,
   gemini: geminiDouble,
+  'gemini-interactions': interactionsDouble,
   'openai-chat': openaiChat,
   'openai-compatible': openaiCompatible,
   'openai-responses': openaiResponses,
