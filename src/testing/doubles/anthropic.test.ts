@@ -205,7 +205,7 @@ const REFUSED: Case[] = [
   {
     id: 'A-14',
     why: 'a union at the top',
-    body: schemaTool({ type: 'object', oneOf: [] as object[], anyOf: [{ type: 'object' }] }),
+    body: schemaTool({ type: 'object', oneOf: [{ type: 'object' }], anyOf: [{ type: 'object' }] }),
     says: 'tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level',
   },
   {
@@ -242,9 +242,7 @@ const REFUSED: Case[] = [
         name: `t${count}`,
         strict: true,
         input_schema: object(
-          Object.fromEntries(
-            many(count, at => [`p${at}`, { type: 'string' }] as object).map(pair => pair as [string, object]),
-          ),
+          Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, { type: 'string' }])),
           closed,
         ),
       })),
@@ -516,12 +514,11 @@ for (const { id, why, body, rule = id, says, mode = 'strict', memory } of REFUSE
   })
 }
 
-const NOT_A_RULE = ['A-19b', 'A-19c']
 test('every row of the table is refused by some case', () => {
   const cited = new Set(REFUSED.map(row => row.id))
   const rows = Array.from({ length: 28 }, (_, at) => `A-${String(at + 1).padStart(2, '0')}`)
   assert.deepEqual(
-    rows.filter(row => !cited.has(row) && !NOT_A_RULE.includes(row)),
+    rows.filter(row => !cited.has(row)),
     [],
   )
 })

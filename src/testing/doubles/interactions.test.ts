@@ -5,6 +5,7 @@ import type { RunningDouble, ServeOptions } from './double.ts'
 import { DUMMY_SIGNATURES } from './gemini-history.ts'
 import type { Mode } from './script.ts'
 import { seal } from './seal.ts'
+import { isRecord } from './shape.ts'
 import { checkRequestAll, startDouble } from './vendors.ts'
 
 type Body = Record<string, unknown>
@@ -244,7 +245,7 @@ test('I-05 the SDK goes round a stateless tool loop, and a moved thought is refu
   }
   assert.deepEqual(double.rejections(), [])
   const moved = [...history]
-  const places = moved.flatMap((step, at) => ((step as Body)['type'] === 'thought' ? [at] : []))
+  const places = moved.flatMap((step, at) => (isRecord(step) && step['type'] === 'thought' ? [at] : []))
   moved[places[0]!] = history[places[1]!]
   const response = await fetch(`${double.url}/v1beta/interactions`, {
     method: 'POST',
