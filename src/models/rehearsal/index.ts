@@ -1,0 +1,2 @@
+// The door of the rehearsal model.
+export { type RehearsalOptions, rehearsal } from './rehearsal.ts'
