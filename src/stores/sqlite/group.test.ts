@@ -148,6 +148,26 @@ test('a commit that fails fails all, is not tried again, and the next turn start
   assert.equal(await group.ask(write('a', 'e')), 'e')
 })
 
+test('a disk that fails within a write fails all, whoever was writing, and nothing is tried again', async () => {
+  const { ledger, durable, group } = makeLedger()
+  const broken = {
+    run(): string {
+      throw new Error('the disk is gone')
+    },
+  }
+  const asked = await Promise.allSettled([
+    group.ask(write('s', 'a')),
+    group.ask(write('t', 'b', broken)),
+    group.ask(write('u', 'c')),
+  ])
+  assert.deepEqual(
+    asked.map(one => one.status),
+    ['rejected', 'rejected', 'rejected'],
+  )
+  assert.deepEqual(durable, [])
+  assert.equal(ledger.begins, 1)
+})
+
 test('flush writes at once what was asked for', async () => {
   const { durable, group } = makeLedger({ most: 1 })
   const asked = [group.ask(write('s', 'a')), group.ask(write('s', 'b'))]
