@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { ErrorCode } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { checkDurable, openDatabase } from '../../src/stores/sqlite/open.ts'
-import { batch, events, newSession, rejects } from '../contracts/store.ts'
+import { batch, events, newSession, rejects } from '../contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 describe('the file of a SQLite store', () => {

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { migrations } from '../../src/stores/sqlite/migrations/index.ts'
-import { batch, newSession, rejects } from '../contracts/store.ts'
+import { batch, newSession, rejects } from '../contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 const BORN = 1_700_000_000_000

@@ -1,7 +1,7 @@
 // Group commit on a real file: how many transactions, and so syncs, a number of writes takes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { batch, newSession } from '../contracts/store.ts'
+import { batch, newSession } from '../contracts/store-samples.ts'
 import { sqliteUnderTest } from './folder.ts'
 
 test('writes of many sessions share their syncs', async () => {

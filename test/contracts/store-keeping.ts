@@ -1,0 +1,257 @@
+// The part of the store contract that is about what is kept: strings and numbers as they were, pages of
+// sessions, blobs, what a removal takes with it, and what is there after the store was opened again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Event } from '../../src/language/events.ts'
+import {
+  BORN,
+  batch,
+  event,
+  events,
+  newSession,
+  numbersOf,
+  rejects,
+  type Subject,
+  upTo,
+} from './store-samples.ts'
+
+const odd = {
+  astral: 'naïve 🜁 日本語 \u{10ffff}',
+  combining: 'e\u0301 \u200d \ufeff \u2028 \u2029',
+  nul: 'a\u0000b\u001f\u007f',
+  lone: ['\ud800', 'x\udfff', '\udc00\ud800', 'a\ud83d'],
+  numbers: [0, -1, 1e21, 5e-324, Number.MAX_SAFE_INTEGER, 0.1],
+  empty: [{}, [], '', null, false],
+}
+
+export function exactness(subject: Subject): void {
+  const settled = (structured: unknown): Event => ({
+    v: 1,
+    type: 'call.settled',
+    at: BORN,
+    callId: 'call_1',
+    // `structured` is JSON in all that follows.
+    outcome: { kind: 'ok', parts: [], structured: structured as never, from: { source: 'client' } },
+  })
+  const reread = async (given: Event[]) => {
+    await subject.store.create(newSession('s', { events: given.slice(0, 1) }))
+    await subject.store.append(batch('s', 2, 0, { events: given.slice(1) }))
+    const store = (await subject.under.reopen?.()) ?? subject.store
+    return (await store.read('s')).map(({ event }) => event)
+  }
+
+  test('every string comes back as it was, lone surrogates and controls too', async () => {
+    const given = Object.values(odd).map(settled)
+    assert.deepEqual(await reread(given), given)
+  })
+
+  test('a key named __proto__ is a key like any other', async () => {
+    const structured: unknown = JSON.parse(
+      '{"__proto__":{"polluted":true},"constructor":1,"":2,"10":3,"9":4}',
+    )
+    const given = [settled(structured), settled({ deep: structured })]
+    const back = await reread(given)
+    assert.equal(JSON.stringify(back), JSON.stringify(given))
+    assert.equal(({} as Record<string, unknown>)['polluted'], undefined) // nothing reached Object.prototype
+  })
+
+  test('an event of a megabyte comes back as it was', async () => {
+    const given = [event('a'.repeat(1_000_000)), event('🜁é'.repeat(250_000)), event('end')]
+    assert.deepEqual(await reread(given), given)
+  })
+
+  test('names are compared exactly', async () => {
+    const { store } = subject
+    const names = [
+      's',
+      'S',
+      's ',
+      's\u0000',
+      'é',
+      'e\u0301',
+      '\ud800',
+      '\ufffd',
+      '__proto__',
+      "'; --",
+      '%',
+      '',
+    ]
+    for (const name of names)
+      await store.create(newSession(name, { owner: name, agent: name, request: { key: name, hash: name } }))
+    for (const name of names) {
+      const row = await store.row(name)
+      assert.deepEqual([row?.id, row?.owner, row?.agent], [name, name, name])
+      const { rows } = await store.list(name, { limit: 10 })
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        [name],
+      )
+      const again = newSession('other', { owner: name, request: { key: name, hash: 'x' } })
+      assert.deepEqual(await store.create(again), { existing: name, hash: name })
+    }
+  })
+}
+
+export function listing(subject: Subject): void {
+  const make = (from: number, to: number) =>
+    Promise.all(
+      upTo(to, from).map(n =>
+        subject.store.create(newSession(`s${n}`, { createdAt: BORN + Math.floor(n / 3) })),
+      ),
+    )
+  const page = async (limit: number, after?: string) => {
+    const { rows, next } = await subject.store.list('ada', { limit, ...(after !== undefined && { after }) })
+    return { ids: rows.map(({ id }) => id), next }
+  }
+  const names = (from: number, to: number) =>
+    upTo(from, to)
+      .map(n => `s${n}`)
+      .reverse()
+
+  test('the newest come first, and only the owner sees them', async () => {
+    await make(1, 5)
+    await subject.store.create(newSession('theirs', { owner: 'bob' }))
+    assert.deepEqual(await page(10), { ids: names(5, 1), next: undefined })
+  })
+
+  test('pages join without a gap or a repeat, and the last has no next', async () => {
+    await make(1, 7)
+    const one = await page(3)
+    const two = await page(3, one.next)
+    const three = await page(3, two.next)
+    assert.deepEqual([one.ids, two.ids, three.ids], [names(7, 5), names(4, 2), names(1, 1)])
+    assert.equal(three.next, undefined)
+    assert.deepEqual((await page(7)).next, undefined)
+  })
+
+  test('pages stay as they are while sessions come, go and change', async () => {
+    await make(1, 6)
+    const one = await page(2)
+    await make(7, 9)
+    await subject.store.remove('s5')
+    await subject.store.remove('s3')
+    await subject.store.append(batch('s1', 1, 1))
+    const two = await page(2, one.next)
+    assert.deepEqual(two.ids, ['s4', 's2'])
+    assert.deepEqual((await page(2, two.next)).ids, ['s1'])
+  })
+
+  test('a cursor that was made up, changed or given to another is refused', async () => {
+    await make(1, 3)
+    await subject.store.create(newSession('theirs', { owner: 'bob' }))
+    const { next } = await page(1)
+    assert.ok(next !== undefined)
+    const flipped = next.slice(0, -2) + (next.at(-2) === 'A' ? 'B' : 'A') + next.at(-1)
+    const grown = `1${next}`
+    for (const after of [
+      flipped,
+      grown,
+      '',
+      '1',
+      'x.y',
+      `${next} `,
+      next.toUpperCase(),
+      '1; DROP TABLE sessions',
+    ])
+      await rejects(subject.store.list('ada', { limit: 1, after }), 'bad_request')
+    await rejects(subject.store.list('bob', { limit: 1, after: next }), 'bad_request')
+  })
+
+  test('a limit that is no limit is refused', async () => {
+    for (const limit of [0, -1, 1.5, Number.NaN, Infinity])
+      await rejects(subject.store.list('ada', { limit }), 'bad_request')
+  })
+}
+
+export function removal(subject: Subject): void {
+  test('a removed session is gone with all it had, and its writer with it', async () => {
+    const { store } = subject
+    const request = { key: 'k', hash: 'h' }
+    await store.create(newSession('s', { events: events(1, 3), status: 'running', request }))
+    await store.create(newSession('other', { events: events(1, 1) }))
+    await store.putBlob('s', 'b', 'body')
+    assert.equal(await store.remove('s'), true)
+    assert.equal(await store.remove('s'), false)
+    assert.equal(await store.row('s'), undefined)
+    assert.deepEqual(await store.read('s'), [])
+    assert.equal(await store.blob('s', 'b'), undefined)
+    assert.deepEqual(await store.unfinished(), [])
+    assert.equal(await store.claim('s'), undefined)
+    await rejects(store.append(batch('s', 4, 1)), 'lease_lost')
+    await rejects(store.putBlob('s', 'b', 'body'), 'lease_lost')
+    const { rows } = await store.list('ada', { limit: 10 })
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      ['other'],
+    )
+    assert.deepEqual(await numbersOf(store, 'other'), [1])
+  })
+
+  test('its request key is free again, and a new session of its id starts empty', async () => {
+    const { store } = subject
+    const request = { key: 'k', hash: 'h' }
+    await store.create(newSession('s', { events: events(1, 3), request }))
+    await store.putBlob('s', 'b', 'body')
+    await store.remove('s')
+    assert.deepEqual(await store.create(newSession('s', { request })), { epoch: 1 })
+    assert.deepEqual(await store.read('s'), [])
+    assert.equal(await store.blob('s', 'b'), undefined)
+  })
+}
+
+export function blobs(subject: Subject): void {
+  test('a blob belongs to its session and comes back as it was', async () => {
+    const { store } = subject
+    await Promise.all([store.create(newSession('a')), store.create(newSession('b'))])
+    const bodies = ['', 'plain', odd.astral, odd.nul, ...odd.lone, 'é'.repeat(1_000_000)]
+    for (const [index, body] of bodies.entries()) await store.putBlob('a', `blob ${index}`, body)
+    for (const [index, body] of bodies.entries()) assert.equal(await store.blob('a', `blob ${index}`), body)
+    assert.equal(await store.blob('b', 'blob 1'), undefined)
+    assert.equal(await store.blob('a', 'none'), undefined)
+  })
+
+  test('a second body of the same name takes the place of the first', async () => {
+    const { store } = subject
+    await store.create(newSession('s'))
+    await Promise.all([store.putBlob('s', 'b', 'one'), store.putBlob('s', 'b', 'two')])
+    assert.equal(await store.blob('s', 'b'), 'two')
+  })
+
+  test('a blob needs a session', async () => {
+    await rejects(subject.store.putBlob('none', 'b', 'body'), 'lease_lost')
+  })
+}
+
+export function reopening(subject: Subject): void {
+  test('what was resolved is there after the store was closed and opened again', async t => {
+    const { store, under } = subject
+    if (under.reopen === undefined) return t.skip('this store keeps nothing beyond its process')
+    const request = { key: 'k', hash: 'h' }
+    await store.create(newSession('s', { events: events(1, 2), request }))
+    await store.create(newSession('t'))
+    await store.claim('s')
+    await store.append(batch('s', 3, 2, { epoch: 2 }))
+    await store.putBlob('s', 'b', 'body')
+    const before = { row: await store.row('s'), log: await store.read('s') }
+    const { next } = await store.list('ada', { limit: 1 })
+    assert.ok(next !== undefined)
+
+    const again = await under.reopen()
+    assert.deepEqual({ row: await again.row('s'), log: await again.read('s') }, before)
+    assert.equal(await again.blob('s', 'b'), 'body')
+    assert.deepEqual(await again.unfinished(), ['s'])
+    assert.deepEqual(await again.create(newSession('u', { request })), { existing: 's', hash: 'h' })
+    assert.equal((await again.list('ada', { limit: 1, after: next })).rows[0]?.id, 's')
+    await rejects(again.append(batch('s', 5, 1, { epoch: 1 })), 'lease_lost')
+    assert.equal((await again.claim('s'))?.epoch, 3)
+  })
+
+  test('closing writes what was asked for before it', async t => {
+    const { store, under } = subject
+    if (under.reopen === undefined) return t.skip('this store keeps nothing beyond its process')
+    const asked = [store.create(newSession('s')), store.append(batch('s', 1, 3))]
+    const again = await under.reopen()
+    await Promise.all(asked)
+    assert.deepEqual(await numbersOf(again, 's'), [1, 2, 3])
+  })
+}
