@@ -118,19 +118,8 @@ function objectFor(slot: Slot, source: Source, effort: Effort): JsonObject | und
   const least = numberAt(slot.schema, 'minProperties') ?? 0
   look('forced', () => found.size < least)
   for (const name of required) if (!found.has(name)) found.set(name, undeclared(slot.schema))
-  const value: JsonObject = {}
-  for (const name of new Set([...members.map(([key]) => key), ...required])) {
-    const member = found.get(name)
-    // A plain assignment to `__proto__` would set the prototype instead of a member.
-    if (member !== undefined)
-      Object.defineProperty(value, name, {
-        value: member,
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      })
-  }
-  return value
+  const order = new Set([...members.map(([name]) => name), ...required])
+  return Object.fromEntries([...order].flatMap(name => (found.has(name) ? [[name, found.get(name)!]] : [])))
 }
 
 function memberFor(

@@ -1,11 +1,94 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { modelContract } from '../../../test/contracts/model.ts'
-import type { Model, ModelDelta } from '../../engine/ports.ts'
-import type { ToolChoice } from '../../language/tools.ts'
-import { ask, batch, declared, lines, object, toolbox, user } from './fixtures.ts'
-import { rehearsal } from './rehearsal.ts'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { OutcomeKind } from '../../language/calls.ts'
+import type { Entry } from '../../language/history.ts'
+import type { ToolChoice, ToolDeclaration, ToolInput } from '../../language/tools.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { type RehearsalOptions, rehearsal } from './rehearsal.ts'
+
+// Fixtures are written in the shapes that the casts below name; on anything else the tests fail.
+const fixture = (name: string): unknown =>
+  JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', name), 'utf8'))
+const toolbox = fixture('toolbox.json') as ToolDeclaration[]
+
+function declared(name: string, description: string, input: ToolInput, title?: string): ToolDeclaration {
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    description,
+    input,
+    kind: 'other',
+    readOnly: false,
+    idempotent: false,
+    destructive: false,
+    side: 'server',
+  }
+}
+
+function object(properties: JsonObject, required = Object.keys(properties)): ToolInput {
+  return { form: 'json', schema: { type: 'object', properties, required, additionalProperties: false } }
+}
+
+const user = (words: string): Entry => ({ role: 'user', parts: [{ type: 'text', text: words }] })
+
+/** An assistant's calls and what came of each: `[name, arguments, kind, words]`. */
+function batch(...calls: [string, string, OutcomeKind, string][]): Entry[] {
+  return [
+    {
+      role: 'assistant',
+      parts: calls.map(([name, input], at) => ({
+        type: 'call',
+        id: `${name}_${at}`,
+        name,
+        form: 'json',
+        text: input,
+      })),
+    },
+    {
+      role: 'tool',
+      results: calls.map(([name, , kind, words], at) => ({
+        callId: `${name}_${at}`,
+        name,
+        outcome: { kind, parts: [{ type: 'text', text: words }], from: { source: 'tool', tool: name } },
+      })),
+    },
+  ]
+}
+
+async function ask(
+  history: Entry[],
+  request: Partial<ModelRequest> = {},
+  options: RehearsalOptions = {},
+): Promise<ModelAnswer> {
+  const model = rehearsal({ now: () => Date.UTC(2026, 0, 14), ...options })
+  const whole = {
+    session: 's',
+    history,
+    tools: toolbox,
+    choice: 'auto',
+    parallel: true,
+    options: {},
+    ...request,
+  } satisfies ModelRequest
+  return model.respond(whole, () => {}, new AbortController().signal)
+}
+
+/** An answer as lines: `name arguments` for a call, the words for text. */
+async function lines(
+  history: Entry[],
+  request: Partial<ModelRequest> = {},
+  options: RehearsalOptions = {},
+): Promise<string[]> {
+  const { parts } = await ask(history, request, options)
+  return parts.map(part =>
+    part.type === 'call' ? `${part.name} ${part.text}` : part.type === 'hosted' ? part.summary : part.text,
+  )
+}
 
 modelContract('rehearsal', scenario => {
   const plain = rehearsal({ thinking: true })
@@ -33,90 +116,8 @@ function choosing(model: Model, choice: ToolChoice): Model {
   }
 }
 
-const conversations: Record<string, [message: string, ...calls: string[]][]> = {
-  weather: [
-    ['What is the weather in Paris?', 'get_weather {"city":"Paris"}'],
-    ['weather in paris and oslo please', 'get_weather {"city":"paris"}', 'get_weather {"city":"oslo"}'],
-    [
-      'What is the weather in Paris, London and New York in fahrenheit?',
-      'get_weather {"city":"Paris"}',
-      'get_weather {"city":"London"}',
-      'get_weather {"city":"New York","unit":"fahrenheit"}',
-    ],
-    ['Weather in Paris, France for 3 days', 'get_weather {"city":"Paris, France","days":3}'],
-    ['The weather in Rome for 30 days?', 'get_weather {"city":"Rome"}'],
-  ],
-  mail: [
-    [
-      'Send a mail to ana@example.com and bob@example.com with subject "Hello" saying "See you at 5".',
-      'send_mail {"to":["ana@example.com","bob@example.com"],"subject":"Hello","body":"See you at 5"}',
-    ],
-    [
-      'Email ana@example.com that I am late, not urgent.',
-      'send_mail {"to":["ana@example.com"],"subject":"I am late","body":"I am late","urgent":false}',
-    ],
-    [
-      'Please mail ana@example.com about "Lunch": shall we meet?',
-      'send_mail {"to":["ana@example.com"],"subject":"Lunch","body":"shall we meet"}',
-    ],
-  ],
-  files: [
-    ['Read notes.txt', 'read_file {"path":"notes.txt"}'],
-    ['For notes.txt, read the file', 'read_file {"path":"notes.txt"}'],
-    [
-      'Write "hello, world" to out/hello.txt and read it back',
-      'write_file {"path":"out/hello.txt","content":"hello, world"}',
-      'read_file {"path":"out/hello.txt"}',
-    ],
-    ['Copy a.txt to b.txt.', 'copy_file {"source":"a.txt","destination":"b.txt"}'],
-    ['List the files in src/models recursively', 'list_directory {"path":"src/models","recursive":true}'],
-    ['list src without recursive', 'list_directory {"path":"src","recursive":false}'],
-  ],
-  sums: [
-    ['What is 12 * (3 + 4)?', 'calculator {"expression":"12 * (3 + 4)"}'],
-    ['what is 12 times 7', 'calculator {"expression":"12 * 7"}'],
-    ['Calculate 20% of 150', 'calculator {"expression":"20 / 100 * 150"}'],
-  ],
-  'the web': [
-    [
-      'Search the web for cheap flights to Rome, max 5 results',
-      'web_search {"query":"cheap flights to Rome","max_results":5}',
-    ],
-    [
-      'Fetch https://example.com/a?b=1, and search for "turnwire runtime".',
-      'fetch_page {"url":"https://example.com/a?b=1"}',
-      'web_search {"query":"turnwire runtime"}',
-    ],
-  ],
-  events: [
-    [
-      'Create an event "Dentist" tomorrow with ana@example.com',
-      'create_event {"title":"Dentist","date":"2026-01-15","attendees":["ana@example.com"]}',
-    ],
-    [
-      'Create an event on March 5 2026 called "Budget review" at 15:30',
-      'create_event {"title":"Budget review","date":"2026-03-05","start":"2026-03-05T15:30:00Z"}',
-    ],
-  ],
-  'several at once': [
-    [
-      'What is the weather in Paris and send it to ana@example.com?',
-      'get_weather {"city":"Paris"}',
-      'send_mail {"to":["ana@example.com"],"subject":"send it to ana@example.com","body":"send it to ana@example.com"}',
-    ],
-    [
-      'Turn off the lamp in the living room and turn on the kitchen light at brightness 40',
-      'set_light {"room":"living room","state":"off"}',
-      'set_light {"room":"kitchen","state":"on","brightness":40}',
-    ],
-    [
-      'Read notes.txt, todo.md and notes.txt',
-      'read_file {"path":"notes.txt"}',
-      'read_file {"path":"todo.md"}',
-    ],
-  ],
-  'text tools': [['Run this python: print(1 + 1)', 'python print(1 + 1)']],
-}
+/** By topic: a message, then the calls that it is to give. */
+const conversations = fixture('conversations.json') as Record<string, [message: string, ...calls: string[]][]>
 
 describe('from words to calls', () => {
   for (const [topic, cases] of Object.entries(conversations))
