@@ -32,9 +32,11 @@ function wordsAnd(source: Source): string[] {
 /** A regular expression can be tried; of a Lark grammar only the literals are understood. */
 function bound(grammar: Grammar, candidates: readonly string[], source: Source): string | undefined {
   if (grammar.syntax === 'regex') {
-    const schema = { type: 'string', pattern: `^(?:${grammar.definition})$` }
+    const whole = `^(?:${grammar.definition})$`
     const sample = sampleOf(grammar.definition)
-    return [...candidates, ...(sample === undefined ? [] : [sample])].find(text => passes(schema, text))
+    return [...candidates, ...(sample === undefined ? [] : [sample])].find(text =>
+      passes('pattern', whole, text),
+    )
   }
   const literals = [...grammar.definition.matchAll(/"((?:[^"\\\n]|\\.)+)"/gu)].map(match => match[1]!)
   const start = /^\s*start\s*:\s*([^\n]*)/mu.exec(grammar.definition)?.[1] ?? ''

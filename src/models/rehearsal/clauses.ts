@@ -13,6 +13,9 @@ export type Clause = {
 const JOINT =
   /\s*[.!?;]+(?=\s|$)\s*|\s*\n+\s*|\s*,\s+(?:and\s+)?(?:then\s+|also\s+)?|\s+(?:and\s+then|and\s+also|and|then|also)\s+/giu
 
+/** What a message asks for beyond this stays one last clause. */
+const MAX_CLAUSES = 24
+
 export function clausesOf(message: string, read: (text: string) => Fact[]): Clause[] {
   const kept = read(message).filter(fact => fact.kind !== 'proper' && fact.kind !== 'place')
   const clauses: Clause[] = []
@@ -23,6 +26,7 @@ export function clausesOf(message: string, read: (text: string) => Fact[]): Clau
     if (text !== '') clauses.push({ text, facts: read(text), ...(joint === undefined ? {} : { joint }) })
   }
   for (const match of message.matchAll(JOINT)) {
+    if (clauses.length >= MAX_CLAUSES - 1) break
     const end = match.index + match[0].length
     if (kept.some(fact => match.index < fact.end && end > fact.start)) continue
     if (match[0].includes(',') && isPlaceWithCountry(message, match.index, end)) continue

@@ -107,7 +107,9 @@ function turnOf(history: readonly Entry[]): Turn {
   const turn: Turn = { message: '', calls: [], batches: [], unreported: [] }
   for (const entry of history) {
     if (entry.role === 'user') {
-      turn.message = textOf(entry.parts).slice(0, MAX_MESSAGE)
+      turn.message = textOf(entry.parts)
+        .slice(0, MAX_MESSAGE)
+        .replace(/\s{40,}/gu, ' ')
       turn.calls = []
       turn.batches = []
     } else if (entry.role === 'assistant') {

@@ -2,7 +2,7 @@
 // check of whether a value fits. It judges only what the filler makes; the gate's full check comes later anyway.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { compileSchema } from '../../lib/schema.ts'
+import { compileSchema, SchemaError, type Validator } from '../../lib/schema.ts'
 
 const MAX_HOPS = 32
 
@@ -121,8 +121,8 @@ function stringFits(schema: JsonObject, value: string): boolean {
     return false
   const { pattern, format } = schema
   return (
-    (typeof pattern !== 'string' || passes({ type: 'string', pattern }, value)) &&
-    (typeof format !== 'string' || passes({ type: 'string', format }, value))
+    (typeof pattern !== 'string' || passes('pattern', pattern, value)) &&
+    (typeof format !== 'string' || passes('format', format, value))
   )
 }
 
@@ -131,12 +131,20 @@ export function codePoints(text: string): string[] {
   return Array.from(text)
 }
 
+const MAX_CHECKS = 64
+const checks = new Map<string, Validator>()
+
 /** Patterns and formats go to the checker that runs in linear time. One that it refuses fits nothing. */
-export function passes(schema: JsonObject, value: string): boolean {
+export function passes(keyword: 'pattern' | 'format', rule: string, value: string): boolean {
+  const key = `${keyword} ${rule}`
   try {
-    return compileSchema(schema).check(value) === null
-  } catch {
-    return false
+    const check = checks.get(key) ?? compileSchema({ type: 'string', [keyword]: rule })
+    if (checks.size >= MAX_CHECKS) checks.clear()
+    checks.set(key, check)
+    return check.check(value) === null
+  } catch (error) {
+    if (error instanceof SchemaError) return false
+    throw error
   }
 }
 

@@ -41,8 +41,12 @@ const SUFFIXES: readonly [RegExp, string][] = [
   [/(\p{L}{4,})ly$/u, '$1'],
 ]
 
+/** A longer one is no word; the suffixes below would take their time over it. */
+const LONGEST_WORD = 40
+
 export function stem(word: string): string {
   let text = word.toLowerCase()
+  if (text.length > LONGEST_WORD) return text
   if (text === 'email' || text === 'emails') return 'mail'
   for (const [suffix, kept] of SUFFIXES) {
     if (!suffix.test(text)) continue
