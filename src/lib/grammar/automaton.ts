@@ -10,9 +10,10 @@ export type Charge = (cost: number) => void
 export const DEAD = -1
 const UNKNOWN = -2
 const ASCII = 128
-// Steps that the making of a state is worth in time and memory, at least and per program counter.
+// What is worth how many steps, in time and memory: a new transition, a new state, each program counter in either.
+const TRANSITION_COST = 10
 const STATE_COST = 200
-const COUNTER_COST = 8
+const COUNTER_COST = 4
 
 // What stands before a position, as far as assertions can tell.
 const EDGE = 0
@@ -41,6 +42,7 @@ export class Automaton {
   readonly #hasAssertions: boolean
   #states: State[] = []
   #ids = new Map<string, number>()
+  #size = 0
 
   constructor(source: string) {
     this.#program = compileProgram(source)
@@ -48,16 +50,17 @@ export class Automaton {
     this.reset()
   }
 
-  /** How much memory the kept states take, in states. */
+  /** How much memory the kept states take, in numbers. */
   get size(): number {
-    return this.#states.length
+    return this.#size
   }
 
   /** Forgets all states but the first; state numbers given out before are void. */
   reset(): void {
     this.#states = []
     this.#ids = new Map()
-    this.#intern([this.#program.start], this.#hasAssertions ? EDGE : OTHER)
+    this.#size = 0
+    this.#intern([this.#program.start], this.#hasAssertions ? EDGE : OTHER, () => {})
   }
 
   /** The state before any character. DEAD when no text at all can match. */
@@ -81,21 +84,24 @@ export class Automaton {
     if (state === undefined) return DEAD
     const known = codePoint < ASCII ? state.ascii[codePoint] : state.wide.get(codePoint)
     if (known !== undefined && known !== UNKNOWN) return known
-    charge(STATE_COST + COUNTER_COST * state.counters.length)
-    const next = this.#advance(state, codePoint)
+    charge(TRANSITION_COST + COUNTER_COST * state.counters.length)
+    const next = this.#advance(state, codePoint, charge)
     if (codePoint < ASCII) state.ascii[codePoint] = next
-    else state.wide.set(codePoint, next)
+    else {
+      state.wide.set(codePoint, next)
+      this.#size += 2
+    }
     return next
   }
 
-  #advance(state: State, codePoint: number): number {
+  #advance(state: State, codePoint: number, charge: Charge): number {
     const kind = this.#hasAssertions ? kindOf(codePoint) : OTHER
     const reached: number[] = []
     for (const counter of this.#closure(state.counters, conditions(state.before, kind))) {
       const instruction = this.#at(counter)
       if (isRune(instruction) && instruction.matchRune(codePoint)) reached.push(instruction.out)
     }
-    return this.#intern(reached, kind)
+    return this.#intern(reached, kind, charge)
   }
 
   #at(counter: number): Instruction {
@@ -104,13 +110,15 @@ export class Automaton {
     return instruction
   }
 
-  #intern(reached: readonly number[], before: number): number {
+  #intern(reached: readonly number[], before: number, charge: Charge): number {
     const counters = this.#hasAssertions ? [...new Set(reached)] : this.#closure(reached, 0)
     if (counters.length === 0) return DEAD
     counters.sort((a, b) => a - b)
     const key = `${before}:${counters.join()}`
     const known = this.#ids.get(key)
     if (known !== undefined) return known
+    charge(STATE_COST + COUNTER_COST * counters.length)
+    this.#size += ASCII + 2 * counters.length
     const final = this.#hasAssertions ? this.#closure(counters, conditions(before, EDGE)) : counters
     const accepts = final.some(counter => this.#at(counter).op === OP.match)
     const id = this.#states.length

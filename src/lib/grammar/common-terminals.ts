@@ -1,5 +1,6 @@
-// The terminals that `%import common.NAME` brings in, as patterns. They accept what Lark's own library of that
-// name accepts, but are written without lookarounds and lazy quantifiers, which our dialect refuses.
+// The terminals that `%import common.NAME` brings in, as patterns: those of Lark's own library of that name, written
+// without lookarounds and lazy quantifiers, which our dialect refuses. So a string ends at its first unescaped quote
+// and a comment at its first end mark, always.
 
 const DIGITS = '[0-9]+'
 const EXPONENT = `[eE][+-]?${DIGITS}`

@@ -31,7 +31,8 @@ type Limits = Required<GrammarBudget>
 
 const DEFAULTS: Limits = { maxGrammarBytes: 65_536, maxSteps: 10_000_000, maxInputBytes: 1_048_576 }
 const CACHED_RECOGNISERS = 32
-const KEPT_STATES = 2_000
+/** Numbers that the automata of one recogniser may hold between texts. */
+const KEPT_NUMBERS = 250_000
 
 /** Least recently used first. */
 const cache = new Map<string, Recogniser>()
@@ -97,5 +98,5 @@ function recogniserOf(productions: Productions, limits: Limits): Recogniser {
 function forgetStates({ terminals }: Productions): void {
   let kept = 0
   for (const { automaton } of terminals) kept += automaton.size
-  if (kept > KEPT_STATES) for (const { automaton } of terminals) automaton.reset()
+  if (kept > KEPT_NUMBERS) for (const { automaton } of terminals) automaton.reset()
 }

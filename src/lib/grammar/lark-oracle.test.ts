@@ -1,5 +1,6 @@
 // Random small grammars and texts, judged by us and by the reference implementation of Lark where the system has it.
-// Zero-width terminals are left out: Lark refuses them and we accept them.
+// Zero-width terminals are left out: Lark refuses them and we accept them. Where Lark does not answer soon (cycles of
+// empty rules), its verdict is left out too.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -10,27 +11,46 @@ import { compileGrammar } from './index.ts'
 
 const PYTHON = '/usr/bin/python3'
 const SEED = 20_251_115
-const GRAMMARS = 250
+const GRAMMARS = 100
 
 const JUDGE = `
-import json, sys
+import json, signal, sys
 from lark import Lark
-from lark.exceptions import GrammarError, UnexpectedInput, UnexpectedEOF, LarkError
+from lark.exceptions import LarkError, UnexpectedInput
+
+class Slow(BaseException):
+    pass
+
+def give_up(*_):
+    raise Slow()
+
+def soon(work, otherwise):
+    signal.setitimer(signal.ITIMER_REAL, 0.25)
+    try:
+        return work()
+    except Slow:
+        return otherwise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+def build(grammar):
+    try:
+        return Lark(grammar, parser="earley", lexer="dynamic_complete", ambiguity="forest")
+    except LarkError:
+        return None
+
+def judge(parser, text):
+    try:
+        parser.parse(text)
+        return True
+    except UnexpectedInput:
+        return False
+
+signal.signal(signal.SIGALRM, give_up)
 out = []
 for case in json.load(sys.stdin):
-    try:
-        parser = Lark(case["grammar"], parser="earley", lexer="dynamic_complete", ambiguity="forest")
-    except (GrammarError, LarkError):
-        out.append(None)
-        continue
-    verdicts = []
-    for text in case["texts"]:
-        try:
-            parser.parse(text)
-            verdicts.append(True)
-        except (UnexpectedInput, UnexpectedEOF):
-            verdicts.append(False)
-    out.append(verdicts)
+    parser = soon(lambda: build(case["grammar"]), None)
+    out.append([None if parser is None else soon(lambda: judge(parser, text), None) for text in case["texts"]])
 json.dump(out, sys.stdout)
 `
 
@@ -49,15 +69,15 @@ const expression = fc.letrec<{ node: string; group: string; leaf: string }>(tie 
     .tuple(tie('node'), tie('node'), fc.constantFrom(...SUFFIXES, 'optional'))
     .map(([a, b, suffix]) => (suffix === 'optional' ? `[${a} | ${b}]` : `(${a} | ${b})${suffix}`)),
   node: fc
-    .array(fc.oneof({ maxDepth: 2, withCrossShrink: true }, tie('leaf'), tie('leaf'), tie('group')), {
+    .array(fc.oneof({ maxDepth: 1 }, tie('leaf'), tie('leaf'), tie('group')), {
       minLength: 1,
-      maxLength: 3,
+      maxLength: 2,
     })
     .map(parts => parts.join(' ')),
 })).node
 
 const rule = fc
-  .tuple(fc.array(expression, { minLength: 1, maxLength: 3 }), fc.boolean())
+  .tuple(fc.array(expression, { minLength: 1, maxLength: 2 }), fc.boolean())
   .map(([alternatives, empty]) => [...alternatives, ...(empty ? [''] : [])].join(' | '))
 
 const grammar = fc
@@ -89,18 +109,18 @@ test('the same verdicts as the reference implementation of Lark', { skip: missin
     input: JSON.stringify(samples),
     maxBuffer: 64 * 1024 * 1024,
   })
-  const verdicts: (boolean[] | null)[] = JSON.parse(output.toString())
+  const verdicts: (boolean | null)[][] = JSON.parse(output.toString())
   let accepted = 0
   let refused = 0
   samples.forEach((sample, index) => {
-    const judged = verdicts[index]
-    if (!judged) return
     const recogniser = compileGrammar('lark', sample.grammar)
     sample.texts.forEach((candidate, at) => {
+      const theirs = verdicts[index]?.[at] ?? null
+      if (theirs === null) return
       const ours = recogniser.match(candidate) === null
       if (ours) accepted += 1
       else refused += 1
-      assert.equal(ours, judged[at], `${JSON.stringify(candidate)} against\n${sample.grammar}`)
+      assert.equal(ours, theirs, `${JSON.stringify(candidate)} against\n${sample.grammar}`)
     })
   })
   assert.ok(accepted > 200 && refused > 200, `both verdicts are common: ${accepted} and ${refused}`)

@@ -53,8 +53,8 @@ function placeOf(text: string, offset: number): Place {
 
 function firstLine(text: string, offset: number): string {
   const points = Array.from(text.slice(offset, offset + 2 * SHOWN)).slice(0, SHOWN)
-  const end = points.indexOf('\n', 1)
-  return (end < 0 ? points : points.slice(0, end)).join('')
+  const end = points.indexOf('\n')
+  return (end < 0 ? points : points.slice(0, Math.max(1, end))).join('')
 }
 
 function quote(text: string): string {

@@ -176,7 +176,7 @@ class RegexLexer {
       if (char === undefined) throw this.#error('this character class is not closed; end it with ]', from)
       if (char === ']' && !first) break
       const piece = this.#classPiece(char)
-      if (isUnicodeClass(piece)) weight += UNICODE_WEIGHT
+      if (isUnicodeClass(piece)) weight += UNICODE_WEIGHT + piece.length / 4
       text += piece
     }
     this.#offset += 1

@@ -1,4 +1,6 @@
-// Gives terminals their meaning: each becomes one RE2 pattern, whatever it is composed of. Rules are not known here.
+// Gives terminals their meaning: each becomes one RE2 pattern, whatever it is composed of. Ignored text is part of
+// these patterns: it may stand before any terminal, the first one included, and at the end; never inside a terminal.
+// Rules are not known here.
 
 import { Automaton } from './automaton.ts'
 import { GrammarError, type Position } from './grammar-error.ts'
