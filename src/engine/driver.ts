@@ -16,9 +16,10 @@ type Step = { controller: AbortController; ids: string[]; over: boolean }
 
 export class Driver {
   readonly #session: Session
-  readonly #running = new Map<string, AbortController>()
+  readonly #running = new Map<string, { controller: AbortController; done: Promise<void> }>()
   #step: Step | undefined
-  #loop: Promise<void> | undefined
+  #active = false
+  #loop: Promise<void> = Promise.resolve()
   #poke: (() => void) | undefined
 
   constructor(session: Session) {
@@ -31,12 +32,12 @@ export class Driver {
       const poke = this.#poke
       this.#poke = undefined
       poke()
-    } else if (!this.#loop) this.#loop = this.#drive()
+    } else if (!this.#active) this.#loop = this.#drive()
   }
 
   /** Resolves when the loop has come to rest and no call is running. */
   async settle(): Promise<void> {
-    while (this.#loop || this.#running.size > 0) {
+    while (this.#active || this.#running.size > 0) {
       await this.#loop
       if (this.#running.size > 0)
         await new Promise<void>(resolve => this.#session.ports.world.timer(1, resolve))
@@ -49,6 +50,7 @@ export class Driver {
 
   async #drive(): Promise<void> {
     const session = this.#session
+    this.#active = true
     const stopClock = session.ports.world.timer(session.agent.limits.time, () => this.#outOfTime())
     try {
       for (;;) {
@@ -62,7 +64,7 @@ export class Driver {
       if (!session.lost) session.lose(error)
     } finally {
       stopClock()
-      this.#loop = undefined
+      this.#active = false
     }
   }
 
@@ -152,11 +154,11 @@ export class Driver {
     for (const call of calls) {
       if (session.lost || call.stage !== 'started') continue
       const controller = new AbortController()
-      this.#running.set(call.part.id, controller)
-      void runCall(session, call, controller).finally(() => {
+      const done = runCall(session, call, controller).finally(() => {
         this.#running.delete(call.part.id)
         this.wake()
       })
+      this.#running.set(call.part.id, { controller, done })
     }
   }
 
@@ -270,7 +272,7 @@ export class Driver {
       this.#step.over = true
       this.#step.controller.abort(reason)
     }
-    for (const controller of this.#running.values()) controller.abort(reason)
+    for (const { controller } of this.#running.values()) controller.abort(reason)
   }
 
   /** Stops the step in flight without a trace: it is asked again when the session is taken up. */

@@ -1,0 +1,132 @@
+// An engine in memory with everything real but the clock and the model, for tests that read given / when / then.
+import {
+  type Agent,
+  Engine,
+  type FeedItem,
+  type Model,
+  type Session,
+  type Store,
+  type Tool,
+  type World,
+} from '../../src/engine/index.ts'
+import type { Event, Settings } from '../../src/language/events.ts'
+import { randomId } from '../../src/lib/random.ts'
+import { scripted } from '../../src/models/scripted/index.ts'
+import { createGate, defaultLimits, type GateOptions } from '../../src/policy/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+
+export type RigOptions = {
+  model?: Model
+  script?: Parameters<typeof scripted>[0]
+  tools?: readonly Tool[]
+  gate?: GateOptions
+  agent?: Partial<Agent>
+  store?: Store
+  world?: Partial<World>
+}
+
+export const owner = 'ana'
+
+export function makeWorld(over: Partial<World> = {}): World {
+  return {
+    now: Date.now,
+    id: randomId,
+    timer(ms, run) {
+      const timer = setTimeout(run, Math.min(ms, 0x7fffffff))
+      return () => clearTimeout(timer)
+    },
+    crashPoint() {},
+    ...over,
+  }
+}
+
+export function makeAgent(options: RigOptions): Agent {
+  const model = options.model ?? scripted(options.script ?? [])
+  return {
+    name: 'helper',
+    version: '1.0.0',
+    tools: options.tools ?? [],
+    options: [],
+    gate: createGate(options.gate ?? {}),
+    limits: defaultLimits,
+    choice: 'auto',
+    parallel: true,
+    clientTools: true,
+    fullHistory: true,
+    images: { http: true, data: true },
+    model: () => model,
+    ...options.agent,
+  }
+}
+
+export type Rig = { engine: Engine; agent: Agent; store: Store; logs: string[] }
+
+export function makeRig(options: RigOptions = {}): Rig {
+  const store = options.store ?? memoryStore()
+  const agent = makeAgent(options)
+  const logs: string[] = []
+  const engine = new Engine({
+    store,
+    world: makeWorld(options.world),
+    vault: { seal: text => `sealed(${text})`, open: sealed => sealed.slice(7, -1) },
+    agent: name => (name === agent.name ? agent : undefined),
+    log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+  })
+  return { engine, agent, store, logs }
+}
+
+export const plainSettings: Settings = { tools: null, options: {}, clientTools: [] }
+
+export async function begin(rig: Rig, settings: Partial<Settings> = {}): Promise<Session> {
+  return rig.engine.create({
+    owner,
+    agent: 'helper',
+    door: 'test',
+    settings: { ...plainSettings, ...settings },
+    seed: [],
+  })
+}
+
+/** Does something and waits until the session rests or waits; gives all that its watchers saw. */
+export async function until(session: Session, act: () => Promise<unknown>): Promise<FeedItem[]> {
+  const items: FeedItem[] = []
+  const over = Promise.withResolvers<void>()
+  const unwatch = session.feed.watch(item => {
+    items.push(item)
+    if (item.type === 'closed') over.reject(item.reason)
+    if (item.type === 'status' && item.status !== 'running') over.resolve()
+  })
+  try {
+    await act()
+    await over.promise
+    return items
+  } finally {
+    over.promise.catch(() => {})
+    unwatch()
+  }
+}
+
+export function say(session: Session, text: string): Promise<FeedItem[]> {
+  return until(session, () => session.say({ parts: [{ type: 'text', text }], door: 'test' }))
+}
+
+export async function eventsOf(rig: Rig, session: Session): Promise<Event[]> {
+  return (await rig.store.read(session.id)).map(({ event }) => event)
+}
+
+export async function typesOf(rig: Rig, session: Session): Promise<string[]> {
+  return (await eventsOf(rig, session)).map(event => event.type)
+}
+
+export function clientTool(name: string): Settings['clientTools'][number] {
+  return {
+    name,
+    description: `${name}, run by the application`,
+    input: { form: 'json', schema: { type: 'object' } },
+    kind: 'other',
+    readOnly: false,
+    idempotent: false,
+    destructive: true,
+    side: 'client',
+  }
+}
