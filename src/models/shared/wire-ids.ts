@@ -1,0 +1,119 @@
+// Call ids as a vendor allows them. The id that the same protocol gave is preferred, then ours, then a hash of
+// ours; and no two calls of one request share an id, whatever a vendor once handed out (some repeat or blank
+// theirs). Nothing is stored: the choice follows from the history alone.
+
+import type { CallPart } from '../../language/calls.ts'
+import type { Origin } from '../../language/content.ts'
+import type { Entry } from '../../language/history.ts'
+import { sha256 } from '../../lib/hash.ts'
+
+/** `pattern` matches a whole allowed id. No `g` flag. */
+export type IdRule = { pattern: RegExp; maxLength: number }
+
+export type WireIds = {
+  /** `index`: the place in the history of the assistant entry that made the call, or of the tool entry that answers it. */
+  of(index: number, callId: string): string
+  /**
+   * Not empty where this entry's ids depend on other entries: to be a part of the key under which its encoding is
+   * remembered.
+   */
+  variant(index: number): string
+}
+
+/** The id of one call, as far as it can be said without looking at the rest of the request. */
+export function wireId(
+  call: CallPart,
+  maker: Origin | undefined,
+  target: Pick<Origin, 'protocol'>,
+  rule: IdRule,
+): string {
+  const { nativeId } = call
+  const protocol = call.native?.origin.protocol ?? maker?.protocol
+  if (nativeId !== undefined && protocol === target.protocol && isAllowed(nativeId, rule)) return nativeId
+  return ownId(call.id, rule)
+}
+
+/** The ids of all calls of a request: unique, and the same for a call and its result. */
+export function wireIds(history: readonly Entry[], target: Pick<Origin, 'protocol'>, rule: IdRule): WireIds {
+  const used = new Set<string>()
+  const special = new Map<number, Map<string, string>>()
+  const natural: (Map<string, string> | undefined)[] = []
+  let asked: number | undefined
+  const askedAt: (number | undefined)[] = []
+  for (const [index, entry] of history.entries()) {
+    if (entry.role === 'assistant') {
+      asked = index
+      const ids = naturalIds(entry, target, rule)
+      natural[index] = ids
+      const clashes = [...ids.values()].some(id => used.has(id)) || new Set(ids.values()).size < ids.size
+      if (clashes) special.set(index, freeIds(entry, ids, used, rule))
+      else for (const id of ids.values()) used.add(id)
+    }
+    askedAt[index] = asked
+  }
+  return {
+    of(index, callId) {
+      const at = askedAt[index]
+      const id = at === undefined ? undefined : (special.get(at) ?? natural[at])?.get(callId)
+      return id ?? ownId(callId, rule)
+    },
+    variant(index) {
+      const at = askedAt[index]
+      const ids = at === undefined ? undefined : special.get(at)
+      return ids === undefined || history[index]?.role === 'user' ? '' : [...ids.values()].join(' ')
+    },
+  }
+}
+
+type AssistantLike = Extract<Entry, { role: 'assistant' }>
+
+const remembered = new WeakMap<AssistantLike, Map<string, Map<string, string>>>()
+
+function naturalIds(
+  entry: AssistantLike,
+  target: Pick<Origin, 'protocol'>,
+  rule: IdRule,
+): Map<string, string> {
+  const byTarget = remembered.get(entry) ?? new Map<string, Map<string, string>>()
+  remembered.set(entry, byTarget)
+  const key = `${target.protocol} ${rule.maxLength} ${rule.pattern.source}`
+  let ids = byTarget.get(key)
+  if (ids === undefined) {
+    ids = new Map()
+    for (const part of entry.parts)
+      if (part.type === 'call') ids.set(part.id, wireId(part, entry.origin, target, rule))
+    byTarget.set(key, ids)
+  }
+  return ids
+}
+
+function freeIds(
+  entry: AssistantLike,
+  natural: ReadonlyMap<string, string>,
+  used: Set<string>,
+  rule: IdRule,
+): Map<string, string> {
+  const free = new Map<string, string>()
+  for (const part of entry.parts) {
+    if (part.type !== 'call') continue
+    let id = natural.get(part.id) ?? ownId(part.id, rule)
+    if (used.has(id)) id = ownId(part.id, rule)
+    for (let turn = 1; used.has(id); turn++) id = hashId(`${part.id} ${turn}`, rule)
+    used.add(id)
+    free.set(part.id, id)
+  }
+  return free
+}
+
+function ownId(id: string, rule: IdRule): string {
+  return isAllowed(id, rule) ? id : hashId(id, rule)
+}
+
+function hashId(text: string, rule: IdRule): string {
+  const digest = sha256(text).replace(/[^a-zA-Z0-9]/g, '')
+  return `call_${digest.slice(0, 24)}`.slice(0, rule.maxLength)
+}
+
+function isAllowed(id: string, rule: IdRule): boolean {
+  return id.length > 0 && id.length <= rule.maxLength && rule.pattern.test(id)
+}
