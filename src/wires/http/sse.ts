@@ -20,8 +20,8 @@ export function openSse(c: Context<WireEnv>, host: WireHost, onClose: () => void
 function sinkOf(c: Context<WireEnv>): SseSink {
   const { outgoing } = c.env
   if (outgoing.destroyed) return gone
-  // What the server's own middleware has set for this response.
-  for (const [name, value] of c.res.headers) outgoing.setHeader(name, value)
+  // What the server's own middleware has set for this response. (`c.res` would make hono send one of its own.)
+  for (const [name, value] of c.body(null).headers) outgoing.setHeader(name, value)
   outgoing.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache, no-transform',
