@@ -7,7 +7,6 @@ import { evolve } from './evolve.ts'
 import type { FeedItem, Watcher } from './feed.ts'
 import { Hand } from './hand.ts'
 import { statusOf } from './next.ts'
-import { offerOf } from './offer.ts'
 import type { Agent, EnginePorts, SessionRow } from './ports.ts'
 import { Session } from './session.ts'
 import { type CallState, emptyState, type SessionState } from './state.ts'
@@ -224,7 +223,7 @@ async function takeUp(session: Session): Promise<void> {
   if (session.status !== 'running') return
   const started = session.state.batch.filter(call => call.stage === 'started')
   const mayRepeat = (call: CallState): boolean => {
-    const offered = offerOf(session.agent, session.state.settings).byName.get(call.part.name)
+    const offered = session.offer.byName.get(call.part.name)
     return offered?.side === 'server' && (offered.tool.readOnly || offered.tool.idempotent)
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)

@@ -12,17 +12,20 @@ export type Offered =
 
 export type Offer = { byName: Map<string, Offered>; declarations: ToolDeclaration[] }
 
-const offers = new WeakMap<Settings, { agent: Agent; offer: Offer }>()
+const offers = new WeakMap<Settings, { agent: Agent; attached: readonly Tool[]; offer: Offer }>()
 
-export function offerOf(agent: Agent, settings: Settings): Offer {
+const none: readonly Tool[] = []
+
+/** `attached`: tools that a live connection brought along for this session alone. They give way to the agent's own. */
+export function offerOf(agent: Agent, settings: Settings, attached: readonly Tool[] = none): Offer {
   const known = offers.get(settings)
-  if (known?.agent === agent) return known.offer
-  const offer = makeOffer(agent, settings)
-  offers.set(settings, { agent, offer })
+  if (known?.agent === agent && known.attached === attached) return known.offer
+  const offer = makeOffer(agent, settings, attached)
+  offers.set(settings, { agent, attached, offer })
   return offer
 }
 
-function makeOffer(agent: Agent, settings: Settings): Offer {
+function makeOffer(agent: Agent, settings: Settings, attached: readonly Tool[]): Offer {
   const byName = new Map<string, Offered>()
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
   for (const tool of agent.tools) {
@@ -34,6 +37,7 @@ function makeOffer(agent: Agent, settings: Settings): Offer {
     }
   }
   for (const tool of settings.clientTools) byName.set(tool.name, { side: 'client', tool })
+  for (const tool of attached) if (!byName.has(tool.name)) byName.set(tool.name, { side: 'server', tool })
   return { byName, declarations: [...byName.values()].map(offered => offered.tool) }
 }
 

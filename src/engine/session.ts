@@ -21,7 +21,7 @@ import { evolve } from './evolve.ts'
 import { Feed } from './feed.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
-import type { Agent, CrashPoint, EnginePorts, SessionStatus, World } from './ports.ts'
+import type { Agent, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
 import { findCall, type SessionState } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
@@ -46,6 +46,7 @@ export class Session {
   #lost: unknown
   #lastWrite: Promise<void> = Promise.resolve()
   #shownStatus: SessionStatus
+  #attached: readonly Tool[] = []
   stopping = false
 
   constructor(
@@ -82,7 +83,15 @@ export class Session {
   }
 
   get offer(): Offer {
-    return offerOf(this.agent, this.state.settings)
+    return offerOf(this.agent, this.state.settings, this.#attached)
+  }
+
+  /**
+   * Offers tools that live as long as a connection does: an editor's files and terminals, servers that a client named.
+   * They pass the same gate. After a restart they are gone until they are attached again.
+   */
+  attach(tools: readonly Tool[]): void {
+    this.#attached = tools
   }
 
   next(): Action {
