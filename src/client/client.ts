@@ -1,0 +1,163 @@
+// The client of the Agent Application Protocol, version 3: one method per endpoint, and one that carries a whole turn
+// out. It keeps no state of a session: the server has all of it.
+import { isJsonObject } from '../lib/json.ts'
+import { randomId } from '../lib/random.ts'
+import { AapError } from './errors.ts'
+import { type RunTurnOptions, type RunTurnResult, runTurn } from './run-turn.ts'
+import { type ClientOptions, Transport } from './transport.ts'
+import { Turn } from './turn.ts'
+import type {
+  AgentConfig,
+  ApplicationMessage,
+  HistoryMessage,
+  HistoryType,
+  Meta,
+  NewSession,
+  SessionInfo,
+  StreamMode,
+  ToolMessage,
+  ToolSpec,
+} from './types.ts'
+import { type Watched, type WatchOptions, watch } from './watch.ts'
+
+export type CallOptions = { signal?: AbortSignal }
+
+export type TurnRequest = {
+  messages: ApplicationMessage[]
+  /** Default `delta`. */
+  stream?: StreamMode
+  /** Replaces the session's server tools, and merges options. */
+  agent?: Partial<AgentConfig>
+  /** Replaces the session's client tools. */
+  tools?: ToolSpec[]
+}
+
+/** `idempotencyKey`: the same key is the same request, however often it is sent. Default: a fresh one. */
+export type SendOptions = CallOptions & { idempotencyKey?: string }
+
+export class AapClient {
+  readonly #transport: Transport
+
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options)
+  }
+
+  async getMeta({ signal }: CallOptions = {}): Promise<Meta> {
+    const meta = await this.#get('/meta', signal)
+    if (!isJsonObject(meta) || !Array.isArray(meta['agents'])) throw unexpected('/meta')
+    if (meta['version'] !== 3)
+      throw new AapError(
+        0,
+        'unexpected_answer',
+        `The server speaks version ${JSON.stringify(meta['version'])} of the protocol here; this client speaks version 3.`,
+      )
+    return meta as unknown as Meta // Version 3, with a list of agents.
+  }
+
+  /** Page after page, newest first, fetched as they are read. */
+  async *listSessions({ signal }: CallOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    let after = ''
+    do {
+      const page = await this.#get(
+        `/sessions${after === '' ? '' : `?after=${encodeURIComponent(after)}`}`,
+        signal,
+      )
+      if (!isJsonObject(page) || !Array.isArray(page['sessions'])) throw unexpected('/sessions')
+      yield* page['sessions'] as unknown as SessionInfo[] // As the protocol writes them.
+      after = typeof page['next'] === 'string' ? page['next'] : ''
+    } while (after !== '')
+  }
+
+  /** Creates only; nothing runs yet. Gives the session's id. */
+  async createSession(session: NewSession, options: SendOptions = {}): Promise<string> {
+    const made = await this.#transport.json({
+      method: 'POST',
+      path: '/sessions',
+      body: session,
+      headers: { 'Idempotency-Key': options.idempotencyKey ?? randomId('req') },
+      signal: options.signal,
+      repeatable: true,
+    })
+    if (!isJsonObject(made) || typeof made['sessionId'] !== 'string') throw unexpected('/sessions')
+    return made['sessionId']
+  }
+
+  async getSession(sessionId: string, { signal }: CallOptions = {}): Promise<SessionInfo> {
+    const info = await this.#get(pathOf(sessionId), signal)
+    if (!isJsonObject(info) || typeof info['sessionId'] !== 'string') throw unexpected(pathOf(sessionId))
+    return info as unknown as SessionInfo // It has what makes it one.
+  }
+
+  /** `compacted`: what the model reads. `full`: everything, where the agent offers it. */
+  async getHistory(
+    sessionId: string,
+    type: HistoryType = 'compacted',
+    { signal }: CallOptions = {},
+  ): Promise<HistoryMessage[]> {
+    const path = `${pathOf(sessionId)}/history?type=${type}`
+    const body = await this.#get(path, signal)
+    const history = isJsonObject(body) ? body['history'] : undefined
+    const messages = history !== undefined && isJsonObject(history) ? history[type] : undefined
+    if (!Array.isArray(messages)) throw unexpected(path)
+    return messages as unknown as HistoryMessage[] // As the protocol writes them.
+  }
+
+  async deleteSession(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
+    await this.#transport.ask({ method: 'DELETE', path: pathOf(sessionId), signal, repeatable: false })
+  }
+
+  /** Starts a turn, or goes on with one that stopped for `tool_use`. Read its events, or take its `answer()`. */
+  async sendTurn(sessionId: string, request: TurnRequest, options: SendOptions = {}): Promise<Turn> {
+    const stream = request.stream ?? 'delta'
+    const response = await this.#transport.ask({
+      method: 'POST',
+      path: `${pathOf(sessionId)}/turns`,
+      body: { ...request, stream },
+      accept: stream === 'none' ? 'application/json' : 'text/event-stream',
+      headers: { 'Idempotency-Key': options.idempotencyKey ?? randomId('req') },
+      signal: options.signal,
+      repeatable: true,
+    })
+    return new Turn(response)
+  }
+
+  /** Stops the turn that is under way or waits. Turnwire serves it beyond the protocol. */
+  async cancel(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `${pathOf(sessionId)}/cancel`
+    await this.#transport.ask({ method: 'POST', path, signal, repeatable: true })
+  }
+
+  /** The whole of a result that was cut for the model. Turnwire serves it beyond the protocol. */
+  async getResult(sessionId: string, toolCallId: string, { signal }: CallOptions = {}): Promise<ToolMessage> {
+    const path = `${pathOf(sessionId)}/results/${encodeURIComponent(toolCallId)}`
+    const result = await this.#get(path, signal)
+    if (!isJsonObject(result) || result['role'] !== 'tool') throw unexpected(path)
+    return result as unknown as ToolMessage // It has what makes it one.
+  }
+
+  /** The session's log from the beginning or from where you were, then live; it comes back by itself. */
+  watch(sessionId: string, options: WatchOptions = {}): AsyncGenerator<Watched, void, undefined> {
+    return watch(this.#transport, sessionId, options)
+  }
+
+  /** A turn to its end: runs your tools and asks for permissions until the model has answered. */
+  runTurn(options: RunTurnOptions): Promise<RunTurnResult> {
+    return runTurn(this, options)
+  }
+
+  #get(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#transport.json({ method: 'GET', path, signal, repeatable: true })
+  }
+}
+
+function pathOf(sessionId: string): string {
+  return `/sessions/${encodeURIComponent(sessionId)}`
+}
+
+function unexpected(path: string): AapError {
+  return new AapError(
+    0,
+    'unexpected_answer',
+    `The answer of ${path} is not what the protocol says: is this the address of an AAP server?`,
+  )
+}

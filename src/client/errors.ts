@@ -1,0 +1,48 @@
+// What a request can come to when it is not answered as asked. `status` 0: no answer came from the server at all.
+
+export class AapError extends Error {
+  override readonly name = 'AapError'
+  readonly status: number
+  /** The server's own code, or `connection_failed`, `connection_lost`, `unexpected_answer`, `http_<status>`. */
+  readonly code: string
+  /** Seconds that the server asked to wait, when it did. */
+  readonly retryAfter: number | undefined
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    options: ErrorOptions & { retryAfter?: number } = {},
+  ) {
+    super(message, options)
+    this.status = status
+    this.code = code
+    this.retryAfter = options.retryAfter
+  }
+}
+
+/** Reads an error answer, whatever its body is made of. */
+export async function errorOf(response: Response): Promise<AapError> {
+  const body = await response.text().catch(() => '')
+  const { error, code } = membersOf(body)
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new AapError(
+    response.status,
+    code ?? `http_${response.status}`,
+    error ?? (body.trim().slice(0, 500) || `The server answered ${response.status}.`),
+    Number.isFinite(seconds) ? { retryAfter: seconds } : {},
+  )
+}
+
+function membersOf(body: string): { error?: string; code?: string } {
+  try {
+    const value: unknown = JSON.parse(body)
+    if (typeof value !== 'object' || value === null) return {}
+    return {
+      ...('error' in value && typeof value.error === 'string' && { error: value.error }),
+      ...('code' in value && typeof value.code === 'string' && { code: value.code }),
+    }
+  } catch {
+    return {}
+  }
+}

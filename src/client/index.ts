@@ -1,0 +1,10 @@
+// The door of the SDK for applications. It runs in a browser and in Node alike.
+export { AapClient, type CallOptions, type SendOptions, type TurnRequest } from './client.ts'
+export { AapError } from './errors.ts'
+export { TurnFold } from './fold.ts'
+export { type PendingCalls, pendingCalls } from './pending.ts'
+export type { ClientTool, Permission, RunTurnOptions, RunTurnResult } from './run-turn.ts'
+export type { ClientOptions } from './transport.ts'
+export type { Turn } from './turn.ts'
+export * from './types.ts'
+export type { Watched, WatchOptions } from './watch.ts'

@@ -1,0 +1,178 @@
+// A turn to its end: the application's own tools are run, people are asked about the others, and everything is sent
+// back in one step, again and again until the model has answered. It adds nothing to what the client can do by hand.
+import type { Json, JsonObject } from '../lib/json.ts'
+import type { AapClient, TurnRequest } from './client.ts'
+import type {
+  AgentMessage,
+  ApplicationMessage,
+  Content,
+  StopReason,
+  StreamMode,
+  ToolCall,
+  ToolMessage,
+  ToolPermissionMessage,
+  TurnEvent,
+} from './types.ts'
+
+/** Gives text, blocks, or any JSON value. What it throws is told to the model as a failure. */
+export type ClientTool = (input: JsonObject, call: ToolCall & { signal: AbortSignal }) => unknown
+
+export type Permission = boolean | { granted: boolean; reason?: string; input?: JsonObject }
+
+export type RunTurnOptions = {
+  sessionId: string
+  /** What the user says; or `messages` for anything else that a turn takes. */
+  text?: string
+  messages?: ApplicationMessage[]
+  /** The application's own tools, by the names under which the session declares them. */
+  tools?: Readonly<Record<string, ClientTool>>
+  /** Asked for each call of a server tool that may not run by itself, one at a time. Without it the turn stops there. */
+  onPermission?: (call: ToolCall, signal: AbortSignal) => Permission | Promise<Permission>
+  onEvent?: (event: TurnEvent) => void
+  /** Told what came of an own tool, before it is sent. */
+  onResult?: (call: ToolCall, content: Content, failed: boolean) => void
+  stream?: StreamMode
+  overrides?: Pick<TurnRequest, 'agent' | 'tools'>
+  /** Cancels the turn at the server; what has happened until then is still given. */
+  signal?: AbortSignal
+  /** How often it may go back and forth. Default 100. */
+  rounds?: number
+}
+
+export type RunTurnResult = {
+  stopReason: StopReason | 'cancelled'
+  messages: AgentMessage[]
+  /** With `tool_use`: what is left for the caller to answer. */
+  pending: ToolCall[]
+}
+
+export async function runTurn(client: AapClient, options: RunTurnOptions): Promise<RunTurnResult> {
+  const { sessionId, rounds = 100, signal = new AbortController().signal } = options
+  const run = new Run(client, { ...options, signal })
+  const cancel = (): void => void client.cancel(sessionId).catch(() => {})
+  if (signal.aborted) return { stopReason: 'cancelled', messages: [], pending: [] }
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    let messages = options.messages ?? [{ role: 'user', content: options.text ?? '' }]
+    for (let round = 1; ; round += 1) {
+      const { stopReason, pending } = await run.send(messages, round === 1)
+      if (signal.aborted) return { stopReason: 'cancelled', messages: run.messages, pending: [] }
+      if (stopReason !== 'tool_use' || pending.length === 0 || round >= rounds)
+        return { stopReason, messages: run.messages, pending }
+      const answers = await run.answer(pending)
+      if (signal.aborted) return { stopReason: 'cancelled', messages: run.messages, pending: [] }
+      if (answers === undefined) return { stopReason, messages: run.messages, pending }
+      messages = answers
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+class Run {
+  readonly #client: AapClient
+  readonly #options: RunTurnOptions & { signal: AbortSignal }
+  readonly messages: AgentMessage[] = []
+  #declared: Set<string> | undefined
+  readonly #open = new Map<string, ToolCall>()
+
+  constructor(client: AapClient, options: RunTurnOptions & { signal: AbortSignal }) {
+    this.#client = client
+    this.#options = options
+  }
+
+  async send(
+    messages: ApplicationMessage[],
+    first: boolean,
+  ): Promise<{ stopReason: StopReason; pending: ToolCall[] }> {
+    const { sessionId, stream = 'delta', overrides = {}, onEvent } = this.#options
+    const turn = await this.#client.sendTurn(sessionId, { messages, stream, ...(first && overrides) })
+    for (const message of messages) if (message.role === 'tool') this.#open.delete(message.toolCallId)
+    for await (const event of turn) {
+      if (event.event === 'tool_call') {
+        const { toolCallId, name, input } = event
+        this.#open.set(toolCallId, { toolCallId, name, input })
+      } else if (event.event === 'tool_result') this.#open.delete(event.toolCallId)
+      onEvent?.(event)
+    }
+    const answer = await turn.answer()
+    this.messages.push(...answer.messages)
+    const pending = [...this.#open.values()]
+    // Some servers keep the result of a granted call to themselves: what was decided is not asked again.
+    this.#open.clear()
+    return { stopReason: answer.stopReason, pending }
+  }
+
+  /** All answers for one request, or undefined when one of them is not ours to give. */
+  async answer(pending: readonly ToolCall[]): Promise<ApplicationMessage[] | undefined> {
+    const { tools = {}, onPermission, signal } = this.#options
+    const own: ToolCall[] = []
+    const others: ToolCall[] = []
+    for (const call of pending) (Object.hasOwn(tools, call.name) ? own : others).push(call)
+    for (const call of others) if (!onPermission || (await this.#isClients(call.name))) return undefined
+    const results = Promise.all(own.map(call => this.#run(call)))
+    const permissions: ToolPermissionMessage[] = []
+    for (const call of others) {
+      if (signal.aborted) break
+      permissions.push(permissionOf(call, await onPermission!(call, signal)))
+    }
+    return [...(await results), ...permissions]
+  }
+
+  /** The session may declare a tool that this caller has no function for: that is no question of permission. */
+  async #isClients(name: string): Promise<boolean> {
+    if (!this.#declared) {
+      const { tools = [] } = await this.#client.getSession(this.#options.sessionId)
+      this.#declared = new Set(tools.map(tool => tool.name))
+    }
+    return this.#declared.has(name)
+  }
+
+  async #run(call: ToolCall): Promise<ToolMessage> {
+    const { tools = {}, signal, onResult } = this.#options
+    const { content, failed } = await carryOut(tools[call.name]!, call, signal)
+    onResult?.(call, content, failed)
+    return { role: 'tool', toolCallId: call.toolCallId, content }
+  }
+}
+
+async function carryOut(
+  tool: ClientTool,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<{ content: Content; failed: boolean }> {
+  try {
+    return { content: contentOf(await tool(call.input, { ...call, signal })), failed: false }
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error)
+    return { content: `The tool failed: ${words}`, failed: true }
+  }
+}
+
+function contentOf(value: unknown): Content {
+  if (typeof value === 'string') return value
+  if (value === undefined) return '(no output)'
+  // Blocks are recognised by the shape that the protocol gives them; any other value goes as JSON.
+  if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) return value as Content
+  return JSON.stringify(value) ?? '(no output)'
+}
+
+function isBlock(value: Json): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return (
+    (value['type'] === 'text' && typeof value['text'] === 'string') ||
+    (value['type'] === 'image' && typeof value['url'] === 'string')
+  )
+}
+
+function permissionOf({ toolCallId }: ToolCall, permission: Permission): ToolPermissionMessage {
+  if (typeof permission === 'boolean') return { role: 'tool_permission', toolCallId, granted: permission }
+  const { granted, reason, input } = permission
+  return {
+    role: 'tool_permission',
+    toolCallId,
+    granted,
+    ...(reason !== undefined && reason !== '' && { reason }),
+    ...(granted && input && { input }),
+  }
+}

@@ -1,0 +1,54 @@
+// What runs when there is no configuration file: an agent without a key, on the model that has no weights, with tools
+// that touch nothing beyond the data folder. It shows every kind of tool and option that there is.
+import { rehearsal } from '../models/rehearsal/index.ts'
+import type { TurnwireConfig } from './config.ts'
+import { demoTools } from './demo-tools.ts'
+
+export type DemoOptions = {
+  /** A folder, or "memory". Default ".turnwire". */
+  data?: string
+  /** Milliseconds between words, for people who watch. Default 0. */
+  delayMs?: number
+}
+
+export function demoConfig(options: DemoOptions = {}): TurnwireConfig {
+  const { data = '.turnwire', delayMs = 0 } = options
+  return {
+    data,
+    agents: [
+      {
+        name: 'helper',
+        title: 'Helper',
+        version: '1.0.0',
+        description: 'A demonstration that needs no key: weather, notes, mail and sums, all of them offline.',
+        system: 'You are a helpful assistant. Use the tools for whatever they can answer.',
+        model: rehearsal({ thinking: true, delayMs }),
+        tools: demoTools(data === 'memory' ? undefined : data),
+        options: [
+          {
+            name: 'tone',
+            type: 'text',
+            title: 'Tone',
+            description: 'How answers should sound. The rehearsal model takes no notice of it.',
+            default: 'friendly',
+          },
+          {
+            name: 'detail',
+            type: 'select',
+            title: 'Detail',
+            description: 'How much the weather report says.',
+            options: ['brief', 'full'],
+            default: 'brief',
+          },
+          {
+            name: 'api_token',
+            type: 'secret',
+            title: 'API token',
+            description: 'Sealed at rest and never shown again. A mail says only whether there was one.',
+            default: '',
+          },
+        ],
+      },
+    ],
+  }
+}
