@@ -1,0 +1,221 @@
+// The JSON Schema dialects of the vendors, as data, and the one door to the converters. A tool's schema is adapted
+// to what a vendor takes, each loss in words; a schema that no adapting helps is unusable, and then that one
+// tool is left out, never the request. The gate goes on checking arguments against the schema as declared.
+
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { toJsonSchema } from './schema-json.ts'
+import { type OpenApiRules, toOpenApi } from './schema-openapi.ts'
+import { lose, startWalk, stringsIn, type Walk } from './schema-refs.ts'
+import { objectRoot } from './schema-root.ts'
+import { type StrictRules, strictProblem } from './schema-strict.ts'
+
+export { strictCost } from './schema-strict.ts'
+
+export type Dialect = {
+  name: string
+  /** JSON Schema keywords that are known; absent: all. */
+  keywords?: ReadonlySet<string>
+  bareRefs?: boolean
+  /** The names that properties of the root may have. */
+  rootKey?: RegExp
+  /** The subset of OpenAPI in place of JSON Schema. */
+  openApi?: OpenApiRules
+  /** The vendor builds states from a schema; estimated as in `statesOf`. */
+  maxStates?: number
+  /** Nothing may be lost, and these rules hold; else the schema is unusable in this dialect. */
+  strict?: StrictRules
+}
+
+export type Adapted = {
+  /** `type: 'object'` at its root, with `properties`, which may be empty. */
+  schema: JsonObject
+  /** What could not be said, in words; empty when nothing was lost. */
+  lost: string[]
+}
+
+export const openaiLoose: Dialect = { name: 'openai-loose' }
+
+export const openaiStrict: Dialect = {
+  name: 'openai-strict',
+  bareRefs: true,
+  strict: {
+    keywords: words(
+      'type enum const anyOf $ref $defs properties required additionalProperties items title description pattern format multipleOf maximum exclusiveMaximum minimum exclusiveMinimum minItems maxItems',
+    ),
+    allRequired: true,
+    formats: words('date-time time date duration email hostname ipv4 ipv6 uuid'),
+    recursion: true,
+    maxMinItems: Number.POSITIVE_INFINITY,
+    limits: { depth: 10, properties: 5000, enumValues: 1000, characters: 120_000 },
+  },
+}
+
+const anthropicKey = /^[a-zA-Z0-9_.-]{1,64}$/
+
+export const anthropicPlain: Dialect = { name: 'anthropic', rootKey: anthropicKey }
+
+export const anthropicStrict: Dialect = {
+  name: 'anthropic-strict',
+  rootKey: anthropicKey,
+  strict: {
+    keywords: words(
+      'type enum const anyOf $ref $defs properties required additionalProperties items title description pattern format minItems',
+    ),
+    allRequired: false,
+    formats: words('date-time time date duration email hostname uri ipv4 ipv6 uuid'),
+    recursion: false,
+    maxMinItems: 1,
+    limits: { depth: 50, properties: 5000, enumValues: 1000, characters: 50_000 },
+  },
+}
+
+const GEMINI_STATES = 5000
+
+/** `functionDeclarations[].parameters`. */
+export const geminiOpenApi: Dialect = {
+  name: 'gemini-openapi',
+  maxStates: GEMINI_STATES,
+  openApi: {
+    stringFormats: words('enum date-time'),
+    numberFormats: words('float double int32 int64'),
+    maxEnum: 500,
+    bounds: true,
+  },
+}
+
+/** `functionDeclarations[].parametersJsonSchema`, and the `parameters` of Interactions. */
+export const geminiJson: Dialect = {
+  name: 'gemini-json',
+  maxStates: GEMINI_STATES,
+  keywords: words(
+    'type format title description enum items prefixItems minItems maxItems minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering',
+  ),
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '))
+}
+
+// ---- the door --------------------------------------------------------------------------------------------
+
+const remembered = new WeakMap<JsonObject, Map<string, Adapted | { unusable: string }>>()
+
+/** The same result object for the same schema object and dialect. */
+export function toDialect(schema: JsonObject, dialect: Dialect): Adapted | { unusable: string } {
+  const byDialect = remembered.get(schema) ?? new Map<string, Adapted | { unusable: string }>()
+  remembered.set(schema, byDialect)
+  let adapted = byDialect.get(dialect.name)
+  if (adapted === undefined) {
+    adapted = adapt(schema, dialect)
+    byDialect.set(dialect.name, adapted)
+  }
+  return adapted
+}
+
+function adapt(schema: JsonObject, dialect: Dialect): Adapted | { unusable: string } {
+  const first = convert(schema, dialect, dialect.openApi)
+  if ('unusable' in first || dialect.maxStates === undefined || statesOf(first.schema) <= dialect.maxStates)
+    return first
+  const tight = dialect.openApi === undefined ? undefined : { ...dialect.openApi, maxEnum: 50, bounds: false }
+  const second = convert(schema, dialect, tight)
+  if ('unusable' in second) return second
+  const loosened = tight === undefined ? withoutBounds(second.schema) : second.schema
+  if (statesOf(loosened) > dialect.maxStates) return { unusable: 'it is too large for this vendor' }
+  return {
+    schema: loosened,
+    lost: [...second.lost, 'the root: bounds and long lists of values are left out'],
+  }
+}
+
+function convert(
+  schema: JsonObject,
+  dialect: Dialect,
+  openApi: OpenApiRules | undefined,
+): Adapted | { unusable: string } {
+  const walk = startWalk(schema)
+  const root = objectRoot(walk, schema)
+  if (root === undefined) return { unusable: 'its arguments can never be an object' }
+  if (dialect.rootKey !== undefined) hideKeys(walk, root, dialect.rootKey)
+  const converted = openApi === undefined ? toJsonSchema(walk, root, dialect) : toOpenApi(walk, root, openApi)
+  const lost = [...walk.lost]
+  if (dialect.strict === undefined) return { schema: converted, lost }
+  const plain = withoutNotes(converted)
+  const problem = lost[0] ?? strictProblem(plain, dialect.strict)
+  return problem === undefined ? { schema: plain, lost } : { unusable: problem }
+}
+
+/** A property whose name the vendor refuses is described in words: the model can still give it. */
+function hideKeys(walk: Walk, root: JsonObject, allowed: RegExp): void {
+  const properties = isJsonObject(root['properties']) ? Object.entries(root['properties']) : []
+  const hidden = properties.filter(([name]) => !allowed.test(name))
+  if (hidden.length === 0) return
+  const names = new Set(hidden.map(([name]) => name))
+  root['properties'] = Object.fromEntries(properties.filter(([name]) => !names.has(name)))
+  const required = stringsIn(root['required'])
+  const demanded = hidden.map(([name, schema]) => {
+    const need = required.includes(name) ? ' (required)' : ''
+    return `${JSON.stringify(name)}${need}: ${JSON.stringify(schema).slice(0, 1000)}`
+  })
+  if (required.length > 0) root['required'] = required.filter(name => !names.has(name))
+  delete root['additionalProperties']
+  const said = typeof root['description'] === 'string' ? `${root['description']}\n` : ''
+  root['description'] = `${said}Further properties, by name and JSON Schema: ${demanded.join('; ')}`
+  lose(walk, '', `the properties ${[...names].slice(0, 5).join(', ')} are said in words only`)
+}
+
+const NOTES = new Set([
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'contentEncoding',
+  'contentMediaType',
+])
+
+/** Notes say nothing about what is valid; strict modes refuse some of them. */
+function withoutNotes(node: JsonObject, isMap = false): JsonObject {
+  const entries: [string, JsonObject[string]][] = []
+  for (const [key, value] of Object.entries(node)) {
+    if (!isMap && NOTES.has(key)) continue
+    if (!isMap && (key === 'enum' || key === 'const')) entries.push([key, value])
+    else if (isJsonObject(value))
+      entries.push([key, withoutNotes(value, !isMap && (key === 'properties' || key === '$defs'))])
+    else if (Array.isArray(value))
+      entries.push([key, value.map(item => (isJsonObject(item) ? withoutNotes(item) : item))])
+    else entries.push([key, value])
+  }
+  return Object.fromEntries(entries)
+}
+
+const BOUNDS = new Set(['minimum', 'maximum', 'minItems', 'maxItems'])
+
+function withoutBounds(node: JsonObject, isMap = false): JsonObject {
+  const entries: [string, JsonObject[string]][] = []
+  for (const [key, value] of Object.entries(node)) {
+    if (!isMap && (BOUNDS.has(key) || (key === 'enum' && Array.isArray(value) && value.length > 50))) continue
+    const map = !isMap && (key === 'properties' || key === '$defs')
+    if (isJsonObject(value)) entries.push([key, withoutBounds(value, map)])
+    else if (Array.isArray(value) && key !== 'enum')
+      entries.push([key, value.map(item => (isJsonObject(item) ? withoutBounds(item) : item))])
+    else entries.push([key, value])
+  }
+  return Object.fromEntries(entries)
+}
+
+/** A rough count of what bounded arrays, bounded numbers, enums and long names multiply to. */
+function statesOf(node: unknown): number {
+  if (!isJsonObject(node)) return 1
+  let total = 1 + (Array.isArray(node['enum']) ? node['enum'].length : 0)
+  const { minimum, maximum, maxItems } = node
+  if (typeof minimum === 'number' && typeof maximum === 'number')
+    total += Math.log2(Math.max(1, 1 + maximum - minimum)) * 8
+  for (const keyword of ['properties', '$defs'])
+    for (const [name, child] of Object.entries(isJsonObject(node[keyword]) ? node[keyword] : {}))
+      total += name.length / 8 + statesOf(child)
+  for (const keyword of ['anyOf', 'oneOf', 'prefixItems'])
+    for (const child of Array.isArray(node[keyword]) ? node[keyword] : []) total += statesOf(child)
+  if (node['items'] !== undefined)
+    total += (typeof maxItems === 'number' ? Math.max(1, maxItems) : 1) * statesOf(node['items'])
+  return total
+}

@@ -1,0 +1,127 @@
+// The ground that both schema converters stand on: following a local reference, spelling an older draft's keywords
+// as 2020-12 does, and the ledger of what could not be said. Nothing here knows a vendor.
+
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+
+/** One conversion: the schema as declared, what was lost on the way, and how much work may still be done. */
+export type Walk = { root: JsonObject; lost: Set<string>; budget: number }
+
+const MAX_LOSSES = 20
+export const MAX_DEPTH = 80
+const MAX_NODES = 20_000
+
+export function startWalk(root: JsonObject): Walk {
+  return { root, lost: new Set(), budget: MAX_NODES }
+}
+
+export function lose(walk: Walk, path: string, words: string): void {
+  if (walk.lost.size < MAX_LOSSES) walk.lost.add(`${path === '' ? 'the root' : path}: ${words}`)
+}
+
+/** False when the schema is too deep or expands too far to go on. */
+export function spend(walk: Walk, path: string, depth: number): boolean {
+  walk.budget--
+  if (walk.budget >= 0 && depth <= MAX_DEPTH) return true
+  lose(walk, path.slice(0, 200), 'too deep or too large to be sent; anything passes here')
+  return false
+}
+
+/** What a local reference points to; undefined when it points nowhere, or outside. */
+export function resolveRef(root: JsonObject, ref: Json | undefined): Json | undefined {
+  if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined
+  if (ref === '#') return root
+  if (!ref.startsWith('#/')) return findAnchor(root, ref.slice(1), 0)
+  let node: Json | undefined = root
+  for (const raw of ref.slice(2).split('/')) {
+    const key = pointerKey(raw)
+    if (Array.isArray(node)) node = /^\d+$/.test(key) ? node[Number(key)] : undefined
+    else if (isJsonObject(node) && Object.hasOwn(node, key)) node = node[key]
+    else return undefined
+  }
+  return node
+}
+
+export function refOf(node: JsonObject): Json | undefined {
+  return node['$ref'] ?? node['$recursiveRef'] ?? node['$dynamicRef']
+}
+
+function pointerKey(raw: string): string {
+  let text = raw
+  try {
+    text = decodeURIComponent(raw)
+  } catch {
+    // A stray percent sign is taken as it stands.
+  }
+  return text.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function findAnchor(node: Json, name: string, depth: number): Json | undefined {
+  if (depth > MAX_DEPTH || typeof node !== 'object' || node === null) return undefined
+  if (!Array.isArray(node) && (node['$anchor'] === name || node['$dynamicAnchor'] === name)) return node
+  for (const child of Object.values(node)) {
+    const found = findAnchor(child, name, depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Keywords of older drafts in their 2020-12 spelling; the original is left alone. */
+export function modern(node: JsonObject): JsonObject {
+  const old =
+    Array.isArray(node['items']) ||
+    typeof node['exclusiveMinimum'] === 'boolean' ||
+    typeof node['exclusiveMaximum'] === 'boolean' ||
+    'dependencies' in node
+  if (!old) return node
+  const next: JsonObject = { ...node }
+  if (Array.isArray(next['items'])) {
+    next['prefixItems'] = next['items']
+    delete next['items']
+    if (next['additionalItems'] !== undefined) next['items'] = next['additionalItems']
+  }
+  delete next['additionalItems']
+  for (const [exclusive, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (typeof next[exclusive] !== 'boolean') continue
+    const strict = next[exclusive] === true
+    const value = next[bound]
+    delete next[exclusive]
+    if (!strict || value === undefined) continue
+    next[exclusive] = value
+    delete next[bound]
+  }
+  splitDependencies(next)
+  return next
+}
+
+function splitDependencies(node: JsonObject): void {
+  const { dependencies } = node
+  delete node['dependencies']
+  if (!isJsonObject(dependencies)) return
+  const entries = Object.entries(dependencies)
+  const required = entries.filter(([, value]) => Array.isArray(value))
+  const schemas = entries.filter(([, value]) => !Array.isArray(value))
+  if (required.length > 0) node['dependentRequired'] = Object.fromEntries(required)
+  if (schemas.length > 0) node['dependentSchemas'] = Object.fromEntries(schemas)
+}
+
+const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+
+/** The types that a node names, each once; undefined when it names none. */
+export function typesOf(node: JsonObject): string[] | undefined {
+  const { type } = node
+  const named = (Array.isArray(type) ? type : [type]).filter(
+    (name): name is string => typeof name === 'string' && TYPES.has(name),
+  )
+  return named.length === 0 ? undefined : [...new Set(named)]
+}
+
+export function objectsIn(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value.filter(item => isJsonObject(item) || typeof item === 'boolean') : []
+}
+
+export function stringsIn(value: Json | undefined): string[] {
+  return Array.isArray(value) ? [...new Set(value.filter(item => typeof item === 'string'))] : []
+}

@@ -1,0 +1,119 @@
+// A schema whose root is a plain object, which is what every vendor wants of a function's arguments. References
+// are followed, alternatives merged into one object that takes any of them; the rules between alternatives are
+// then only said in words, and the runtime's own check still holds the model to them.
+
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { lose, objectsIn, refOf, resolveRef, stringsIn, typesOf, type Walk } from './schema-refs.ts'
+
+const MAX_ROOT_DEPTH = 16
+
+/** Undefined when the arguments cannot be an object at all. */
+export function objectRoot(walk: Walk, schema: JsonObject): JsonObject | undefined {
+  const root = flatten(walk, schema, 0)
+  if (root === undefined) return undefined
+  for (const keyword of ['enum', 'const', 'not'])
+    if (keyword in root) {
+      lose(walk, '', `"${keyword}" at the root is left out`)
+      delete root[keyword]
+    }
+  root['type'] = 'object'
+  if (!isJsonObject(root['properties'])) root['properties'] = {}
+  return root
+}
+
+function flatten(walk: Walk, node: Json, depth: number): JsonObject | undefined {
+  if (node === true) return {}
+  if (!isJsonObject(node) || depth > MAX_ROOT_DEPTH) return undefined
+  const ref = refOf(node)
+  if (ref !== undefined) {
+    const { $ref: _r, $recursiveRef: _c, $dynamicRef: _d, ...siblings } = node
+    const target = resolveRef(walk.root, ref)
+    if (target === undefined || target === node)
+      lose(walk, '', `the reference ${JSON.stringify(ref)} leads nowhere`)
+    const base = target === undefined || target === node ? {} : flatten(walk, target, depth + 1)
+    const own = flatten(walk, siblings, depth + 1)
+    return base === undefined || own === undefined ? undefined : mergeObjects(base, own)
+  }
+  const types = typesOf(node)
+  if (types !== undefined && !types.includes('object')) return undefined
+  const { allOf, anyOf, oneOf, ...rest } = node
+  let root: JsonObject = { ...rest }
+  for (const branch of objectsIn(allOf)) {
+    const flat = flatten(walk, branch, depth + 1)
+    if (flat === undefined) return undefined
+    root = mergeObjects(root, flat)
+  }
+  for (const alternatives of [anyOf, oneOf]) {
+    if (!Array.isArray(alternatives)) continue
+    const flats = alternatives.map(branch => flatten(walk, branch, depth + 1))
+    const objects = flats.filter(flat => flat !== undefined)
+    if (objects.length === 0) return undefined
+    lose(walk, '', 'its alternatives are merged into one object')
+    root = withAlternatives(root, objects)
+  }
+  return root
+}
+
+/** Both hold: properties and demands are added up. */
+export function mergeObjects(a: JsonObject, b: JsonObject): JsonObject {
+  const merged: JsonObject = { ...b, ...a }
+  const properties = joinProperties(a['properties'], b['properties'], 'allOf')
+  if (properties !== undefined) merged['properties'] = properties
+  const required = [...new Set([...stringsIn(a['required']), ...stringsIn(b['required'])])]
+  if (required.length > 0) merged['required'] = required
+  // Each side forbade what it did not know itself; together they would forbid one another's properties.
+  if (a['additionalProperties'] !== b['additionalProperties']) delete merged['additionalProperties']
+  return merged
+}
+
+/** One of them holds: what all of them demand is demanded, and what any of them knows is known. */
+function withAlternatives(base: JsonObject, alternatives: JsonObject[]): JsonObject {
+  const merged: JsonObject = { ...base }
+  let properties: JsonObject | undefined
+  let required: string[] | undefined
+  for (const branch of alternatives) {
+    properties = joinProperties(properties, branch['properties'], 'anyOf') ?? properties
+    const demands = stringsIn(branch['required'])
+    required = required === undefined ? demands : required.filter(name => demands.includes(name))
+  }
+  const own = isJsonObject(base['properties']) ? base['properties'] : {}
+  if (properties !== undefined)
+    merged['properties'] = Object.fromEntries([...Object.entries(properties), ...Object.entries(own)])
+  const demanded = [...new Set([...stringsIn(base['required']), ...(required ?? [])])]
+  if (demanded.length > 0) merged['required'] = demanded
+  else delete merged['required']
+  if (properties !== undefined && !alternatives.every(branch => branch['additionalProperties'] === false))
+    delete merged['additionalProperties']
+  else if (properties !== undefined) merged['additionalProperties'] = false
+  const words = alternatives.map(describeAlternative).filter(text => text !== '')
+  const said = typeof base['description'] === 'string' ? `${base['description']}\n` : ''
+  if (words.length > 1) merged['description'] = `${said}Give one of: ${words.slice(0, 20).join('; or ')}.`
+  return merged
+}
+
+function describeAlternative(branch: JsonObject): string {
+  const names = stringsIn(branch['required'])
+  const known =
+    names.length > 0 || !isJsonObject(branch['properties']) ? names : Object.keys(branch['properties'])
+  return known
+    .slice(0, 20)
+    .map(name => JSON.stringify(name))
+    .join(' and ')
+}
+
+function joinProperties(
+  a: Json | undefined,
+  b: Json | undefined,
+  keyword: 'anyOf' | 'allOf',
+): JsonObject | undefined {
+  if (!isJsonObject(a)) return isJsonObject(b) ? b : undefined
+  if (!isJsonObject(b)) return a
+  const joined = new Map(Object.entries(a))
+  for (const [name, schema] of Object.entries(b)) {
+    const known = joined.get(name)
+    if (known === undefined) joined.set(name, schema)
+    else if (JSON.stringify(known) !== JSON.stringify(schema))
+      joined.set(name, { [keyword]: [known, schema] })
+  }
+  return Object.fromEntries(joined)
+}

@@ -1,0 +1,148 @@
+// May a schema be used in a vendor's strict mode without a change of meaning? Strict mode binds the model to the
+// schema while it writes, but takes a part of JSON Schema only. A schema outside of that part is not bent into
+// it (an optional property made required would change what tools receive): it is used without strict mode.
+
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { stringsIn, typesOf } from './schema-refs.ts'
+
+export type StrictRules = {
+  keywords: ReadonlySet<string>
+  /** Every property must be demanded. */
+  allRequired: boolean
+  formats: ReadonlySet<string>
+  recursion: boolean
+  maxMinItems: number
+  limits: { depth: number; properties: number; enumValues: number; characters: number }
+}
+
+type Count = { properties: number; enumValues: number; characters: number }
+
+/** Why not; undefined when it may. `schema` is in the vendor's plain dialect already. */
+export function strictProblem(schema: JsonObject, rules: StrictRules): string | undefined {
+  if (!rules.recursion && isRecursive(schema)) return 'it refers to itself'
+  const count: Count = { properties: 0, enumValues: 0, characters: 0 }
+  const problem = problemAt(schema, rules, count, '', 0)
+  if (problem !== undefined) return problem
+  for (const name of ['properties', 'enumValues', 'characters'] as const)
+    if (count[name] > rules.limits[name]) return `it holds more than ${rules.limits[name]} ${name}`
+  return undefined
+}
+
+function problemAt(
+  node: Json,
+  rules: StrictRules,
+  count: Count,
+  path: string,
+  level: number,
+): string | undefined {
+  const at = path === '' ? 'the root' : path
+  if (!isJsonObject(node)) return `${at} is no schema object`
+  const foreign = Object.keys(node).find(keyword => !rules.keywords.has(keyword))
+  if (foreign !== undefined) return `${at} has "${foreign}"`
+  if ('$ref' in node) return undefined
+  if (!('type' in node || 'anyOf' in node || 'enum' in node || 'const' in node)) return `${at} has no type`
+  const types = typesOf(node) ?? []
+  const depth = types.includes('object') || types.includes('array') ? level + 1 : level
+  if (depth > rules.limits.depth) return `it nests deeper than ${rules.limits.depth} levels`
+  return (
+    valueProblem(node, rules, count, at) ??
+    (types.includes('object') || 'properties' in node ? objectProblem(node, rules, count, at) : undefined) ??
+    childProblem(node, rules, count, path, depth)
+  )
+}
+
+function valueProblem(node: JsonObject, rules: StrictRules, count: Count, at: string): string | undefined {
+  const { format, pattern, minItems } = node
+  if (typeof format === 'string' && !rules.formats.has(format)) return `${at} has the format "${format}"`
+  if (typeof pattern === 'string' && /\(\?[=!<]|\\[1-9]/.test(pattern))
+    return `${at} has a pattern that looks around`
+  if (typeof minItems === 'number' && minItems > rules.maxMinItems) return `${at} has "minItems"`
+  const values = Array.isArray(node['enum']) ? node['enum'] : 'const' in node ? [node['const'] ?? null] : []
+  const characters = values.reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+    0,
+  )
+  if (values.some(value => typeof value === 'object' && value !== null)) return `${at} has an enum of objects`
+  if (values.length > 250 && characters > 15_000) return `${at} has too large an enum`
+  count.enumValues += values.length
+  count.characters += characters
+  return undefined
+}
+
+function objectProblem(node: JsonObject, rules: StrictRules, count: Count, at: string): string | undefined {
+  if (node['additionalProperties'] !== false) return `${at} allows properties that it does not name`
+  const names = isJsonObject(node['properties']) ? Object.keys(node['properties']) : []
+  const required = stringsIn(node['required'])
+  const optional = rules.allRequired ? names.find(name => !required.includes(name)) : undefined
+  if (optional !== undefined) return `${at} has the optional property "${optional}"`
+  const unknown = required.find(name => !names.includes(name))
+  if (unknown !== undefined) return `${at} demands "${unknown}", which it does not describe`
+  count.properties += names.length
+  count.characters += names.reduce((sum, name) => sum + name.length, 0)
+  return undefined
+}
+
+function childProblem(
+  node: JsonObject,
+  rules: StrictRules,
+  count: Count,
+  path: string,
+  level: number,
+): string | undefined {
+  for (const [step, child, inDefs] of childrenOf(node)) {
+    const problem = problemAt(child, rules, count, path === '' ? step : `${path}/${step}`, inDefs ? 0 : level)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function childrenOf(node: JsonObject): [step: string, child: Json, inDefs: boolean][] {
+  const found: [string, Json, boolean][] = []
+  for (const keyword of ['properties', '$defs'])
+    if (isJsonObject(node[keyword]))
+      for (const [name, child] of Object.entries(node[keyword]))
+        found.push([`${keyword}/${name}`, child, keyword === '$defs'])
+  for (const keyword of ['anyOf', 'allOf', 'oneOf', 'prefixItems'])
+    if (Array.isArray(node[keyword]))
+      for (const [index, child] of node[keyword].entries()) found.push([`${keyword}/${index}`, child, false])
+  if (node['items'] !== undefined) found.push(['items', node['items'], false])
+  return found
+}
+
+/** References point into the root's `$defs` only, so a cycle is a cycle between definitions. */
+function isRecursive(schema: JsonObject): boolean {
+  const definitions = isJsonObject(schema['$defs']) ? schema['$defs'] : {}
+  const state = new Map<string, 'open' | 'done'>()
+  const visit = (name: string): boolean => {
+    if (state.get(name) === 'open') return true
+    if (state.has(name)) return false
+    state.set(name, 'open')
+    const cyclic = refsIn(definitions[name] ?? null).some(visit)
+    state.set(name, 'done')
+    return cyclic
+  }
+  return Object.keys(definitions).some(visit)
+}
+
+function refsIn(node: Json): string[] {
+  if (Array.isArray(node)) return node.flatMap(refsIn)
+  if (!isJsonObject(node)) return []
+  const own = typeof node['$ref'] === 'string' ? [node['$ref'].replace('#/$defs/', '')] : []
+  return [...own, ...Object.entries(node).flatMap(([key, value]) => (key === 'enum' ? [] : refsIn(value)))]
+}
+
+/** What a strict tool costs where a vendor limits the sum over all strict tools of a request. */
+export function strictCost(schema: JsonObject): { optional: number; unions: number; characters: number } {
+  const cost = { optional: 0, unions: 0, characters: JSON.stringify(schema).length }
+  const visit = (node: Json): void => {
+    if (!isJsonObject(node)) return
+    const required = stringsIn(node['required'])
+    for (const [name, child] of Object.entries(isJsonObject(node['properties']) ? node['properties'] : {})) {
+      if (!required.includes(name)) cost.optional++
+      if (isJsonObject(child) && (Array.isArray(child['type']) || 'anyOf' in child)) cost.unions++
+    }
+    for (const [, child] of childrenOf(node)) visit(child)
+  }
+  visit(schema)
+  return cost
+}
