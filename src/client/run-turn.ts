@@ -24,6 +24,8 @@ export type RunTurnOptions = {
   /** What the user says; or `messages` for anything else that a turn takes. */
   text?: string
   messages?: ApplicationMessage[]
+  /** Goes on with a turn that stopped: these calls are answered first (see `pendingCalls`). */
+  pending?: readonly ToolCall[]
   /** The application's own tools, by the names under which the session declares them. */
   tools?: Readonly<Record<string, ClientTool>>
   /** Asked for each call of a server tool that may not run by itself, one at a time. Without it the turn stops there. */
@@ -53,7 +55,11 @@ export async function runTurn(client: AapClient, options: RunTurnOptions): Promi
   if (signal.aborted) return { stopReason: 'cancelled', messages: [], pending: [] }
   signal.addEventListener('abort', cancel, { once: true })
   try {
-    let messages = options.messages ?? [{ role: 'user', content: options.text ?? '' }]
+    const opening = await run.open()
+    if (signal.aborted) return { stopReason: 'cancelled', messages: [], pending: [] }
+    if (opening === undefined)
+      return { stopReason: 'tool_use', messages: [], pending: [...(options.pending ?? [])] }
+    let messages = opening
     for (let round = 1; ; round += 1) {
       const { stopReason, pending } = await run.send(messages, round === 1)
       if (signal.aborted) return { stopReason: 'cancelled', messages: run.messages, pending: [] }
@@ -79,6 +85,12 @@ class Run {
   constructor(client: AapClient, options: RunTurnOptions & { signal: AbortSignal }) {
     this.#client = client
     this.#options = options
+  }
+
+  async open(): Promise<ApplicationMessage[] | undefined> {
+    const { messages, pending, text = '' } = this.#options
+    if (messages) return messages
+    return pending ? this.answer(pending) : [{ role: 'user', content: text }]
   }
 
   async send(

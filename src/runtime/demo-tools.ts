@@ -51,7 +51,7 @@ const weather = tool({
   trust: 'trusted',
   run: (input, { options }) => {
     const name = textOf(input, 'city').trim()
-    const seed = Number.parseInt(sha256(name.toLowerCase()).slice(0, 8), 16)
+    const seed = Buffer.from(sha256(name.toLowerCase()), 'base64url').readUInt32BE(0)
     const said = `${name}: ${4 + (seed % 24)} °C, ${skies[seed % skies.length]}`
     return options['detail'] === 'full'
       ? `${said}, humidity ${35 + (seed % 60)} %, wind ${seed % 40} km/h`
@@ -165,7 +165,7 @@ function sendMail(folder: () => string): Tool {
       const to = textOf(input, 'to')
       const outbox = join(folder(), 'outbox')
       mkdirSync(outbox, { recursive: true, mode: 0o700 })
-      const name = `${sha256(idempotencyKey).slice(0, 16)}.eml`
+      const name = `${sha256(idempotencyKey).replace(/\W/g, '').slice(0, 16)}.eml`
       const headers = [
         'From: helper@turnwire.example',
         `To: ${oneLine(to)}`,

@@ -25,6 +25,7 @@ export class Turnwire {
   readonly log: Log
   readonly folder: string | undefined
   readonly #graceMs: number
+  readonly #world = realWorld()
 
   private constructor(config: TurnwireConfig, parts: { store: Store; folder: string | undefined; log: Log }) {
     this.config = config
@@ -36,7 +37,7 @@ export class Turnwire {
     const byName = new Map(this.agents.map(agent => [agent.name, agent]))
     this.engine = new Engine({
       store: parts.store,
-      world: realWorld(),
+      world: this.#world,
       vault: this.vault,
       agent: name => byName.get(name),
       log: parts.log,
@@ -83,11 +84,13 @@ export class Turnwire {
 
   async close(): Promise<void> {
     await this.engine.stop(this.#graceMs)
+    this.#world.clear()
     await this.engine.ports.store.close()
   }
 }
 
-async function openStore(data: string | Store): Promise<{ store: Store; folder: string | undefined }> {
+/** A folder is made when it is not there. */
+export async function openStore(data: string | Store): Promise<{ store: Store; folder: string | undefined }> {
   if (typeof data !== 'string') return { store: data, folder: undefined }
   if (data === 'memory') return { store: memoryStore(), folder: undefined }
   const folder = resolve(data)

@@ -5,15 +5,30 @@ import { type CrashPoint, crashPoints, type World } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { randomId } from '../lib/random.ts'
 
-export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): World {
+/** `clear` drops every timer that has not run: none of them may keep a program alive that is done. */
+export type RealWorld = World & { clear(): void }
+
+export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld {
+  const timers = new Set<NodeJS.Timeout>()
   return {
     now: Date.now,
     id: randomId,
     timer(ms, run) {
       // Longer than a timer can count means never.
       if (ms > 0x7fffffff) return () => {}
-      const timer = setTimeout(run, ms)
-      return () => clearTimeout(timer)
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        run()
+      }, ms)
+      timers.add(timer)
+      return () => {
+        timers.delete(timer)
+        clearTimeout(timer)
+      }
+    },
+    clear() {
+      for (const timer of timers) clearTimeout(timer)
+      timers.clear()
     },
     crashPoint: crashAt === undefined || crashAt === '' ? () => {} : killerAt(crashAt),
   }

@@ -1,0 +1,263 @@
+// The conversation: a line is a message or a command, a message is a turn, and Ctrl-C ends the turn rather than the
+// program. It speaks to the server through the client alone, as any application does.
+import {
+  type AapClient,
+  AapError,
+  type AgentInfo,
+  type Permission,
+  pendingCalls,
+  type RunTurnOptions,
+  type ServerToolRef,
+  type ToolCall,
+  textOfContent,
+} from '../../client/index.ts'
+import { printable } from '../../lib/text.ts'
+import type { Styles } from '../style.ts'
+import { localToolSpecs, localTools } from './local-tools.ts'
+import { askPermission } from './permission.ts'
+import type { Terminal } from './terminal.ts'
+import { TurnView } from './turn-view.ts'
+
+export type ChatOptions = {
+  client: AapClient
+  terminal: Terminal
+  styles: Styles
+  agent: AgentInfo
+  /** Tools that run without a question, as far as it is known here. */
+  trusted: ReadonlySet<string>
+  session?: string
+}
+
+const commands: readonly [string, string][] = [
+  ['/new', 'start a new session'],
+  ['/history', 'what was said so far'],
+  ['/sessions', 'the latest sessions'],
+  ['/use <id>', 'go on with one of them'],
+  ['/tools', 'what the agent can use'],
+  ['/quit', 'leave (or Ctrl-C, Ctrl-D)'],
+]
+
+export class Chat {
+  readonly #options: ChatOptions
+  readonly #view: TurnView
+  readonly #trusted: Set<string>
+  #session: string | undefined
+  /** The person said "always" since the last turn: the server is to be told. */
+  #trustChanged = false
+
+  constructor(options: ChatOptions) {
+    this.#options = options
+    this.#trusted = new Set(options.trusted)
+    const { terminal, styles } = options
+    this.#view = new TurnView(
+      text => terminal.write(text),
+      () => terminal.width,
+      styles,
+    )
+  }
+
+  async run(): Promise<void> {
+    const { terminal, styles, session } = this.#options
+    if (session !== undefined) await this.#attempt(() => this.#use(session))
+    for (;;) {
+      const line = await this.#line(`\n${styles.cyan('›')} `)
+      if (line === undefined || /^\/(?:quit|exit|q)$/.test(line)) break
+      if (line === '') continue
+      await this.#attempt(() => (line.startsWith('/') ? this.#command(line) : this.#turn({ text: line })))
+    }
+    terminal.write(styles.dim('Bye.\n'))
+  }
+
+  /** A line that ends in a backslash goes on in the next. */
+  async #line(prompt: string): Promise<string | undefined> {
+    const { terminal, styles } = this.#options
+    let text = ''
+    for (;;) {
+      const line = await terminal.ask(text === '' ? prompt : styles.cyan('… '), { remember: true })
+      if (line === undefined) return undefined
+      if (!line.endsWith('\\')) return (text + line).trim()
+      text += `${line.slice(0, -1)}\n`
+    }
+  }
+
+  /** What goes wrong in one line does not end the conversation. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof AapError)) throw error
+      this.#view.say(`  ${this.#options.styles.red(printable(error.message, 1000))}`)
+    }
+  }
+
+  // ---- turns -----------------------------------------------------------------------------------------------
+
+  async #turn(start: Pick<RunTurnOptions, 'text' | 'pending'>): Promise<void> {
+    const { client, terminal, styles } = this.#options
+    this.#session ??= await this.#create()
+    const sessionId = this.#session
+    const controller = new AbortController()
+    const interrupt = (): void => controller.abort()
+    terminal.write('\n')
+    const overrides = this.#trustChanged ? { agent: { tools: this.#toolRefs() } } : {}
+    this.#trustChanged = false
+    const { stopReason, pending } = await terminal.busy(interrupt, () =>
+      client.runTurn({
+        sessionId,
+        ...start,
+        overrides,
+        tools: localTools,
+        signal: controller.signal,
+        onEvent: event => this.#view.take(event),
+        onResult: (call, content) => this.#view.result(call.toolCallId, content, 'ran here'),
+        onPermission: call => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
+      }),
+    )
+    this.#view.end()
+    const words = this.#closing(stopReason, pending)
+    if (words !== '') terminal.write(`  ${styles.yellow(words)}\n`)
+  }
+
+  #closing(stopReason: string, pending: readonly ToolCall[]): string {
+    switch (stopReason) {
+      case 'cancelled':
+        return 'Cancelled.'
+      case 'max_tokens':
+        return 'It stopped at a limit.'
+      case 'refusal':
+        return 'The model refused.'
+      case 'error':
+        return 'It failed. The log of the server says why.'
+      case 'tool_use':
+        return `It waits for ${pending.map(call => printable(call.name, 80)).join(', ') || 'something'}, which cannot be answered from here.`
+      default:
+        return ''
+    }
+  }
+
+  async #permission(call: ToolCall, interrupt: () => void): Promise<Permission> {
+    const { terminal, styles } = this.#options
+    if (this.#trusted.has(call.name)) return true
+    this.#view.end()
+    const answer = await askPermission(call, terminal, styles)
+    terminal.write('\n')
+    if (!answer) {
+      interrupt()
+      return false
+    }
+    if (answer.always) {
+      this.#trusted.add(call.name)
+      this.#trustChanged = true
+    }
+    return answer.permission
+  }
+
+  #create(): Promise<string> {
+    const { client, agent } = this.#options
+    const takesTools = agent.capabilities?.application?.tools !== undefined
+    return client.createSession({
+      agent: { name: agent.name, tools: this.#toolRefs() },
+      ...(takesTools && { tools: localToolSpecs }),
+    })
+  }
+
+  #toolRefs(): ServerToolRef[] {
+    return (this.#options.agent.tools ?? []).map(({ name }) => ({ name, trust: this.#trusted.has(name) }))
+  }
+
+  // ---- commands --------------------------------------------------------------------------------------------
+
+  async #command(line: string): Promise<void> {
+    const { terminal, styles } = this.#options
+    const [name, word] = line.split(/\s+/)
+    switch (name) {
+      case '/new':
+        this.#session = undefined
+        terminal.write(`  ${styles.dim('The next message starts a new session.')}\n`)
+        break
+      case '/history':
+        await this.#history()
+        break
+      case '/sessions':
+        await this.#sessions()
+        break
+      case '/tools':
+        this.#tools()
+        break
+      case '/use':
+        if (word === undefined) terminal.write('  Say which: /use <id>\n')
+        else await this.#use(word)
+        break
+      case '/help':
+        for (const [command, words] of commands)
+          terminal.write(`  ${command.padEnd(10)}  ${styles.dim(words)}\n`)
+        break
+      default:
+        terminal.write(
+          `  ${styles.red(`There is no ${printable(name ?? line, 40)}.`)} /help lists what there is.\n`,
+        )
+    }
+  }
+
+  /** Goes on where the session stopped, also in the middle of a turn. */
+  async #use(id: string): Promise<void> {
+    const { client, terminal, styles } = this.#options
+    const { sessionId, tools = [] } = await client.getSession(id)
+    this.#session = sessionId
+    terminal.write(`  ${styles.dim(`Going on with ${printable(sessionId, 80)}.`)}\n`)
+    const { client: own, server } = pendingCalls(await client.getHistory(sessionId), tools)
+    if (own.length + server.length > 0) await this.#turn({ pending: [...own, ...server] })
+  }
+
+  async #history(): Promise<void> {
+    const { client, terminal, styles } = this.#options
+    if (this.#session === undefined) {
+      terminal.write(`  ${styles.dim('Nothing was said yet.')}\n`)
+      return
+    }
+    for (const message of await client.getHistory(this.#session)) {
+      if (message.role === 'user' || message.role === 'system')
+        this.#view.say(
+          `${styles.cyan('›')} ${printable(textOfContent(message.content), { multiline: true })}`,
+        )
+      else if (message.role === 'tool') this.#view.result(message.toolCallId, message.content)
+      else {
+        const blocks =
+          typeof message.content === 'string'
+            ? [{ type: 'text' as const, text: message.content }]
+            : message.content
+        for (const block of blocks) {
+          if (block.type === 'text') this.#view.take({ event: 'text', text: block.text })
+          else if (block.type === 'thinking') this.#view.take({ event: 'thinking', thinking: block.thinking })
+          else if (block.type === 'tool_use') this.#view.take({ ...block, event: 'tool_call' })
+        }
+        this.#view.take({ event: 'turn_stop', stopReason: 'end_turn' })
+      }
+    }
+    this.#view.end()
+  }
+
+  async #sessions(): Promise<void> {
+    const { client, terminal, styles } = this.#options
+    let count = 0
+    for await (const { sessionId, agent } of client.listSessions()) {
+      const here = sessionId === this.#session ? styles.green(' ●') : ''
+      terminal.write(`  ${printable(sessionId, 80)}  ${styles.dim(printable(agent.name, 80))}${here}\n`)
+      count += 1
+      if (count === 20) break
+    }
+    if (count === 0) terminal.write(`  ${styles.dim('There are none yet.')}\n`)
+  }
+
+  #tools(): void {
+    const { terminal, styles, agent } = this.#options
+    for (const { name, description } of agent.tools ?? []) {
+      const trust = this.#trusted.has(name) ? styles.green('runs by itself') : styles.yellow('asks first')
+      terminal.write(
+        `  ${styles.bold(printable(name, 80))}  ${trust}  ${styles.dim(printable(description, 160))}\n`,
+      )
+    }
+    for (const { name, description } of localToolSpecs)
+      terminal.write(`  ${styles.bold(name)}  ${styles.cyan('runs here')}  ${styles.dim(description)}\n`)
+  }
+}

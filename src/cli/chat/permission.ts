@@ -1,0 +1,87 @@
+// Asks a person about one call. What they are shown is everything that would run, escaped so that it cannot pose as
+// something else; what they answer is for that and nothing more.
+import type { Permission, ToolCall } from '../../client/index.ts'
+import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
+import { printable } from '../../lib/text.ts'
+import type { Styles } from '../style.ts'
+import type { Terminal } from './terminal.ts'
+
+const shownAtFirst = 1200
+
+/** `always`: this tool needs no question any more in this session. Undefined: the person wants the turn to stop. */
+export type Answer = { permission: Permission; always?: true } | undefined
+
+export async function askPermission(call: ToolCall, terminal: Terminal, styles: Styles): Promise<Answer> {
+  const { yellow, bold, dim, red } = styles
+  let input = call.input
+  let edited = false
+  terminal.write(`\n  ${yellow('●')} ${bold(printable(call.name, 128))} wants to run\n`)
+  terminal.write(described(input, styles, shownAtFirst))
+  for (;;) {
+    const line = await terminal.ask(
+      `  ${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')} › `,
+    )
+    switch (line?.trim().toLowerCase()) {
+      case undefined:
+        return undefined
+      case 'y':
+      case 'yes':
+        return { permission: edited ? { granted: true, input } : true }
+      case 'a':
+      case 'always':
+        return { permission: edited ? { granted: true, input } : true, always: true }
+      case 'n':
+      case 'no': {
+        const reason = await terminal.ask(
+          `  ${bold('Why not?')} ${dim('the model is told; Enter for no reason')} › `,
+        )
+        if (reason === undefined) return undefined
+        return { permission: { granted: false, ...(reason.trim() !== '' && { reason: reason.trim() }) } }
+      }
+      case 'v':
+        terminal.write(described(input, styles, Number.POSITIVE_INFINITY))
+        break
+      case 'e': {
+        const changed = await edit(input, terminal, styles)
+        if (!changed) break
+        input = changed
+        edited = true
+        terminal.write(described(input, styles, shownAtFirst))
+        break
+      }
+      default:
+        terminal.write(`  ${red('Please answer y, n, e, a or v.')}\n`)
+    }
+  }
+}
+
+async function edit(
+  input: JsonObject,
+  terminal: Terminal,
+  { bold, red }: Styles,
+): Promise<JsonObject | undefined> {
+  const line = await terminal.ask(`  ${bold('Arguments')} › `, { filled: JSON.stringify(input) })
+  if (line === undefined || line.trim() === '') return undefined
+  try {
+    const value = parseJson(line)
+    if (isJsonObject(value)) return value
+    terminal.write(`  ${red('The arguments must be a JSON object.')}\n`)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    terminal.write(`  ${red(`That is not JSON: ${printable(error.message, 200)}`)}\n`)
+  }
+  return undefined
+}
+
+function described(input: JsonObject, { dim }: Styles, most: number): string {
+  const members = Object.entries(input)
+  if (members.length === 0) return `    ${dim('without arguments')}\n`
+  const each = Math.max(80, Math.floor(most / members.length))
+  const width = Math.min(20, Math.max(...members.map(([name]) => name.length)))
+  return members
+    .map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      return `    ${dim(printable(name, 80).padEnd(width))}  ${printable(text, each)}\n`
+    })
+    .join('')
+}

@@ -1,0 +1,154 @@
+// The person at the other end: lines that they type, and Ctrl-C while something runs. On a terminal each question gets a
+// line editor of its own and what is typed in between is dropped, so that no stray key answers a question that was not
+// there yet. From a pipe, lines are taken in order.
+import { createInterface, type Interface } from 'node:readline'
+import type { ReadStream } from 'node:tty'
+
+export type AskOptions = {
+  /** Stands in the line already, to be changed. On a terminal only. */
+  filled?: string
+  /** Kept for the arrow keys. */
+  remember?: boolean
+}
+
+export class Terminal {
+  readonly #input: ReadStream
+  readonly #output: NodeJS.WriteStream
+  readonly interactive: boolean
+  #history: string[] = []
+  readonly #piped: PipedLines | undefined
+
+  constructor(input: ReadStream = process.stdin, output: NodeJS.WriteStream = process.stdout) {
+    this.#input = input
+    this.#output = output
+    this.interactive = input.isTTY === true && output.isTTY === true
+    this.#piped = this.interactive ? undefined : new PipedLines(input)
+  }
+
+  /** Infinity where nobody looks: then nothing is broken into lines. */
+  get width(): number {
+    return this.#output.isTTY ? Math.min(this.#output.columns || 80, 100) : Number.POSITIVE_INFINITY
+  }
+
+  write(text: string): void {
+    this.#output.write(text)
+  }
+
+  /** The next line, or undefined when there is none: the end of the input, or Ctrl-C. */
+  async ask(prompt: string, options: AskOptions = {}): Promise<string | undefined> {
+    if (this.#piped) {
+      this.write(prompt)
+      const line = await this.#piped.next()
+      this.write(line === undefined ? '\n' : `${line}\n`)
+      return line
+    }
+    return this.#edit(prompt, options)
+  }
+
+  #edit(prompt: string, { filled = '', remember = false }: AskOptions): Promise<string | undefined> {
+    return new Promise(resolve => {
+      const editor = createInterface({
+        input: this.#input,
+        output: this.#output,
+        prompt,
+        historySize: remember ? 200 : 0,
+        history: remember ? this.#history : [],
+        removeHistoryDuplicates: true,
+      })
+      let answer: string | undefined
+      editor.on('history', (history: string[]) => {
+        if (remember) this.#history = [...history]
+      })
+      editor.on('line', line => {
+        answer = line
+        editor.close()
+      })
+      editor.on('SIGINT', () => {
+        this.write('^C')
+        editor.close()
+      })
+      editor.on('close', () => {
+        if (answer === undefined) this.write('\n')
+        resolve(answer)
+      })
+      editor.prompt()
+      if (filled !== '') editor.write(filled)
+    })
+  }
+
+  /** While `work` runs, Ctrl-C calls `interrupt` and every other key is dropped. */
+  async busy<Result>(interrupt: () => void, work: () => Promise<Result>): Promise<Result> {
+    process.on('SIGINT', interrupt)
+    const release = this.#hush(interrupt)
+    try {
+      return await work()
+    } finally {
+      release()
+      process.off('SIGINT', interrupt)
+    }
+  }
+
+  /** Inside `busy`: gives the keyboard back for a question. */
+  async pause<Result>(interrupt: () => void, question: () => Promise<Result>): Promise<Result> {
+    this.#release()
+    try {
+      return await question()
+    } finally {
+      this.#release = this.#hush(interrupt)
+    }
+  }
+
+  #release: () => void = () => {}
+
+  #hush(interrupt: () => void): () => void {
+    if (!this.interactive) return () => {}
+    const input = this.#input
+    const take = (data: Buffer | string): void => {
+      if (data.includes('\u0003')) interrupt()
+    }
+    input.setRawMode(true)
+    input.on('data', take)
+    input.resume()
+    this.#release = () => {
+      input.off('data', take)
+      input.pause()
+      input.setRawMode(false)
+      this.#release = () => {}
+    }
+    return () => this.#release()
+  }
+
+  close(): void {
+    this.#release()
+    this.#piped?.close()
+  }
+}
+
+class PipedLines {
+  readonly #lines: string[] = []
+  readonly #reader: Interface
+  #ended = false
+  #wake: () => void = () => {}
+
+  constructor(input: NodeJS.ReadableStream) {
+    this.#reader = createInterface({ input, terminal: false })
+    this.#reader.on('line', line => {
+      this.#lines.push(line)
+      this.#wake()
+    })
+    this.#reader.on('close', () => {
+      this.#ended = true
+      this.#wake()
+    })
+  }
+
+  async next(): Promise<string | undefined> {
+    while (this.#lines.length === 0 && !this.#ended)
+      await new Promise<void>(resolve => (this.#wake = resolve))
+    return this.#lines.shift()
+  }
+
+  close(): void {
+    this.#reader.close()
+  }
+}

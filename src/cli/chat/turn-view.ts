@@ -1,0 +1,128 @@
+// A turn on the screen: thinking dimmed, words as they come, calls and what came of them. All of it was written by models,
+// tools and servers, so none of it reaches the terminal but through `printable`.
+import { type Content, type ToolCall, type TurnEvent, textOfContent } from '../../client/index.ts'
+import { printable } from '../../lib/text.ts'
+import type { Styles } from '../style.ts'
+import { Flow } from './flow.ts'
+
+const longestArguments = 240
+const longestResult = 600
+
+export class TurnView {
+  readonly #write: (text: string) => void
+  readonly #styles: Styles
+  readonly #flow: Flow
+  readonly #names = new Map<string, string>()
+  #at: 'start' | 'text' | 'thinking' | 'tools' = 'start'
+  /** Half of a character that the next delta completes. */
+  #half = ''
+
+  constructor(write: (text: string) => void, width: () => number, styles: Styles) {
+    this.#write = write
+    this.#styles = styles
+    this.#flow = new Flow(write, { indent: '  ', width })
+  }
+
+  take(event: TurnEvent): void {
+    switch (event.event) {
+      case 'text_delta':
+        this.#words('text', event.delta)
+        break
+      case 'thinking_delta':
+        this.#words('thinking', event.delta)
+        break
+      case 'text':
+        this.#words('text', event.text)
+        this.#flow.end()
+        break
+      case 'thinking':
+        this.#words('thinking', event.thinking)
+        this.#flow.end()
+        break
+      case 'tool_call':
+        this.#call(event)
+        break
+      case 'tool_result':
+        this.result(event.toolCallId, event.content)
+        break
+      case 'turn_start':
+      case 'turn_stop':
+        this.#flow.end()
+        break
+    }
+  }
+
+  /** `where`: who ran it, when it was not the server. */
+  result(toolCallId: string, content: Content, where = ''): void {
+    const { green, red, dim } = this.#styles
+    this.#enter('tools')
+    const text = textOfContent(content)
+    const name = this.#names.get(toolCallId) ?? toolCallId
+    const mark = wentWrong(text) ? red('✗') : green('✓')
+    const from = where === '' ? '' : dim(` (${where})`)
+    this.#write(
+      `  ${mark} ${dim(printable(name, 128))}${from}  ${printable(text || picture(content), longestResult)}\n`,
+    )
+  }
+
+  /** A line of our own, between what the agent says. */
+  say(line: string): void {
+    this.#flow.end()
+    this.#at = 'start'
+    this.#write(`${line}\n`)
+  }
+
+  end(): void {
+    this.#flow.end()
+    this.#half = ''
+    this.#at = 'start'
+  }
+
+  #call({ toolCallId, name, input }: ToolCall): void {
+    const { yellow, bold, dim } = this.#styles
+    this.#enter('tools')
+    this.#names.set(toolCallId, name)
+    this.#write(
+      `  ${yellow('→')} ${bold(printable(name, 128))}  ${dim(printable(JSON.stringify(input), longestArguments))}\n`,
+    )
+  }
+
+  #words(kind: 'text' | 'thinking', delta: string): void {
+    this.#enter(kind)
+    let text = this.#half + delta
+    this.#half = ''
+    if (/[\ud800-\udbff]$/.test(text)) {
+      this.#half = text.slice(-1)
+      text = text.slice(0, -1)
+    }
+    this.#flow.add(printable(text, { multiline: true }), kind === 'text' ? plain : this.#styles.dim)
+  }
+
+  #enter(at: 'text' | 'thinking' | 'tools'): void {
+    if (this.#at === at) return
+    this.#flow.end()
+    this.#half = ''
+    if (this.#at !== 'start') this.#write('\n')
+    this.#at = at
+  }
+}
+
+function plain(text: string): string {
+  return text
+}
+
+function picture(content: Content): string {
+  return typeof content === 'string' || content.length === 0
+    ? '(nothing)'
+    : `(${content.map(block => block.type).join(', ')})`
+}
+
+/**
+ * The protocol has no flag for it, but Turnwire's own words are known. A tool that says the same is taken for one that
+ * went wrong, which does no harm.
+ */
+function wentWrong(text: string): boolean {
+  return /^(?:Tool call denied|The tool (?:failed:|was not run:|did not finish)|Cancelled (?:while|before)|The server stopped while|The turn ran out of time|There is no tool named)/.test(
+    text,
+  )
+}

@@ -1,0 +1,110 @@
+// What a command is: its words for the help, the options that it takes, and what it does. Reading arguments is here
+// too, so that every command refuses a wrong one in the same way.
+import { parseArgs } from 'node:util'
+import { printable } from '../lib/text.ts'
+import { nearest } from './nearest.ts'
+
+export type Option = {
+  type: 'string' | 'boolean'
+  short?: string
+  /** How its value is shown in the help. */
+  value?: string
+  help: string
+}
+
+export type Values = Readonly<Record<string, string | boolean | undefined>>
+
+export type Command = {
+  name: string
+  /** After `turnwire <name>`. */
+  usage: string
+  /** What it does, for its own help page. */
+  about: string
+  options: Readonly<Record<string, Option>>
+  /** The most words that it takes beside its options. */
+  words: number
+  /** Gives the exit code. */
+  run(input: { values: Values; words: readonly string[] }): Promise<number>
+}
+
+/** The caller's mistake: exit code 2, and one line that says what to do. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const commonOptions: Readonly<Record<string, Option>> = {
+  help: { type: 'boolean', short: 'h', help: 'Show this help.' },
+}
+
+export function readArguments(
+  command: Pick<Command, 'name' | 'options' | 'words'>,
+  args: readonly string[],
+): { values: Values; words: string[] } {
+  const options: Record<string, Option> = { ...command.options, ...commonOptions }
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    strict: false,
+    tokens: true,
+    allowPositionals: true,
+  })
+  const values: Record<string, string | boolean | undefined> = {}
+  const words: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind !== 'option') continue
+    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
+    if (!option) throw unknownOption(command.name, token.rawName, Object.keys(options))
+    if (option.type === 'boolean' && token.value !== undefined)
+      throw new UsageError(`${token.rawName} takes no value.`)
+    if (
+      option.type === 'string' &&
+      (token.value === undefined || (!token.inlineValue && token.value.startsWith('-')))
+    )
+      throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${option.value ?? '<value>'}`)
+    values[token.name] = token.value ?? true
+  }
+  if (words.length > command.words && values['help'] !== true)
+    throw new UsageError(
+      `"${printable(words[command.words]!, 80)}" is one word too many. See: turnwire help ${command.name}`,
+    )
+  return { values, words }
+}
+
+function unknownOption(command: string, given: string, known: readonly string[]): UsageError {
+  const near = nearest(given.replace(/^-+/, ''), known)
+  const hint = near === undefined ? `See: turnwire help ${command}` : `Did you mean --${near}?`
+  return new UsageError(`turnwire ${command} has no option ${printable(given, 80)}. ${hint}`)
+}
+
+export function textValue(values: Values, name: string): string | undefined {
+  const value = values[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A port from an option or the environment; `source` is named when it is none. */
+export function readPort(text: string | undefined, source: string): number | undefined {
+  if (text === undefined || text === '') return undefined
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65535)
+    throw new UsageError(
+      `${source} must be a number from 0 (any free port) to 65535, not "${printable(text, 40)}".`,
+    )
+  return port
+}
+
+export function helpOf(command: Command): string {
+  const options = Object.entries({ ...command.options, ...commonOptions }).map(
+    ([name, option]): [string, string] => {
+      const short = option.short !== undefined ? `-${option.short}, ` : '    '
+      const value = option.type === 'string' ? ` ${option.value ?? '<value>'}` : ''
+      return [`${short}--${name}${value}`, option.help]
+    },
+  )
+  return `turnwire ${command.name}${command.usage === '' ? '' : ` ${command.usage}`}\n\n${command.about}\n\nOptions\n${columns(options)}`
+}
+
+export function columns(rows: readonly [string, string][]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join('')
+}

@@ -1,0 +1,120 @@
+// Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
+// which nobody else can reach because its key never leaves this process.
+import { AapClient, type AgentInfo } from '../../client/index.ts'
+import { printable } from '../../lib/text.ts'
+import { Chat } from '../chat/chat.ts'
+import { Terminal } from '../chat/terminal.ts'
+import { type Command, textValue, UsageError, type Values } from '../command.ts'
+import { nearest } from '../nearest.ts'
+import { configOption, dataOption, setUp } from '../setup.ts'
+import { styles, wantsColour } from '../style.ts'
+
+export const chat: Command = {
+  name: 'chat',
+  usage: '[--url <address>] [--key <key>] [--agent <name>] [--session <id>]',
+  about: `Talks to an agent. Without --url it serves the configuration of this folder (or the demonstration) itself, for this
+conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`,
+  options: {
+    url: { type: 'string', short: 'u', value: '<address>', help: 'The address of a running server' },
+    key: { type: 'string', short: 'k', value: '<key>', help: 'The key for it. Default: $TURNWIRE_KEY' },
+    agent: { type: 'string', short: 'a', value: '<name>', help: 'Which agent. Default: the first' },
+    session: { type: 'string', short: 's', value: '<id>', help: 'Go on with this session' },
+    config: configOption,
+    data: dataOption,
+  },
+  words: 0,
+  async run({ values }) {
+    const server = await reach(values)
+    const terminal = new Terminal()
+    try {
+      const client = new AapClient(server)
+      const agent = choose((await client.getMeta()).agents, textValue(values, 'agent'))
+      const style = styles(wantsColour(process.stdout))
+      const session = textValue(values, 'session')
+      terminal.write(
+        `${style.bold(printable(agent.title ?? agent.name, 80))}${agent.description === undefined ? '' : style.dim(`  ${printable(agent.description, 200)}`)}\n${style.dim(`${server.words} /help lists commands, Ctrl-C leaves.`)}\n`,
+      )
+      await new Chat({
+        client,
+        terminal,
+        styles: style,
+        agent,
+        trusted: server.trusted(agent.name),
+        ...(session !== undefined && { session }),
+      }).run()
+      return 0
+    } finally {
+      terminal.close()
+      await server.stop()
+    }
+  },
+}
+
+type Server = {
+  baseUrl: string
+  apiKey?: string
+  words: string
+  trusted(agent: string): ReadonlySet<string>
+  stop(): Promise<void>
+}
+
+async function reach(values: Values): Promise<Server> {
+  const url = textValue(values, 'url')
+  if (url === undefined) return ownServer(values)
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new UsageError(
+      `--url must be a whole address such as http://127.0.0.1:4117, not "${printable(url, 200)}".`,
+    )
+  const key = textValue(values, 'key') ?? process.env['TURNWIRE_KEY']
+  return {
+    baseUrl: url,
+    ...(key && { apiKey: key }),
+    words: `Connected to ${printable(url, 200)}.`,
+    // What its operator trusts is not told: the person is asked about each tool, and may say "always".
+    trusted: () => new Set(),
+    stop: () => Promise.resolve(),
+  }
+}
+
+async function ownServer(values: Values): Promise<Server> {
+  const [{ config, source, demo }, { Turnwire, localOwner }, { startServer }, { newKey }, { createLog }] =
+    await Promise.all([
+      setUp(values, { delayMs: process.stdout.isTTY ? 25 : 0 }),
+      import('../../runtime/turnwire.ts'),
+      import('../../runtime/server.ts'),
+      import('../../runtime/keys.ts'),
+      import('../../runtime/log.ts'),
+    ])
+  const { key, entry } = newKey(localOwner)
+  const guarded = { ...config, server: { ...config.server, keys: [...(config.server?.keys ?? []), entry] } }
+  const turnwire = await Turnwire.open(guarded, { log: createLog({ level: 'error' }), source })
+  const running = await startServer(turnwire, { host: '127.0.0.1', port: 0 }).catch(
+    async (error: unknown) => {
+      await turnwire.close()
+      throw error
+    },
+  )
+  return {
+    baseUrl: running.url,
+    apiKey: key,
+    words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
+    trusted: name => {
+      const tools = turnwire.agents.find(agent => agent.name === name)?.tools ?? []
+      return new Set(tools.filter(tool => tool.trust === 'trusted').map(tool => tool.name))
+    },
+    stop: () => running.stop(),
+  }
+}
+
+function choose(agents: readonly AgentInfo[], name: string | undefined): AgentInfo {
+  const [first] = agents
+  if (!first) throw new UsageError('The server has no agents.')
+  if (name === undefined) return first
+  const found = agents.find(agent => agent.name === name)
+  if (found) return found
+  const names = agents.map(agent => agent.name)
+  const near = nearest(name, names)
+  throw new UsageError(
+    `There is no agent "${printable(name, 80)}" here. ${near === undefined ? `There are: ${printable(names.join(', '), 500)}.` : `Did you mean "${printable(near, 80)}"?`}`,
+  )
+}

@@ -1,0 +1,67 @@
+// The keys that clients show to the server. What is kept is a hash; the key itself is printed once and nowhere else.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { printable } from '../../lib/text.ts'
+import { newKey, readKeys, writeKeys } from '../../runtime/keys.ts'
+import { type Command, UsageError } from '../command.ts'
+import { dataFolder, dataOption } from '../setup.ts'
+
+export const keys: Command = {
+  name: 'keys',
+  usage: 'add <name> | list | remove <name>',
+  about: `Makes, lists and removes the keys that clients send as "Authorization: Bearer <key>". As soon as there is one, the
+server answers nobody without. The name of a key is the owner of the sessions that are made with it. A server
+that is running reads the keys again when it is restarted.`,
+  options: { data: dataOption },
+  words: 2,
+  run({ values, words: [action = 'list', name] }) {
+    const folder = dataFolder(values)
+    if (action === 'list') return done(list(folder))
+    if (action === 'add') return done(add(folder, checkName(action, name)))
+    if (action === 'remove') return done(remove(folder, checkName(action, name)))
+    throw new UsageError(`turnwire keys knows add, list and remove, not "${printable(action, 80)}".`)
+  },
+}
+
+function done(text: string): Promise<number> {
+  process.stdout.write(text)
+  return Promise.resolve(0)
+}
+
+function checkName(action: string, name: string | undefined): string {
+  if (name === undefined) throw new UsageError(`Say which: turnwire keys ${action} <name>`)
+  if (!/^[\w.@-]{1,64}$/.test(name))
+    throw new UsageError('The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".')
+  return name
+}
+
+function list(folder: string): string {
+  const known = readKeys(folder)
+  if (known.length === 0)
+    return `There are no keys in ${folder}: the server is open to this machine, and to it alone.\n`
+  return known
+    .map(({ name, sha256 }) => `${printable(name, 80)}  sha256 ${printable(sha256.slice(0, 12), 20)}…\n`)
+    .join('')
+}
+
+function add(folder: string, name: string): string {
+  const known = readKeys(folder)
+  if (known.some(each => each.name === name))
+    throw new UsageError(
+      `There is a key named "${name}". Remove it first (turnwire keys remove ${name}), or choose another name.`,
+    )
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { key, entry } = newKey(name)
+  writeKeys(folder, [...known, entry])
+  return `${key}\n\nThat is the key of "${name}". It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nRestart a running server to make it count.\n`
+}
+
+function remove(folder: string, name: string): string {
+  const known = readKeys(folder)
+  const left = known.filter(each => each.name !== name)
+  if (left.length === known.length) throw new UsageError(`There is no key named "${name}" in ${folder}.`)
+  writeKeys(folder, left)
+  const open =
+    left.length === 0 ? ' It was the last: from the next start on the server is open to this machine.' : ''
+  return `The key "${name}" is removed. Restart a running server to make it count.${open}\n`
+}

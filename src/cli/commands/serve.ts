@@ -1,0 +1,121 @@
+// Serves the configured agents until it is told to stop. Words for people go to standard output, the log to standard error.
+import { relative } from 'node:path'
+import { printable } from '../../lib/text.ts'
+import { createLog } from '../../runtime/log.ts'
+import { type Running, startServer } from '../../runtime/server.ts'
+import { Turnwire } from '../../runtime/turnwire.ts'
+import { type Command, readPort, textValue } from '../command.ts'
+import { configOption, dataOption, type Setup, setUp } from '../setup.ts'
+import { styles, wantsColour } from '../style.ts'
+
+export const serve: Command = {
+  name: 'serve',
+  usage: '[--config <file>] [--port <n>] [--host <name>] [--data <folder>]',
+  about: `Serves the agents of the configuration over HTTP. Without a configuration it serves a demonstration agent that
+needs no key. Open to this machine only until there is a key: turnwire keys add <name>.`,
+  options: {
+    config: configOption,
+    port: {
+      type: 'string',
+      short: 'p',
+      value: '<n>',
+      help: 'The port; 0 for any free one. Default: $PORT, the config, else 4117',
+    },
+    host: {
+      type: 'string',
+      value: '<name>',
+      help: 'The address to listen on. Default: the config, else 127.0.0.1',
+    },
+    data: dataOption,
+  },
+  words: 0,
+  async run({ values }) {
+    const port = readPort(textValue(values, 'port'), '--port') ?? readPort(process.env['PORT'], 'PORT')
+    const host = textValue(values, 'host')
+    const setup = await setUp(values)
+    const log = createLog({ level: setup.config.server?.log ?? 'info', secrets })
+    const turnwire = await Turnwire.open(setup.config, { log, source: setup.source })
+    let running: Running
+    try {
+      running = await startServer(turnwire, {
+        ...(port !== undefined && { port }),
+        ...(host !== undefined && { host }),
+      })
+    } catch (error) {
+      await turnwire.close()
+      throw error
+    }
+    log('info', 'Listening.', { url: running.url, agents: turnwire.agents.map(agent => agent.name) })
+    process.stdout.write(greeting(setup, turnwire, running))
+    return untilStopped(running, log)
+  },
+}
+
+function* secrets(): Iterable<string> {
+  const key = process.env['TURNWIRE_VAULT_KEY']
+  if (key !== undefined) yield key
+}
+
+// ---- what people read ------------------------------------------------------------------------------------------
+
+function greeting({ source, demo }: Setup, turnwire: Turnwire, { url, open }: Running): string {
+  const { bold, dim, cyan, yellow } = styles(wantsColour(process.stdout))
+  const names = turnwire.agents.map(agent => printable(agent.name, 80)).join(', ')
+  const where =
+    turnwire.folder === undefined
+      ? 'in memory, gone when it stops'
+      : relative(process.cwd(), turnwire.folder) || '.'
+  const lines = [
+    `${bold('Turnwire')} listens on ${cyan(url)}`,
+    '',
+    `  agents    ${names} ${dim(demo ? '(the demonstration: there is no turnwire.config.ts here; make one with: turnwire init)' : `(${source})`)}`,
+    `  sessions  ${where}`,
+    `  access    ${open ? yellow('open to every program on this machine: no key exists (make one with: turnwire keys add <name>)') : 'with a key'}`,
+    '',
+    'Try it:',
+    '',
+    `  ${tryIt(turnwire, url, open)}`,
+    '',
+    dim('Ctrl-C stops it.'),
+    '',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** One line that works when it is pasted: version 1 of the protocol creates a session and runs a turn at once. */
+function tryIt(turnwire: Turnwire, url: string, open: boolean): string {
+  const [agent] = turnwire.agents
+  const tools = (agent?.tools ?? [])
+    .filter(tool => tool.exposed && tool.trust === 'trusted')
+    .map(({ name }) => ({ name, trust: true }))
+  const weather = tools.some(tool => tool.name === 'get_weather')
+  const body = JSON.stringify({
+    agent: {
+      name: agent?.name,
+      ...(tools.length > 0 && { tools: weather ? [{ name: 'get_weather', trust: true }] : tools }),
+    },
+    messages: [
+      { role: 'user', content: weather ? 'What is the weather in Paris?' : 'Hello! What can you do?' },
+    ],
+  }).replaceAll("'", "'\\''")
+  const key = open ? '' : " -H 'Authorization: Bearer <key>'"
+  return `curl -s -X PUT ${url}/session${key} -H 'Content-Type: application/json' -d '${body}'`
+}
+
+// ---- the end ---------------------------------------------------------------------------------------------------
+
+/** The first signal lets running tools finish; the second one does not. */
+async function untilStopped(running: Running, log: ReturnType<typeof createLog>): Promise<number> {
+  await new Promise<void>(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+  })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      log('warn', 'Stopped at once; calls that were running will be settled as unknown at the next start.')
+      process.exit(130)
+    })
+  log('info', 'Stopping: running tools may finish. Once more stops it at once.')
+  await running.stop()
+  log('info', 'Stopped.')
+  return 0
+}

@@ -1,0 +1,103 @@
+// The command's door: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
+// Each command is loaded only when it is asked for.
+import { enableCompileCache } from 'node:module'
+import { printable } from '../lib/text.ts'
+import { type Command, columns, helpOf, readArguments, UsageError } from './command.ts'
+import { nearest } from './nearest.ts'
+
+type Entry = { summary: string; load(): Promise<Command> }
+
+/** The table. A new command is a line here and a file in commands/. */
+const commands: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: 'Serve the agents over HTTP.',
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  chat: {
+    summary: 'Talk to an agent in the terminal.',
+    load: async () => (await import('./commands/chat.ts')).chat,
+  },
+  init: {
+    summary: 'Write a configuration file to start from.',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  keys: {
+    summary: 'Make, list and remove the keys that clients need.',
+    load: async () => (await import('./commands/keys.ts')).keys,
+  },
+  sessions: {
+    summary: 'Look at recorded sessions, or delete one.',
+    load: async () => (await import('./commands/sessions.ts')).sessions,
+  },
+  double: {
+    summary: 'Run a strict stand-in for a model API, for tests.',
+    load: async () => (await import('./commands/double.ts')).double,
+  },
+}
+
+export async function main(argv: readonly string[]): Promise<number> {
+  // Compiled code is kept between starts, which halves the time of the second one.
+  enableCompileCache()
+  try {
+    return await dispatch(argv)
+  } catch (error) {
+    process.stderr.write(`${wordsOf(error)}\n`)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [first = 'help', ...rest] = argv
+  if (first === '--version' || first === '-v') return print(`${await version()}\n`)
+  if (first === '--help' || first === '-h') return print(overview())
+  if (first === 'help') return print(rest[0] === undefined ? overview() : helpOf(await find(rest[0])))
+  const command = await find(first)
+  const { values, words } = readArguments(command, rest)
+  if (values['help'] === true) return print(helpOf(command))
+  return command.run({ values, words })
+}
+
+function find(name: string): Promise<Command> {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (entry) return entry.load()
+  const near = nearest(name, [...Object.keys(commands), 'help'])
+  const hint = near === undefined ? '' : ` Did you mean "turnwire ${near}"?`
+  throw new UsageError(
+    `There is no command "${printable(name, 80)}".${hint || ' See them all with: turnwire help'}`,
+  )
+}
+
+function overview(): string {
+  const rows = Object.entries(commands).map(([name, { summary }]): [string, string] => [name, summary])
+  return `Turnwire runs the tool calls of language models: checked, authorised, recorded.
+
+turnwire <command> [options]
+
+Commands
+${columns([...rows, ['help <command>', 'Show what a command does and takes.']])}
+Start with: turnwire chat   (a demonstration that needs no key)
+`
+}
+
+async function version(): Promise<string> {
+  const { readFile } = await import('node:fs/promises')
+  const { version: own } = JSON.parse(
+    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
+  ) as { version: string } // Our own file.
+  return own
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+/** What people did wrong is said in its own words; a defect also says where it happened. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const expected = error instanceof UsageError || error.name === 'TurnwireError' || error.name === 'AapError'
+  return printable(expected ? error.message : (error.stack ?? error.message), {
+    multiline: true,
+    maxChars: 20_000,
+  })
+}

@@ -1,0 +1,48 @@
+// From the options of a command to a configuration: the file that was named or found, else the demonstration.
+import { relative } from 'node:path'
+import type { TurnwireConfig } from '../runtime/config.ts'
+import { findConfig, loadConfig } from '../runtime/load-config.ts'
+import { type Option, textValue, type Values } from './command.ts'
+
+export const dataOption: Option = {
+  type: 'string',
+  value: '<folder>',
+  help: 'Where sessions, keys and secrets live. Default: $TURNWIRE_DATA, the config, else .turnwire',
+}
+
+export const configOption: Option = {
+  type: 'string',
+  short: 'c',
+  value: '<file>',
+  help: 'The configuration. Default: turnwire.config.ts (or .mts, .js, .mjs) in this folder',
+}
+
+export type Setup = { config: TurnwireConfig; source: string; demo: boolean }
+
+export async function setUp(values: Values, demo: { delayMs?: number } = {}): Promise<Setup> {
+  const data = givenData(values)
+  const file = findConfig(textValue(values, 'config'), process.cwd())
+  if (file === undefined) {
+    const { demoConfig } = await import('../runtime/demo-agent.ts')
+    return {
+      config: demoConfig({ ...demo, data: data ?? '.turnwire' }),
+      source: 'The demonstration',
+      demo: true,
+    }
+  }
+  const config = await loadConfig(file)
+  return {
+    config: data === undefined ? config : { ...config, data },
+    source: relative(process.cwd(), file) || file,
+    demo: false,
+  }
+}
+
+function givenData(values: Values): string | undefined {
+  return textValue(values, 'data') ?? (process.env['TURNWIRE_DATA'] || undefined)
+}
+
+/** The data folder of commands that look into it without starting an agent. */
+export function dataFolder(values: Values): string {
+  return givenData(values) ?? '.turnwire'
+}
