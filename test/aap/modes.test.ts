@@ -8,7 +8,7 @@ import { defaultLimits } from '../../src/policy/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { cites } from '../requirements/manifest.ts'
 import { Rebuilder } from './reference-client.ts'
-import { answerOf, clipboard, newSession, type Rig, rig, say, sseOf, turn } from './rig.ts'
+import { answerOf, callsIn, clipboard, newSession, type Rig, rig, say, sseOf, turn } from './rig.ts'
 
 const script: Script = [
   {
@@ -42,9 +42,7 @@ test(cites('AAP-MODE-01', 'AAP-MODE-02', 'none: one JSON answer with all message
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
   const { stopReason, messages } = await answerOf(answer)
   assert.equal(stopReason, 'end_turn')
-  const [call] = (messages[0]?.content as { type: string; toolCallId: string }[]).filter(
-    block => block.type === 'tool_use',
-  )
+  const [call] = callsIn(messages)
   assert.deepEqual(
     messages.map(message => message.role),
     ['assistant', 'tool', 'tool', 'assistant'],
@@ -185,28 +183,20 @@ test(
 
 test(cites('AAP-MODE-17', 'the three modes say the same'), async t => {
   const at = await rig(t, { script })
-  const plain = (value: unknown) => JSON.stringify(value).replaceAll(/call_\w+/g, 'call')
+  // The published client puts text before thinking, and text alone in a list: neither is a difference.
+  const plain = (messages: readonly object[]) =>
+    messages.map(message => {
+      const { content, ...rest } = message as { content: string | { type: string }[] }
+      const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+      const sorted = blocks.toSorted((a, b) => b.type.localeCompare(a.type))
+      return JSON.stringify({ ...rest, content: sorted }).replaceAll(/call_\w+/g, 'call')
+    })
   const { messages } = await answerOf(turn(at, await newSession(at, trusting), say('go')))
-  const blocks = messages.map(message =>
-    message.role === 'assistant' && typeof message.content === 'string'
-      ? { ...message, content: [{ type: 'text', text: message.content }] }
-      : message,
-  )
   for (const stream of ['message', 'delta']) {
     const rebuilt = new Rebuilder()
     const items = await sseOf(await turn(at, await newSession(at, trusting), say('go', stream)))
     for (const { event, data } of items) rebuilt.take({ event: event ?? '', ...(data as object) })
-    const sorted = rebuilt.messages.map(message =>
-      Array.isArray(message.content)
-        ? { ...message, content: message.content.toSorted((a, b) => b.type.localeCompare(a.type)) }
-        : message,
-    )
-    const expected = blocks.map(message =>
-      Array.isArray(message.content)
-        ? { ...message, content: message.content.toSorted((a, b) => b.type.localeCompare(a.type)) }
-        : message,
-    )
-    assert.equal(plain(sorted), plain(expected), stream)
+    assert.deepEqual(plain(rebuilt.messages), plain(messages), stream)
   }
 })
 
@@ -222,7 +212,7 @@ async function stops(at: Rig, body: Record<string, unknown> = {}): Promise<strin
       assert.equal(items.filter(({ event }) => event === 'turn_stop').length, 1)
       assert.equal(items[0]?.event, 'turn_start')
       assert.equal(items.at(-1)?.event, 'turn_stop')
-      reasons.push((items.at(-1)?.data as { stopReason: string }).stopReason)
+      reasons.push((items.at(-1)!.data as { stopReason: string }).stopReason)
     }
   }
   return reasons
@@ -280,6 +270,7 @@ test(cites('AAP-STOP-08', 'a store that fails in mid-turn is one error'), async 
   const model: Model = {
     id: 'm',
     respond: async (_request, watch) => {
+      await new Promise(resolve => setImmediate(resolve))
       watch({ type: 'text', text: 'so far' })
       failing = true
       return { parts: [{ type: 'text', text: 'so far' }], stop: 'end' }
@@ -296,7 +287,8 @@ test(cites('AAP-STOP-08', 'a store that fails in mid-turn is one error'), async 
     assert.equal(body.match(/stopReason/g)?.length, 1)
     failing = true
     const refused = await turn(at, id, say('again', stream))
-    assert.equal(refused.status, 503, 'what is not recorded is not accepted')
+    // Refused by the store, or busy with what the log says is unfinished: never accepted.
+    assert.ok(refused.status === 503 || refused.status === 409)
     await refused.text()
   }
   assert.deepEqual(reasons, all('error'))

@@ -58,7 +58,7 @@ export function tools(runs: Rig['runs'], gate: { wait(): Promise<void> }): Tool[
       readOnly: true,
       run: input => {
         ran('search', input)
-        return `found ${String(input['q'])}`
+        return typeof input['q'] === 'string' ? `found ${input['q']}` : undefined
       },
     }),
     tool({
@@ -67,7 +67,7 @@ export function tools(runs: Rig['runs'], gate: { wait(): Promise<void> }): Tool[
       input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
       run: input => {
         ran('mail', input)
-        return `sent to ${String(input['to'])}`
+        return typeof input['to'] === 'string' ? `sent to ${input['to']}` : undefined
       },
     }),
     tool({
@@ -172,7 +172,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
       now: options.now ?? (() => Date.now()),
       id: randomId,
       timer: (ms, run) => {
-        const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1))
+        const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref()
         return () => clearTimeout(timer)
       },
       crashPoint: () => {},
@@ -292,6 +292,31 @@ export async function history(at: Rig, id: string, type = 'full'): Promise<Messa
   const answer = await at.request('GET', `/aap/v3/sessions/${id}/history?type=${type}`)
   return ((await answer.json()) as { history: Record<string, Message[]> }).history[type]!
 }
+
+export type Call = { type: string; toolCallId: string; name: string; input: Record<string, unknown> }
+
+/** The calls in these messages, in order. */
+export function callsIn(messages: readonly Message[]): Call[] {
+  return messages.flatMap(({ role, content }) =>
+    role === 'assistant' && Array.isArray(content)
+      ? (content as Call[]).filter(block => block.type === 'tool_use')
+      : [],
+  )
+}
+
+export const grant = (toolCallId: string, more: object = {}) => ({
+  role: 'tool_permission',
+  toolCallId,
+  granted: true,
+  ...more,
+})
+export const deny = (toolCallId: string, reason?: string) => ({
+  role: 'tool_permission',
+  toolCallId,
+  granted: false,
+  ...(reason !== undefined && { reason }),
+})
+export const result = (toolCallId: string, content: unknown) => ({ role: 'tool', toolCallId, content })
 
 /** The status and code of a refusal, whose words must be text. */
 export async function refusal(asked: Response | Promise<Response>): Promise<[number, string]> {

@@ -5,6 +5,7 @@ import { cites } from '../requirements/manifest.ts'
 import {
   agentOf,
   answerOf,
+  callsIn,
   clipboard,
   history,
   info,
@@ -160,8 +161,7 @@ test(
     const id = await newSession(at, { agent: { tools: [{ name: 'slow', trust: true }] }, tools: [clipboard] })
     const first = turn(at, id, say('go'))
     while (at.runs.length === 0) await new Promise(resolve => setImmediate(resolve))
-    const [, assistant] = await history(at, id)
-    const open = (assistant?.content as { toolCallId: string }[])[1]!.toolCallId
+    const open = callsIn(await history(at, id))[1]!.toolCallId
     const early = { messages: [{ role: 'tool', toolCallId: open, content: 'soon' }] }
     assert.deepEqual(await refusal(turn(at, id, early)), [409, 'busy'])
     gate.open()

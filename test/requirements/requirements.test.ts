@@ -25,7 +25,7 @@ async function manifests(): Promise<Manifest[]> {
 function testFiles(): string[] {
   return ['src', 'test'].flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter(file => file.endsWith('.test.ts'))
+      .filter(file => file.endsWith('.test.ts') && !file.endsWith('requirements.test.ts'))
       .map(file => join(root, folder, file)),
   )
 }

@@ -44,25 +44,28 @@ export class LiveTurn {
   #run(first: number, view: TurnView): Promise<void> {
     return new Promise(resolve => {
       this.#done = resolve
-      let begun = false
       this.#take = item => {
-        begun ||= item.type === 'event' && item.seq >= first
         if (item.type === 'closed') view.fail()
-        else if (!begun) return
-        else if (item.type === 'status') {
-          if (item.status === 'running') return
-          view.finish()
-        } else {
+        else if (item.type !== 'status') {
           view.take(item)
           return
-        }
+        } else if (item.status === 'running') return
+        else view.finish()
         this.stop()
       }
       const early = this.#early ?? []
       this.#early = undefined
-      for (const item of early) this.#take(item)
+      for (const item of early.slice(beginning(early, first))) this.#take(item)
     })
   }
+}
+
+/** Where the request begins: at its first event, or at the deltas that a quick model gave before that was durable. */
+function beginning(items: readonly FeedItem[], first: number): number {
+  let at = items.findIndex(item => item.type === 'closed' || (item.type === 'event' && item.seq >= first))
+  if (at < 0) return items.length
+  while (items[at - 1]?.type === 'delta') at -= 1
+  return at
 }
 
 export async function replayTurn(
