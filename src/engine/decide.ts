@@ -3,7 +3,7 @@
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Event, Settings } from '../language/events.ts'
+import type { Event, Grant, GrantGiven, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
@@ -25,6 +25,8 @@ export type Decision = {
   edit?: { text: string; argsHash: string }
   /** The hash of the arguments that the approver saw, when the wire carries one. */
   seen?: string
+  /** It holds for every further call of this tool in this session, until it is revoked. */
+  remember?: true
 }
 
 export type Create = { owner: string; agent: string; door: string; settings: Settings; seed: Entry[] }
@@ -147,8 +149,34 @@ function decideApproval(state: SessionState, decision: Decision, context: Contex
     argsHash,
     ...(reason !== undefined && { reason }),
   })
+  if (decision.remember) events.push(remembered(call, decision, context))
   if (!granted) events.push(settled(call, outcomes.deniedByPerson(by, reason), context))
   return events
+}
+
+function remembered(call: CallState, { granted, by }: Decision, context: Context): Event {
+  const id = context.id('grant')
+  const bound = { id, tool: call.part.name, toolHash: call.toolHash ?? '', by }
+  return {
+    v: 1,
+    at: context.now,
+    type: 'grant.given',
+    grant: granted ? bound : { ...bound, deny: true },
+  }
+}
+
+export function decideGrant(grant: Omit<Grant, 'id'>, context: Context): GrantGiven {
+  if (grant.expiresAt !== undefined && grant.expiresAt <= context.now)
+    throw new TurnwireError('bad_request', 'The grant has expired before it was given.')
+  if (grant.usesLeft !== undefined && !(Number.isSafeInteger(grant.usesLeft) && grant.usesLeft > 0))
+    throw new TurnwireError('bad_request', 'A grant is for one use or more.')
+  return { v: 1, at: context.now, type: 'grant.given', grant: { ...grant, id: context.id('grant') } }
+}
+
+export function decideRevoke(state: SessionState, grantId: string, by: string, context: Context): Event[] {
+  if (!state.grants.has(grantId))
+    throw new TurnwireError('not_found', `There is no grant "${grantId}" in this session.`)
+  return [{ v: 1, at: context.now, type: 'grant.revoked', grantId, by }]
 }
 
 /** The call that is waiting for exactly this kind of answer; everything else has its own refusal. */

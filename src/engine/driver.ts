@@ -5,7 +5,7 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Delta, Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { decideAnswer, decideOutOfTime } from './decide.ts'
-import { judge } from './judge.ts'
+import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
 import type { ModelDelta } from './ports.ts'
 import { runCall } from './run-call.ts'
@@ -58,7 +58,10 @@ export class Driver {
         const action = session.next()
         if (action.do === 'rest' || action.do === 'wait') return
         if (action.do === 'await') await this.#untilPoked()
-        else await this.perform(action)
+        else {
+          const doing = this.perform(action)
+          if (doing) await doing
+        }
       }
     } catch (error) {
       if (!session.lost) session.lose(error)
@@ -74,26 +77,22 @@ export class Driver {
     })
   }
 
-  /** Does one action, as the loop would. */
-  async perform(action: Action): Promise<void> {
-    const session = this.#session
+  /** Does one action, as the loop would. Gives a promise only if there is something to wait for. */
+  perform(action: Action): Promise<void> | undefined {
     switch (action.do) {
       case 'judge':
-        for (const call of action.calls) await judge(session, call)
-        break
+        return judgeAll(this.#session, action.calls)
       case 'run':
-        await this.#start(action.calls)
-        break
+        return this.#start(action.calls)
       case 'ask-model':
-        await this.#ask()
-        break
+        return this.#ask()
       case 'end':
         this.#end(action)
-        break
+        return undefined
       case 'await':
       case 'wait':
       case 'rest':
-        break
+        return undefined
     }
   }
 
@@ -114,8 +113,12 @@ export class Driver {
 
   async #start(calls: readonly CallState[]): Promise<void> {
     const session = this.#session
-    const ready: CallState[] = []
-    for (const call of calls) if (await this.#stillAsShown(call)) ready.push(call)
+    const ready = calls.filter(call => this.#asShown(call))
+    if (ready.length < calls.length)
+      await judgeAll(
+        session,
+        calls.filter(call => call.stage === 'approved' && !this.#asShown(call)),
+      )
     const at = session.ports.world.now()
     session.ports.world.crashPoint('intent-decided')
     await this.#runDurably(
@@ -163,12 +166,9 @@ export class Driver {
   }
 
   /** What was approved is what was shown: a tool that changed or went away since then is judged anew. */
-  async #stillAsShown(call: CallState): Promise<boolean> {
-    if (call.stage !== 'approved') return false
+  #asShown(call: CallState): boolean {
     const offered = this.#session.offer.byName.get(call.part.name)
-    if (offered && toolHash(offered.tool) === call.toolHash) return true
-    await judge(this.#session, call)
-    return false
+    return call.stage === 'approved' && offered !== undefined && toolHash(offered.tool) === call.toolHash
   }
 
   // ---- the model -----------------------------------------------------------------------------------------

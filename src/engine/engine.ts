@@ -111,23 +111,29 @@ export class Engine {
         'bad_request',
         `There is no event ${after} yet; the last is ${session.state.seq}.`,
       )
-    let waiting: FeedItem[] | undefined = []
-    const unwatch = session.feed.watch(item => (waiting ? waiting.push(item) : watcher(item)))
+    // Lost between the opening and now: it is read again.
+    if (session.lost) return this.watch(owner, id, after, watcher)
+    const { feed } = session
+    const waiting: FeedItem[] = []
+    let ready = false
+    let last = after
+    const show = (item: FeedItem): void => {
+      if (item.type === 'event' && item.seq <= last) return
+      // The reader is ahead of this feed (it read the log itself): what belongs to events that it has is not news.
+      if (item.type !== 'event' && item.type !== 'closed' && feed.shown < last) return
+      if (item.type === 'event') last = item.seq
+      watcher(item)
+    }
+    const unwatch = feed.watch(item => (ready ? show(item) : void waiting.push(item)))
     try {
-      let last = after
-      for (const recorded of await this.ports.store.read(id, after)) {
-        watcher({ type: 'event', ...recorded })
-        last = recorded.seq
-      }
-      for (const item of waiting) {
-        if (item.type === 'event' && item.seq > last) {
-          watcher(item)
-          last = item.seq
-        } else if (item.type === 'closed') watcher(item)
-      }
-      waiting = undefined
-      for (const delta of session.feed.live.snapshot()) watcher({ type: 'delta', delta })
-      watcher({ type: 'status', status: session.status })
+      const log = await this.ports.store.read(id, after)
+      // What is durable but not shown yet comes through the feed, in its place among the deltas.
+      for (const recorded of log) if (recorded.seq <= feed.shown) show({ type: 'event', ...recorded })
+      ready = true
+      for (const item of waiting) if (item.type === 'event' || item.type === 'closed') show(item)
+      if (session.lost) return unwatch
+      for (const delta of feed.live.snapshot()) show({ type: 'delta', delta })
+      show({ type: 'status', status: feed.shownStatus })
       return unwatch
     } catch (error) {
       unwatch()

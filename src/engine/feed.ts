@@ -12,7 +12,10 @@ export type FeedItem =
 
 export type Watcher = (item: FeedItem) => void
 
-type Held = { item: FeedItem; durable: boolean; mark?: object }
+/** Events that are not durable yet, and what came after them. */
+type Held = { items: FeedItem[]; durable: boolean }
+
+export type Hold = { add(recorded: Recorded): void; release(): void }
 
 const outputTail = 64 * 1024
 
@@ -20,6 +23,14 @@ export class Feed {
   readonly #watchers = new Set<Watcher>()
   #held: Held[] = []
   readonly live = new StepInFlight()
+  /** The number of the last event that watchers have seen, and the status that they were told. */
+  shown: number
+  shownStatus: SessionStatus
+
+  constructor(shown: number, status: SessionStatus) {
+    this.shown = shown
+    this.shownStatus = status
+  }
 
   get watched(): boolean {
     return this.#watchers.size > 0
@@ -30,33 +41,25 @@ export class Feed {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Events that are durable already. */
-  show(events: readonly Recorded[]): void {
-    for (const recorded of events) this.#push({ type: 'event', ...recorded }, true)
-  }
-
-  /** Events on their way to the store: held, with all that comes after, until `release(mark)`. */
-  hold(events: readonly Recorded[], mark: object): void {
-    for (const recorded of events)
-      this.#held.push({ item: { type: 'event', ...recorded }, durable: false, mark })
-  }
-
-  release(mark: object): void {
-    for (const held of this.#held) if (held.mark === mark) held.durable = true
-    let count = 0
-    while (count < this.#held.length && this.#held[count]?.durable) count += 1
-    if (count === 0) return
-    const ready = this.#held
-    this.#held = count === ready.length ? [] : ready.slice(count)
-    for (let index = 0; index < count; index += 1) this.#deliver(ready[index]!.item)
+  /** Opens a place for events on their way to the store: they, and all that comes after, wait for its release. */
+  hold(): Hold {
+    const held: Held = { items: [], durable: false }
+    this.#held.push(held)
+    return {
+      add: recorded => void held.items.push({ type: 'event', ...recorded }),
+      release: () => {
+        held.durable = true
+        while (this.#held[0]?.durable) for (const item of this.#held.shift()!.items) this.#deliver(item)
+      },
+    }
   }
 
   delta(delta: Delta): void {
-    this.#push({ type: 'delta', delta }, true)
+    this.#push({ type: 'delta', delta })
   }
 
   status(status: SessionStatus): void {
-    this.#push({ type: 'status', status }, true)
+    this.#push({ type: 'status', status })
   }
 
   close(reason: unknown): void {
@@ -65,13 +68,16 @@ export class Feed {
     this.#watchers.clear()
   }
 
-  #push(item: FeedItem, durable: boolean): void {
-    if (this.#held.length > 0) this.#held.push({ item, durable })
+  #push(item: FeedItem): void {
+    const last = this.#held.at(-1)
+    if (last) last.items.push(item)
     else this.#deliver(item)
   }
 
   #deliver(item: FeedItem): void {
     this.live.take(item)
+    if (item.type === 'event') this.shown = item.seq
+    else if (item.type === 'status') this.shownStatus = item.status
     for (const watcher of this.#watchers) watcher(item)
   }
 }

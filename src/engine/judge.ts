@@ -11,30 +11,39 @@ import { type CallState, identityOf } from './state.ts'
 
 type Admitted = Extract<Admission, { ok: true }>
 
+export function judgeAll(session: Session, calls: readonly CallState[]): Promise<void> | undefined {
+  const waiting = calls.flatMap(call => judge(session, call) ?? [])
+  return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => {})
+}
+
 /** Judges one call and records the verdict. Waits only if policy itself has to ask elsewhere. */
-export async function judge(session: Session, call: CallState): Promise<void> {
+function judge(session: Session, call: CallState): Promise<void> | undefined {
   const { stage } = call
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) {
-    void session.record([
-      settled(call, outcomes.unknownTool(call.part.name, [...session.offer.byName.keys()]), session.context),
-    ])
-    return
+    const names = [...session.offer.byName.keys()]
+    void session.record([settled(call, outcomes.unknownTool(call.part.name, names), session.context)])
+    return undefined
   }
   const admission = admit(session, call, offered)
   if (!admission.ok) {
     void session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
-    return
+    return undefined
   }
   const refusal = stage === 'proposed' ? overLimit(session, call, admission) : undefined
   if (refusal) {
     void session.record([refusal])
-    return
+    return undefined
   }
-  const verdict = offered.side === 'client' ? undefined : await authorise(session, call, offered, admission)
-  // A cancellation may have settled it while policy was thinking.
-  if (session.lost || call.stage !== stage) return
-  void session.record(eventsOf(session, call, offered, admission, verdict))
+  const act = (verdict: Verdict | undefined): void => {
+    // A cancellation may have settled it while policy was thinking.
+    if (session.lost || call.stage !== stage) return
+    void session.record(eventsOf(session, call, offered, admission, verdict))
+  }
+  const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission)
+  if (verdict instanceof Promise) return verdict.then(act)
+  act(verdict)
+  return undefined
 }
 
 export function admit(session: Session, call: CallState, offered: Offered): Admission {
@@ -65,16 +74,20 @@ function overLimit(session: Session, call: CallState, admission: Admitted): Even
   return undefined
 }
 
-async function authorise(
+function authorise(
   session: Session,
   call: CallState,
   offered: Extract<Offered, { side: 'server' }>,
   admission: Admitted,
-): Promise<Verdict> {
+): Verdict | Promise<Verdict> {
   const { state, agent, ports } = session
   const { tool, clientTrust } = offered
+  const denied = (error: unknown): Verdict => {
+    ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: String(error) })
+    return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
+  }
   try {
-    return await agent.gate.authorise({
+    const verdict = agent.gate.authorise({
       session: state.id,
       owner: state.owner,
       agent: agent.name,
@@ -88,9 +101,9 @@ async function authorise(
       grants: [...state.grants.values()],
       now: ports.world.now(),
     })
+    return verdict instanceof Promise ? verdict.catch(denied) : verdict
   } catch (error) {
-    ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: String(error) })
-    return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
+    return denied(error)
   }
 }
 

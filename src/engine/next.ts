@@ -23,13 +23,15 @@ export function next(state: SessionState, limits: Limits): Action {
   return nextOfTurn(state.turn, limits)
 }
 
+/** In this order: a call that can be moved on comes before one that must be waited for. */
+const stages = ['proposed', 'approved', 'started'] as const
+const deeds = { proposed: 'judge', approved: 'run', started: 'await' } as const
+
 function nextOfBatch(batch: CallState[]): Action {
-  const proposed = batch.filter(call => call.stage === 'proposed')
-  if (proposed.length > 0) return { do: 'judge', calls: proposed }
-  const approved = batch.filter(call => call.stage === 'approved')
-  if (approved.length > 0) return { do: 'run', calls: approved }
-  const started = batch.filter(call => call.stage === 'started')
-  if (started.length > 0) return { do: 'await', calls: started }
+  for (const stage of stages) {
+    if (batch.some(call => call.stage === stage))
+      return { do: deeds[stage], calls: batch.filter(call => call.stage === stage) }
+  }
   return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
 }
 
@@ -51,5 +53,8 @@ function stopOf(answered: NonNullable<NonNullable<SessionState['turn']>['answere
 export function statusOf(state: SessionState): SessionStatus {
   if (!state.turn) return 'idle'
   if (state.batch.length === 0) return 'running'
-  return nextOfBatch(state.batch).do === 'wait' ? 'waiting' : 'running'
+  const moving = state.batch.some(
+    ({ stage }) => stage === 'started' || stage === 'proposed' || stage === 'approved',
+  )
+  return moving ? 'running' : 'waiting'
 }

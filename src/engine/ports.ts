@@ -109,6 +109,8 @@ export type ModelAnswer = {
  */
 export type Model = {
   readonly id: string
+  /** How many tokens a request may hold, where that is known. */
+  readonly contextTokens?: number
   respond(
     request: ModelRequest,
     watch: (delta: ModelDelta) => void,
@@ -208,6 +210,10 @@ export type AgentOption = {
   description?: string
   default: string
   options?: string[]
+  /** What kind of choice it is, for doors that show one kind unlike another: `mode`, `model`, `thought_level`, … */
+  category?: string
+  /** Of a secret: nothing works without it, so a door that can tell is to say so first. */
+  required?: boolean
 }
 
 /** Contract: one agent as the operator configured it. Stable for the life of the engine. */

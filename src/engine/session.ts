@@ -4,13 +4,15 @@
 
 import type { ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Event, Recorded, Settings } from '../language/events.ts'
+import type { Event, Grant, Recorded, Settings } from '../language/events.ts'
 import {
   type Context,
   type Decision,
   decideCancel,
   decideConfigure,
+  decideGrant,
   decideRespond,
+  decideRevoke,
   decideSay,
   type RequestKey,
   type Respond,
@@ -18,7 +20,7 @@ import {
 } from './decide.ts'
 import { Driver } from './driver.ts'
 import { evolve } from './evolve.ts'
-import { Feed } from './feed.ts'
+import { Feed, type Hold } from './feed.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
 import type { Agent, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
@@ -35,10 +37,13 @@ export type Answers = {
 /** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
 export type Accepted = { first: number; replayed: boolean }
 
+/** What was recorded since the last write to the store. */
+type Batch = { seq: number; events: Event[]; hold: Hold }
+
 export class Session {
   readonly state: SessionState
   readonly agent: Agent
-  readonly feed = new Feed()
+  readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
   readonly #epoch: number
@@ -47,6 +52,7 @@ export class Session {
   #lastWrite: Promise<void> = Promise.resolve()
   #shownStatus: SessionStatus
   #attached: readonly Tool[] = []
+  #batch: Batch | undefined
   stopping = false
 
   constructor(
@@ -62,6 +68,7 @@ export class Session {
     this.#epoch = epoch
     this.#onLost = onLost
     this.#shownStatus = statusOf(state)
+    this.feed = new Feed(state.seq, this.#shownStatus)
     this.driver = new Driver(this)
   }
 
@@ -94,6 +101,10 @@ export class Session {
     this.#attached = tools
   }
 
+  get attached(): readonly Tool[] {
+    return this.#attached
+  }
+
   next(): Action {
     return next(this.state, this.agent.limits)
   }
@@ -115,6 +126,9 @@ export class Session {
 
   async respond(answers: Answers): Promise<Accepted> {
     this.#refuseIfGone()
+    // A repeated request finds its calls settled: it is known before anything is asked of them.
+    const replayed = this.#replayed(answers.request)
+    if (replayed) return replayed
     const { blobs, respond } = this.#prepare(answers)
     for (const blob of blobs) await this.ports.store.putBlob(this.id, blob.name, blob.body)
     return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
@@ -125,10 +139,27 @@ export class Session {
     await this.record(decideConfigure(this.state, settings, this.context))
   }
 
+  /** Remembers a permission, or a refusal, for calls to come. Gives its id. */
+  async grant(grant: Omit<Grant, 'id'>): Promise<string> {
+    this.#refuseIfGone()
+    const given = decideGrant(grant, this.context)
+    await this.record([given])
+    return given.grant.id
+  }
+
+  async revoke(grantId: string, by: string): Promise<void> {
+    this.#refuseIfGone()
+    await this.record(decideRevoke(this.state, grantId, by, this.context))
+  }
+
   /** Ends the turn now, whatever it is doing, and leaves a history that can be continued. */
   async cancel(): Promise<boolean> {
     this.#refuseIfGone()
-    if (!this.state.turn) return false
+    if (!this.state.turn) {
+      // Whoever ended it may still be on its way to the store.
+      await this.flushed()
+      return false
+    }
     const partial = this.driver.interruptStep()
     await this.record([...partial, ...decideCancel(this.state, this.context)])
     this.driver.wake()
@@ -138,19 +169,26 @@ export class Session {
   #accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Accepted> {
     try {
       this.#refuseIfGone()
-      const before = request && this.state.requests.get(request.key)
-      if (before) return Promise.resolve(replay(before, request))
+      const replayed = this.#replayed(request)
+      if (replayed) return replayed
       const events = decide()
       const first = this.state.seq + 1
       this.ports.world.crashPoint('input-decided')
       const written = this.record(events)
-      // A partial answer may leave the status as it was; whoever asked must still be told where it stands.
-      if (this.status !== 'running') this.feed.status(this.status)
       this.driver.wake()
       return written.then(() => ({ first, replayed: false }))
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  /** What the same request was told before, once that is durable; undefined for a new one. */
+  #replayed(request: RequestKey | undefined): Promise<Accepted> | undefined {
+    const before = request && this.state.requests.get(request.key)
+    if (!before) return undefined
+    if (before.hash !== request.hash)
+      throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
+    return this.flushed().then(() => ({ first: before.seq, replayed: true }))
   }
 
   #prepare(answers: Answers): { respond: Respond; blobs: { name: string; body: string }[] } {
@@ -194,30 +232,43 @@ export class Session {
 
   // ---- the log -------------------------------------------------------------------------------------------
 
-  /** Applies events at once and gives a promise of their durability. */
+  /**
+   * Applies events at once and gives a promise of their durability. What is recorded before the next turn of the
+   * microtask queue goes to the store together.
+   */
   record(events: readonly Event[]): Promise<void> {
     if (this.#lost !== undefined) return refused(this.#lost)
     if (events.length === 0) return this.#lastWrite
     const { state } = this
-    const seq = state.seq + 1
-    for (const event of events) evolve(state, event)
-    const status = statusOf(state)
-    const recorded: Recorded[] = events.map((event, index) => ({ seq: seq + index, event }))
-    const mark = {}
-    this.feed.hold(recorded, mark)
-    if (status !== this.#shownStatus) {
-      this.#shownStatus = status
-      this.feed.status(status)
+    this.#batch ??= this.#newBatch(state.seq + 1)
+    const batch = this.#batch
+    for (const event of events) {
+      evolve(state, event)
+      batch.events.push(event)
+      batch.hold.add({ seq: state.seq, event })
     }
-    const written = this.ports.store
-      .append({ session: this.id, epoch: this.#epoch, seq, events, status })
-      .then(() => {
-        for (const { type } of events) reached(type, this.ports.world)
-        this.feed.release(mark)
-      })
-    this.#lastWrite = written
-    written.catch(reason => this.lose(reason))
-    return written
+    return this.#lastWrite
+  }
+
+  #newBatch(seq: number): Batch {
+    const batch: Batch = { seq, events: [], hold: this.feed.hold() }
+    this.#lastWrite = Promise.resolve().then(() => this.#write(batch))
+    this.#lastWrite.catch(reason => this.lose(reason))
+    return batch
+  }
+
+  #write(batch: Batch): Promise<void> {
+    this.#batch = undefined
+    if (this.#lost !== undefined) throw this.#lost
+    const status = statusOf(this.state)
+    // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
+    if (status !== 'running' || this.#shownStatus !== 'running') this.feed.status(status)
+    this.#shownStatus = status
+    const { seq, events, hold } = batch
+    return this.ports.store.append({ session: this.id, epoch: this.#epoch, seq, events, status }).then(() => {
+      for (const { type } of events) reached(type, this.ports.world)
+      hold.release()
+    })
   }
 
   /** Durable up to here. */
@@ -260,10 +311,4 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
 function reached(type: Event['type'], world: World): void {
   const point = pointOf[type]
   if (point) world.crashPoint(point)
-}
-
-function replay(before: { hash: string; seq: number }, request: RequestKey): Accepted {
-  if (before.hash !== request.hash)
-    throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
-  return { first: before.seq, replayed: true }
 }

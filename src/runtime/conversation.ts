@@ -117,11 +117,14 @@ export class Conversation {
     const session = await this.#session()
     const over = Promise.withResolvers<FeedItem[]>()
     const items: FeedItem[] = []
+    const before = session.state.seq
+    let begun = false
     const unwatch = session.feed.watch(item => {
+      begun ||= item.type === 'event' && item.seq > before
       items.push(item)
       watch?.(item)
       if (item.type === 'closed') over.reject(item.reason)
-      else if (item.type === 'status' && item.status !== 'running') over.resolve(items)
+      else if (begun && item.type === 'status' && item.status !== 'running') over.resolve(items)
     })
     try {
       await Promise.race([command(session), over.promise])

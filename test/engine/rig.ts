@@ -91,10 +91,13 @@ export async function begin(rig: Rig, settings: Partial<Settings> = {}): Promise
 export async function until(session: Session, act: () => Promise<unknown>): Promise<FeedItem[]> {
   const items: FeedItem[] = []
   const over = Promise.withResolvers<void>()
+  const before = session.state.seq
+  let begun = false
   const unwatch = session.feed.watch(item => {
+    begun ||= item.type === 'event' && item.seq > before
     items.push(item)
     if (item.type === 'closed') over.reject(item.reason)
-    if (item.type === 'status' && item.status !== 'running') over.resolve()
+    if (begun && item.type === 'status' && item.status !== 'running') over.resolve()
   })
   try {
     await act()

@@ -134,7 +134,7 @@ describe('one turn', () => {
   })
 
   test('a message while a turn runs is refused', async () => {
-    const rig = makeRig({ script: [{ text: 'slow', delayMs: 20 }] })
+    const rig = makeRig({ script: [{ text: 'slow', stepDelayMs: 20 }] })
     const session = await begin(rig)
     await until(session, async () => {
       await session.say({ parts: [{ type: 'text', text: 'one' }], door: 'test' })
@@ -563,7 +563,7 @@ describe('by hand', () => {
     const { tool: count, runs } = counter()
     const rig = makeRig({
       tools: [count],
-      script: [{ calls: [call('count')], delayMs: 10 }, { text: 'Done.' }],
+      script: [{ calls: [call('count')], stepDelayMs: 10 }, { text: 'Done.' }],
     })
     const session = await begin(rig)
     await session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })

@@ -1,0 +1,71 @@
+// How a trial is run and judged: every variant in the same process and the same minute, in turns, so that what the
+// machine is doing meanwhile hits all of them alike. What counts is the ratio of medians, of CPU time where a trial
+// does not wait for a disk or a clock.
+
+export type Variant = { name: string; run(): Promise<unknown> | unknown }
+export type Trial = {
+  name: string
+  /** What is measured: CPU microseconds, or wall microseconds, per `units`. */
+  measure: 'cpu' | 'wall'
+  units: number
+  /** How many times each variant is run after one run to warm up. */
+  rounds?: number
+  variants: Variant[]
+  bars: Bar[]
+  close?(): Promise<void> | void
+}
+/** `ours` may cost at most `most` times `floor`. */
+export type Bar = { id: string; ours: string; floor: string; most: number }
+
+export type Result = {
+  trial: string
+  medians: Record<string, number>
+  bars: (Bar & { ratio: number; met: boolean })[]
+}
+
+export async function runTrial(trial: Trial): Promise<Result> {
+  const samples = new Map(trial.variants.map(variant => [variant.name, [] as number[]]))
+  for (let round = 0; round <= (trial.rounds ?? 7); round += 1) {
+    for (const variant of trial.variants) {
+      globalThis.gc?.()
+      const spent = await measure(trial.measure, variant.run)
+      if (round > 0) samples.get(variant.name)?.push(spent / trial.units)
+    }
+  }
+  await trial.close?.()
+  const medians = Object.fromEntries([...samples].map(([name, values]) => [name, median(values)]))
+  const bars = trial.bars.map(bar => {
+    const ratio = (medians[bar.ours] ?? Number.NaN) / (medians[bar.floor] ?? Number.NaN)
+    return { ...bar, ratio, met: ratio <= bar.most }
+  })
+  return { trial: trial.name, medians, bars }
+}
+
+async function measure(what: 'cpu' | 'wall', run: Variant['run']): Promise<number> {
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  await run()
+  if (what === 'wall') return (performance.now() - start) * 1000
+  const { user, system } = process.cpuUsage(cpu)
+  return user + system
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+export function show(result: Result): string {
+  const lines = [result.trial]
+  for (const [name, value] of Object.entries(result.medians))
+    lines.push(`  ${name.padEnd(44)} ${format(value)}`)
+  for (const bar of result.bars)
+    lines.push(
+      `  ${bar.met ? 'met ' : 'MISS'} ${bar.id}: ${bar.ours} is ${bar.ratio.toFixed(2)}x ${bar.floor}, at most ${bar.most}x`,
+    )
+  return lines.join('\n')
+}
+
+function format(us: number): string {
+  return us >= 10_000 ? `${(us / 1000).toFixed(1)} ms` : `${us.toFixed(1)} us`
+}

@@ -1,0 +1,30 @@
+// Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
+// Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
+import { writeFileSync } from 'node:fs'
+import * as engine from './engine.ts'
+import { type Result, runTrial, show, type Trial } from './harness.ts'
+
+const makers: Record<string, () => Promise<Trial | Trial[]>> = {
+  'cycle-memory': engine.cycleInMemory,
+  'cycle-disk': engine.cycleOnDisk,
+  'long-session': engine.longSession,
+  parallel: engine.parallelCalls,
+  streams: engine.longStreams,
+}
+
+const words = process.argv.slice(2)
+const results: Result[] = []
+for (const [name, make] of Object.entries(makers)) {
+  if (words.length > 0 && !words.some(word => name.includes(word))) continue
+  for (const trial of [await make()].flat()) {
+    const result = await runTrial(trial)
+    results.push(result)
+    console.log(`${show(result)}\n`)
+  }
+}
+if (results.length === 0) {
+  console.error(`No trial matches. There are: ${Object.keys(makers).join(', ')}.`)
+  process.exit(2)
+}
+if (process.env['BENCH_OUT']) writeFileSync(process.env['BENCH_OUT'], `${JSON.stringify(results, null, 2)}\n`)
+process.exit(results.every(result => result.bars.every(bar => bar.met)) ? 0 : 1)
