@@ -1,0 +1,156 @@
+// Anthropic Messages as a protocol: the body of a request, and the door to the codec's other half. It says what the
+// API looks like; where it is and who pays is a provider's. Sampling, thinking and the like are the target's words.
+
+import type { ModelRequest } from '../../engine/ports.ts'
+import type { Origin } from '../../language/content.ts'
+import type { Entry } from '../../language/history.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import type { Prepared, Protocol, Target } from '../protocol.ts'
+import { sameOrigin, wireJson } from '../shared/artifacts.ts'
+import { haltAnswer } from './anthropic-answer.ts'
+import { initialState, type Reading, type State, stepAnswer } from './anthropic-decode.ts'
+import { failureOfStatus } from './anthropic-failure.ts'
+import { calledNames, encodeHistory, referredNames } from './anthropic-history.ts'
+import type { Warn } from './anthropic-media.ts'
+import { hostedBlocks } from './anthropic-places.ts'
+import { namesOf, planTools } from './anthropic-tools.ts'
+
+const NAME = 'anthropic'
+const VERSION = '2023-06-01'
+const MCP_BETA = 'mcp-client-2025-11-20'
+const LEAST_BUDGET = 1024
+
+/** What `initial` must know of a request beside its names, kept under these names: each request has a map of its own. */
+const readings = new WeakMap<Prepared['names'], Reading>()
+
+export const anthropicMessages: Protocol<State> = {
+  name: NAME,
+  prepare,
+  initial(prepared) {
+    const reading = readings.get(prepared.names)
+    if (reading === undefined)
+      throw new TypeError('initial() takes what prepare() of the same protocol gave.')
+    return initialState(reading)
+  },
+  step: stepAnswer,
+  halt: haltAnswer,
+  failure: failureOfStatus,
+}
+
+function prepare(request: ModelRequest, target: Target): Prepared {
+  const warnings: string[] = []
+  const warn: Warn = warning => {
+    if (!warnings.includes(warning)) warnings.push(warning)
+  }
+  const origin: Origin = { protocol: NAME, family: target.family }
+  const { names, key } = namesOf(request.tools, target.hosted)
+  const { system, spoken } = splitSystem(request)
+  const { hosted } = target
+  const talk = encodeHistory(spoken, { origin, names, namesKey: key, hosted, warn })
+  const maxTokens = Math.min(request.maxTokens ?? Number.POSITIVE_INFINITY, target.maxTokens)
+  const thinking = thinkingField(target.body, maxTokens, talk.forbidsManualThinking, warn)
+  const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
+  const mentioned = {
+    called: () => calledNames(spoken, names),
+    referred: referredNames(spoken, origin),
+  }
+  const plan = planTools(request, target, names, mentioned, thinks, warn)
+  const { betas, thinking: _, container: given, ...settings } = target.body
+  const container = containerField(spoken, origin, target, given)
+  const head: JsonObject = {
+    ...settings,
+    model: target.model,
+    max_tokens: maxTokens,
+    ...(thinking && { thinking }),
+    ...(container !== undefined && { container }),
+    ...(system !== '' && { system }),
+    ...(plan.tools.length > 0 && { tools: plan.tools }),
+    ...(plan.choice && { tool_choice: plan.choice }),
+    stream: true,
+  }
+  readings.set(plan.names, { origin, names: plan.names, texts: plan.texts })
+  return {
+    path: '/v1/messages',
+    headers: headersOf(betas, target),
+    body: `${wireJson(head).slice(0, -1)},"messages":${talk.messages}}`,
+    warnings,
+    names: plan.names,
+    encoded: talk.encoded,
+  }
+}
+
+/** The agent's instructions, then the system entries that the history begins with. */
+function splitSystem(request: ModelRequest): { system: string; spoken: readonly Entry[] } {
+  const texts = [request.system ?? '']
+  const start = request.history.findIndex(entry => entry.role !== 'system')
+  const leading = start < 0 ? request.history : request.history.slice(0, start)
+  for (const entry of leading) if (entry.role === 'system') texts.push(entry.text)
+  const system = texts.filter(text => text.trim() !== '').join('\n\n')
+  return { system, spoken: start < 0 ? [] : start === 0 ? request.history : request.history.slice(start) }
+}
+
+/** As the target has it, but for manual thinking that the API would refuse in this very request. */
+function thinkingField(
+  body: JsonObject,
+  maxTokens: number,
+  isForbidden: boolean,
+  warn: Warn,
+): JsonObject | undefined {
+  const { thinking } = body
+  if (!isJsonObject(thinking)) return undefined
+  if (thinking['type'] !== 'enabled') return thinking
+  if (isForbidden) {
+    warn('Thinking is off for this step: the turn under way began without thinking of this model.')
+    return undefined
+  }
+  const budget = thinking['budget_tokens']
+  if (typeof budget !== 'number' || budget < maxTokens) return thinking
+  if (maxTokens <= LEAST_BUDGET) {
+    warn(`Thinking is off: ${maxTokens} tokens leave no room for it.`)
+    return undefined
+  }
+  warn(`The budget for thinking was lowered to ${maxTokens - 1} tokens: an answer has at most ${maxTokens}.`)
+  return { ...thinking, budget_tokens: maxTokens - 1 }
+}
+
+/** The latest container, while code can run in it: calls that its code made are answered there and nowhere else. */
+function containerField(
+  spoken: readonly Entry[],
+  origin: Origin,
+  target: Target,
+  given: JsonObject[string] | undefined,
+): JsonObject[string] | undefined {
+  const runsCode = target.hosted.some(tool => tool['name'] === 'code_execution')
+  if (!runsCode && !isCalledFromCode(spoken, origin)) return given
+  const id = spoken.reduce<string | undefined>((last, entry) => containerOf(entry, origin) ?? last, undefined)
+  if (id === undefined) return given
+  return isJsonObject(given) ? { ...given, id } : id
+}
+
+function isCalledFromCode(spoken: readonly Entry[], origin: Origin): boolean {
+  const asked = spoken.findLast(entry => entry.role === 'assistant')
+  return hostedBlocks(asked, origin).some(
+    ({ caller }) => isJsonObject(caller) && typeof caller['tool_id'] === 'string',
+  )
+}
+
+function containerOf(entry: Entry, origin: Origin): string | undefined {
+  if (entry.role !== 'assistant' || !sameOrigin(entry.continuity?.origin, origin)) return undefined
+  const data = entry.continuity?.data
+  const container = isJsonObject(data) ? data['container'] : undefined
+  const id = isJsonObject(container) ? container['id'] : undefined
+  return typeof id === 'string' ? id : undefined
+}
+
+/** `betas` in the target's body is the SDK's spelling of a header. The MCP connector is in beta and brings its own. */
+function headersOf(betas: JsonObject[string] | undefined, target: Target): Record<string, string> {
+  const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
+  const usesMcp =
+    target.body['mcp_servers'] !== undefined || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
+  if (usesMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
+  return {
+    'content-type': 'application/json',
+    'anthropic-version': VERSION,
+    ...(names.length > 0 && { 'anthropic-beta': names.join(',') }),
+  }
+}
