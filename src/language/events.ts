@@ -17,6 +17,8 @@ export type Settings = {
   clientTools: ToolDeclaration[]
   /** The name of a configured model, when it is not the agent's own. */
   model?: string
+  /** The folder that the session is about, on doors that have one. Absolute. */
+  cwd?: string
 }
 
 export type Usage = {
@@ -45,6 +47,8 @@ export type Grant = {
   by: string
   expiresAt?: number
   usesLeft?: number
+  /** A remembered refusal: no further call of the tool runs, whatever its definition has become. */
+  deny?: true
 }
 
 type At = { v: 1; at: number }

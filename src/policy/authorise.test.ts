@@ -200,6 +200,26 @@ describe('a rule that fails denies', () => {
       })
 })
 
+describe('remembered refusals', () => {
+  const refusal: Grant = { ...grant, id: 'no', deny: true }
+
+  test('come before rules, trust and grants, but after the operator', async () => {
+    for (const rules of [[], [rule('allow')], [rule('ask')]])
+      assert.equal((await decide(rules, { clientTrust: true, grants: [grant, refusal] })).verdict, 'deny')
+    assert.equal((await decide([], { trust: 'deny', grants: [refusal] })).rule, 'operator-trust')
+  })
+
+  test('stand by name: a changed definition does not get around them', async () => {
+    assert.equal((await decide([], { toolHash: 'another', grants: [refusal] })).verdict, 'deny')
+    assert.equal((await decide([], { grants: [{ ...refusal, tool: 'other' }] })).verdict, 'ask')
+  })
+
+  test('end when they expire, and cover only their arguments', async () => {
+    assert.equal((await decide([], { grants: [{ ...refusal, expiresAt: 1 }] })).verdict, 'ask')
+    assert.equal((await decide([], { grants: [{ ...refusal, argsHash: 'others' }] })).verdict, 'ask')
+  })
+})
+
 describe('grants', () => {
   test('turn a question into an allowance that names them', () => {
     for (const rules of [[], [rule('ask')]])

@@ -42,6 +42,12 @@ export function createAuthoriser(
         rule: 'operator-trust',
         reason: `The operator does not allow the tool "${question.tool.name}" to run.`,
       }
+    if (isRefused(question))
+      return {
+        verdict: 'deny',
+        rule: 'grant',
+        reason: `Calls of "${question.tool.name}" were refused for the rest of this session.`,
+      }
     return applyRules(compiled, 0, question, onFailure)
   }
 }
@@ -137,8 +143,20 @@ function coveringGrant(question: Question): Grant | undefined {
   return counted
 }
 
+/** A refusal stands by the tool's name: a definition that changed since must not get around it. */
+function isRefused({ grants, tool, argsHash, now }: Question): boolean {
+  return grants.some(
+    grant =>
+      grant.deny === true &&
+      grant.tool === tool.name &&
+      (grant.argsHash === undefined || grant.argsHash === argsHash) &&
+      (grant.expiresAt === undefined || now < grant.expiresAt),
+  )
+}
+
 function covers(grant: Grant, question: Question): boolean {
   return (
+    grant.deny !== true &&
     grant.tool === question.tool.name &&
     grant.toolHash === question.toolHash &&
     (grant.argsHash === undefined || grant.argsHash === question.argsHash) &&
