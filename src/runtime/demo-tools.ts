@@ -124,7 +124,7 @@ function searchNotes(folder: () => string): Tool {
 function addNote(folder: () => string): Tool {
   return tool({
     name: 'add_note',
-    title: 'Add a note',
+    title: 'Remember a note',
     description: 'Writes down a new note, to remember something later.',
     input: object({ text: { type: 'string', minLength: 1, maxLength: 2000, description: 'What to note.' } }, [
       'text',

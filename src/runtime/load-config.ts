@@ -1,5 +1,6 @@
 // Finds and reads a configuration file. TypeScript is loaded as it is.
 import { existsSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { TurnwireError } from '../language/errors.ts'
@@ -18,6 +19,7 @@ export function findConfig(given: string | undefined, folder: string): string | 
 
 export async function loadConfig(file: string): Promise<TurnwireConfig> {
   let loaded: { default?: unknown }
+  findOurselves()
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (cause) {
@@ -31,4 +33,25 @@ export async function loadConfig(file: string): Promise<TurnwireConfig> {
     )
   checkConfig(loaded.default, file)
   return loaded.default
+}
+
+let found = false
+
+/**
+ * A configuration imports `turnwire`. Where that package is not installed beside it (the command came from a checkout or
+ * a global installation), this one is meant.
+ */
+function findOurselves(): void {
+  if (found) return
+  found = true
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier !== 'turnwire' && !specifier.startsWith('turnwire/')) return next(specifier, context)
+      try {
+        return next(specifier, context)
+      } catch {
+        return next(specifier, { ...context, parentURL: import.meta.url })
+      }
+    },
+  })
 }

@@ -3,7 +3,7 @@
 import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
-import { Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
@@ -86,13 +86,31 @@ function checkCaller(
         'forbidden_host',
         'This server does not answer to that Host. Add it to server.hosts.',
       )
-    if (!checkOrigin(c.req.header('origin'), origins, host))
+    const origin = c.req.header('origin')
+    if (!checkOrigin(origin, origins, host))
       throw new TurnwireError(
         'forbidden_origin',
         'This web origin may not call this server. Add it to server.origins.',
       )
-    await next()
+    if (origin === undefined) return next()
+    return answerBrowser(c, origin, next)
   }
+}
+
+/** A page of an allowed origin may read the answer, and ask beforehand whether it may. */
+async function answerBrowser(c: Context, origin: string, next: Next): Promise<Response | undefined> {
+  c.header('Access-Control-Allow-Origin', origin)
+  c.header('Access-Control-Expose-Headers', 'Retry-After')
+  c.header('Vary', 'Origin')
+  if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined)
+    return c.body(null, 204, {
+      'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
+      'Access-Control-Allow-Headers':
+        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Api-Key',
+      'Access-Control-Max-Age': '600',
+    })
+  await next()
+  return undefined
 }
 
 function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {

@@ -113,9 +113,9 @@ export class Chat {
         onPermission: call => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
       }),
     )
-    this.#view.end()
     const words = this.#closing(stopReason, pending)
-    if (words !== '') terminal.write(`  ${styles.yellow(words)}\n`)
+    if (words !== '') this.#view.say(`  ${styles.yellow(words)}`)
+    this.#view.end()
   }
 
   #closing(stopReason: string, pending: readonly ToolCall[]): string {

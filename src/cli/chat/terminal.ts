@@ -79,11 +79,11 @@ export class Terminal {
   /** While `work` runs, Ctrl-C calls `interrupt` and every other key is dropped. */
   async busy<Result>(interrupt: () => void, work: () => Promise<Result>): Promise<Result> {
     process.on('SIGINT', interrupt)
-    const release = this.#hush(interrupt)
+    this.#hush(interrupt)
     try {
       return await work()
     } finally {
-      release()
+      this.#release()
       process.off('SIGINT', interrupt)
     }
   }
@@ -94,14 +94,14 @@ export class Terminal {
     try {
       return await question()
     } finally {
-      this.#release = this.#hush(interrupt)
+      this.#hush(interrupt)
     }
   }
 
   #release: () => void = () => {}
 
-  #hush(interrupt: () => void): () => void {
-    if (!this.interactive) return () => {}
+  #hush(interrupt: () => void): void {
+    if (!this.interactive) return
     const input = this.#input
     const take = (data: Buffer | string): void => {
       if (data.includes('\u0003')) interrupt()
@@ -115,7 +115,6 @@ export class Terminal {
       input.setRawMode(false)
       this.#release = () => {}
     }
-    return () => this.#release()
   }
 
   close(): void {

@@ -68,6 +68,7 @@ export class TurnView {
   /** A line of our own, between what the agent says. */
   say(line: string): void {
     this.#flow.end()
+    if (this.#at !== 'start') this.#write('\n')
     this.#at = 'start'
     this.#write(`${line}\n`)
   }

@@ -31,9 +31,9 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
       const agent = choose((await client.getMeta()).agents, textValue(values, 'agent'))
       const style = styles(wantsColour(process.stdout))
       const session = textValue(values, 'session')
-      terminal.write(
-        `${style.bold(printable(agent.title ?? agent.name, 80))}${agent.description === undefined ? '' : style.dim(`  ${printable(agent.description, 200)}`)}\n${style.dim(`${server.words} /help lists commands, Ctrl-C leaves.`)}\n`,
-      )
+      terminal.write(`${style.bold(printable(agent.title ?? agent.name, 80))}\n`)
+      if (agent.description !== undefined) terminal.write(`${printable(agent.description, 400)}\n`)
+      terminal.write(`${style.dim(`${server.words} /help lists commands, Ctrl-C leaves.`)}\n`)
       await new Chat({
         client,
         terminal,
