@@ -1,0 +1,124 @@
+// One exchange with a model API, from the first byte sent to the answer or the failure. It ends in one of both
+// however the stream ends: an answer that was whole before the connection broke is an answer.
+
+import type { ModelAnswer, ModelDelta } from '../engine/ports.ts'
+import type { Json } from '../lib/json.ts'
+import type { Failure, Frame, Prepared, Protocol } from './protocol.ts'
+import { heedHeaders, lostFailure, redirectFailure } from './run-failures.ts'
+import { AnswerError, bodyReader, eventReader, type FrameLimits, type FrameReader } from './run-frames.ts'
+import { type Agents, type End, post } from './run-http.ts'
+
+export type ExchangeOptions<State> = {
+  protocol: Protocol<State>
+  prepared: Prepared
+  /** The provider's name, for words about failures. */
+  place: string
+  url: URL
+  auth: Readonly<Record<string, string>>
+  limits: FrameLimits & { firstByteMs: number; idleMs: number }
+  agents: Agents
+  watch: (delta: ModelDelta) => void
+  signal: AbortSignal
+}
+
+/** `shown`: deltas were given, so that another attempt would say them twice. */
+export type Tried = { answer: ModelAnswer } | { failure: Failure; shown: boolean }
+
+export async function attempt<State>(options: ExchangeOptions<State>): Promise<Tried> {
+  const { protocol, prepared, place, url, limits, agents, signal } = options
+  const reading = readAnswer(options)
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+    ...prepared.headers,
+    ...options.auth,
+  }
+  const { firstByteMs, idleMs } = limits
+  let end: End
+  try {
+    end = await post({ url, headers, body: prepared.body, firstByteMs, idleMs, signal, agents }, reading)
+    reading.close(end)
+  } catch (error) {
+    const failure = localFailure(error, place)
+    if (failure === undefined) throw error
+    return { failure, shown: reading.shown() }
+  }
+  const refused = reading.refused()
+  if (refused !== undefined) return { failure: refused, shown: false }
+  const halted = protocol.halt(reading.state)
+  if ('answer' in halted) return halted
+  const lost = end.end === 'lost' || end.end === 'timeout' ? lostFailure(end, place) : undefined
+  return { failure: lost ?? halted.failure, shown: reading.shown() }
+}
+
+function readAnswer<State>(options: ExchangeOptions<State>) {
+  const { protocol, limits, place, watch, signal } = options
+  const state = protocol.initial(options.prepared)
+  let reader: FrameReader | undefined
+  let refused: Failure | undefined
+  let shown = false
+  const give = (frame: Frame): void => {
+    for (const delta of stepped(protocol, state, frame)) {
+      if (signal.aborted) return
+      shown = true
+      watch(delta)
+    }
+  }
+  const refusal = (status: number, headers: Headers): FrameReader =>
+    bodyReader(limits, text => {
+      refused =
+        status < 400
+          ? redirectFailure(status, place)
+          : heedHeaders(protocol.failure(status, headers, parsed(text)), headers, Date.now())
+    })
+  return {
+    state,
+    shown: () => shown,
+    refused: () => refused,
+    open(status: number, headers: Headers) {
+      const ok = status >= 200 && status <= 299
+      const opened = ok ? answerReader(headers, limits, give) : refusal(status, headers)
+      reader = opened
+      // A refusal is a refusal even when the end of its words is lost.
+      if (!ok) opened.partial = true
+      return (chunk: Uint8Array): boolean => {
+        opened.push(chunk)
+        return opened.over
+      }
+    },
+    close(end: End) {
+      if (end.end === 'complete' || reader?.partial === true) reader?.end()
+    },
+  }
+}
+
+function answerReader(headers: Headers, limits: FrameLimits, give: (frame: Frame) => void): FrameReader {
+  const streams = (headers.get('content-type') ?? '').includes('text/event-stream')
+  return streams ? eventReader(limits, give) : bodyReader(limits, text => give({ data: text }))
+}
+
+/** What a codec cannot read must not look like a defect of the engine. */
+function stepped<State>(protocol: Protocol<State>, state: State, frame: Frame): ModelDelta[] {
+  try {
+    return protocol.step(state, frame)
+  } catch (error) {
+    throw new AnswerError('The answer could not be read.', { cause: error })
+  }
+}
+
+function parsed(text: string): Json | string {
+  try {
+    return JSON.parse(text) as Json // JSON.parse is typed `any`; JSON text yields nothing but Json
+  } catch {
+    return text
+  }
+}
+
+function localFailure(error: unknown, place: string): Failure | undefined {
+  if (error instanceof AnswerError)
+    return { code: 'model_failed', message: `${place}: ${error.message}`, retry: false }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code !== 'ERR_INVALID_CHAR' && code !== 'ERR_INVALID_HTTP_TOKEN') return undefined
+  const message = `A header for ${place} holds a character that cannot be sent. Check the key for line breaks.`
+  return { code: 'model_rejected', message, retry: false }
+}

@@ -1,0 +1,159 @@
+// One POST over node's own HTTP client, which costs half of what fetch does for a streamed answer. It owns the
+// sockets (kept alive, through the proxy of the environment where one is set) and two deadlines: for the first
+// byte, and for the silence between two chunks. It knows no vendor and never follows a redirect: a key stays
+// with the host that it was meant for.
+
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+
+export type Post = {
+  url: URL
+  headers: Readonly<Record<string, string>>
+  body: string
+  firstByteMs: number
+  idleMs: number
+  signal: AbortSignal
+  agents: Agents
+}
+
+export type Reader = {
+  /** Called once, before any chunk. What it gives takes the chunks, and says true once it wants no more. */
+  open(status: number, headers: Headers): (chunk: Uint8Array) => boolean
+}
+
+/** How an exchange ended. `lost`: the connection broke; `code` is the system's word for it. */
+export type End =
+  | { end: 'complete' }
+  | { end: 'aborted' }
+  | { end: 'timeout'; phase: 'first-byte' | 'idle' }
+  | { end: 'lost'; code: string }
+
+export type Agents = { http: HttpAgent; https: HttpsAgent }
+
+/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of `env` are heeded, in either case. */
+export function createAgents(env: Record<string, string | undefined> = process.env): Agents {
+  const options = { keepAlive: true, proxyEnv: env }
+  return { http: new HttpAgent(options), https: new HttpsAgent(options) }
+}
+
+let shared: Agents | undefined
+
+/** One pool for the process, made at first use so that the environment is complete by then. */
+export function sharedAgents(): Agents {
+  shared ??= createAgents()
+  return shared
+}
+
+/**
+ * Never rejects but with what `reader` throws, or with what node has against the headers. After it resolves, `reader` is not called again and the socket is
+ * closed, or free for the next request when the answer was read to its end.
+ */
+export function post(options: Post, reader: Reader): Promise<End> {
+  const { url, body, signal, agents } = options
+  const secure = url.protocol === 'https:'
+  return new Promise<End>((resolve, reject) => {
+    let response: IncomingMessage | undefined
+    let settled = false
+    const timer = quietTimer(() =>
+      finish({ end: 'timeout', phase: response === undefined ? 'first-byte' : 'idle' }),
+    )
+    const settle = (run: () => void): void => {
+      if (settled) return
+      settled = true
+      timer.clear()
+      signal.removeEventListener('abort', onAbort)
+      run()
+    }
+    const finish = (end: End): void =>
+      settle(() => {
+        if (end.end === 'complete') lettingGo(response)
+        else outgoing.destroy()
+        resolve(end)
+      })
+    const fail = (error: unknown): void =>
+      settle(() => {
+        outgoing.destroy()
+        reject(error)
+      })
+    const onAbort = (): void => finish({ end: 'aborted' })
+
+    const outgoing = (secure ? httpsRequest : httpRequest)(url, {
+      method: 'POST',
+      agent: secure ? agents.https : agents.http,
+      headers: { ...options.headers, 'content-length': Buffer.byteLength(body) },
+    })
+    outgoing.on('error', error => finish({ end: 'lost', code: codeOf(error) }))
+    outgoing.on('response', incoming => {
+      response = incoming
+      timer.start(options.idleMs)
+      incoming.on('error', error => finish({ end: 'lost', code: codeOf(error) }))
+      incoming.on('close', () => finish({ end: 'lost', code: 'ECONNRESET' }))
+      incoming.on('end', () =>
+        finish(incoming.complete ? { end: 'complete' } : { end: 'lost', code: 'ECONNRESET' }),
+      )
+      try {
+        const take = reader.open(incoming.statusCode ?? 0, headersOf(incoming))
+        incoming.on('data', (chunk: Uint8Array) => {
+          if (settled) return
+          timer.start(options.idleMs)
+          try {
+            if (take(chunk)) finish({ end: 'complete' })
+          } catch (error) {
+            fail(error)
+          }
+        })
+      } catch (error) {
+        fail(error)
+      }
+    })
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort)
+    timer.start(options.firstByteMs)
+    outgoing.end(body)
+  })
+}
+
+const LINGER_MS = 1000
+
+/** What is left of an answer is read and thrown away, so that its socket can be used again; but not for long. */
+function lettingGo(response: IncomingMessage | undefined): void {
+  if (response === undefined || response.complete) return
+  const timer = setTimeout(() => response.destroy(), LINGER_MS)
+  timer.unref()
+  response.once('close', () => clearTimeout(timer))
+}
+
+type QuietTimer = { start(ms: number): void; clear(): void }
+
+/** A deadline that each sign of life pushes out. Restarting is a field write, not a new timer. */
+function quietTimer(expire: () => void): QuietTimer {
+  let timer: NodeJS.Timeout | undefined
+  let running = 0
+  const clear = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+  }
+  return {
+    start(ms) {
+      if (timer !== undefined && running === ms) {
+        timer.refresh()
+        return
+      }
+      clear()
+      running = ms
+      if (Number.isFinite(ms)) timer = setTimeout(expire, ms)
+    },
+    clear,
+  }
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}
+
+function headersOf(incoming: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(incoming.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value)
+  return headers
+}

@@ -1,0 +1,137 @@
+// The one runner behind every model API: it asks a protocol for the body, sends it, feeds the frames back and
+// gives the answer. Retry, deadlines, abort and secrets live here once; what an API looks like is a protocol's
+// business, and where it is and who pays a provider's.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Prepared, Protocol, Target } from './protocol.ts'
+import { attempt } from './run-attempt.ts'
+import { backoffMs, secretsIn, toError } from './run-failures.ts'
+import { type Agents, sharedAgents } from './run-http.ts'
+
+/** Contract: all of it is asked at each request, and nothing before the first, so that keys may come late and rotate. */
+export type Provider = {
+  readonly name: string
+  /** Where the API is; a protocol's path is appended to it. */
+  url(): string
+  /** Auth, and what else this deployment wants. Throws a TurnwireError that says what to set. */
+  headers(): Record<string, string> | Promise<Record<string, string>>
+  /** Where this deployment has a protocol's path, when it is elsewhere. */
+  path?(path: string): string
+}
+
+export type RunLimits = {
+  /** Until the answer begins. Models that think first may need minutes. */
+  firstByteMs: number
+  /** Between two chunks of the answer. */
+  idleMs: number
+  /** Further attempts after a failure that may pass, as long as nothing was shown. */
+  retries: number
+  backoffMs: number
+  maxBackoffMs: number
+  /** A vendor that wants a longer wait is not waited for. */
+  maxRetryAfterMs: number
+  maxEventChars: number
+  maxBodyChars: number
+}
+
+export const runLimits: RunLimits = {
+  firstByteMs: 300_000,
+  idleMs: 120_000,
+  retries: 3,
+  backoffMs: 500,
+  maxBackoffMs: 30_000,
+  maxRetryAfterMs: 60_000,
+  maxEventChars: 32 * 1024 * 1024,
+  maxBodyChars: 64 * 1024 * 1024,
+}
+
+export type ModelOptions<State> = {
+  protocol: Protocol<State>
+  provider: Provider
+  target: Target
+  /** Absent: the provider's and the model's name. */
+  id?: string
+  limits?: Partial<RunLimits>
+  /** Absent: one pool of connections for the process, through the environment's proxy. */
+  agents?: Agents
+}
+
+type Runner<State> = {
+  protocol: Protocol<State>
+  provider: Provider
+  target: Target
+  limits: RunLimits
+  agents(): Agents
+}
+
+const preparers = new WeakMap<Model, (request: ModelRequest) => Prepared>()
+
+export function createModel<State>(options: ModelOptions<State>): Model {
+  const { protocol, provider, target, agents } = options
+  const runner: Runner<State> = {
+    protocol,
+    provider,
+    target,
+    limits: { ...runLimits, ...options.limits },
+    agents: () => agents ?? sharedAgents(),
+  }
+  const model: Model = {
+    id: options.id ?? `${provider.name}/${target.model}`,
+    respond: (request, watch, signal) => respond(runner, request, watch, signal),
+  }
+  preparers.set(model, request => protocol.prepare(request, target))
+  return model
+}
+
+/** What `model` would send for this request, with no network; undefined for a model that sends nothing. */
+export function preparedFor(model: Model, request: ModelRequest): Prepared | undefined {
+  return preparers.get(model)?.(request)
+}
+
+async function respond<State>(
+  runner: Runner<State>,
+  request: ModelRequest,
+  watch: (delta: ModelDelta) => void,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
+  signal.throwIfAborted()
+  const { protocol, provider, target, limits } = runner
+  const prepared = protocol.prepare(request, target)
+  const url = addressOf(provider, prepared.path)
+  let timeouts = 0
+  for (let tried = 0; ; tried++) {
+    const auth = await provider.headers()
+    signal.throwIfAborted()
+    const agents = runner.agents()
+    const exchange = { protocol, prepared, place: provider.name, url, auth, limits, agents, watch, signal }
+    const result = await attempt(exchange)
+    signal.throwIfAborted()
+    if ('answer' in result) return withWarnings(result.answer, prepared)
+    const { failure, shown } = result
+    if (failure.code === 'model_timeout') timeouts++
+    const waitMs =
+      failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
+    // A second silence is answered no better by a third question.
+    const again = failure.retry && !shown && tried < limits.retries && timeouts < 2
+    if (!again || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
+    await sleep(waitMs, undefined, { signal })
+  }
+}
+
+function addressOf(provider: Provider, path: string): URL {
+  const base = provider.url().replace(/\/+$/, '')
+  const url = URL.parse(base + (provider.path?.(path) ?? path))
+  if (url !== null && (url.protocol === 'https:' || url.protocol === 'http:')) return url
+  throw new TurnwireError(
+    'model_rejected',
+    `The base URL of ${provider.name} is not a web address. Write it like https://host/v1.`,
+  )
+}
+
+/** Asking a vendor in a form that it takes may lose something: whoever reads the answer is to know. */
+function withWarnings(answer: ModelAnswer, prepared: Prepared): ModelAnswer {
+  const warnings = [...new Set([...prepared.warnings, ...(answer.warnings ?? [])])]
+  return warnings.length === 0 ? answer : { ...answer, warnings }
+}
