@@ -304,7 +304,7 @@ const failures: [fields: JsonObject, code: string, retry: boolean][] = [
   [{ status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow' } }, 'model_failed', true],
   [{ status: 'failed', error: { code: 'invalid_prompt', message: 'no' } }, 'model_rejected', false],
   [{ status: 'cancelled' }, 'model_failed', true],
-  [{ status: 'queued' }, 'model_failed', true],
+  [{ status: 'queued' }, 'model_rejected', false],
 ]
 for (const [fields, code, retry] of failures) {
   test(`a response that ended as ${JSON.stringify(fields)} is a failure`, () => {

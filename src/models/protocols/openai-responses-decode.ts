@@ -223,8 +223,7 @@ function endWith(state: State, event: JsonObject): ModelDelta[] {
 function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const status = stringOf(response['status']) || type.replace('response.', '') || 'completed'
   if (status !== 'completed' && status !== 'incomplete') {
-    const error = isJsonObject(response['error']) ? response['error'] : undefined
-    state.failure = error === undefined ? interrupted(unanswered(status)) : streamFailure(error)
+    state.failure = isJsonObject(response['error']) ? streamFailure(response['error']) : unanswered(status)
     return []
   }
   const items = finishedItems(state, objectsOf(response['output']))
@@ -246,10 +245,12 @@ function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
   return deltas
 }
 
-function unanswered(status: string): string {
-  return status === 'queued' || status === 'in_progress'
-    ? 'The model provider took the request into the background and gave no answer. Do not set "background".'
-    : `The model provider ended the response as "${status}".`
+function unanswered(status: string): Failure {
+  if (status !== 'queued' && status !== 'in_progress')
+    return interrupted(`The model provider ended the response as "${status}".`)
+  const message =
+    'The model provider took the request into the background and gave no answer. Do not set "background".'
+  return { code: 'model_rejected', message, retry: false }
 }
 
 type Finished = { item: JsonObject; cut: boolean }
