@@ -4,6 +4,7 @@ import type { Context } from 'hono'
 import type { Agent, FeedItem } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
+import type { SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { lastEventId, openSse, RESPONSE_ALREADY_SENT, sseFrame } from '../http/index.ts'
 import { maskSettings } from './encode.ts'
@@ -19,20 +20,23 @@ export async function serveEvents(c: Context<WireEnv>, host: WireHost, id: strin
     )
   const log = await host.engine.events(owner, id, after)
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
-  void follow(c, host, session.agent, { owner, id, after, log })
+  let unwatch = (): void => {}
+  const writer = openSse(c, host, () => unwatch())
+  void follow(host, session.agent, writer, { owner, id, after, log }, stop => {
+    unwatch = stop
+  })
   return RESPONSE_ALREADY_SENT
 }
 
 type Request = { owner: string; id: string; after: number; log: Recorded[] }
 
 async function follow(
-  c: Context<WireEnv>,
   host: WireHost,
   agent: Agent,
+  writer: SseWriter,
   { owner, id, after, log }: Request,
+  onWatch: (stop: () => void) => void,
 ): Promise<void> {
-  let unwatch = (): void => {}
-  const writer = openSse(c, host, () => unwatch())
   let last = after
   const show = ({ seq, event }: Recorded): void => {
     last = seq
@@ -54,7 +58,7 @@ async function follow(
       else if (item.type === 'delta') writer.send(sseFrame(item.delta.type, item.delta))
       else if (item.type === 'closed') writer.end()
     })
-    unwatch = stop
+    onWatch(stop)
     if (writer.closed) stop()
   } catch (error) {
     host.log('warn', 'A stream of events ended early.', { session: id, error: String(error) })

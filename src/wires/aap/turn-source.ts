@@ -55,17 +55,12 @@ export class LiveTurn {
       }
       const early = this.#early ?? []
       this.#early = undefined
-      for (const item of early.slice(beginning(early, first))) this.#take(item)
+      const at = early.findIndex(
+        item => item.type === 'closed' || (item.type === 'event' && item.seq >= first),
+      )
+      for (const item of at < 0 ? [] : early.slice(at)) this.#take(item)
     })
   }
-}
-
-/** Where the request begins: at its first event, or at the deltas that a quick model gave before that was durable. */
-function beginning(items: readonly FeedItem[], first: number): number {
-  let at = items.findIndex(item => item.type === 'closed' || (item.type === 'event' && item.seq >= first))
-  if (at < 0) return items.length
-  while (items[at - 1]?.type === 'delta') at -= 1
-  return at
 }
 
 export async function replayTurn(
