@@ -35,9 +35,10 @@ test('a burst is cut into transactions of the most that may share one', async ()
   const { store, cleanup } = await sqliteUnderTest({
     group: { most: 100, committed: writes => commits.push(writes) },
   })
-  const asked: Promise<unknown>[] = [store.create(newSession('s'))]
-  for (let seq = 1; seq <= 249; seq++) asked.push(store.append(batch('s', seq, 1)))
-  await Promise.all(asked)
+  const names = Array.from({ length: 125 }, (_, index) => `s${index}`)
+  await Promise.all(
+    names.flatMap(name => [store.create(newSession(name)), store.append(batch(name, 1, 1))]),
+  )
   assert.deepEqual(commits, [100, 100, 50])
   await cleanup()
 })

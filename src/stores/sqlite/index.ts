@@ -6,9 +6,10 @@ import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { decodeBatches } from './batches.ts'
 import { connect } from './connection.ts'
 import { type GroupOptions, groupCommit } from './group.ts'
+import { joinedAppends } from './joined-appends.ts'
 import type { OpenOptions } from './open.ts'
 import type { Statements } from './statements/index.ts'
-import { appendWrite, claimWrite, createWrite, putBlobWrite, removeWrite } from './writes.ts'
+import { claimWrite, createWrite, putBlobWrite, removeWrite } from './writes.ts'
 
 export type SqliteOptions = OpenOptions & { group?: GroupOptions }
 
@@ -28,6 +29,8 @@ export function sqliteStore(options: SqliteOptions): Store {
     options.group,
   )
 
+  const appends = joinedAppends(group)
+
   async function read<T>(query: (sql: Statements) => T): Promise<T> {
     try {
       return query(connection.reading())
@@ -38,9 +41,15 @@ export function sqliteStore(options: SqliteOptions): Store {
 
   return {
     create: session => group.ask(createWrite(session)),
-    claim: session => group.ask(claimWrite(session)),
-    append: batch => group.ask(appendWrite(batch)),
-    remove: session => group.ask(removeWrite(session)),
+    claim(session) {
+      appends.part(session)
+      return group.ask(claimWrite(session))
+    },
+    append: appends.append,
+    remove(session) {
+      appends.part(session)
+      return group.ask(removeWrite(session))
+    },
     putBlob: (session, name, body) => group.ask(putBlobWrite(session, name, body)),
     row: session => read(sql => sql.selectSession(session)),
     read: (session, after = 0) =>
