@@ -32,6 +32,11 @@ export function clausesOf(lines: string): Clause[] {
       const [id, versions, where, ...clause] = line.split('|').map(cell => cell.trim())
       if (id === undefined || versions === undefined || where === undefined || clause.length !== 1)
         throw new Error(`not a clause: ${line}`)
-      return { id, versions: versions.split(' ').map(Number), where, clause: clause[0]! }
+      return {
+        id,
+        versions: versions.split(' ').map(version => (/^\d+$/.test(version) ? Number(version) : version)),
+        where,
+        clause: clause[0]!,
+      }
     })
 }
