@@ -67,6 +67,7 @@ function agrees(deltas: readonly ModelDelta[], answer: ModelAnswer): void {
   )
 }
 
+const bare = ({ native: _native, ...part }: ModelAnswer['parts'][number]) => part
 const nativesOf = (answer: ModelAnswer) => answer.parts.map(part => part.native?.data)
 const callsOf = (answer: ModelAnswer) => answer.parts.filter(part => part.type === 'call')
 const frame = (type: string, fields: JsonObject = {}): Frame => ({
@@ -90,15 +91,12 @@ test('thinking, text and parallel calls come in order, each with its own item be
     usage: { input: 9, cached: 4, output: 7, reasoning: 2 },
   })
   const { answer, deltas } = answerOf(frames)
-  assert.deepEqual(
-    answer.parts.map(({ native: _, ...part }) => part),
-    [
-      { type: 'thinking', text: 'I should look' },
-      { type: 'text', text: 'let me see' },
-      { type: 'call', name: 'fs.read', form: 'json', text: '{"path":"ä"}', nativeId: 'call_1' },
-      { type: 'call', name: 'sql', form: 'text', text: 'SELECT "ü"\n', nativeId: 'call_2' },
-    ],
-  )
+  assert.deepEqual(answer.parts.map(bare), [
+    { type: 'thinking', text: 'I should look' },
+    { type: 'text', text: 'let me see' },
+    { type: 'call', name: 'fs.read', form: 'json', text: '{"path":"ä"}', nativeId: 'call_1' },
+    { type: 'call', name: 'sql', form: 'text', text: 'SELECT "ü"\n', nativeId: 'call_2' },
+  ])
   assert.deepEqual(nativesOf(answer), whole['output'])
   assert.equal(answer.stop, 'calls')
   assert.deepEqual(answer.usage, { input: 9, output: 7, cacheRead: 4, thinking: 2 })
@@ -321,13 +319,10 @@ for (const [fields, code, retry] of failures) {
 
 test('unknown events, floods of them and a closing [DONE] change nothing', () => {
   const turn: ScriptedTurn = { text: 'hello', calls: [{ id: 'a', name: 'f' }] }
-  const plain = answerOf(play(turn).frames).answer.parts.map(({ native: _, ...part }) => part)
+  const plain = answerOf(play(turn).frames).answer.parts.map(bare)
   const noisy = play({ ...turn, fault: [{ kind: 'unknown-events' }, { kind: 'ping-flood' }] }).frames
   const { answer } = answerOf([...noisy, { data: '[DONE]' }])
-  assert.deepEqual(
-    answer.parts.map(({ native: _, ...part }) => part),
-    plain,
-  )
+  assert.deepEqual(answer.parts.map(bare), plain)
 })
 
 test('a frame that is not JSON fails the answer', () => {

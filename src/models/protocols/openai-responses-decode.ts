@@ -164,10 +164,15 @@ function finishItem(state: State, event: JsonObject): ModelDelta[] {
 
 type Place = 'content' | 'summary'
 
+function keyOf(event: JsonObject, place: Place): string {
+  const index = event[`${place}_index`]
+  return `${place}${typeof index === 'number' ? index : 0}`
+}
+
 function grow(state: State, event: JsonObject, place: Place, delta: string): ModelDelta[] {
   const slot = slotOf(state, event)
   if (slot === undefined || delta === '') return []
-  const key = `${place}${String(event[`${place}_index`] ?? 0)}`
+  const key = keyOf(event, place)
   const isThinking = slot.item['type'] === 'reasoning'
   const begins = isThinking && !slot.texts.has(key) && slot.texts.size > 0
   slot.texts.set(key, (slot.texts.get(key) ?? '') + delta)
@@ -177,7 +182,7 @@ function grow(state: State, event: JsonObject, place: Place, delta: string): Mod
 /** What the deltas left out of a text that is now whole. */
 function settle(state: State, event: JsonObject, place: Place, whole: Json | undefined): ModelDelta[] {
   const slot = slotOf(state, event)
-  const known = slot?.texts.get(`${place}${String(event[`${place}_index`] ?? 0)}`) ?? ''
+  const known = slot?.texts.get(keyOf(event, place)) ?? ''
   const text = stringOf(whole)
   return text.startsWith(known) ? grow(state, event, place, text.slice(known.length)) : []
 }

@@ -23,6 +23,8 @@ const passing = new Set([
 /** Answered 429 as well, but no waiting mends them. */
 const exhausted = new Set(['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active'])
 
+const passingStatuses = new Set([408, 409, 429])
+
 export function interrupted(message: string): Failure {
   return { code: 'model_failed', message, retry: true }
 }
@@ -35,26 +37,18 @@ export function streamFailure(error: JsonObject): Failure {
   return { code: retry ? 'model_failed' : 'model_rejected', message, retry }
 }
 
-export function statusFailure(status: number, headers: Headers, body: Json | string): Failure {
+/** What the headers say about another attempt is the runner's to read. */
+export function statusFailure(status: number, _headers: Headers, body: Json | string): Failure {
   const error = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {}
   const code = stringOf(error['code'])
-  const retry = mayRetry(status, code, headers.get('x-should-retry'))
+  const retry = !exhausted.has(code) && (passingStatuses.has(status) || status >= 500)
   const words =
     typeof body === 'string' && body.trim() !== '' ? body : `The model provider answered ${status}.`
-  const retryAfterMs = retry ? waitOf(headers) : undefined
   return {
     code: status === 408 || status === 504 ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected',
     message: `${status}: ${said(error, words)}${hintOf(code)}`,
     retry,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
-}
-
-function mayRetry(status: number, code: string, asked: string | null): boolean {
-  if (exhausted.has(code)) return false
-  if (asked === 'true') return true
-  if (asked === 'false') return false
-  return status === 408 || status === 409 || status === 429 || status >= 500
 }
 
 function hintOf(code: string): string {
@@ -68,19 +62,4 @@ function said(error: JsonObject, otherwise: string): string {
   const code = stringOf(error['code'])
   const whole = code === '' ? message : `${message} (${code})`
   return printable(cutUtf8(whole, longestMessage).text, { multiline: true })
-}
-
-/** Milliseconds, seconds or a date. A date is read against the answer's own, so that no clock is needed here. */
-function waitOf(headers: Headers): number | undefined {
-  const ms = numberOf(headers.get('retry-after-ms'))
-  if (ms !== undefined) return ms
-  const after = headers.get('retry-after')
-  const seconds = numberOf(after)
-  if (seconds !== undefined) return seconds * 1000
-  const wait = Date.parse(after ?? '') - Date.parse(headers.get('date') ?? '')
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait)
-}
-
-function numberOf(text: string | null): number | undefined {
-  return text !== null && /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined
 }

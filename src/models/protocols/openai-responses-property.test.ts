@@ -15,18 +15,10 @@ import { checkRequestAll } from '../../testing/doubles/index.ts'
 import { openaiResponses as double } from '../../testing/doubles/responses.ts'
 import { sealReasoning } from '../../testing/doubles/responses-memory.ts'
 import type { ScriptedTurn } from '../../testing/doubles/script.ts'
-import type { Target } from '../protocol.ts'
 import { openaiResponses } from './openai-responses.ts'
+import { target } from './openai-responses-harness.test.ts'
+import { stringOf } from './openai-responses-items.ts'
 
-const target: Target = {
-  model: 'gpt-test',
-  family: 'gpt',
-  maxTokens: 1000,
-  body: {},
-  hosted: [],
-  quirks: new Set(),
-  stateful: false,
-}
 const ours: Origin = { protocol: 'openai-responses', family: 'gpt' }
 const origins: (Origin | undefined)[] = [
   ours,
@@ -118,7 +110,7 @@ function partOf(draft: Draft, origin: Origin | undefined, id: string): AnswerPar
   const native = (data: JsonObject) => (origin === undefined ? {} : { native: { origin, data } })
   if (draft.type === 'hosted') {
     if (origin === undefined) return undefined
-    const prefix = { web_search_call: 'ws_', mcp_call: 'mcp_' }[String(draft.item['type'])] ?? 'x_'
+    const prefix = { web_search_call: 'ws_', mcp_call: 'mcp_' }[stringOf(draft.item['type'])] ?? 'x_'
     return {
       type: 'hosted',
       tool: 't',

@@ -93,7 +93,7 @@ function encodeInput(
   const plain = plainEntries(history, origin)
   const resumed = target.stateful ? resumption(history, origin, ids, plain) : undefined
   const from = resumed?.from ?? 0
-  const context: HistoryContext = { history, origin, ids, toWire: offer.names.toWire, warn }
+  const context: HistoryContext = { history, origin, ids, toWire: name => offer.names.toWire(name), warn }
   const { pieces, encoded } = encodeEntries(
     from === 0 ? history : history.slice(from),
     `${protocolName} ${target.family}`,
