@@ -4,6 +4,7 @@
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Delta, Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
+import { untilAborted } from '../lib/abort.ts'
 import { decideAnswer, decideOutOfTime } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
@@ -12,12 +13,15 @@ import { runCall } from './run-call.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
-type Step = { controller: AbortController; ids: string[]; over: boolean }
+/** `text`: what it has said so far. */
+type Step = { controller: AbortController; ids: string[]; text: string; over: boolean }
 
 export class Driver {
   readonly #session: Session
   readonly #running = new Map<string, { controller: AbortController; done: Promise<void> }>()
   #step: Step | undefined
+  /** Aborts with the turn: what may never end by itself must not hold up what comes after. */
+  #turn = new AbortController()
   #active = false
   #loop: Promise<void> = Promise.resolve()
   #poke: (() => void) | undefined
@@ -51,10 +55,16 @@ export class Driver {
   async #drive(): Promise<void> {
     const session = this.#session
     this.#active = true
-    const stopClock = session.ports.world.timer(session.agent.limits.time, () => this.#outOfTime())
+    let turn: string | undefined
+    let stopClock = (): void => {}
     try {
       for (;;) {
         if (session.lost || session.stopping || session.state.controlledBy !== undefined) return
+        if (session.state.turn?.id !== turn) {
+          stopClock()
+          turn = session.state.turn?.id
+          stopClock = session.ports.world.timer(session.agent.limits.time, () => this.outOfTime())
+        }
         const action = session.next()
         if (action.do === 'rest' || action.do === 'wait') return
         if (action.do === 'await') await this.#untilPoked()
@@ -81,7 +91,7 @@ export class Driver {
   perform(action: Action): Promise<void> | undefined {
     switch (action.do) {
       case 'judge':
-        return judgeAll(this.#session, action.calls)
+        return this.#judge(action.calls)
       case 'run':
         return this.#start(action.calls)
       case 'ask-model':
@@ -113,12 +123,9 @@ export class Driver {
 
   async #start(calls: readonly CallState[]): Promise<void> {
     const session = this.#session
-    const ready = calls.filter(call => this.#asShown(call))
-    if (ready.length < calls.length)
-      await judgeAll(
-        session,
-        calls.filter(call => call.stage === 'approved' && !this.#asShown(call)),
-      )
+    const changed = calls.filter(call => call.stage === 'approved' && !this.#asShown(call))
+    if (changed.length > 0) await this.#judge(changed)
+    const ready = calls.filter(call => !changed.includes(call) && this.#asShown(call))
     const at = session.ports.world.now()
     session.ports.world.crashPoint('intent-decided')
     await this.#runDurably(
@@ -157,12 +164,26 @@ export class Driver {
     for (const call of calls) {
       if (session.lost || call.stage !== 'started') continue
       const controller = new AbortController()
-      const done = runCall(session, call, controller).finally(() => {
-        this.#running.delete(call.part.id)
-        this.wake()
-      })
+      const done = runCall(session, call, controller)
+        .catch(error => session.lose(error))
+        .finally(() => {
+          this.#running.delete(call.part.id)
+          // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
+          if (this.#running.size === 0) this.wake()
+        })
       this.#running.set(call.part.id, { controller, done })
     }
+  }
+
+  #judge(calls: readonly CallState[]): Promise<void> | undefined {
+    const judging = judgeAll(this.#session, calls)
+    const { signal } = this.#turn
+    return (
+      judging &&
+      untilAborted(judging, signal).catch(error => {
+        if (!signal.aborted) throw error
+      })
+    )
   }
 
   /** What was approved is what was shown: a tool that changed or went away since then is judged anew. */
@@ -176,14 +197,14 @@ export class Driver {
   async #ask(): Promise<void> {
     const session = this.#session
     const { state, agent, feed, ports } = session
-    const step: Step = { controller: new AbortController(), ids: [], over: false }
+    const step: Step = { controller: new AbortController(), ids: [], text: '', over: false }
     this.#step = step
     const number = (state.turn?.steps ?? 0) + 1
     feed.delta({ type: 'step.started', step: number })
     ports.world.crashPoint('model-asked')
     try {
       const model = agent.model(state.settings)
-      const answer = await model.respond(
+      const answering = model.respond(
         {
           session: state.id,
           ...(agent.system !== undefined && { system: agent.system }),
@@ -199,6 +220,7 @@ export class Driver {
         },
         step.controller.signal,
       )
+      const answer = await untilAborted(answering, step.controller.signal)
       if (step.over) return
       ports.world.crashPoint('model-answered')
       void session.record([decideAnswer(answer, model.id, step.ids, session.context)])
@@ -213,6 +235,8 @@ export class Driver {
   #translate(step: Step, delta: ModelDelta, number: number): Delta[] {
     switch (delta.type) {
       case 'text':
+        step.text += delta.text
+        return [delta]
       case 'thinking':
         return [delta]
       case 'call': {
@@ -226,6 +250,7 @@ export class Driver {
       }
       case 'reset':
         step.ids = []
+        step.text = ''
         return [{ type: 'step.reset', step: number }]
     }
   }
@@ -259,15 +284,16 @@ export class Driver {
     const session = this.#session
     const step = this.#step
     this.abort(new TurnwireError('stopping', 'The turn was ended.'))
-    if (!step) return []
-    const text = session.feed.live.text()
-    if (text === '') return []
+    if (!step || step.text === '') return []
+    const { text } = step
     const model = session.agent.model(session.state.settings).id
     const at = session.ports.world.now()
     return [{ v: 1, at, type: 'model.answered', parts: [{ type: 'text', text }], stop: 'cancelled', model }]
   }
 
   abort(reason: unknown): void {
+    this.#turn.abort(reason)
+    this.#turn = new AbortController()
     if (this.#step) {
       this.#step.over = true
       this.#step.controller.abort(reason)
@@ -282,7 +308,8 @@ export class Driver {
     this.#step.controller.abort(reason)
   }
 
-  #outOfTime(): void {
+  /** The turn has used its time: what runs is stopped, and the turn ends with a history that can be continued. */
+  outOfTime(): void {
     const session = this.#session
     if (session.lost || !session.state.turn || session.status !== 'running') return
     const partial = this.interruptStep()

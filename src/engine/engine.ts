@@ -2,6 +2,7 @@
 // and lets go of those that nothing is happening in. A session that waits for a person lives in the store.
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
+import { toolHash } from '../language/tools.ts'
 import { type Create, decideCreate, decideRecovery, type RequestKey } from './decide.ts'
 import { evolve } from './evolve.ts'
 import type { FeedItem, Watcher } from './feed.ts'
@@ -168,10 +169,10 @@ export class Engine {
       session.stopping = true
       session.driver.dropStep(reason)
     }
-    await Promise.race([
-      Promise.all(sessions.map(session => session.driver.settle())),
-      new Promise<void>(resolve => this.ports.world.timer(graceMs, resolve)),
-    ])
+    const grace = Promise.withResolvers<void>()
+    const stopClock = this.ports.world.timer(graceMs, grace.resolve)
+    await Promise.race([Promise.all(sessions.map(session => session.driver.settle())), grace.promise])
+    stopClock()
     await Promise.allSettled(sessions.map(session => session.flushed()))
     for (const session of sessions) session.lose(reason)
   }
@@ -230,7 +231,8 @@ async function takeUp(session: Session): Promise<void> {
   const started = session.state.batch.filter(call => call.stage === 'started')
   const mayRepeat = (call: CallState): boolean => {
     const offered = session.offer.byName.get(call.part.name)
-    return offered?.side === 'server' && (offered.tool.readOnly || offered.tool.idempotent)
+    if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
+    return offered.tool.readOnly || offered.tool.idempotent
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
   if (events.length > 0) await session.record(events)

@@ -150,9 +150,4 @@ export class StepInFlight {
     for (const [callId, text] of this.#outputs) deltas.push({ type: 'output', callId, text })
     return deltas
   }
-
-  /** The text shown so far, for the record of a step that was cancelled. */
-  text(): string {
-    return this.#parts.flatMap(part => (part.type === 'text' ? part.texts : [])).join('')
-  }
 }

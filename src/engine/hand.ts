@@ -36,9 +36,15 @@ export class Hand {
   /** Does the next action as the loop would, and waits for the calls that it started. */
   async perform(): Promise<Action> {
     this.#mustHold()
+    const { driver, ports, agent } = this.session
     const action = this.look()
-    await this.session.driver.perform(action)
-    await this.session.driver.settle()
+    const stopClock = ports.world.timer(agent.limits.time, () => driver.outOfTime())
+    try {
+      await driver.perform(action)
+      await driver.settle()
+    } finally {
+      stopClock()
+    }
     await this.session.flushed()
     return action
   }

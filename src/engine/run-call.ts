@@ -1,6 +1,7 @@
 // Runs one call whose intent is durable, and records how it ended. Whatever the tool does (throw, hang, return
 // nonsense, return too late), exactly one outcome comes of it.
 import type { Outcome } from '../language/calls.ts'
+import { toolHash } from '../language/tools.ts'
 import { settled } from './decide.ts'
 import { admit } from './judge.ts'
 import { outcomes } from './outcomes.ts'
@@ -10,10 +11,12 @@ import type { CallState } from './state.ts'
 
 export async function runCall(session: Session, call: CallState, controller: AbortController): Promise<void> {
   const offered = session.offer.byName.get(call.part.name)
-  if (offered?.side !== 'server') return
+  // Settings may change while the intent is on its way to the store.
+  if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash)
+    return finish(session, call, { outcome: notRun(call, 'the tool was changed or taken away.') }, 0)
   const { tool } = offered
   const admission = admit(session, call, offered)
-  if (!admission.ok) return finish(session, call, { outcome: outcomes.invalid(admission.reason) }, 0)
+  if (!admission.ok) return finish(session, call, { outcome: notRun(call, admission.reason) }, 0)
   const startedAt = session.ports.world.now()
   for (;;) {
     const attempt = await attemptCall(session, call, tool, admission.input, controller)
@@ -30,7 +33,13 @@ export async function runCall(session: Session, call: CallState, controller: Abo
         key: call.key ?? '',
       },
     ])
+    if (session.lost || controller.signal.aborted || call.stage !== 'started') return
   }
+}
+
+/** Of this attempt. One before it, in a process that is gone, may have run all the same. */
+function notRun(call: CallState, reason: string): Outcome {
+  return call.attempt > 1 ? outcomes.unknown() : outcomes.invalid(reason)
 }
 
 type Attempt = Finished & { retry?: true }
@@ -51,13 +60,19 @@ async function attemptCall(
       ? { outcome: outcomes.timeout(tool.timeoutMs) }
       : session.agent.gate.finish(output, tool, callId)
   } catch (error) {
-    if (error instanceof InvalidInput) return { outcome: outcomes.invalid(error.message) }
+    const refused = error instanceof InvalidInput
+    // Only the first attempt can say that nothing has happened.
+    if (refused && call.attempt === 1) return { outcome: outcomes.invalid(error.message) }
     const { outcome, blob } = session.agent.gate.finish(
       { parts: [{ type: 'text', text: `The tool failed: ${messageOf(error)}` }], failed: true },
       { name: tool.name, outputLimit: tool.outputLimit },
       callId,
     )
-    return { outcome, ...(blob && { blob }), ...((tool.readOnly || tool.idempotent) && { retry: true }) }
+    return {
+      outcome,
+      ...(blob && { blob }),
+      ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
+    }
   }
 }
 

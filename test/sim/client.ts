@@ -1,0 +1,327 @@
+// A client at random: it speaks, answers (in part, twice, wrongly), approves, denies, edits, cancels, configures,
+// watches, takes the wheel, and repeats what it got no answer to. What it was told is done must be in the log at that
+// very moment; what it was refused must never be found there.
+import assert from 'node:assert/strict'
+import { type Answers, type CallState, fold, type Hand, type Session } from '../../src/engine/index.ts'
+import type { Event, Settings } from '../../src/language/events.ts'
+import type { ToolDeclaration } from '../../src/language/tools.ts'
+import type { Chance } from './chance.ts'
+import { type Answer, type Node, type System, stackOf } from './system.ts'
+import { Watching } from './watcher.ts'
+
+const clientTools: ToolDeclaration[] = ['ring', 'show'].map(name => ({
+  name,
+  description: 'Run by the application.',
+  input: { form: 'json', schema: { type: 'object', properties: { n: { type: 'integer' } } } },
+  kind: 'other',
+  readOnly: false,
+  idempotent: false,
+  destructive: true,
+  side: 'client',
+}))
+
+export class Client {
+  readonly #name: string
+  readonly #sim: System
+  readonly #chance: Chance
+  readonly #watching = new Map<string, Watching>()
+  #marks = 0
+
+  constructor(name: string, sim: System) {
+    this.#name = name
+    this.#sim = sim
+    this.#chance = sim.chance
+  }
+
+  #mark(): string {
+    return `${this.#name}-${++this.#marks}`
+  }
+
+  async live(): Promise<void> {
+    const { scheduler, sessions } = this.#sim
+    for (let left = this.#chance.whole(4, 12); left > 0 && this.#sim.trace.broken === undefined; left -= 1) {
+      await scheduler.sleep(this.#chance.whole(0, 120))
+      const node = this.#sim.nodes.length === 0 ? undefined : this.#chance.pick(this.#sim.nodes)
+      if (!node) continue
+      if (sessions.length === 0 || (sessions.length < 3 && this.#chance.maybe(0.1))) await this.#create(node)
+      else await this.#act(node, this.#chance.pick(sessions))
+    }
+  }
+
+  leave(): void {
+    for (const watching of this.#watching.values()) watching.disconnect()
+  }
+
+  async #create(node: Node): Promise<void> {
+    const owner = this.#chance.pick(['ana', 'ben'])
+    const settings = this.#settings()
+    const key = this.#chance.maybe(0.5) ? { key: this.#mark(), hash: 'h' } : undefined
+    const create = { owner, agent: 'helper', door: 'sim', settings, seed: [] }
+    const made = await this.#sim.call(node, () => node.engine.create(create, key))
+    if (!('value' in made)) return
+    const { id } = made.value
+    this.#sim.trace.check(this.#sim.disk.shadows.has(id), `${id} was acknowledged and is not there`)
+    this.#sim.sessions.push({ id, owner })
+    if (!key) return
+    const again = await this.#sim.call(node, () => node.engine.create(create, key))
+    if ('value' in again) this.#sim.trace.check(again.value.id === id, 'one key made two sessions')
+  }
+
+  #settings(): Settings {
+    const chance = this.#chance
+    const names = ['look', 'put', 'pay', 'mail', 'sync', 'note'].filter(() => chance.maybe(0.8))
+    return {
+      tools: chance.maybe(0.5) ? null : names.map(name => ({ name, trust: chance.maybe(0.5) })),
+      options: {},
+      clientTools: clientTools.filter(() => chance.maybe(0.7)),
+    }
+  }
+
+  async #act(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
+    const action = this.#chance.weighted({
+      say: 10,
+      answer: 14,
+      cancel: 2,
+      configure: 2,
+      watch: 5,
+      unwatch: 2,
+      wheel: 1,
+      look: 2,
+      stranger: 1,
+    })
+    this.#sim.trace.note(`${this.#name} ${action} ${id} at ${node.machine.name}`)
+    switch (action) {
+      case 'say':
+        return this.#say(node, id, owner)
+      case 'answer':
+        return this.#answer(node, id, owner)
+      case 'cancel':
+        return this.#cancel(node, id, owner)
+      case 'configure':
+        return this.#configure(node, id, owner)
+      case 'watch':
+        return this.#watch(node, id, owner)
+      case 'unwatch':
+        return this.#watching.get(id)?.disconnect()
+      case 'wheel':
+        return this.#wheel(node, id, owner)
+      case 'look':
+        return this.#look(node, id, owner)
+      case 'stranger':
+        return this.#stranger(node, id, owner)
+    }
+  }
+
+  #log(id: string): readonly Event[] {
+    return this.#sim.disk.shadows.get(id)?.events ?? []
+  }
+
+  // ---- speaking ------------------------------------------------------------------------------------------
+
+  async #say(node: Node, id: string, owner: string): Promise<void> {
+    const text = this.#mark()
+    const request = this.#chance.maybe(0.5) ? { key: text, hash: text } : undefined
+    const send = (at: Node): Promise<Answer<unknown>> =>
+      this.#sim.call(at, async () => {
+        const session = await at.engine.open(owner, id)
+        const taken = await session.say({
+          parts: [{ type: 'text', text }],
+          door: 'sim',
+          ...(request && { request }),
+        })
+        this.#sim.trace.check(this.#said(id, text) === 1, `"${text}" was acknowledged and is not durable`)
+        return taken
+      })
+    const answers = await Promise.all(
+      request && this.#chance.maybe(0.4) ? [send(node), send(node)] : [send(node)],
+    )
+    if (request && answers.some(answer => 'gone' in answer)) {
+      await this.#sim.scheduler.sleep(400)
+      const other = this.#sim.nodes[0]
+      if (other) answers.push(await send(other))
+    }
+    this.#sim.trace.check(this.#said(id, text) <= 1, `"${text}" was taken twice`)
+    if (answers.every(answer => 'refused' in answer))
+      this.#never(id, `"${text}"`, () => this.#said(id, text) === 0)
+  }
+
+  #said(id: string, text: string): number {
+    return this.#log(id).filter(
+      event =>
+        event.type === 'turn.started' && event.parts[0]?.type === 'text' && event.parts[0].text === text,
+    ).length
+  }
+
+  /** Looks again later, too: a refused write must not come to light afterwards. */
+  #never(id: string, what: string, absent: () => boolean): void {
+    const check = (): void =>
+      this.#sim.trace.check(absent(), `${what} was refused and is in the log of ${id}`)
+    check()
+    this.#sim.scheduler.after(500, check)
+  }
+
+  // ---- answering -----------------------------------------------------------------------------------------
+
+  async #answer(node: Node, id: string, owner: string): Promise<void> {
+    const by = this.#mark()
+    let answers: Answers | undefined
+    const send = (): Promise<Answer<unknown>> =>
+      this.#sim.call(node, async () => {
+        const session = await node.engine.open(owner, id)
+        answers ??= this.#makeAnswers(session, by)
+        const sent = answers
+        const taken = await session.respond(sent)
+        this.#sim.trace.check(
+          this.#answered(id, sent, by),
+          `an answer of ${by} was acknowledged and is not durable`,
+        )
+        return taken
+      })
+    const twice = this.#chance.maybe(0.2)
+    const given = await Promise.all(twice ? [send(), send()] : [send()])
+    if (given.every(answer => 'refused' in answer))
+      this.#never(id, `what ${by} answered`, () => !JSON.stringify(this.#log(id)).includes(`"${by}"`))
+  }
+
+  #answered(id: string, { results, decisions }: Answers, by: string): boolean {
+    const log = this.#log(id)
+    const settled = (callId: string): boolean =>
+      log.some(
+        event =>
+          event.type === 'call.settled' && event.callId === callId && event.outcome.from.source === 'client',
+      )
+    const decided = (callId: string, granted: boolean): boolean =>
+      log.some(
+        event =>
+          event.type === 'approval.decided' &&
+          event.callId === callId &&
+          event.by === by &&
+          event.granted === granted,
+      )
+    return (
+      results.every(({ callId }) => settled(callId)) &&
+      decisions.every(({ callId, granted }) => decided(callId, granted))
+    )
+  }
+
+  #makeAnswers(session: Session, by: string): Answers {
+    const chance = this.#chance
+    const answers: Answers = { results: [], decisions: [] }
+    for (const call of session.state.batch) {
+      const wrong = chance.maybe(0.05)
+      if (call.stage !== 'handed' && call.stage !== 'asking' && !wrong) continue
+      if (chance.maybe(0.3)) continue
+      if ((call.stage === 'handed') !== wrong) answers.results.push(this.#resultOf(call.part.id, by))
+      else answers.decisions.push(this.#decisionOf(call, by))
+    }
+    if (chance.maybe(0.06)) answers.results.push(this.#resultOf(this.#strayId(session), by))
+    const first = answers.results[0]
+    if (first && chance.maybe(0.04)) answers.results.push(first)
+    if (chance.maybe(0.3)) answers.request = { key: by, hash: by }
+    if (chance.maybe(0.1)) answers.settings = this.#settings()
+    return answers
+  }
+
+  /** An id of another session, of a call that is over, or of none. */
+  #strayId(session: Session): string {
+    const others = [...this.#sim.disk.shadows.values()].flatMap(shadow => [...shadow.rules.calls.keys()])
+    return this.#chance.pick(['call_none', ...session.state.settled, ...others])
+  }
+
+  #resultOf(callId: string, by: string): Answers['results'][number] {
+    const text = this.#chance.maybe(0.1) ? `"${by}" `.repeat(40) : `"${by}"`
+    return { callId, parts: [{ type: 'text', text }], failed: this.#chance.maybe(0.2) }
+  }
+
+  #decisionOf(call: CallState, by: string): Answers['decisions'][number] {
+    const chance = this.#chance
+    const decision = { callId: call.part.id, granted: chance.maybe(0.75), by }
+    const seen = chance.maybe(0.3) ? { seen: chance.maybe(0.8) ? (call.argsHash ?? '') : 'stale' } : {}
+    const edit = chance.maybe(0.2) ? { edit: chance.pick(['{"n":7}', '{"n":"x"}', '{']) } : {}
+    return { ...decision, ...seen, ...edit }
+  }
+
+  // ---- the rest ------------------------------------------------------------------------------------------
+
+  async #cancel(node: Node, id: string, owner: string): Promise<void> {
+    await this.#sim.call(node, async () => {
+      const session = await node.engine.open(owner, id)
+      const turn = this.#sim.disk.shadows.get(id)?.rules.turn
+      const ended = await session.cancel()
+      const open = this.#sim.disk.shadows.get(id)?.rules.turn
+      // A machine that lost the session without knowing it may say that there is nothing to end.
+      if (!ended && this.#sim.born > 1) return
+      this.#sim.trace.check(turn === undefined || turn !== open, `turn ${turn} was cancelled and is not over`)
+    })
+  }
+
+  async #configure(node: Node, id: string, owner: string): Promise<void> {
+    const tone = this.#mark()
+    await this.#sim.call(node, async () => {
+      const session = await node.engine.open(owner, id)
+      const settings = this.#chance.maybe(0.5) ? this.#settings() : {}
+      await session.configure({ ...settings, options: { tone } })
+      this.#sim.trace.check(
+        this.#log(id).some(
+          event => event.type === 'session.configured' && event.settings.options?.['tone'] === tone,
+        ),
+        `setting ${tone} was acknowledged and is not durable`,
+      )
+    })
+  }
+
+  async #watch(node: Node, id: string, owner: string): Promise<void> {
+    const { disk, trace } = this.#sim
+    const watching = this.#watching.get(id) ?? new Watching(`${this.#name}@${id}`, id, disk, trace)
+    this.#watching.set(id, watching)
+    await this.#sim.call(node, () => watching.connect(node.engine, node.machine, owner))
+  }
+
+  async #look(node: Node, id: string, owner: string): Promise<void> {
+    await this.#sim.call(node, async () => {
+      const state = await node.engine.peek(owner, id)
+      const log = this.#log(id).slice(0, state.seq)
+      if (log.length < state.seq) return
+      try {
+        assert.deepStrictEqual(
+          state,
+          fold(
+            id,
+            log.map((event, at) => ({ seq: at + 1, event })),
+          ),
+        )
+      } catch (error) {
+        this.#sim.trace.breach(`what ${id} looks like is not the fold of its log: ${stackOf(error)}`)
+      }
+    })
+  }
+
+  async #stranger(node: Node, id: string, owner: string): Promise<void> {
+    const other = owner === 'ana' ? 'ben' : 'ana'
+    const answer = await this.#sim.call(node, () => node.engine.open(other, id))
+    this.#sim.trace.check(!('value' in answer), `${other} opened the session of ${owner}`)
+  }
+
+  async #wheel(node: Node, id: string, owner: string): Promise<void> {
+    const taken = await this.#sim.call(node, () => node.engine.takeOver(owner, id, this.#name))
+    if (!('value' in taken)) return
+    const hand = taken.value
+    for (let left = this.#chance.whole(0, 3); left > 0; left -= 1) {
+      await this.#sim.call(node, () => this.#steer(hand))
+      await this.#sim.scheduler.sleep(this.#chance.whole(0, 50))
+    }
+    if (this.#chance.maybe(0.9)) await this.#sim.call(node, () => hand.release())
+  }
+
+  async #steer(hand: Hand): Promise<unknown> {
+    const action = hand.look()
+    if (action.do === 'ask-model' && this.#chance.maybe(0.4))
+      return hand.answerModel({ parts: [{ type: 'text', text: 'By hand.' }], stop: 'end' })
+    if (action.do === 'judge' && this.#chance.maybe(0.6)) {
+      const call = this.#chance.pick(action.calls)
+      if (this.#chance.maybe(0.5)) return hand.replaceArguments(call.part.id, '{"n":8}')
+      return hand.answerCall(call.part.id, { parts: [{ type: 'text', text: 'given by hand' }] })
+    }
+    return hand.perform()
+  }
+}

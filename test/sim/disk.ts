@@ -1,0 +1,241 @@
+// A store that behaves as badly as the store port allows: it is slow, it acknowledges late and out of order, it fails,
+// and when a machine dies any prefix of what that machine had asked for may or may not have been recorded. What it
+// keeps is a memory store; beside it stands a shadow that the checks read without waiting.
+import type { Limits, NewSession, Store } from '../../src/engine/ports.ts'
+import { TurnwireError } from '../../src/language/errors.ts'
+import type { Event } from '../../src/language/events.ts'
+import { type Asked, fallsWith } from '../../src/stores/failures.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import type { Chance } from './chance.ts'
+import { LogRules, type TrustOf } from './log-rules.ts'
+import type { Machine, Scheduler } from './scheduler.ts'
+import type { Trace } from './trace.ts'
+
+/** What is durable of one session. */
+export type Shadow = { owner: string; events: Event[]; texts: string[]; rules: LogRules }
+
+type Write = {
+  asked: Asked
+  apply: () => Promise<unknown>
+  resolve: (value: unknown) => void
+  reject: (reason: unknown) => void
+}
+
+type Lane = { writes: Write[]; busy: boolean; failure: { error: TurnwireError; epoch?: number } | undefined }
+
+export class Disk {
+  readonly #inner = memoryStore()
+  readonly #scheduler: Scheduler
+  readonly #chance: Chance
+  readonly #trace: Trace
+  readonly #trustOf: TrustOf
+  readonly #limits: Limits
+  readonly shadows = new Map<string, Shadow>()
+  /** How often a write fails, and how slow the whole is. */
+  failing = 0
+  slowest = 8
+
+  constructor(scheduler: Scheduler, chance: Chance, trace: Trace, trustOf: TrustOf, limits: Limits) {
+    this.#scheduler = scheduler
+    this.#chance = chance
+    this.#trace = trace
+    this.#trustOf = trustOf
+    this.#limits = limits
+  }
+
+  /** The store as one machine sees it. */
+  connect(machine: Machine): Store {
+    const lanes = new Map<string, Lane>()
+    machine.onDeath(() => this.#crash(machine, lanes))
+    const write = <T>(session: string, asked: Asked, apply: () => Promise<T>): Promise<T> =>
+      // The lane resolves it with what `apply` gave.
+      this.#write(machine, laneOf(lanes, session), asked, apply) as Promise<T>
+    const read = <T>(look: () => Promise<T>): Promise<T> => this.#read(machine, look)
+    return {
+      create: session => {
+        const text = JSON.stringify(session)
+        return write(session.row.id, { kind: 'create' }, () => this.#create(parsed(text)))
+      },
+      claim: id => write(id, { kind: 'claim' }, () => this.#inner.claim(id)),
+      append: batch => {
+        const text = JSON.stringify(batch)
+        return write(batch.session, { kind: 'append', epoch: batch.epoch }, () => this.#append(parsed(text)))
+      },
+      remove: id =>
+        write(id, { kind: 'remove' }, async () => {
+          this.shadows.delete(id)
+          return this.#inner.remove(id)
+        }),
+      putBlob: (id, name, body) => write(id, { kind: 'putBlob' }, () => this.#inner.putBlob(id, name, body)),
+      row: id => read(() => this.#inner.row(id)),
+      // As from a disk: no two readings share an object.
+      read: (id, after) => read(async () => parsed(JSON.stringify(await this.#inner.read(id, after)))),
+      list: (owner, page) => read(() => this.#inner.list(owner, page)),
+      unfinished: () => read(() => this.#inner.unfinished()),
+      blob: (id, name) => read(() => this.#inner.blob(id, name)),
+      close: async () => {},
+    }
+  }
+
+  // ---- writing -------------------------------------------------------------------------------------------
+
+  #write(machine: Machine, lane: Lane, asked: Asked, apply: Write['apply']): Promise<unknown> {
+    if (!machine.alive) return new Promise(() => {})
+    return new Promise((resolve, reject) => {
+      lane.writes.push({ asked, apply, resolve, reject })
+      this.#next(machine, lane)
+    })
+  }
+
+  #next(machine: Machine, lane: Lane): void {
+    if (lane.busy || lane.writes.length === 0) return
+    lane.busy = true
+    this.#scheduler.after(this.#delay(), () => {
+      if (machine.alive) void this.#commit(machine, lane)
+    })
+  }
+
+  /** The moment at which the first write of the lane becomes durable, or fails. */
+  async #commit(machine: Machine, lane: Lane): Promise<void> {
+    const write = lane.writes.shift()
+    // What was next may have fallen with a failure before it.
+    if (!write) {
+      lane.busy = false
+      return
+    }
+    const { asked } = write
+    if (lane.failure && fallsWith(lane.failure, asked)) this.#refuse(machine, lane, write, lane.failure.error)
+    else if (this.#chance.maybe(this.failing)) {
+      const error = new TurnwireError('store_failed', 'The simulated disk refused the write.')
+      this.#refuse(machine, lane, write, error)
+    } else {
+      try {
+        const value = await write.apply()
+        this.#scheduler.after(this.#delay(), () => write.resolve(value), machine)
+      } catch (error) {
+        if (!(error instanceof TurnwireError)) throw error
+        this.#refuse(machine, lane, write, error)
+      }
+    }
+    lane.busy = false
+    this.#next(machine, lane)
+  }
+
+  /** Until its asker is told, the failure stands for what was asked after it. */
+  #refuse(machine: Machine, lane: Lane, write: Write, error: TurnwireError): void {
+    const { epoch, kind } = write.asked
+    this.#trace.note(`disk refuses ${kind} of ${machine.name}: ${error.code}`)
+    const failure = { error, ...(epoch !== undefined && { epoch }) }
+    lane.failure ??= failure
+    const tell = (): void => {
+      write.reject(error)
+      if (lane.failure?.error !== error) return
+      const fallen = lane.writes.filter(each => fallsWith(failure, each.asked))
+      lane.writes = lane.writes.filter(each => !fallen.includes(each))
+      for (const each of fallen) each.reject(error)
+      lane.failure = undefined
+    }
+    this.#scheduler.after(this.#delay(), tell, machine)
+  }
+
+  /** Of what was under way, a prefix was recorded, and nobody will ever be told. */
+  #crash(machine: Machine, lanes: Map<string, Lane>): void {
+    for (const lane of lanes.values()) {
+      const kept = this.#chance.whole(0, lane.writes.length)
+      this.#trace.note(`crash of ${machine.name} keeps ${kept} of ${lane.writes.length} writes`)
+      if (lane.failure) continue
+      void this.#keep(lane.writes.slice(0, kept))
+    }
+    lanes.clear()
+  }
+
+  async #keep(writes: readonly Write[]): Promise<void> {
+    for (const write of writes) {
+      try {
+        await write.apply()
+      } catch (error) {
+        if (!(error instanceof TurnwireError)) throw error
+        return
+      }
+    }
+  }
+
+  async #create(session: NewSession): ReturnType<Store['create']> {
+    const made = await this.#inner.create(session)
+    if ('existing' in made) return made
+    const rules = new LogRules(session.row.id, this.#trustOf, this.#limits)
+    const shadow: Shadow = { owner: session.row.owner, events: [], texts: [], rules }
+    this.shadows.set(session.row.id, shadow)
+    this.#keepShadow(session.row.id, shadow, session.events, made.epoch, session.row.status)
+    return made
+  }
+
+  async #append(batch: Parameters<Store['append']>[0]): Promise<void> {
+    await this.#inner.append(batch)
+    const shadow = this.shadows.get(batch.session)
+    if (!shadow) return
+    this.#trace.check(
+      batch.seq === shadow.events.length + 1,
+      `one log without gaps: ${batch.seq} after ${shadow.events.length}`,
+    )
+    this.#keepShadow(batch.session, shadow, batch.events, batch.epoch, batch.status)
+  }
+
+  #keepShadow(
+    id: string,
+    shadow: Shadow,
+    events: readonly Event[],
+    epoch: number,
+    status: Parameters<Store['append']>[0]['status'],
+  ): void {
+    for (const event of events) {
+      shadow.events.push(event)
+      shadow.texts.push(JSON.stringify(event))
+      this.#trace.note(`log ${id} ${shadow.events.length} e${epoch} ${wordsOf(event)}`)
+    }
+    const wrong = shadow.rules.append(events, epoch, status)
+    if (wrong !== undefined) this.#trace.breach(`log of ${id}: ${wrong}`)
+  }
+
+  // ---- reading -------------------------------------------------------------------------------------------
+
+  #read<T>(machine: Machine, look: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const answer = async (): Promise<void> => {
+        if (this.#chance.maybe(this.failing / 2)) {
+          reject(new TurnwireError('store_failed', 'The simulated disk could not be read.'))
+          return
+        }
+        const value = await look()
+        this.#scheduler.after(this.#delay(), () => resolve(value), machine)
+      }
+      this.#scheduler.after(this.#delay(), () => void answer(), machine)
+    })
+  }
+
+  #delay(): number {
+    return this.#chance.maybe(0.3) ? 0 : this.#chance.whole(0, this.slowest)
+  }
+}
+
+function laneOf(lanes: Map<string, Lane>, session: string): Lane {
+  const known = lanes.get(session)
+  if (known) return known
+  const lane: Lane = { writes: [], busy: false, failure: undefined }
+  lanes.set(session, lane)
+  return lane
+}
+
+/** What this file wrote as JSON a moment ago has its type still. */
+function parsed<T>(text: string): T {
+  return JSON.parse(text) as T
+}
+
+function wordsOf(event: Event): string {
+  if (event.type === 'call.settled') return `${event.type} ${event.callId} ${event.outcome.kind}`
+  if ('callId' in event) return `${event.type} ${event.callId}`
+  if (event.type === 'turn.ended') return `${event.type} ${event.stop}`
+  if (event.type === 'model.answered')
+    return `${event.type} ${event.stop} ${event.parts.map(part => (part.type === 'call' ? part.id : part.type)).join(' ')}`
+  return event.type
+}

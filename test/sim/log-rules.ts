@@ -1,0 +1,225 @@
+// What may follow what in a session's log, written a second time and from the promises alone, so that a mistake in
+// `decide` and `evolve` is not forgiven by the same mistake here. It reads each event as it becomes durable.
+
+import { evolve } from '../../src/engine/evolve.ts'
+import { statusOf } from '../../src/engine/index.ts'
+import type { Limits, SessionStatus } from '../../src/engine/ports.ts'
+import { emptyState, type SessionState } from '../../src/engine/state.ts'
+import type { CallPart, Outcome } from '../../src/language/calls.ts'
+import type { Event, Settings } from '../../src/language/events.ts'
+
+type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
+
+export type CallRecord = {
+  part: CallPart
+  stage: Stage
+  /** How it came to be allowed to run. */
+  authority?: 'policy' | 'person' | 'application'
+  argsHash?: string
+  toolHash?: string
+  key?: string
+  attempt: number
+  /** The epochs of the writers that recorded the intent of each attempt, and of the one that settled it. */
+  startedIn: number[]
+  settledIn?: number
+  outcome?: Outcome
+  decisions: number
+}
+
+/** What the operator of the simulation says of a tool; undefined: there is no such tool on the server. */
+export type TrustOf = (name: string) => { trust: 'trusted' | 'ask' | 'deny'; exposed: boolean } | undefined
+
+export class LogRules {
+  readonly calls = new Map<string, CallRecord>()
+  readonly state: SessionState
+  readonly #trustOf: TrustOf
+  readonly #limits: Limits
+  #settings: Settings = { tools: null, options: {}, clientTools: [] }
+  #open: CallRecord[] = []
+  #turn: string | undefined
+  readonly #turns = new Set<string>()
+  readonly #keys = new Set<string>()
+  readonly #requests = new Set<string>()
+  #steps = 0
+  #runs = 0
+  #epoch = 0
+
+  constructor(id: string, trustOf: TrustOf, limits: Limits) {
+    this.state = emptyState(id)
+    this.#trustOf = trustOf
+    this.#limits = limits
+  }
+
+  get turn(): string | undefined {
+    return this.#turn
+  }
+
+  /** Gives what is wrong with these events at this place, or nothing. */
+  append(events: readonly Event[], epoch: number, status: SessionStatus): string | undefined {
+    if (epoch < this.#epoch) return `one writer: epoch ${epoch} wrote after ${this.#epoch}`
+    this.#epoch = epoch
+    for (const event of events) {
+      const wrong = this.#take(event)
+      if (wrong !== undefined) return `${event.type}: ${wrong}`
+      evolve(this.state, event)
+    }
+    const folded = statusOf(this.state)
+    if (folded !== status) return `the row says ${status}, the log says ${folded}`
+    return undefined
+  }
+
+  #take(event: Event): string | undefined {
+    switch (event.type) {
+      case 'session.created':
+        this.#settings = event.settings
+        return this.state.seq === 0 ? undefined : 'not the first event'
+      case 'session.configured':
+        this.#settings = { ...this.#settings, ...event.settings }
+        return undefined
+      case 'request.accepted':
+        if (this.#requests.has(event.key)) return 'a request key was accepted twice'
+        this.#requests.add(event.key)
+        return undefined
+      case 'turn.started':
+        return this.#startTurn(event.turn)
+      case 'turn.ended':
+        return this.#endTurn(event.turn)
+      case 'model.answered':
+        return this.#answer(event.parts.filter(part => part.type === 'call'))
+      case 'control.taken':
+      case 'control.returned':
+      case 'grant.given':
+      case 'grant.revoked':
+      case 'history.compacted':
+        return undefined
+      default:
+        return this.#takeOfCall(event)
+    }
+  }
+
+  #startTurn(turn: string): string | undefined {
+    if (this.#turn !== undefined) return 'a turn is open'
+    if (this.#turns.has(turn)) return 'a turn id is used twice'
+    this.#turns.add(turn)
+    this.#turn = turn
+    this.#steps = 0
+    this.#runs = 0
+    return this.#unsettled()
+  }
+
+  #endTurn(turn: string): string | undefined {
+    if (this.#turn !== turn) return 'it ends a turn that is not open'
+    this.#turn = undefined
+    return this.#unsettled()
+  }
+
+  #answer(parts: readonly CallPart[]): string | undefined {
+    if (this.#turn === undefined) return 'no turn is open'
+    const unsettled = this.#unsettled()
+    if (unsettled !== undefined) return unsettled
+    this.#steps += 1
+    if (this.#steps > this.#limits.steps) return 'more model steps than the limit'
+    this.#open = []
+    for (const part of parts) {
+      if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
+      const record: CallRecord = { part, stage: 'proposed', attempt: 0, startedIn: [], decisions: 0 }
+      this.calls.set(part.id, record)
+      this.#open.push(record)
+    }
+    return undefined
+  }
+
+  #unsettled(): string | undefined {
+    const call = this.#open.find(each => each.stage !== 'settled')
+    return call && `call ${call.part.id} is still ${call.stage}`
+  }
+
+  #takeOfCall(event: Extract<Event, { callId: string }>): string | undefined {
+    const call = this.calls.get(event.callId)
+    if (!call) return `there is no call ${event.callId}`
+    if (event.type === 'call.late') return call.stage === 'settled' ? undefined : 'its call is not settled'
+    if (call.stage === 'settled') return `call ${event.callId} is settled already (${call.outcome?.kind})`
+    switch (event.type) {
+      case 'call.handed':
+      case 'call.allowed':
+      case 'approval.requested':
+        return this.#judged(call, event)
+      case 'call.edited':
+        if (call.stage !== 'asking' && call.stage !== 'proposed') return `it is ${call.stage}`
+        call.argsHash = event.argsHash
+        return undefined
+      case 'approval.decided':
+        return decided(call, event.granted, event.argsHash)
+      case 'call.started':
+        return this.#started(call, event.attempt, event.key)
+      case 'call.settled':
+        call.stage = 'settled'
+        call.outcome = event.outcome
+        call.settledIn = this.#epoch
+        return wrongOutcome(event.outcome)
+    }
+  }
+
+  #judged(
+    call: CallRecord,
+    event: Extract<Event, { type: 'call.handed' | 'call.allowed' | 'approval.requested' }>,
+  ): string | undefined {
+    if (call.stage !== 'proposed') return `it is ${call.stage}`
+    if (call.part.cut) return 'its arguments were cut'
+    call.argsHash = event.argsHash
+    call.toolHash = event.toolHash
+    const { name } = call.part
+    const server = this.#trustOf(name)
+    const clientOwned = this.#settings.clientTools.some(tool => tool.name === name)
+    if (event.type === 'call.handed') {
+      call.stage = 'handed'
+      return clientOwned ? undefined : 'the application has no such tool'
+    }
+    if (!server || server.trust === 'deny') return 'the server offers no such tool'
+    const ref = this.#settings.tools?.find(tool => tool.name === name)
+    if (server.exposed && this.#settings.tools && !ref) return 'the tool is switched off'
+    const trusted = server.exposed && ref ? ref.trust : server.trust === 'trusted'
+    if (event.type === 'approval.requested') {
+      call.stage = 'asking'
+      return trusted ? 'it is trusted' : undefined
+    }
+    call.stage = 'approved'
+    call.authority = 'policy'
+    return trusted ? undefined : 'it ran without being asked about'
+  }
+
+  #started(call: CallRecord, attempt: number, key: string): string | undefined {
+    if (call.stage !== 'approved' && call.stage !== 'started') return `it is ${call.stage}`
+    if (attempt !== call.attempt + 1) return `attempt ${attempt} follows ${call.attempt}`
+    if (call.stage === 'started' && key !== call.key) return 'another attempt under another key'
+    if (call.stage === 'approved') {
+      if (this.#keys.has(key)) return 'a key is used for two calls'
+      this.#keys.add(key)
+      this.#runs += 1
+      if (this.#runs > this.#limits.calls) return 'more calls ran than the limit'
+    }
+    if (key === '') return 'its key is empty'
+    call.stage = 'started'
+    call.attempt = attempt
+    call.key = key
+    call.startedIn[attempt] = this.#epoch
+    return undefined
+  }
+}
+
+function decided(call: CallRecord, granted: boolean, argsHash: string): string | undefined {
+  if (call.stage !== 'asking') return `it is ${call.stage}`
+  call.decisions += 1
+  if (call.decisions > 1) return 'it was decided twice'
+  if (granted && argsHash !== call.argsHash) return 'the decision is about other arguments'
+  if (granted) {
+    call.stage = 'approved'
+    call.authority = 'person'
+  }
+  return undefined
+}
+
+function wrongOutcome(outcome: Outcome): string | undefined {
+  if (outcome.parts.length === 0) return 'its outcome says nothing'
+  return outcome.parts.some(part => part.type === 'text' && part.text === '') ? 'an empty text' : undefined
+}

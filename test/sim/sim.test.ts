@@ -1,0 +1,39 @@
+// Ten thousand lives, each from its seed. SIM_SEED=<n> runs one and prints its whole tail, SIM_SEEDS=<n> another number
+// of them, SIM_FROM=<n> from another one on.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { simulate } from './simulation.ts'
+
+const { SIM_SEED, SIM_SEEDS = '10000', SIM_FROM = '1' } = process.env
+
+if (SIM_SEED !== undefined)
+  test(`seed ${SIM_SEED}`, async () => {
+    const result = await simulate(Number(SIM_SEED))
+    console.log(result.tail)
+    assert.equal(result.broken, undefined)
+  })
+else {
+  test('the same seed gives the same trace', async () => {
+    for (const seed of [1, 2, 3, 42, 777]) {
+      const [first, second] = [await simulate(seed), await simulate(seed)]
+      assert.equal(first.digest, second.digest, `seed ${seed} is not repeatable`)
+      assert.ok(first.events > 0)
+    }
+    assert.notEqual((await simulate(1)).digest, (await simulate(2)).digest)
+  })
+
+  test(`every promise is kept in ${SIM_SEEDS} lives`, async () => {
+    let events = 0
+    const last = Number(SIM_FROM) + Number(SIM_SEEDS) - 1
+    for (let seed = Number(SIM_FROM); seed <= last; seed += 1) {
+      const result = await simulate(seed)
+      events += result.events
+      if (result.broken !== undefined)
+        assert.fail(
+          `${result.tail}\n\nseed ${seed}: ${result.broken}\nAgain: SIM_SEED=${seed} node --test test/sim/sim.test.ts`,
+        )
+    }
+    // A simulation in which little happens proves little.
+    assert.ok(events > 20 * Number(SIM_SEEDS), `only ${events} events`)
+  })
+}

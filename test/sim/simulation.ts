@@ -1,0 +1,321 @@
+// One life of a whole system: machines with engines on one disk, clients, watchers, and a misfortune now and then. At
+// the end all misfortune stops, one machine starts anew, and everything must come to rest with every promise kept.
+import assert from 'node:assert/strict'
+import { type Agent, Engine, fold, type Gate, type Limits } from '../../src/engine/index.ts'
+import { TurnwireError } from '../../src/language/errors.ts'
+import { createGate } from '../../src/policy/index.ts'
+import { Chance } from './chance.ts'
+import { Client } from './client.ts'
+import { Disk } from './disk.ts'
+import { modelOf } from './model.ts'
+import { Machine, Scheduler } from './scheduler.ts'
+import { type Answer, type Node, type System, stackOf } from './system.ts'
+import { declarations, type Effects, toolsOf } from './tools.ts'
+import { Trace } from './trace.ts'
+
+const limits: Limits = { steps: 5, calls: 9, identicalCalls: 3, time: 3000, bytes: 4000, tokens: 200 }
+const mostTicks = 20_000
+const gate = createGate({ clientOutputLimit: 64 })
+
+export type Result = {
+  seed: number
+  digest: string
+  broken?: string
+  tail: string
+  events: number
+  ticks: number
+}
+
+export class Simulation implements System {
+  readonly chance: Chance
+  readonly scheduler = new Scheduler()
+  readonly trace = new Trace(() => this.scheduler.now)
+  readonly disk: Disk
+  readonly effects: Effects = new Map()
+  readonly sessions: { id: string; owner: string }[] = []
+  nodes: Node[] = []
+  /** What was asked of machines and has no answer yet. */
+  readonly open = new Set<() => unknown>()
+  calm = false
+  #ids = 0
+  born = 0
+  readonly #misfortune: number
+
+  constructor(seed: number) {
+    this.chance = new Chance(seed)
+    const known = new Map(declarations.map(tool => [tool.name, tool]))
+    this.disk = new Disk(this.scheduler, this.chance, this.trace, name => known.get(name), limits)
+    this.#misfortune = this.chance.pick([0, 0.002, 0.01, 0.03])
+    this.disk.failing = this.chance.pick([0, 0, 0.01, 0.05])
+    this.disk.slowest = this.chance.pick([0, 2, 8, 40])
+  }
+
+  // ---- machines ------------------------------------------------------------------------------------------
+
+  /** A process starts on the disk as it is now, and takes up what was left. */
+  async start(): Promise<Node> {
+    const machine = new Machine(`m${++this.born}`)
+    const { scheduler, chance } = this
+    const parts = { ...this.#parts(), calm: () => this.calm }
+    const model = modelOf(machine, parts)
+    const agent: Agent = {
+      name: 'helper',
+      version: '1.0.0',
+      tools: toolsOf(machine, parts),
+      options: [{ name: 'tone', type: 'text', default: '' }],
+      gate: this.#slowGate(machine),
+      limits,
+      choice: 'auto',
+      parallel: true,
+      clientTools: true,
+      fullHistory: true,
+      images: { http: true, data: true },
+      model: () => model,
+    }
+    const engine = new Engine({
+      store: this.disk.connect(machine),
+      world: {
+        now: () => scheduler.now,
+        id: prefix => `${prefix}_${++this.#ids}`,
+        timer: (ms, run) => scheduler.after(ms, run, machine),
+        crashPoint: point => {
+          if (!machine.alive || this.calm || !chance.maybe(this.#misfortune)) return
+          this.crash({ machine, engine }, point)
+        },
+      },
+      vault: { seal: text => text, open: text => text },
+      agent: name => (name === agent.name ? agent : undefined),
+      log: () => {},
+    })
+    const node: Node = { machine, engine }
+    this.nodes.push(node)
+    this.trace.note(`${machine.name} starts`)
+    await this.call(node, () => engine.recover())
+    return node
+  }
+
+  #parts() {
+    const { scheduler, chance, trace, disk, effects } = this
+    return { scheduler, chance, trace, disk, effects }
+  }
+
+  /** Policy that asks elsewhere: it takes its time, fails, or never answers. */
+  #slowGate(machine: Machine): Gate {
+    const { chance, scheduler } = this
+    return {
+      ...gate,
+      authorise: async question => {
+        const pace = this.calm ? 'at-once' : chance.weighted({ 'at-once': 60, slow: 20, fail: 1, never: 1 })
+        if (pace === 'slow') await scheduler.sleep(chance.whole(1, 50), machine)
+        if (pace === 'fail') throw new Error('policy is out of order')
+        if (pace === 'never') await new Promise(() => {})
+        return gate.authorise(question)
+      },
+    }
+  }
+
+  crash(node: Node, why: string): void {
+    if (!node.machine.alive) return
+    this.trace.note(`${node.machine.name} dies: ${why}`)
+    this.nodes = this.nodes.filter(each => each.machine !== node.machine)
+    node.machine.die()
+    // Someone restarts it.
+    this.scheduler.after(this.chance.whole(1, 300), () => {
+      if (this.nodes.length === 0) void this.start()
+    })
+  }
+
+  async stop(node: Node): Promise<void> {
+    this.trace.note(`${node.machine.name} stops`)
+    await this.call(node, () => node.engine.stop(this.chance.whole(0, 200)))
+    this.crash(node, 'stopped')
+  }
+
+  // ---- calls over a network ------------------------------------------------------------------------------
+
+  /** What a client asks of a machine: answered, refused, or the connection is gone and nobody knows. */
+  call<T>(node: Node, work: () => Promise<T>): Promise<Answer<T>> {
+    const { machine } = node
+    this.open.add(work)
+    const answered = new Promise<Answer<T>>(resolve => {
+      if (!machine.alive) {
+        resolve({ gone: true })
+        return
+      }
+      const forget = machine.onDeath(() => resolve({ gone: true }))
+      const settle = (answer: Answer<T>): void => {
+        if (!machine.alive) return
+        forget()
+        resolve(answer)
+      }
+      const run = (): void => {
+        work().then(
+          value => settle({ value }),
+          (error: unknown) => {
+            if (!(error instanceof TurnwireError)) {
+              if (machine.alive) this.trace.breach(`a refusal that is no TurnwireError: ${stackOf(error)}`)
+            } else settle({ refused: error })
+          },
+        )
+      }
+      this.scheduler.after(this.chance.whole(0, 5), run, machine)
+    })
+    return answered.finally(() => this.open.delete(work))
+  }
+
+  // ---- the whole life ------------------------------------------------------------------------------------
+
+  async live(): Promise<void> {
+    await this.start()
+    if (this.chance.maybe(0.25)) await this.start()
+    const clients = Array.from({ length: this.chance.whole(1, 3) }, (_, at) => new Client(`c${at + 1}`, this))
+    await Promise.all([...clients.map(client => client.live()), this.#misfortunes()])
+    this.calm = true
+    this.disk.failing = 0
+    this.trace.note('calm')
+    for (const node of [...this.nodes]) {
+      if (this.chance.maybe(0.5)) this.crash(node, 'end')
+      else await this.stop(node)
+    }
+    await this.scheduler.sleep(400)
+    const node = this.nodes[0] ?? (await this.start())
+    for (const session of this.sessions) await this.#finish(node, session)
+    for (const client of clients) client.leave()
+  }
+
+  async #misfortunes(): Promise<void> {
+    const { chance, scheduler } = this
+    for (let left = chance.whole(0, 3); left > 0; left -= 1) {
+      await scheduler.sleep(chance.whole(5, 600))
+      const node = this.nodes.length === 0 ? undefined : chance.pick(this.nodes)
+      switch (chance.weighted({ crash: 4, pause: 3, stop: 1, second: 2 })) {
+        case 'crash':
+          if (node) this.crash(node, 'killed')
+          break
+        case 'pause':
+          if (!node) break
+          this.trace.note(`${node.machine.name} is paused`)
+          node.machine.pausedUntil = scheduler.now + chance.whole(10, 1500)
+          if (chance.maybe(0.6)) await this.start()
+          break
+        case 'stop':
+          if (node) await this.stop(node)
+          break
+        case 'second':
+          if (this.nodes.length < 3) await this.start()
+          break
+      }
+    }
+  }
+
+  /** With nothing going wrong any more, a session comes to rest, can be continued, and keeps what it promised. */
+  async #finish(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
+    const { engine } = node
+    for (let round = 0; round < 12; round += 1) {
+      const opened = await this.call(node, () => engine.open(owner, id))
+      if (!('value' in opened)) return this.trace.breach(`${id} cannot be opened: ${JSON.stringify(opened)}`)
+      const session = opened.value
+      const { controlledBy, batch } = session.state
+      if (controlledBy !== undefined) {
+        const hand = await this.call(node, () => engine.takeOver(owner, id, controlledBy))
+        if ('value' in hand) await this.call(node, () => hand.value.release())
+      } else if (session.status === 'idle') break
+      else if (session.status === 'waiting') {
+        const by = 'final'
+        await this.call(node, () =>
+          session.respond({
+            results: batch.flatMap(({ part, stage }) =>
+              stage === 'handed'
+                ? [{ callId: part.id, parts: [{ type: 'text', text: 'late but here' }] }]
+                : [],
+            ),
+            decisions: batch.flatMap(({ part, stage }) =>
+              stage === 'asking' ? [{ callId: part.id, granted: true, by }] : [],
+            ),
+          }),
+        )
+      }
+      await this.scheduler.sleep(4000)
+    }
+    const opened = await this.call(node, () => engine.open(owner, id))
+    if (!('value' in opened) || opened.value.status !== 'idle')
+      return this.trace.breach(`${id} does not come to rest`)
+    const session = opened.value
+    await this.call(node, () => session.say({ parts: [{ type: 'text', text: 'and now?' }], door: 'sim' }))
+    await this.scheduler.sleep(4000)
+    this.trace.check(session.state.lastStop?.stop === 'end', `${id} cannot be continued`)
+    this.#checkEnd(id, session.state)
+  }
+
+  #checkEnd(id: string, state: object): void {
+    const shadow = this.disk.shadows.get(id)
+    if (!shadow) {
+      this.trace.breach(`${id} has no log`)
+      return
+    }
+    try {
+      assert.deepStrictEqual(
+        state,
+        fold(
+          id,
+          shadow.events.map((event, at) => ({ seq: at + 1, event })),
+        ),
+      )
+    } catch (error) {
+      this.trace.breach(`the state of ${id} is not the fold of its log: ${stackOf(error)}`)
+    }
+    for (const [callId, call] of shadow.rules.calls) {
+      const { outcome } = call
+      if (call.stage !== 'settled' || !outcome) this.trace.breach(`${callId} was never settled`)
+      else this.#checkHonest(callId, outcome)
+    }
+  }
+
+  /** What ran is never said to have had no effect, and what is said to be done was done. */
+  #checkHonest(callId: string, outcome: { kind: string; from: { source: string }; parts: unknown[] }): void {
+    const { kind, from } = outcome
+    const effect = this.effects.get(callId)
+    if (effect && effect.runs > 0) {
+      const mayHaveRun = ['ok', 'error', 'timeout', 'unknown', 'cancelled'].includes(kind)
+      this.trace.check(
+        mayHaveRun && !JSON.stringify(outcome.parts).includes('no effect'),
+        `${callId} ran, but is ${kind}`,
+      )
+    }
+    if (kind === 'ok' && from.source === 'tool')
+      this.trace.check((effect?.runs ?? 0) > 0, `${callId} is ok, but never ran`)
+  }
+}
+
+function asked(simulation: Simulation): string {
+  return [...simulation.open].map(work => work.toString().replaceAll(/\s+/g, ' ').slice(0, 160)).join('; ')
+}
+
+export async function simulate(seed: number): Promise<Result> {
+  const simulation = new Simulation(seed)
+  const { trace, scheduler, disk } = simulation
+  let over = false
+  scheduler.after(0, () => {
+    simulation.live().then(
+      () => (over = true),
+      error => trace.breach(`the simulation itself failed: ${stackOf(error)}`),
+    )
+  })
+  await scheduler.run(() => trace.broken !== undefined || scheduler.ticks > mostTicks)
+  trace.check(scheduler.ticks <= mostTicks, 'every loop ends: there is still something planned')
+  trace.check(
+    over || trace.broken !== undefined,
+    () => `everything comes to rest: nobody answers ${asked(simulation)}`,
+  )
+  let events = 0
+  for (const shadow of disk.shadows.values()) events += shadow.events.length
+  const { broken } = trace
+  return {
+    seed,
+    digest: trace.digest(),
+    ...(broken !== undefined && { broken }),
+    tail: trace.tail(),
+    events,
+    ticks: scheduler.ticks,
+  }
+}

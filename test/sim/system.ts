@@ -1,0 +1,29 @@
+// What a client of the simulation may touch: the machines it can call, the disk it can look at, chance and time.
+import type { Engine } from '../../src/engine/index.ts'
+import type { TurnwireError } from '../../src/language/errors.ts'
+import type { Chance } from './chance.ts'
+import type { Disk } from './disk.ts'
+import type { Machine, Scheduler } from './scheduler.ts'
+import type { Trace } from './trace.ts'
+
+export type Node = { machine: Machine; engine: Engine }
+
+/** `gone`: the connection broke, and nobody knows whether it was done. */
+export type Answer<T> = { value: T } | { refused: TurnwireError } | { gone: true }
+
+export type System = {
+  readonly chance: Chance
+  readonly scheduler: Scheduler
+  readonly trace: Trace
+  readonly disk: Disk
+  readonly sessions: { id: string; owner: string }[]
+  /** The machines that are up. */
+  readonly nodes: Node[]
+  /** How many there have been. */
+  readonly born: number
+  call<T>(node: Node, work: () => Promise<T>): Promise<Answer<T>>
+}
+
+export function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,90 @@
+// Someone who watches a session over connections that break. It checks that what it is shown is durable at that
+// moment, comes once, in order, and that what it is told of the status follows from what it was shown.
+
+import { evolve } from '../../src/engine/evolve.ts'
+import { type Engine, type FeedItem, statusOf } from '../../src/engine/index.ts'
+import { emptyState, type SessionState } from '../../src/engine/state.ts'
+import { textOf } from '../../src/language/content.ts'
+import type { Disk } from './disk.ts'
+import type { Machine } from './scheduler.ts'
+import type { Trace } from './trace.ts'
+
+export class Watching {
+  readonly #name: string
+  readonly #session: string
+  readonly #disk: Disk
+  readonly #trace: Trace
+  readonly #seen: SessionState
+  #connection = 0
+  #words = ''
+  #unwatch: (() => void) | undefined
+
+  constructor(name: string, session: string, disk: Disk, trace: Trace) {
+    this.#name = name
+    this.#session = session
+    this.#disk = disk
+    this.#trace = trace
+    this.#seen = emptyState(session)
+  }
+
+  get last(): number {
+    return this.#seen.seq
+  }
+
+  /** Goes on after the last event that it has. */
+  async connect(engine: Engine, machine: Machine, owner: string): Promise<void> {
+    this.disconnect()
+    const connection = this.#connection
+    this.#words = ''
+    this.#trace.note(`${this.#name} watches from ${this.last}`)
+    let closed = false
+    const unwatch = await engine.watch(owner, this.#session, this.last, item => {
+      if (!machine.alive || connection !== this.#connection) return
+      this.#trace.check(!closed, `${this.#name} is shown ${item.type} after the end`)
+      closed ||= item.type === 'closed'
+      this.#take(item)
+    })
+    if (connection === this.#connection) this.#unwatch = unwatch
+    else unwatch()
+  }
+
+  disconnect(): void {
+    this.#connection += 1
+    this.#unwatch?.()
+    this.#unwatch = undefined
+  }
+
+  #take(item: FeedItem): void {
+    if (item.type === 'event') this.#takeEvent(item)
+    else if (item.type === 'delta') this.#takeDelta(item.delta)
+    else if (item.type === 'status')
+      this.#trace.check(
+        statusOf(this.#seen) === item.status,
+        () => `${this.#name} is told ${item.status} where the events say ${statusOf(this.#seen)}`,
+      )
+  }
+
+  #takeEvent({ seq, event }: Extract<FeedItem, { type: 'event' }>): void {
+    this.#trace.check(seq === this.last + 1, () => `${this.#name} is shown event ${seq} after ${this.last}`)
+    const durable = this.#disk.shadows.get(this.#session)?.texts[seq - 1]
+    this.#trace.check(
+      durable === JSON.stringify(event),
+      () => `${this.#name} is shown event ${seq} (${event.type}), which is not durable`,
+    )
+    evolve(this.#seen, event)
+    if (event.type !== 'model.answered') return
+    const said = textOf(event.parts)
+    if (!event.model.startsWith('person:'))
+      this.#trace.check(
+        this.#words === said || this.#words === '',
+        () =>
+          `${this.#name} was shown the words ${JSON.stringify(this.#words)}, recorded are ${JSON.stringify(said)}`,
+      )
+    this.#words = ''
+  }
+
+  #takeDelta(delta: Extract<FeedItem, { type: 'delta' }>['delta']): void {
+    if (delta.type === 'step.started' || delta.type === 'step.reset') this.#words = ''
+    if (delta.type === 'text') this.#words += delta.text
+  }
+}
