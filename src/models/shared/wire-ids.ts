@@ -12,12 +12,12 @@ export type IdRule = { pattern: RegExp; maxLength: number }
 
 export type WireIds = {
   /** `index`: the place in the history of the assistant entry that made the call, or of the tool entry that answers it. */
-  of(index: number, callId: string): string
+  of: (index: number, callId: string) => string
   /**
    * Not empty where this entry's ids depend on other entries: to be a part of the key under which its encoding is
    * remembered.
    */
-  variant(index: number): string
+  variant: (index: number) => string
 }
 
 /** The id of one call, as far as it can be said without looking at the rest of the request. */
@@ -111,7 +111,8 @@ function ownId(id: string, rule: IdRule): string {
 
 function hashId(text: string, rule: IdRule): string {
   const digest = sha256(text).replace(/[^a-zA-Z0-9]/g, '')
-  return `call_${digest.slice(0, 24)}`.slice(0, rule.maxLength)
+  const marked = `call_${digest.slice(0, 24)}`
+  return isAllowed(marked, rule) ? marked : digest.slice(0, Math.min(24, rule.maxLength))
 }
 
 function isAllowed(id: string, rule: IdRule): boolean {

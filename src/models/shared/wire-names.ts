@@ -15,7 +15,7 @@ export type NameRule = {
 
 export type WireNames = {
   /** Works for any name, also of tools that are no longer offered. */
-  toWire(name: string): string
+  toWire: (name: string) => string
   /** Offered tools only: wire name → our name. */
   fromWire: ReadonlyMap<string, string>
 }
