@@ -1,5 +1,5 @@
 // What Anthropic says when it does not answer, as a status with a body or as an event after a good status, and
-// whether asking again can help. How often and when to ask again is the runner's.
+// whether asking again can help. How often and when to ask again is the runner's, as are the headers about that.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
@@ -40,11 +40,7 @@ export function failureOfStatus(status: number, headers: Headers, body: Json | s
     typeof body === 'string' && body !== '' ? { message: body } : told,
     `status ${status}${request === null ? '' : `, request ${request}`}`,
   )
-  const kind = kindOfStatus(status)
-  const should = headers.get('x-should-retry')
-  const retry = should === 'true' ? true : should === 'false' ? false : kind.retry
-  const retryAfterMs = retryAfter(headers)
-  return { code: kind.code, message, retry, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  return { ...kindOfStatus(status), message }
 }
 
 function kindOfStatus(status: number): Kind {
@@ -56,14 +52,4 @@ function wordsOf(error: JsonObject, where: string): string {
   const type = typeof error['type'] === 'string' ? `${error['type']}: ` : ''
   const message = typeof error['message'] === 'string' ? error['message'] : 'no reason was given'
   return printable(`Anthropic (${where}): ${type}${message}`, MOST_WORDS)
-}
-
-/** A date is measured against the server's own `date`: a codec has no clock, and two clocks would disagree. */
-function retryAfter(headers: Headers): number | undefined {
-  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN)
-  if (ms >= 0) return ms
-  const given = headers.get('retry-after')?.trim() ?? ''
-  if (/^\d+(\.\d+)?$/.test(given)) return Number(given) * 1000
-  const wait = Date.parse(given) - Date.parse(headers.get('date') ?? '')
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait)
 }

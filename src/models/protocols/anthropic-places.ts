@@ -5,7 +5,7 @@
 import type { Origin } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { nativeFor } from '../shared/artifacts.ts'
+import { nativeFor, sameOrigin } from '../shared/artifacts.ts'
 import { isServerUse } from './anthropic-decode.ts'
 
 export type Places = {
@@ -86,7 +86,12 @@ function danglingIds(
       open.clear()
     }
   }
-  for (const [id, use] of open) if (!isDeclared(use, hosted)) dropped.add(id)
+  const calling = callersOf(spoken, origin)
+  const isAdrift = (id: string): boolean => calling.has(id) && latestContainer(spoken, origin) === undefined
+  for (const [id, use] of open) if (!isDeclared(use, hosted) || isAdrift(id)) dropped.add(id)
+  const isAnswer = spoken.at(-1)?.role === 'assistant'
+  // An answer that is not gone on with is followed by a word of ours, and that closes the way for all results.
+  if (isAnswer && !endsPaused(spoken, origin, dropped)) for (const id of open.keys()) dropped.add(id)
   return dropped
 }
 
@@ -110,6 +115,28 @@ function followHosted(
       begun.add(id)
     } else if (typeof tool_use_id === 'string' && !open.delete(tool_use_id)) dropped.add(tool_use_id)
   }
+}
+
+/** Ids of the server tools that made the latest answer's calls. */
+export function callersOf(spoken: readonly Entry[], origin: Origin): Set<string> {
+  const asked = spoken.findLast(entry => entry.role === 'assistant')
+  const ids = new Set<string>()
+  for (const { caller } of hostedBlocks(asked, origin))
+    if (isJsonObject(caller) && typeof caller['tool_id'] === 'string') ids.add(caller['tool_id'])
+  return ids
+}
+
+/** Calls that code made are answered in the container it waits in, and nowhere else. */
+export function latestContainer(spoken: readonly Entry[], origin: Origin): string | undefined {
+  for (let index = spoken.length - 1; index >= 0; index--) {
+    const entry = spoken[index]
+    if (entry?.role !== 'assistant' || !sameOrigin(entry.continuity?.origin, origin)) continue
+    const data = entry.continuity?.data
+    const container = isJsonObject(data) ? data['container'] : undefined
+    const id = isJsonObject(container) ? container['id'] : undefined
+    if (typeof id === 'string') return id
+  }
+  return undefined
 }
 
 function isDeclared(use: JsonObject, hosted: readonly JsonObject[]): boolean {

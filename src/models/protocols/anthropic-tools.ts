@@ -172,7 +172,7 @@ function addMissing(plan: ToolPlan, wanted: ReadonlySet<string>): void {
 function keepOneLoaded(plan: ToolPlan, warn: Warn): void {
   if (plan.tools.length === 0 || plan.tools.some(tool => tool['defer_loading'] !== true)) return
   warn('No tool would be loaded from the start: none is deferred. Declare a tool search tool.')
-  plan.tools = plan.tools.map(({ defer_loading: _, ...tool }) => tool)
+  plan.tools = plan.tools.map(tool => ({ ...tool, defer_loading: false }))
 }
 
 function isFromCode(tool: JsonObject): boolean {

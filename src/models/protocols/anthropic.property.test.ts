@@ -220,10 +220,12 @@ const history = fc
       { maxLength: 8 },
     ),
     fc.constantFrom('call_', 'call:', `${'y'.repeat(500)}`),
+    fc.nat({ max: 3 }),
   )
-  .map(([lead, steps, prefix]) => {
+  .map(([lead, steps, prefix, lost]) => {
     let count = 0
-    return [...lead, ...steps].flatMap(step => step(() => `${prefix}${++count}`))
+    // Also a history that lost its beginning, and with it perhaps the calls of results.
+    return [...lead, ...steps].flatMap(step => step(() => `${prefix}${++count}`)).slice(lost)
   })
 
 const declared = fc.uniqueArray(

@@ -4,15 +4,15 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { Origin } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { Prepared, Protocol, Target } from '../protocol.ts'
-import { sameOrigin, wireJson } from '../shared/artifacts.ts'
+import { wireJson } from '../shared/artifacts.ts'
 import { haltAnswer } from './anthropic-answer.ts'
 import { initialState, type Reading, type State, stepAnswer } from './anthropic-decode.ts'
 import { failureOfStatus } from './anthropic-failure.ts'
 import { calledNames, encodeHistory, referredNames } from './anthropic-history.ts'
 import type { Warn } from './anthropic-media.ts'
-import { hostedBlocks } from './anthropic-places.ts'
+import { callersOf, latestContainer } from './anthropic-places.ts'
 import { namesOf, planTools } from './anthropic-tools.ts'
 
 const NAME = 'anthropic'
@@ -113,43 +113,27 @@ function thinkingField(
   return { ...thinking, budget_tokens: maxTokens - 1 }
 }
 
-/** The latest container, while code can run in it: calls that its code made are answered there and nowhere else. */
+/** The latest container goes along while code can run in it, or waits in it. */
 function containerField(
   spoken: readonly Entry[],
   origin: Origin,
   target: Target,
-  given: JsonObject[string] | undefined,
-): JsonObject[string] | undefined {
+  given: Json | undefined,
+): Json | undefined {
   const runsCode = target.hosted.some(tool => tool['name'] === 'code_execution')
-  if (!runsCode && !isCalledFromCode(spoken, origin)) return given
-  const id = spoken.reduce<string | undefined>((last, entry) => containerOf(entry, origin) ?? last, undefined)
+  if (!runsCode && callersOf(spoken, origin).size === 0) return given
+  const id = latestContainer(spoken, origin)
   if (id === undefined) return given
   return isJsonObject(given) ? { ...given, id } : id
 }
 
-function isCalledFromCode(spoken: readonly Entry[], origin: Origin): boolean {
-  const asked = spoken.findLast(entry => entry.role === 'assistant')
-  return hostedBlocks(asked, origin).some(
-    ({ caller }) => isJsonObject(caller) && typeof caller['tool_id'] === 'string',
-  )
-}
-
-function containerOf(entry: Entry, origin: Origin): string | undefined {
-  if (entry.role !== 'assistant' || !sameOrigin(entry.continuity?.origin, origin)) return undefined
-  const data = entry.continuity?.data
-  const container = isJsonObject(data) ? data['container'] : undefined
-  const id = isJsonObject(container) ? container['id'] : undefined
-  return typeof id === 'string' ? id : undefined
-}
-
 /** `betas` in the target's body is the SDK's spelling of a header. The MCP connector is in beta and brings its own. */
-function headersOf(betas: JsonObject[string] | undefined, target: Target): Record<string, string> {
+function headersOf(betas: Json | undefined, target: Target): Record<string, string> {
   const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
   const usesMcp =
     target.body['mcp_servers'] !== undefined || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
   if (usesMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
   return {
-    'content-type': 'application/json',
     'anthropic-version': VERSION,
     ...(names.length > 0 && { 'anthropic-beta': names.join(',') }),
   }
