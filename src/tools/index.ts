@@ -8,3 +8,4 @@ export {
   text,
   tool,
 } from './function.ts'
+export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'

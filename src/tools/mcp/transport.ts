@@ -1,0 +1,79 @@
+// How bytes reach a server: a child process without a shell, or HTTP with a bound on every message. Nothing here knows
+// what a tool is.
+import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { printable } from '../../lib/text.ts'
+import type { McpServerSpec } from './spec.ts'
+
+export type TransportOptions = {
+  maxMessageBytes: number
+  log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>): void
+}
+
+export function openTransport(spec: McpServerSpec, options: TransportOptions): Transport {
+  if ('url' in spec)
+    return new StreamableHTTPClientTransport(new URL(spec.url), {
+      requestInit: { headers: { ...spec.headers } },
+      fetch: boundedFetch(options.maxMessageBytes),
+    })
+  const { command, args = [], env = {}, cwd } = spec
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    env: { ...env },
+    stderr: 'pipe',
+    maxBufferSize: options.maxMessageBytes,
+    ...(cwd !== undefined && { cwd }),
+  })
+  transport.stderr?.on('data', (chunk: Buffer) =>
+    options.log('info', 'An MCP server wrote to its log.', {
+      server: spec.name,
+      text: printable(chunk.toString('utf8').trimEnd(), 500),
+    }),
+  )
+  return transport
+}
+
+/** A response may be a stream without end, so what is bounded is a message: the bytes between two blank lines. */
+function boundedFetch(maxBytes: number): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    if (!response.body) return response
+    const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
+    return new Response(response.body.pipeThrough(bounded(maxBytes, isStream)), {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    })
+  }
+}
+
+function bounded(
+  maxBytes: number,
+  isStream: boolean,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let since = 0
+  let previous = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      const end = isStream ? lastBlankLine(chunk, previous) : -1
+      since = end < 0 ? since + chunk.length : chunk.length - end
+      previous = chunk.at(-1) ?? previous
+      if (since > maxBytes)
+        controller.error(new Error(`The server sent a message of more than ${maxBytes} bytes.`))
+      else controller.enqueue(chunk)
+    },
+  })
+}
+
+const LF = 0x0a
+
+/** The place after the last blank line of a chunk, or -1. CR LF CR LF has a lone LF before the second LF, by CR. */
+function lastBlankLine(chunk: Uint8Array, previous: number): number {
+  for (let at = chunk.lastIndexOf(LF); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(LF, at - 1)) {
+    const before = at === 0 ? previous : chunk[at - 1]
+    const farther = at <= 1 ? previous : chunk[at - 2]
+    if (before === LF || (before === 0x0d && farther === LF)) return at + 1
+  }
+  return -1
+}
