@@ -402,8 +402,8 @@ describe('one fold for both modes, and the vendor’s SDK agrees', () => {
       const whole = fold(heard.prepared, [{ data: JSON.stringify(message) }])
       agrees(whole.deltas, answerOf(whole))
       assert.deepEqual(
-        answerOf(whole).parts.map(({ native: _, ...part }) => part),
-        answer.parts.map(({ native: _, ...part }) => part),
+        answerOf(whole).parts.map(part => ({ ...part, native: null })),
+        answer.parts.map(part => ({ ...part, native: null })),
       )
       const text = message.content.map(each => (each.type === 'text' ? each.text : '')).join('')
       assert.equal(textIn(answer), text)

@@ -157,6 +157,21 @@ export const messagesOf = (prepared: Prepared): Said[] => bodyOf(prepared)['mess
 export const judge = (prepared: Prepared): Rejection[] =>
   checkRequestAll('anthropic', bodyOf(prepared), { trustForeign: true })
 
+export const own = { protocol: 'anthropic', family: 'claude' }
+
+export const assistant = (...parts: AssistantEntry['parts']): AssistantEntry => ({
+  role: 'assistant',
+  parts,
+  origin: own,
+})
+
+/** Prepared, and taken by the strict double. */
+export function prepare(over: Partial<ModelRequest> = {}, at: Partial<Target> = {}): Prepared {
+  const prepared = anthropicMessages.prepare(request(over), target(at))
+  assert.deepEqual(judge(prepared), [], prepared.body)
+  return prepared
+}
+
 test('the harness hears what the double says and refuses what it refuses', () => {
   const heard = startTalk().ask(request(), target(), { text: 'hi' })
   assert.equal(answerOf(heard).stop, 'end')
