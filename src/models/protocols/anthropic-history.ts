@@ -55,7 +55,7 @@ export function encodeHistory(spoken: readonly Entry[], speaker: Speaker): Conve
     (entry, index) => encodeEntry(entry, index, { speaker, ids, places, spoken }),
     index => [ids.variant(index), places.variant(index)].filter(Boolean).join(' '),
   )
-  const messages = joinMessages(spoken, pieces)
+  const messages = joinMessages(spoken, pieces, places)
   completeEnds(messages, places, speaker.warn)
   return {
     messages: `[${messages.map(messageText).join(',')}]`,
@@ -69,7 +69,7 @@ const messageText = ({ role, pieces }: Message): string =>
 
 // ---- messages --------------------------------------------------------------------------------------------
 
-function joinMessages(spoken: readonly Entry[], pieces: readonly string[]): Message[] {
+function joinMessages(spoken: readonly Entry[], pieces: readonly string[], places: Places): Message[] {
   const messages: Message[] = []
   for (const [index, entry] of spoken.entries()) {
     const piece = pieces[index]
@@ -77,13 +77,15 @@ function joinMessages(spoken: readonly Entry[], pieces: readonly string[]): Mess
     const role = entry.role === 'assistant' ? 'assistant' : 'user'
     const isResults = entry.role === 'tool' && piece.startsWith(RESULT)
     const hasCalls = entry.role === 'assistant' && entry.parts.some(part => part.type === 'call')
+    // A result that lost its call is told in words after the others.
+    const onlyResults = isResults && places.variant(index) === ''
     const last = messages.at(-1)
     if (last?.role === role) {
       last.pieces.push(piece)
-      last.onlyResults &&= isResults
+      last.onlyResults &&= onlyResults
       last.hasResults ||= isResults
       last.hasCalls ||= hasCalls
-    } else messages.push({ role, pieces: [piece], onlyResults: isResults, hasResults: isResults, hasCalls })
+    } else messages.push({ role, pieces: [piece], onlyResults, hasResults: isResults, hasCalls })
   }
   return messages
 }
