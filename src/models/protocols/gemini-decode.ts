@@ -308,7 +308,8 @@ function partOf(
 function nativeCall(call: Call): JsonObject | undefined {
   const { args, wire } = call
   if (wire === '' || !isJsonObject(args)) return undefined
-  const { args: _, partialArgs: __, willContinue: ___, ...rest } = objectOf(call.part['functionCall'])
+  const { args: _, partialArgs: __, willContinue: ___, id, ...named } = objectOf(call.part['functionCall'])
+  const rest: JsonObject = id === undefined || id === '' ? named : { id, ...named }
   const isWrapped = call.form === 'json' || JSON.stringify(wrapText(call.text)) === JSON.stringify(args)
   return { ...call.part, functionCall: isWrapped ? rest : { ...rest, args } }
 }

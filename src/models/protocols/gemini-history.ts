@@ -161,9 +161,12 @@ function nativeCallOf(context: Context, call: CallPart): NativeCall | undefined 
 
 /** Another model's ids mean nothing here: without ids, calls and responses are paired by their order. */
 function callIdOf(context: Context, call: CallPart, entry: AssistantEntry): string | undefined {
-  const own = stringOf(nativeCallOf(context, call)?.functionCall['id'])
-  if (own !== '') return own
-  return sameOrigin(entry.origin, context.origin) ? call.nativeId : undefined
+  const native = nativeCallOf(context, call)
+  const id =
+    native === undefined && sameOrigin(entry.origin, context.origin)
+      ? call.nativeId
+      : native?.functionCall['id']
+  return stringOf(id) || undefined
 }
 
 // ---- results -----------------------------------------------------------------------------------------------
