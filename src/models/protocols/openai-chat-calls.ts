@@ -156,9 +156,9 @@ function shown(call: Call, text: string): ModelDelta[] {
 
 /** The answer is over: what was held back is shown. `cut`: it was over before its time. */
 export function closeCalls(calls: Calls, cut: boolean): ModelDelta[] {
-  const deltas = calls.list.flatMap(call =>
-    call.place === undefined && call.raw + call.id !== '' ? open(calls, call) : [],
-  )
+  // A call that was never named is shown all the same, so that the model is told that it does not exist.
+  const nameless = calls.list.filter(call => call.name === '' && call.raw + call.id !== '')
+  const deltas = nameless.flatMap(call => [...open(calls, call), ...show(call)])
   for (const call of calls.opened) {
     if (call.unwrapper !== undefined) deltas.push(...shown(call, call.unwrapper.end().rest))
     else if (call.text === '' && call.form === 'json' && !(cut && call === calls.opened.at(-1)))

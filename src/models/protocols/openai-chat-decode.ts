@@ -87,7 +87,8 @@ function takeChoice(state: State, choice: JsonObject): ModelDelta[] {
 
 function takeDelta(state: State, said: JsonObject, whole: boolean): ModelDelta[] {
   const deltas: ModelDelta[] = []
-  const thinking = wordsIn(said['reasoning_content']) || wordsIn(said['reasoning'])
+  const thinking =
+    wordsIn(said['reasoning_content']) || wordsIn(said['reasoning']) || thoughtsIn(said['content'])
   if (wordsIn(said['reasoning_content']) !== '') state.content = true
   if (Array.isArray(said['reasoning_details'])) addDetails(state.details, said['reasoning_details'])
   if (thinking !== '') {
@@ -111,6 +112,12 @@ function wordsIn(content: Json | undefined): string {
   let text = ''
   for (const part of content) if (isJsonObject(part) && typeof part['text'] === 'string') text += part['text']
   return text
+}
+
+/** Some servers put thinking among the parts of the content. */
+function thoughtsIn(content: Json | undefined): string {
+  if (!Array.isArray(content)) return ''
+  return content.map(part => (isJsonObject(part) ? wordsIn(part['thinking']) : '')).join('')
 }
 
 /** Fragments of one block are put together again: the same type at the same index. */

@@ -1,0 +1,28 @@
+// The door to the models: providers for a configuration, and the parts to put a deployment of one's own together.
+import { anthropicMessages } from './protocols/anthropic.ts'
+import { geminiGenerate } from './protocols/gemini.ts'
+import { geminiInteractions } from './protocols/interactions.ts'
+import { openaiChat } from './protocols/openai-chat.ts'
+import { openaiResponses } from './protocols/openai-responses.ts'
+
+export type { Failure, Frame, Prepared, Protocol, Target } from './protocol.ts'
+export { type ChatQuirk, chatQuirks } from './protocols/openai-chat.ts'
+export * from './providers/index.ts'
+export {
+  createModel,
+  type ModelOptions,
+  type Provider,
+  preparedFor,
+  type RunLimits,
+  runLimits,
+} from './run.ts'
+export { type Agents, createAgents } from './run-http.ts'
+
+/** Model APIs by what they look like, whoever serves them. */
+export const protocols = {
+  anthropicMessages,
+  geminiGenerate,
+  geminiInteractions,
+  openaiChat,
+  openaiResponses,
+} as const

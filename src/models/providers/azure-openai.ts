@@ -1,0 +1,33 @@
+// OpenAI's models on Azure. `model` is the deployment's name. With `apiVersion` the dated Chat Completions
+// address of a deployment is used, else the versionless API.
+import type { Model } from '../../engine/ports.ts'
+import { openaiChat } from '../protocols/openai-chat.ts'
+import { openaiResponses } from '../protocols/openai-responses.ts'
+import { deploy, type ProviderOptions, variable } from './deployment.ts'
+import { openaiReasoning } from './openai.ts'
+
+export type AzureOptions = ProviderOptions & {
+  endpoint?: string
+  apiVersion?: string
+  api?: 'responses' | 'chat'
+}
+
+export function azureOpenai(options: AzureOptions): Model {
+  const { apiVersion, model } = options
+  const endpoint = (): string =>
+    (options.endpoint ?? variable('azure-openai', 'AZURE_OPENAI_ENDPOINT', 'endpoint')).replace(/\/+$/, '')
+  const shared = {
+    name: 'azure-openai',
+    keyVariable: 'AZURE_OPENAI_API_KEY',
+    auth: (key: string) => ({ 'api-key': key }),
+    ownFamily: true,
+  }
+  if (apiVersion !== undefined) {
+    const baseUrl = (): string => `${endpoint()}/openai/deployments/${encodeURIComponent(model)}`
+    const path = (own: string): string => `${own}?api-version=${encodeURIComponent(apiVersion)}`
+    return deploy({ ...shared, protocol: openaiChat, baseUrl, path }, options)
+  }
+  const baseUrl = (): string => `${endpoint()}/openai/v1`
+  if (options.api === 'chat') return deploy({ ...shared, protocol: openaiChat, baseUrl }, options)
+  return deploy({ ...shared, protocol: openaiResponses, baseUrl, thinking: openaiReasoning }, options)
+}

@@ -1,0 +1,133 @@
+// What the providers share: a deployment of a protocol, from what an operator writes in a configuration. Nothing is
+// read or checked before the model is first asked, so that a configuration loads without any key.
+
+import type { Model } from '../../engine/ports.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { Protocol } from '../protocol.ts'
+import { createModel, type RunLimits } from '../run.ts'
+
+/** A key, or where to get one each time it is needed. */
+export type Secret = string | (() => string | Promise<string>)
+
+export type ProviderOptions = {
+  /** The vendor's name of the model. */
+  model: string
+  /** Default: the provider's variable of the environment, read at each request. */
+  apiKey?: Secret
+  baseUrl?: string
+  /** How hard the model thinks, in the vendor's own words; or the vendor's own object. */
+  thinking?: string | JsonObject
+  /** The most tokens of one answer. */
+  maxTokens?: number
+  /** Tools that the vendor runs on its own side, declared as the vendor wants them. */
+  hosted?: readonly JsonObject[]
+  /** Further fields of the body, as they are. */
+  body?: JsonObject
+  headers?: Record<string, string>
+  /** Models of one family read one another's reasoning. Default: from the model's name. */
+  family?: string
+  /** In place of the provider's own list. */
+  quirks?: readonly string[]
+  /** Goes on by the vendor's own memory where that is sound. */
+  stateful?: boolean
+  limits?: Partial<RunLimits>
+  /** The name under which answers are recorded. */
+  id?: string
+}
+
+export type Deployment<State> = {
+  name: string
+  protocol: Protocol<State>
+  baseUrl: string | (() => string)
+  /** The variable that holds the key. Absent: no key is needed. */
+  keyVariable?: string
+  keyOptional?: boolean
+  auth?: (key: string) => Record<string, string>
+  path?: (path: string) => string
+  quirks?: readonly string[]
+  maxTokens?: number
+  /** Artifacts of this deployment are of no use to the vendor's own, nor the other way round. */
+  ownFamily?: boolean
+  thinking?: (wanted: string | JsonObject) => JsonObject
+}
+
+/** Enough for any answer of today's models, and within what all of them take. */
+const MOST_TOKENS = 32_000
+
+export function deploy<State>(deployment: Deployment<State>, options: ProviderOptions): Model {
+  const { name, protocol, path } = deployment
+  const { model, thinking, limits, id } = options
+  const family = options.family ?? familyOf(model)
+  const thinks = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
+  return createModel({
+    protocol,
+    provider: {
+      name,
+      url: () => options.baseUrl ?? given(deployment.baseUrl),
+      headers: async () => ({ ...(await authOf(deployment, options.apiKey)), ...options.headers }),
+      ...(path && { path }),
+    },
+    target: {
+      model,
+      family: deployment.ownFamily === true && options.family === undefined ? `${name}:${family}` : family,
+      maxTokens: options.maxTokens ?? deployment.maxTokens ?? MOST_TOKENS,
+      body: { ...thinks, ...options.body },
+      hosted: options.hosted ?? [],
+      quirks: new Set(options.quirks ?? deployment.quirks ?? []),
+      stateful: options.stateful ?? false,
+    },
+    ...(limits && { limits }),
+    ...(id !== undefined && { id }),
+  })
+}
+
+function given(value: string | (() => string)): string {
+  return typeof value === 'string' ? value : value()
+}
+
+export const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })
+
+async function authOf<State>(
+  { name, keyVariable, keyOptional, auth = bearer }: Deployment<State>,
+  apiKey: Secret | undefined,
+): Promise<Record<string, string>> {
+  const own = typeof apiKey === 'function' ? await apiKey() : apiKey
+  const key = (own ?? (keyVariable === undefined ? '' : (process.env[keyVariable] ?? ''))).trim()
+  if (key !== '') return auth(key)
+  if (keyVariable === undefined || keyOptional === true) return {}
+  throw missing(name, keyVariable, 'apiKey')
+}
+
+/** A variable that the deployment cannot do without. */
+export function variable(provider: string, name: string, option: string): string {
+  const value = process.env[name]?.trim()
+  if (value === undefined || value === '') throw missing(provider, name, option)
+  return value
+}
+
+function missing(provider: string, name: string, option: string): TurnwireError {
+  return new TurnwireError(
+    'model_rejected',
+    `${provider} cannot be asked: set ${name}, or give ${option} to the model.`,
+  )
+}
+
+const FAMILIES: readonly (readonly [prefix: RegExp, family: string])[] = [
+  [/^claude/, 'claude'],
+  [/^(gpt|o\d|chatgpt|codex)/, 'gpt'],
+  [/^(gemini|learnlm)/, 'gemini'],
+  [/^deepseek/, 'deepseek'],
+  [/^grok/, 'grok'],
+  [/^(mistral|ministral|codestral|devstral|magistral|pixtral)/, 'mistral'],
+  [/^(llama|meta-llama)/, 'llama'],
+  [/^(qwen|qwq)/, 'qwen'],
+  [/^(kimi|moonshot)/, 'kimi'],
+  [/^glm/, 'glm'],
+]
+
+/** A model of no known family is a family of its own: what it made goes back to it alone. */
+export function familyOf(model: string): string {
+  const name = model.toLowerCase().replace(/^.*\//, '')
+  return FAMILIES.find(([prefix]) => prefix.test(name))?.[1] ?? name
+}

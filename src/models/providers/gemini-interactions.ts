@@ -1,0 +1,19 @@
+// Google's Gemini API, by Interactions.
+import type { Model } from '../../engine/ports.ts'
+import { geminiInteractions as protocol, type State } from '../protocols/interactions.ts'
+import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
+import { googleKey } from './gemini.ts'
+
+const deployment: Deployment<State> = {
+  name: 'gemini-interactions',
+  protocol,
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  keyVariable: 'GEMINI_API_KEY',
+  auth: googleKey,
+  thinking: wanted => ({
+    generation_config:
+      typeof wanted === 'string' ? { thinking_level: wanted, thinking_summaries: 'auto' } : wanted,
+  }),
+}
+
+export const geminiInteractions = (options: ProviderOptions): Model => deploy(deployment, options)

@@ -1,0 +1,23 @@
+// Google's Gemini API, by generateContent.
+import type { Model } from '../../engine/ports.ts'
+import { geminiGenerate, type State } from '../protocols/gemini.ts'
+import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
+
+export const googleKey = (key: string): Record<string, string> => ({ 'x-goog-api-key': key })
+
+export const geminiThinking: NonNullable<Deployment<State>['thinking']> = wanted => ({
+  generationConfig: {
+    thinkingConfig: typeof wanted === 'string' ? { thinkingLevel: wanted, includeThoughts: true } : wanted,
+  },
+})
+
+const deployment: Deployment<State> = {
+  name: 'gemini',
+  protocol: geminiGenerate,
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  keyVariable: 'GEMINI_API_KEY',
+  auth: googleKey,
+  thinking: geminiThinking,
+}
+
+export const gemini = (options: ProviderOptions): Model => deploy(deployment, options)
