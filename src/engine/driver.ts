@@ -203,16 +203,20 @@ export class Driver {
     feed.delta({ type: 'step.started', step: number })
     ports.world.crashPoint('model-asked')
     try {
-      const model = agent.model(state.settings)
+      const { settings } = state
+      const model = agent.model(settings)
+      const system = joinText(agent.system, settings.system)
+      const maxTokens = settings.maxTokens ?? agent.maxTokens
       const answering = model.respond(
         {
           session: state.id,
-          ...(agent.system !== undefined && { system: agent.system }),
+          ...(system !== undefined && { system }),
           history: state.view,
           tools: session.offer.declarations,
-          choice: agent.choice,
-          parallel: agent.parallel,
-          ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+          choice: settings.choice ?? agent.choice,
+          parallel: settings.parallel ?? agent.parallel,
+          ...(maxTokens !== undefined && { maxTokens }),
+          ...(settings.body && { body: settings.body }),
           options: session.options(),
         },
         delta => {
@@ -316,4 +320,9 @@ export class Driver {
     void session.record([...partial, ...decideOutOfTime(session.state, session.context)])
     this.wake()
   }
+}
+
+function joinText(first: string | undefined, second: string | undefined): string | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  return `${first}\n\n${second}`
 }

@@ -53,9 +53,10 @@ export class Engine {
     return this.#keep(new Session(this.ports, agent, state, made.epoch, session => this.#forget(session)))
   }
 
-  /** The session, ready to take commands. A stranger is told that there is none. */
+  /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
   async open(owner: string, id: string): Promise<Session> {
     this.#refuseIfStopping()
+    if (!this.#open.has(id) && (await this.ports.store.row(id))?.owner !== owner) throw notFound()
     const session = await this.#load(id)
     if (session.state.owner !== owner) throw notFound()
     return session
@@ -87,9 +88,10 @@ export class Engine {
   }
 
   async remove(owner: string, id: string): Promise<void> {
-    const session = await this.open(owner, id)
-    await session.cancel()
-    session.lose(new TurnwireError('session_not_found', 'The session was deleted.'))
+    if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
+    const session = this.#open.get(id)
+    await session?.cancel()
+    session?.lose(new TurnwireError('session_not_found', 'The session was deleted.'))
     await this.ports.store.remove(id)
   }
 

@@ -92,7 +92,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     tokens: 0,
     identical: new Map(),
   }
-  addEntry(state, { role: 'user', parts: event.parts })
+  if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
 }
 
 function takeAnswer(state: SessionState, event: ModelAnswered): void {

@@ -1,7 +1,7 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
 import type { Event } from '../language/events.ts'
-import { toolHash } from '../language/tools.ts'
+import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import { settled } from './decide.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
@@ -19,6 +19,7 @@ export function judgeAll(session: Session, calls: readonly CallState[]): Promise
 /** Judges one call and records the verdict. Waits only if policy itself has to ask elsewhere. */
 function judge(session: Session, call: CallState): Promise<void> | undefined {
   const { stage } = call
+  const { settings } = session.state
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) {
     const names = [...session.offer.byName.keys()]
@@ -38,6 +39,8 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
   const act = (verdict: Verdict | undefined): void => {
     // A cancellation may have settled it while policy was thinking.
     if (session.lost || call.stage !== stage) return
+    // So may new settings: then the verdict is about the old ones, and the call is judged again.
+    if (session.state.settings !== settings) return
     void session.record(eventsOf(session, call, offered, admission, verdict))
   }
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission)
@@ -46,10 +49,17 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
   return undefined
 }
 
-export function admit(session: Session, call: CallState, offered: Offered): Admission {
+const admissions = new WeakMap<CallState, { text: string; tool: ToolDeclaration; admission: Admission }>()
+
+/** Looked at once per text and tool: what was judged is what runs. */
+export function admit(session: Session, call: CallState, { tool }: Offered): Admission {
+  const known = admissions.get(call)
+  if (known?.text === call.text && known.tool === tool) return known.admission
   const { name, form, cut } = call.part
   const wanted = cut === undefined ? { name, form, text: call.text } : { name, form, text: call.text, cut }
-  return session.agent.gate.admit(wanted, offered.tool)
+  const admission = session.agent.gate.admit(wanted, tool)
+  admissions.set(call, { text: call.text, tool, admission })
+  return admission
 }
 
 function overLimit(session: Session, call: CallState, admission: Admitted): Event | undefined {

@@ -23,7 +23,7 @@ import type {
 } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
-import type { Json } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 
 // ---- the world -------------------------------------------------------------------------------------------
 
@@ -70,6 +70,8 @@ export type ModelRequest = {
   maxTokens?: number
   /** The agent's options as the client set them, secrets opened. */
   options: Readonly<Record<string, string>>
+  /** By protocol name, fields for the request body as they are; they come after the provider's own. */
+  body?: Readonly<Record<string, JsonObject>>
 }
 
 /** `index` counts the calls of this answer from 0, in the order in which they open. */

@@ -92,6 +92,8 @@ function withinTime(
       resolve('timeout')
       controller.abort(new Error(`The tool did not finish within ${tool.timeoutMs} ms.`))
     })
+    // A tool that ignores its signal must not keep a clock running for it.
+    controller.signal.addEventListener('abort', stopClock, { once: true })
     running.then(resolve, reject).finally(stopClock)
   })
 }

@@ -4,7 +4,7 @@
 
 import type { ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Event, Grant, Recorded, Settings } from '../language/events.ts'
+import type { Event, Grant, Settings } from '../language/events.ts'
 import {
   type Context,
   type Decision,

@@ -87,8 +87,18 @@ export function emptyState(id: string): SessionState {
   }
 }
 
+const indexes = new WeakMap<CallState[], Map<string, CallState>>()
+
+/** A large batch is looked up often: it gets an index, once. */
 export function findCall(state: SessionState, callId: string): CallState | undefined {
-  return state.batch.find(call => call.part.id === callId)
+  const { batch } = state
+  if (batch.length < 16) return batch.find(call => call.part.id === callId)
+  let index = indexes.get(batch)
+  if (!index) {
+    index = new Map(batch.map(call => [call.part.id, call]))
+    indexes.set(batch, index)
+  }
+  return index.get(callId)
 }
 
 export function identityOf(name: string, argsHash: string): string {

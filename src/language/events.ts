@@ -1,10 +1,11 @@
 // The log's words. What stands here is durable and read forever: a published version of an event is never
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
+import type { JsonObject } from '../lib/json.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Entry } from './history.ts'
-import type { ToolDeclaration } from './tools.ts'
+import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -17,6 +18,13 @@ export type Settings = {
   clientTools: ToolDeclaration[]
   /** The name of a configured model, when it is not the agent's own. */
   model?: string
+  /** What the caller asks of the model, where that differs from the agent's own: its wire carries it. */
+  choice?: ToolChoice
+  parallel?: boolean
+  maxTokens?: number
+  system?: string
+  /** By protocol name, fields for that vendor's request body as they are: structured output, effort, sampling. */
+  body?: Record<string, JsonObject>
   /** The folder that the session is about, on doors that have one. Absolute. */
   cwd?: string
 }
@@ -64,6 +72,7 @@ export type SessionCreated = At & {
 export type SessionConfigured = At & { type: 'session.configured'; settings: Partial<Settings> }
 /** Precedes the `events` events that a request with an idempotency key gave: the key and a hash of what was asked. */
 export type RequestAccepted = At & { type: 'request.accepted'; key: string; hash: string; events: number }
+/** Without parts: the history already ends with what the model is to answer. */
 export type TurnStarted = At & { type: 'turn.started'; turn: string; parts: InputPart[]; door: string }
 export type ModelAnswered = At & {
   type: 'model.answered'
