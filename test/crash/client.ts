@@ -1,0 +1,108 @@
+// Starts and kills servers, and drives a conversation over HTTP as a client that remembers nothing: whatever it needs to
+// know it reads from the server's history.
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Message, resolvePendingToolUse, type ToolSpec } from '../aap/reference-client.ts'
+
+export type Server = { url: string; pid: number; died: Promise<NodeJS.Signals | number | null> }
+
+const script = fileURLToPath(new URL('./server.ts', import.meta.url))
+
+/** `wrap`: a command that runs the server, such as strace. Undefined when it died before it was ready. */
+export async function start(
+  folder: string,
+  crashAt?: string,
+  wrap: readonly string[] = [],
+): Promise<Server | undefined> {
+  const [command, ...args] = [...wrap, process.execPath, script, folder]
+  const { TURNWIRE_CRASH_AT: _, ...rest } = process.env
+  // A hundred servers start from the same files.
+  const env = { ...rest, NODE_COMPILE_CACHE: join(tmpdir(), 'turnwire-crash-cache') }
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: crashAt === undefined ? env : { ...env, TURNWIRE_CRASH_AT: crashAt },
+  })
+  const died = new Promise<NodeJS.Signals | number | null>(resolve =>
+    child.once('exit', (code, signal) => resolve(signal ?? code)),
+  )
+  const lines = createInterface({ input: child.stdout! })
+  const first = new Promise<string>(resolve => lines.once('line', resolve))
+  const line = await Promise.race([first, died.then(() => undefined)])
+  if (line === undefined) return undefined
+  const [url = '', pid] = line.split(' ')
+  return { url, pid: Number(pid), died }
+}
+
+export async function kill(server: Server): Promise<void> {
+  process.kill(server.pid, 'SIGKILL')
+  await server.died
+}
+
+const ring: ToolSpec = { name: 'ring', description: 'Rings.', parameters: { type: 'object', properties: {} } }
+const settings = {
+  agent: {
+    name: 'helper',
+    tools: [
+      { name: 'look', trust: true },
+      { name: 'put', trust: true },
+      { name: 'pay', trust: true },
+      { name: 'mail' },
+    ],
+  },
+  tools: [ring],
+}
+
+/** The same session however often it is asked for. */
+export async function create(url: string): Promise<string> {
+  const answer = await post(url, '/aap/v3/sessions', settings, 'create')
+  const { sessionId } = (await answer.json()) as { sessionId: string }
+  return sessionId
+}
+
+function post(url: string, path: string, body: unknown, key: string): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  })
+}
+
+export async function history(url: string, id: string): Promise<Message[]> {
+  const answer = await fetch(`${url}/aap/v3/sessions/${id}/history?type=full`)
+  const { history: found } = (await answer.json()) as { history: { full: Message[] } }
+  return found.full
+}
+
+/** Says `words` unless the history has them, answers what is open, and waits until `last` was said. */
+export async function converse(url: string, id: string, words: string, last: string): Promise<void> {
+  for (let round = 0; round < 400; round += 1) {
+    const messages = await history(url, id)
+    if (!messages.some(message => message.role === 'user' && message.content === words))
+      await send(url, id, [{ role: 'user', content: words }], `say ${words}`)
+    else if (messages.at(-1)?.role === 'assistant' && JSON.stringify(messages.at(-1)).includes(last)) return
+    else {
+      const { client, server } = resolvePendingToolUse(messages, [ring])
+      const answers: Message[] = [
+        ...client.map(({ toolCallId }): Message => ({ role: 'tool', toolCallId, content: 'rang' })),
+        ...server
+          .filter(({ name }) => name === 'mail')
+          .map(({ toolCallId }): Message => ({ role: 'tool_permission', toolCallId, granted: true })),
+      ]
+      if (answers.length > 0) await send(url, id, answers, `answer ${JSON.stringify(answers)}`)
+    }
+    await sleep(5)
+  }
+  throw new Error(`"${last}" was never said: ${JSON.stringify(await history(url, id))}`)
+}
+
+/** A refusal is no failure here: the next look at the history says what to do. */
+async function send(url: string, id: string, messages: Message[], words: string): Promise<void> {
+  const key = Buffer.from(words).toString('base64url').slice(0, 200)
+  const answer = await post(url, `/aap/v3/sessions/${id}/turns`, { messages, stream: 'none' }, key)
+  await answer.text()
+  if (answer.status >= 500) throw new Error(`${answer.status}`)
+}

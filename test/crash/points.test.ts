@@ -1,0 +1,24 @@
+// Kills the server at every named point, each time that the point is reached, and lets a client without memory finish
+// the conversation on a new one.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { crashPoints } from '../../src/engine/ports.ts'
+import { crash, inFolder, survive } from './survive.ts'
+
+const mostTimes = 3
+
+describe('a server that is killed', { concurrency: 2 }, () => {
+  for (const point of crashPoints)
+    test(`at ${point}`, async () => {
+      let reached = 0
+      const oneMore = (): Promise<boolean> =>
+        inFolder(async folder => {
+          if (!(await crash(folder, `${point}:${reached + 1}`))) return false
+          reached += 1
+          await survive(folder)
+          return reached < mostTimes
+        })
+      while (await oneMore());
+      assert.ok(reached > 0, `${point} was never reached`)
+    })
+})

@@ -1,0 +1,73 @@
+// What must hold after any crash, read from the database and from the files that the tools and the model wrote.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Recorded } from '../../src/language/events.ts'
+import type { Entry } from '../../src/language/history.ts'
+import { defaultLimits } from '../../src/policy/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { type CallRecord, LogRules } from '../sim/log-rules.ts'
+import { wrongHistory } from '../sim/model.ts'
+
+const exposed = { trust: 'ask', exposed: true } as const
+const tools: Record<string, typeof exposed> = { look: exposed, put: exposed, pay: exposed, mail: exposed }
+
+export async function logOf(folder: string, id: string): Promise<Recorded[]> {
+  const store = sqliteStore({ file: join(folder, 'sessions.db') })
+  try {
+    return await store.read(id)
+  } finally {
+    await store.close()
+  }
+}
+
+function linesOf(folder: string, file: string): string[] {
+  const path = join(folder, file)
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+}
+
+export type Effect = { tool: string; callId: string; key: string; attempt: number }
+
+export function effectsOf(folder: string): Effect[] {
+  return linesOf(folder, 'effects').map(line => {
+    const [tool = '', callId = '', key = '', attempt = ''] = line.split(' ')
+    return { tool, callId, key, attempt: Number(attempt) }
+  })
+}
+
+/** Gives the calls as the log tells them. */
+export async function checkPromises(folder: string, id: string): Promise<Map<string, CallRecord>> {
+  const log = await logOf(folder, id)
+  const rules = new LogRules(id, name => tools[name], defaultLimits)
+  for (const [at, { seq, event }] of log.entries()) {
+    assert.equal(seq, at + 1, 'numbered without gaps')
+    assert.equal(rules.append([event], 1), undefined)
+  }
+  checkEffects(rules.calls, effectsOf(folder))
+  for (const line of linesOf(folder, 'requests')) {
+    // The server wrote it from what the engine gave its model.
+    assert.equal(wrongHistory(JSON.parse(line) as Entry[]), undefined)
+  }
+  return rules.calls
+}
+
+function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: readonly Effect[]): void {
+  for (const { callId, key } of effects) {
+    const call = calls.get(callId)
+    assert.equal(call?.key, key, `${callId} ran under a key that is not in the log`)
+  }
+  for (const [callId, call] of calls) {
+    const ran = effects.filter(effect => effect.callId === callId).length
+    const { name } = call.part
+    const kind = call.outcome?.kind
+    assert.ok(kind !== undefined, `${callId} (${name}) was never settled`)
+    if (name === 'pay' || name === 'mail') {
+      assert.ok(ran <= 1, `${name} ran ${ran} times`)
+      assert.ok(kind === 'ok' || kind === 'unknown', `${name} is ${kind}`)
+      if (kind === 'ok') assert.equal(ran, 1)
+    } else if (name !== 'ring') {
+      assert.equal(kind, 'ok', `${name} may be repeated, so it is done in the end`)
+      assert.ok(ran >= 1)
+    }
+  }
+}

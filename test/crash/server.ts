@@ -1,0 +1,66 @@
+// The process that gets killed: a real server on SQLite with tools whose effects are written outside the database, and a
+// model that plays a script by the history it is given. `node server.ts <folder>`; its address and its process id are its first line.
+import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { scripted, startServer, type Tool, Turnwire, tool } from '../../src/index.ts'
+import type { Step } from '../../src/models/scripted/index.ts'
+
+const folder = process.argv[2]
+if (folder === undefined) throw new Error('name the folder')
+
+function write(file: string, line: string): void {
+  const handle = openSync(join(folder ?? '', file), 'a')
+  appendFileSync(handle, `${line}\n`)
+  fsyncSync(handle)
+  closeSync(handle)
+}
+
+function effective(name: string, flags: { readOnly?: true; idempotent?: true }): Tool {
+  return tool({
+    name,
+    description: 'Leaves a trace outside the database.',
+    input: { type: 'object', properties: { n: { type: 'integer' } } },
+    ...flags,
+    run: (_input, { callId, idempotencyKey, attempt }) => {
+      write('effects', `${name} ${callId} ${idempotencyKey} ${attempt}`)
+      return `${name} took effect`
+    },
+  })
+}
+
+const steps: Step[] = [
+  {
+    text: 'Working.',
+    calls: [
+      { name: 'look', input: { n: 1 } },
+      { name: 'put', input: { n: 1 } },
+      { name: 'pay', input: { n: 1 } },
+      { name: 'mail', input: { n: 1 } },
+      { name: 'ring', input: {} },
+    ],
+  },
+  { calls: [{ name: 'pay', input: { n: 2 } }] },
+  { text: 'All done.' },
+]
+
+const turnwire = await Turnwire.open({
+  agents: [
+    {
+      name: 'helper',
+      tools: [
+        effective('look', { readOnly: true }),
+        effective('put', { idempotent: true }),
+        effective('pay', {}),
+        effective('mail', {}),
+      ],
+      model: scripted((request, at) => {
+        write('requests', JSON.stringify(request.history))
+        return steps[at] ?? { text: 'Still here.' }
+      }),
+    },
+  ],
+  data: folder,
+  server: { log: 'error' },
+})
+const { url } = await startServer(turnwire, { port: 0 })
+process.stdout.write(`${url} ${process.pid}\n`)
