@@ -1,0 +1,76 @@
+// What holds for every log that valid commands can make, however they are mixed.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { evolve } from '../../src/engine/evolve.ts'
+import { fold, next, segment, statusOf } from '../../src/engine/index.ts'
+import { emptyState } from '../../src/engine/state.ts'
+import type { Recorded } from '../../src/language/events.ts'
+import { LogRules } from '../sim/log-rules.ts'
+import { wrongHistory } from '../sim/model.ts'
+import { grow } from './tape.ts'
+
+const tapes = fc.array(fc.nat({ max: 255 }), { maxLength: 200, size: 'max' })
+const runs = { numRuns: 400 }
+
+test('every prefix folds, `next` knows what to do there, and the status says the same', () => {
+  fc.assert(
+    fc.property(tapes, numbers => {
+      const grown = grow(numbers)
+      const state = emptyState('sess_1')
+      for (const { event } of grown.log) {
+        evolve(state, event)
+        const action = next(state, grown.limits)
+        const status = { rest: 'idle', wait: 'waiting' }[String(action.do)] ?? 'running'
+        assert.equal(statusOf(state), status)
+        if ('calls' in action) assert.ok(action.calls.length > 0)
+        if (action.do === 'ask-model') assert.equal(wrongHistory(state.view), undefined)
+      }
+    }),
+    runs,
+  )
+})
+
+test('folding the log anew, from JSON, gives the state that was kept step by step', () => {
+  fc.assert(
+    fc.property(tapes, numbers => {
+      const grown = grow(numbers)
+      // It was JSON by construction.
+      const stored = JSON.parse(JSON.stringify(grown.log)) as Recorded[]
+      assert.deepStrictEqual(fold('sess_1', stored), grown.state)
+    }),
+    runs,
+  )
+})
+
+test('no command makes a log that breaks a promise', () => {
+  const trustOf = (name: string) =>
+    name === 'mine' ? undefined : ({ trust: name === 'trusted' ? 'trusted' : 'ask', exposed: true } as const)
+  fc.assert(
+    fc.property(tapes, numbers => {
+      const grown = grow(numbers)
+      const rules = new LogRules('sess_1', trustOf, grown.limits)
+      for (const { event } of grown.log) assert.equal(rules.append([event], 1), undefined)
+    }),
+    runs,
+  )
+})
+
+test('a segment begins with its request and ends where the session first came to rest', () => {
+  fc.assert(
+    fc.property(tapes, numbers => {
+      const { log, requests } = grow(numbers)
+      for (const { first, own } of requests) {
+        const { events, over } = segment('sess_1', log, first)
+        assert.deepEqual(events, log.slice(first - 1, first - 1 + events.length))
+        const last = first - 1 + events.length
+        const keyed = log[first - 1]?.event.type === 'request.accepted'
+        for (let seq = first + (keyed ? own - 1 : 0); seq < last; seq += 1)
+          assert.equal(statusOf(fold('sess_1', log.slice(0, seq))), 'running')
+        if (over) assert.notEqual(statusOf(fold('sess_1', log.slice(0, last))), 'running')
+        else assert.equal(last, log.length)
+      }
+    }),
+    runs,
+  )
+})

@@ -1,0 +1,192 @@
+// A log made by valid commands alone, from a tape of numbers: each choice takes the next one, and a tape that is over
+// gives zeros. fast-check shrinks the tape, and with it the log.
+import {
+  type Context,
+  decideAnswer,
+  decideCancel,
+  decideConfigure,
+  decideCreate,
+  decideOutOfTime,
+  decideRecovery,
+  decideRespond,
+  decideSay,
+  type Respond,
+  settled,
+} from '../../src/engine/decide.ts'
+import { evolve } from '../../src/engine/evolve.ts'
+import { next, statusOf } from '../../src/engine/index.ts'
+import { outcomes } from '../../src/engine/outcomes.ts'
+import type { ModelAnswer } from '../../src/engine/ports.ts'
+import { type CallState, emptyState, type SessionState } from '../../src/engine/state.ts'
+import type { Event, Recorded } from '../../src/language/events.ts'
+import { defaultLimits } from '../../src/policy/index.ts'
+import { clientTool, makeAgent, plainSettings } from '../engine/rig.ts'
+
+/** How many calls may run is for the gate to count, and there is none here. */
+const limits = { ...defaultLimits, steps: 4 }
+const agent = makeAgent({ agent: { limits } })
+const clientTools = [clientTool('mine')]
+/** Of the application, of the server and asked about, of the server and trusted. */
+const names = ['mine', 'asked', 'trusted'] as const
+
+export class Tape {
+  readonly #numbers: readonly number[]
+  #at = 0
+
+  constructor(numbers: readonly number[]) {
+    this.#numbers = numbers
+  }
+
+  get over(): boolean {
+    return this.#at >= this.#numbers.length
+  }
+
+  /** From 0 up to, not including, `count`. */
+  choose(count: number): number {
+    const number = this.#numbers[this.#at] ?? 0
+    this.#at += 1
+    return number % count
+  }
+}
+
+export class Grown {
+  readonly state: SessionState = emptyState('sess_1')
+  readonly log: Recorded[] = []
+  /** The number of the first event of each request, and how many events were its own. */
+  readonly requests: { first: number; own: number }[] = []
+  readonly tape: Tape
+  readonly limits = limits
+  #ids = 0
+
+  constructor(tape: Tape) {
+    this.tape = tape
+    const settings = { ...plainSettings, clientTools }
+    this.take(decideCreate({ owner: 'ana', agent: 'helper', door: 'test', settings, seed: [] }, this.context))
+  }
+
+  get context(): Context {
+    return { agent, now: 1000 + this.state.seq, id: prefix => `${prefix}_${++this.#ids}` }
+  }
+
+  take(events: readonly Event[]): void {
+    for (const event of events) {
+      evolve(this.state, event)
+      this.log.push({ seq: this.state.seq, event })
+    }
+  }
+
+  request(decide: (key: string) => Event[]): void {
+    const first = this.state.seq + 1
+    const events = decide(`key_${first}`)
+    this.take(events)
+    this.requests.push({ first, own: events.length })
+  }
+
+  /** One thing that a person, the application, the loop or a restart may do here. */
+  step(): void {
+    const { tape, state } = this
+    const status = statusOf(state)
+    const choice = tape.choose(8)
+    if (choice === 0 && status !== 'running') this.#say()
+    else if (choice === 1 && tape.choose(3) === 0) this.take(decideCancel(state, this.context))
+    else if (choice === 2 && status !== 'running')
+      this.take(
+        decideConfigure(state, { clientTools: tape.choose(2) === 0 ? [] : clientTools }, this.context),
+      )
+    else if (choice === 3 && status === 'running' && tape.choose(4) === 0)
+      this.take(decideOutOfTime(state, this.context))
+    else if (choice === 4) this.take(decideRecovery(state, () => tape.choose(2) === 0, this.context))
+    else if (status === 'waiting') this.#respond()
+    else if (status === 'running') this.#move()
+    else this.#say()
+  }
+
+  #say(): void {
+    this.request(key =>
+      decideSay(
+        this.state,
+        {
+          type: 'say',
+          parts: [{ type: 'text', text: 'hello' }],
+          door: 'test',
+          ...(this.tape.choose(2) === 0 && { request: { key, hash: 'h' } }),
+        },
+        this.context,
+      ),
+    )
+  }
+
+  #respond(): void {
+    const open = this.state.batch.filter(call => call.stage === 'handed' || call.stage === 'asking')
+    const chosen = open.filter((_, at) => at === 0 || this.tape.choose(2) === 0)
+    const respond: Respond = { type: 'respond', results: [], decisions: [] }
+    for (const { part, stage } of chosen)
+      if (stage === 'handed') respond.results.push({ callId: part.id, outcome: outcomes.failed('x', 'mine') })
+      else respond.decisions.push({ callId: part.id, granted: this.tape.choose(2) === 0, by: 'ana' })
+    this.request(key =>
+      decideRespond(
+        this.state,
+        this.tape.choose(2) === 0 ? { ...respond, request: { key, hash: 'h' } } : respond,
+        this.context,
+      ),
+    )
+  }
+
+  /** What the loop would do, with every way in which it may come out. */
+  #move(): void {
+    const action = next(this.state, this.limits)
+    const { now } = this.context
+    if (action.do === 'ask-model') this.take([decideAnswer(this.#answer(), 'sim', [], this.context)])
+    else if (action.do === 'judge') for (const call of action.calls) this.take([this.#verdict(call)])
+    else if (action.do === 'run')
+      for (const call of action.calls) this.take([started(call, now, this.context.id('key'))])
+    else if (action.do === 'await') {
+      const call = action.calls[this.tape.choose(action.calls.length)]!
+      this.take([settled(call, outcomes.timeout(5), this.context)])
+    } else if (action.do === 'end' && this.state.turn)
+      this.take([{ v: 1, at: now, type: 'turn.ended', turn: this.state.turn.id, stop: action.stop }])
+  }
+
+  #answer(): ModelAnswer {
+    const { tape } = this
+    const parts: ModelAnswer['parts'] = tape.choose(3) === 0 ? [] : [{ type: 'text', text: 'words' }]
+    for (let left = tape.choose(4); left > 0; left -= 1)
+      parts.push({ type: 'call', name: names[tape.choose(3)]!, form: 'json', text: '{}' })
+    return { parts, stop: (['end', 'pause', 'length', 'calls'] as const)[tape.choose(4)]! }
+  }
+
+  #verdict(call: CallState): Event {
+    const bound = { v: 1, at: this.context.now, callId: call.part.id, argsHash: 'a', toolHash: 't' } as const
+    if (this.tape.choose(5) === 4) return settled(call, outcomes.invalid('no'), this.context)
+    if (call.part.name === 'trusted') return { ...bound, type: 'call.allowed', rule: 'r' }
+    if (call.part.name === 'asked') return { ...bound, type: 'approval.requested', rule: 'r' }
+    const known = this.state.settings.clientTools.length > 0
+    return known
+      ? { ...bound, type: 'call.handed' }
+      : settled(call, outcomes.unknownTool('mine', []), this.context)
+  }
+}
+
+function started(call: CallState, at: number, key: string): Event {
+  return {
+    v: 1,
+    at,
+    type: 'call.started',
+    callId: call.part.id,
+    attempt: call.attempt + 1,
+    key: call.key ?? key,
+  }
+}
+
+/** A log, and when it can be so, one that waits for the application or for a person. */
+export function growWaiting(numbers: readonly number[]): Grown {
+  const grown = grow(numbers)
+  for (let left = 20; left > 0 && statusOf(grown.state) === 'running'; left -= 1) grown.step()
+  return grown
+}
+
+export function grow(numbers: readonly number[]): Grown {
+  const grown = new Grown(new Tape(numbers))
+  while (!grown.tape.over) grown.step()
+  return grown
+}
