@@ -19,9 +19,11 @@ const submission = fc.record({
   ),
 })
 
-function idAt(grown: Grown, at: number): string {
-  const ids = [...grown.state.batch.map(call => call.part.id), ...stray, ...grown.state.settled]
-  return ids[at % ids.length]!
+/** Most often one that waits for this kind of answer, else any that there is, or none. */
+function idAt({ state }: Grown, at: number, stage: 'handed' | 'asking'): string {
+  const fit = state.batch.filter(call => call.stage === stage).map(call => call.part.id)
+  const any = [...state.batch.map(call => call.part.id), ...stray, ...state.settled]
+  return (at < 7 ? fit[at % Math.max(1, fit.length)] : undefined) ?? any[at % any.length]!
 }
 
 /** Whether it must be taken, from the promises alone. */
@@ -43,9 +45,12 @@ test('refused whole or accepted whole', () => {
       const grown = growWaiting(tape)
       const respond: Respond = {
         type: 'respond',
-        results: results.map(at => ({ callId: idAt(grown, at), outcome: outcomes.failed('x', 'mine') })),
+        results: results.map(at => ({
+          callId: idAt(grown, at, 'handed'),
+          outcome: outcomes.failed('x', 'mine'),
+        })),
         decisions: decisions.map(({ at, granted, seen }) => ({
-          callId: idAt(grown, at),
+          callId: idAt(grown, at, 'asking'),
           granted,
           by: 'ana',
           ...(seen !== undefined && { seen }),
