@@ -44,6 +44,8 @@ export type Failure = {
   message: string
   retryAfterMs?: number
   retry: boolean
+  /** The vendor no longer keeps what the request went on from: the whole history may do better, at once. */
+  forgotten?: true
 }
 
 /**

@@ -290,6 +290,69 @@ describe('what is sent and read', () => {
     assert.equal(preparedFor({ id: 'x', respond: () => Promise.reject(new Error('no')) }, request), undefined)
   })
 
+  test('fields for this protocol come over the operator\u2019s; those for another are left out, in words', () => {
+    const model = createModel({
+      protocol: openaiChat,
+      provider: { name: 'p', url: () => 'http://127.0.0.1:1', headers: () => ({}) },
+      target: {
+        ...target,
+        body: { temperature: 1, metadata: { a: '1', b: '2' }, response_format: { type: 'text', x: 1 } },
+      },
+    })
+    const body = {
+      'openai-chat': {
+        temperature: 0,
+        metadata: { b: '3' },
+        response_format: { type: 'json_object' },
+        messages: [],
+      },
+      gemini: { generationConfig: {} },
+      anthropic: {},
+    }
+    const prepared = preparedFor(model, { ...request, body })
+    const sent = JSON.parse(prepared?.body ?? '{}')
+    assert.equal(sent.temperature, 0)
+    assert.deepEqual(sent.metadata, { a: '1', b: '3' })
+    assert.deepEqual(sent.response_format, { type: 'json_object' })
+    assert.equal(sent.messages.length, 1)
+    assert.deepEqual(prepared?.warnings, [
+      'Fields for gemini were left out, as the model speaks openai-chat: generationConfig.',
+    ])
+  })
+
+  test('a vendor that has forgotten the conversation is sent the whole of it, once', async context => {
+    const forgetful: typeof openaiChat = {
+      ...openaiChat,
+      prepare: (asked, at) => openaiChat.prepare(asked, { ...at, body: at.stateful ? { bogus: 1 } : {} }),
+      failure: (status, headers, body) => ({ ...openaiChat.failure(status, headers, body), forgotten: true }),
+    }
+    const server = await double(context, { text: 'Hello.' })
+    const model = createModel({
+      protocol: forgetful,
+      provider: { name: 'p', url: () => `${server.url}/v1`, headers: () => ({ authorization: 'Bearer k' }) },
+      target: { ...target, stateful: true },
+      agents,
+    })
+    assert.equal(textOf((await ask(model)).answer), 'Hello.')
+    assert.deepEqual(
+      server.exchanges.map(({ status }) => status),
+      [400, 200],
+    )
+    const never = await double(context)
+    const stubborn = {
+      ...forgetful,
+      prepare: (asked: ModelRequest, at: Target) => openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
+    }
+    const other = createModel({
+      protocol: stubborn,
+      provider: { name: 'p', url: () => `${never.url}/v1`, headers: () => ({ authorization: 'Bearer k' }) },
+      target: { ...target, stateful: true },
+      agents,
+    })
+    assert.equal((await failing(other)).code, 'model_rejected')
+    assert.equal(never.exchanges.length, 2)
+  })
+
   test('warnings of what was sent reach the answer', async context => {
     const server = await double(context, { text: 'x' })
     const warned: typeof openaiChat = {

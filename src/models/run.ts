@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
+import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import type { Prepared, Protocol, Target } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
@@ -81,7 +82,7 @@ export function createModel<State>(options: ModelOptions<State>): Model {
     id: options.id ?? `${provider.name}/${target.model}`,
     respond: (request, watch, signal) => respond(runner, request, watch, signal),
   }
-  preparers.set(model, request => protocol.prepare(request, target))
+  preparers.set(model, request => prepare(protocol, target, request))
   return model
 }
 
@@ -97,19 +98,25 @@ async function respond<State>(
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
   signal.throwIfAborted()
-  const { protocol, provider, target, limits } = runner
-  const prepared = protocol.prepare(request, target)
-  const url = addressOf(provider, prepared.path)
+  const { protocol, provider, limits } = runner
+  let { target } = runner
+  let prepared = prepare(protocol, target, request)
   let timeouts = 0
   for (let tried = 0; ; tried++) {
     const auth = await provider.headers()
     signal.throwIfAborted()
     const agents = runner.agents()
+    const url = addressOf(provider, prepared.path)
     const exchange = { protocol, prepared, place: provider.name, url, auth, limits, agents, watch, signal }
     const result = await attempt(exchange)
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)
     const { failure, shown } = result
+    if (failure.forgotten && target.stateful && !shown) {
+      target = { ...target, stateful: false }
+      prepared = prepare(protocol, target, request)
+      continue
+    }
     if (failure.code === 'model_timeout') timeouts++
     const waitMs =
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
@@ -118,6 +125,33 @@ async function respond<State>(
     if (!again || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
     await sleep(waitMs, undefined, { signal })
   }
+}
+
+/** Fields that a caller sent for this very protocol come over the operator's; for another they mean nothing. */
+function prepare<State>(protocol: Protocol<State>, target: Target, request: ModelRequest): Prepared {
+  const { body } = request
+  if (body === undefined) return protocol.prepare(request, target)
+  const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined
+  const prepared = protocol.prepare(request, own ? { ...target, body: overlaid(target.body, own) } : target)
+  for (const [name, fields] of Object.entries(body)) {
+    const keys = Object.keys(fields)
+    if (name === protocol.name || keys.length === 0) continue
+    prepared.warnings.push(
+      `Fields for ${name} were left out, as the model speaks ${protocol.name}: ${keys.join(', ')}.`,
+    )
+  }
+  return prepared
+}
+
+/** An object that names its `type` is one choice of several and is replaced whole; any other is joined by member. */
+function overlaid(under: JsonObject, over: JsonObject): JsonObject {
+  const joined: JsonObject = { ...under }
+  for (const [key, value] of Object.entries(over)) {
+    const old = under[key]
+    const joins = isJsonObject(old) && isJsonObject(value) && !('type' in old) && !('type' in value)
+    joined[key] = joins ? { ...old, ...value } : value
+  }
+  return joined
 }
 
 function addressOf(provider: Provider, path: string): URL {

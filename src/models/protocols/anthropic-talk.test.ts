@@ -103,6 +103,24 @@ describe('conversations with the double', () => {
     )
   })
 
+  test('two pauses in a row go back as one message (A-24)', () => {
+    const talk = startTalk()
+    const hosted = target({ hosted: [search] })
+    const history: Entry[] = [user('hello')]
+    const again = { ...use, id: 'srvtoolu_2' }
+    for (const turn of [
+      { native: [use], stop: 'pause_turn' },
+      { native: [found, again], stop: 'pause_turn' },
+      { native: [{ ...found, tool_use_id: 'srvtoolu_2' }], text: 'E.' },
+    ])
+      history.push(entryOf(answerOf(talk.ask(request({ history: [...history] }), hosted, turn))))
+    const later = talk.ask(request({ history: [...history, user('thanks')] }), hosted, { text: 'ok' })
+    assert.deepEqual(
+      messagesOf(later.prepared)[1]?.content.map(block => block.type),
+      ['server_tool_use', 'web_search_tool_result', 'server_tool_use', 'web_search_tool_result', 'text'],
+    )
+  })
+
   test('a pause that was never gone on with leaves no half of a search behind (A-22, A-23)', () => {
     const talk = startTalk()
     const hosted = target({ hosted: [search] })

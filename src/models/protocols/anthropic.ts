@@ -55,7 +55,7 @@ function prepare(request: ModelRequest, target: Target): Prepared {
     referred: referredNames(spoken, origin),
   }
   const plan = planTools(request, target, names, mentioned, thinks, warn)
-  const { betas, thinking: _, container: given, ...settings } = target.body
+  const { betas, thinking: _, container: given, messages: __, ...settings } = target.body
   const container = containerField(spoken, origin, target, given)
   const head: JsonObject = {
     ...settings,

@@ -63,8 +63,9 @@ function prepare(request: ModelRequest, target: Target): Sent<Reading> {
     names,
   )
   if (choice?.warning !== undefined) warn(choice.warning)
+  const { contents: _, ...own } = target.body
   const fields: JsonObject = {
-    ...target.body,
+    ...own,
     ...(system.length > 0 && { systemInstruction: { parts: system.map(text => ({ text })) } }),
     ...toolsField(declared, target, openApi),
     ...configField(choice, target),

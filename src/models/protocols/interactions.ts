@@ -66,8 +66,9 @@ function prepare(request: ModelRequest, target: Target): Sent<InteractionReading
   if (!request.parallel && declared.length > 0)
     warn('Gemini has no switch for one call at a time: only the first call of its answer is kept.')
   const system = instructions(request.system, request.history, leading)
+  const { input: _, previous_interaction_id: __, background: ___, ...own } = target.body
   const fields: JsonObject = {
-    ...target.body,
+    ...own,
     model: target.model,
     ...(system.length > 0 && { system_instruction: system.join('\n\n') }),
     ...toolFields(request, declared, target, names, hasResults ? calledNames(spoken, names) : [], warn),
@@ -163,6 +164,5 @@ function toolFields(
 function failure(status: number, headers: Headers, body: Json | string): Failure {
   const said = statusFailure(status, headers, body)
   if (status !== 404 || !/interaction/i.test(said.message)) return said
-  const hint = ' The vendor no longer keeps this conversation: set stateful to false for this model.'
-  return { ...said, message: said.message + hint }
+  return { ...said, forgotten: true }
 }

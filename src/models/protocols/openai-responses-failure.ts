@@ -46,15 +46,10 @@ export function statusFailure(status: number, _headers: Headers, body: Json | st
     typeof body === 'string' && body.trim() !== '' ? body : `The model provider answered ${status}.`
   return {
     code: status === 408 || status === 504 ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected',
-    message: `${status}: ${said(error, words)}${hintOf(code)}`,
+    message: `${status}: ${said(error, words)}`,
     retry,
+    ...(code === 'previous_response_not_found' && { forgotten: true }),
   }
-}
-
-function hintOf(code: string): string {
-  return code === 'previous_response_not_found'
-    ? ' The vendor no longer keeps this conversation: set stateful to false for this model, and the whole of it is sent instead.'
-    : ''
 }
 
 function said(error: JsonObject, otherwise: string): string {

@@ -360,7 +360,7 @@ test('statuses: what may be tried again', () => {
   assert.equal(failure(503, '<html>').message, '503: <html>')
   assert.equal(failure(500, '').message, '500: The model provider answered 500.')
   assert.deepEqual([failure(504).code, failure(408).code], ['model_timeout', 'model_timeout'])
-  assert.match(failure(400, error('previous_response_not_found')).message, /set stateful to false/)
+  assert.equal(failure(400, error('previous_response_not_found')).forgotten, true)
 })
 
 test('initial takes only what this protocol prepared', () => {

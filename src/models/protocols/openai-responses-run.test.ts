@@ -38,6 +38,31 @@ async function open(
   return { model, double }
 }
 
+test('a stored response that is gone: the whole history is sent instead', async () => {
+  const { model, double } = await open([{ text: 'one' }, { text: 'two' }], { target: stateful })
+  const never = new AbortController().signal
+  const first = await model.respond(request([user('hi')]), () => {}, never)
+  const entry: Entry = { role: 'assistant', parts: [{ type: 'text', text: 'one' }] }
+  const { continuity, origin, parts } = first
+  assert.ok(isJsonObject(continuity?.data) && origin !== undefined)
+  const kept = { origin, data: { ...continuity.data, response: 'resp_gone' } }
+  const said = parts.filter(part => part.type === 'text')
+  const history: Entry[] = [user('hi'), { ...entry, parts: said, origin, continuity: kept }, user('more')]
+  const answer = await model.respond(request(history), () => {}, never)
+  assert.equal(answer.stop, 'end')
+  assert.deepEqual(
+    double.exchanges.map(({ status, body }) => [
+      status,
+      isJsonObject(body) && 'previous_response_id' in body,
+    ]),
+    [
+      [200, false],
+      [400, true],
+      [200, false],
+    ],
+  )
+})
+
 const calls = [
   { name: 'get_weather', input: { city: 'Paris' } },
   { name: 'get_time', input: { city: 'Oslo' } },

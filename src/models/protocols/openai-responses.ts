@@ -114,7 +114,7 @@ const emptyMessage = wireJson({
 // ---- the rest --------------------------------------------------------------------------------------------
 
 /** Fields that would take the conversation, or the answer to this request, out of our hands. */
-const refused = ['background', 'conversation', 'previous_response_id']
+const refused = ['background', 'conversation', 'input', 'previous_response_id']
 
 function operatorFields(target: Target, warn: (text: string) => void): JsonObject {
   const given = Object.entries(target.body)

@@ -254,8 +254,10 @@ function checkLast(body: JsonRecord, said: Said[], memory: AnthropicMemory): Rej
   if (last?.role !== 'assistant') return []
   const serverUses = last.blocks.filter(isServerUse)
   if (serverUses.length > 0) {
-    const handed = serverUses.map(block => memory.paused.get(stringOf(block['id']))).find(Boolean)
-    const isSame = handed === undefined || isDeepStrictEqual(handed.map(bare), last.blocks.map(bare))
+    // Answers that were paused one after the other stand in one message: the last of them is what is gone on with.
+    const handed = serverUses.map(block => memory.paused.get(stringOf(block['id']))).findLast(Boolean)
+    const echoed = handed === undefined ? [] : last.blocks.slice(-handed.length)
+    const isSame = handed === undefined || isDeepStrictEqual(handed.map(bare), echoed.map(bare))
     return isSame
       ? []
       : [invalid('A-24', `messages.${last.index}: a paused turn must be sent back as it was received.`)]
