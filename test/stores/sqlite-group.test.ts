@@ -36,9 +36,7 @@ test('a burst is cut into transactions of the most that may share one', async ()
     group: { most: 100, committed: writes => commits.push(writes) },
   })
   const names = Array.from({ length: 125 }, (_, index) => `s${index}`)
-  await Promise.all(
-    names.flatMap(name => [store.create(newSession(name)), store.append(batch(name, 1, 1))]),
-  )
+  await Promise.all(names.flatMap(name => [store.create(newSession(name)), store.append(batch(name, 1, 1))]))
   assert.deepEqual(commits, [100, 100, 50])
   await cleanup()
 })
