@@ -1,0 +1,216 @@
+// Makes the transcripts that are not there yet, by playing sessions with counted ids and a counted clock. Those that are
+// there stay as they are.
+import { existsSync, writeFileSync } from 'node:fs'
+import { type Engine, fold, type Session } from '../../src/engine/index.ts'
+import type { Event } from '../../src/language/events.ts'
+import type { Script } from '../../src/models/scripted/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { tool } from '../../src/tools/index.ts'
+import { begin, clientTool, makeRig, owner, type RigOptions, say, until } from '../engine/rig.ts'
+import { summaryOf, type Transcript } from './summary.ts'
+
+const numbered = { type: 'object', properties: { n: { type: 'integer' } } }
+const words = (text: string) => [{ type: 'text' as const, text }]
+const call = (name: string, n = 1) => ({ name, input: { n } })
+const declared = { description: 'For a transcript.', input: numbered }
+
+type Hold = { open(): void; wait: Promise<void>; begun: Promise<void>; begin(): void }
+
+function hold(): Hold {
+  const [end, start] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  return { open: end.resolve, wait: end.promise, begun: start.promise, begin: start.resolve }
+}
+
+function counted(): NonNullable<RigOptions['world']> {
+  let [ids, time] = [0, 1_700_000_000_000]
+  return { now: () => ++time, id: prefix => `${prefix}_${++ids}` }
+}
+
+function rigOf(script: Script, over: RigOptions = {}, held = hold()) {
+  const tools = [
+    tool({ ...declared, name: 'look', readOnly: true, trust: 'trusted', run: () => ({ found: 3 }) }),
+    tool({ ...declared, name: 'pay', trust: 'trusted', run: () => 'paid' }),
+    tool({ ...declared, name: 'mail', trust: 'ask', run: () => 'sent' }),
+    tool({
+      ...declared,
+      name: 'slow',
+      trust: 'trusted',
+      timeoutMs: 1000,
+      run: async () => {
+        held.begin()
+        await held.wait
+        return 'at last'
+      },
+    }),
+  ]
+  return makeRig({ tools, script, world: counted(), ...over })
+}
+
+const decide = (session: Session, name: string, over: object) => {
+  const callId =
+    session.state.batch.find(each => each.part.name === name && each.stage === 'asking')?.part.id ?? ''
+  return { callId, by: owner, granted: true, ...over }
+}
+
+const sessions: Record<string, { about: string; play(): Promise<{ session: Session; engine: Engine }> }> = {
+  'mixed-batch': {
+    about:
+      'Calls of every side and fate in one answer; an edit, a denial, a partial submission, a request key.',
+    async play() {
+      const calls = [call('mine'), call('mail', 1), call('mail', 2), call('look'), call('none')]
+      const bad = { name: 'look', text: '{"n":"x"}' }
+      const usage = { input: 12, output: 7 }
+      const rig = rigOf([
+        { thinking: 'Hm.', text: 'Let me see.', calls: [...calls, bad], usage },
+        { text: 'Done.' },
+      ])
+      const session = await begin(rig, { clientTools: [clientTool('mine')] })
+      const request = { key: 'k1', hash: 'h1' }
+      await until(session, () => session.say({ parts: words('go'), door: 'test', request }))
+      const mine = session.state.batch.find(each => each.stage === 'handed')?.part.id ?? ''
+      await until(session, () =>
+        session.respond({ results: [{ callId: mine, parts: words('from the app') }], decisions: [] }),
+      )
+      const edited = decide(session, 'mail', { edit: '{"n":9}' })
+      await until(session, () => session.respond({ results: [], decisions: [edited] }))
+      const denied = decide(session, 'mail', { granted: false, reason: 'not now' })
+      await until(session, () => session.respond({ results: [], decisions: [denied] }))
+      return { session, engine: rig.engine }
+    },
+  },
+  interrupted: {
+    about:
+      'A turn that is cancelled inside a tool whose result comes late, one that is abandoned, one whose model fails.',
+    async play() {
+      const held = hold()
+      const fail = { code: 'model_failed' as const, message: 'overloaded' }
+      const rig = rigOf([{ calls: [call('slow')] }, { calls: [call('mail')] }, { fail }], {}, held)
+      const session = await begin(rig)
+      const first = until(session, () => session.say({ parts: words('one'), door: 'test' }))
+      await held.begun
+      await session.cancel()
+      await first
+      held.open()
+      await session.driver.settle()
+      await say(session, 'two')
+      await say(session, 'three')
+      return { session, engine: rig.engine }
+    },
+  },
+  'by-hand': {
+    about:
+      'Someone takes the wheel, speaks for the model, changes arguments, answers a call, and gives it back.',
+    async play() {
+      const rig = rigOf([{ text: 'unused' }, { text: 'By myself again.' }])
+      const session = await begin(rig)
+      const hand = await rig.engine.takeOver(owner, session.id, 'olga')
+      await session.say({ parts: words('go'), door: 'test' })
+      const form = 'json' as const
+      const calls = ['look', 'pay'].map(name => ({ type: 'call' as const, name, form, text: '{"n":1}' }))
+      await hand.answerModel({ parts: calls, stop: 'calls' })
+      const [looked, paid] = session.state.batch.map(each => each.part.id)
+      await hand.replaceArguments(looked ?? '', '{"n":2}')
+      await hand.answerCall(paid ?? '', { parts: words('never mind') })
+      await hand.perform()
+      await hand.perform()
+      await until(session, () => hand.release())
+      return { session, engine: rig.engine }
+    },
+  },
+  grants: {
+    about:
+      'A grant with counted uses, one that is remembered with a decision, one that is revoked; settings that change.',
+    async play() {
+      const rig = rigOf([
+        { calls: [call('mail')] },
+        { text: 'Remembered.' },
+        { calls: [call('mail')] },
+        { text: 'Allowed.' },
+      ])
+      const session = await begin(rig)
+      await say(session, 'first')
+      const remembered = decide(session, 'mail', { remember: true })
+      await until(session, () => session.respond({ results: [], decisions: [remembered] }))
+      await session.configure({ tools: [{ name: 'mail', trust: false }] })
+      const toolHash = [...session.state.grants.values()][0]?.toolHash ?? ''
+      await session.grant({ tool: 'mail', toolHash, by: owner, usesLeft: 2 })
+      await say(session, 'second')
+      const [first] = session.state.grants.keys()
+      await session.revoke(first ?? '', owner)
+      return { session, engine: rig.engine }
+    },
+  },
+  crashed: {
+    about: 'A process that went away in the middle: one call may have happened, the other was done again.',
+    async play() {
+      const store = memoryStore()
+      const world = counted()
+      const held = hold()
+      const again = {
+        name: 'again',
+        description: 'Repeatable.',
+        input: numbered,
+        idempotent: true,
+        trust: 'trusted',
+      } as const
+      const tools = [
+        tool({ ...declared, name: 'pay', trust: 'trusted', run: () => held.wait.then(() => 'x') }),
+        tool({
+          ...again,
+          run: async () => {
+            held.begin()
+            await held.wait
+          },
+        }),
+      ]
+      const script = [{ calls: [call('pay'), call('again')] }, { text: 'Taken up.' }]
+      const before = await begin(makeRig({ tools, script, store, world }))
+      await before.say({ parts: words('go'), door: 'test' })
+      await held.begun
+      const after = makeRig({
+        tools: [tools[0]!, tool({ ...again, run: () => 'done again' })],
+        script,
+        store,
+        world,
+      })
+      const session = await after.engine.open(owner, before.id)
+      await session.driver.settle()
+      await session.flushed()
+      return { session, engine: after.engine }
+    },
+  },
+}
+
+/** No command compacts yet: these events stand for those that one will write. */
+function compacted({ log }: Transcript): Transcript {
+  const events: Event[] = log.map(({ event }) => event)
+  const at = 1_700_000_001_000
+  events.push({
+    v: 1,
+    at,
+    type: 'history.compacted',
+    replaces: 3,
+    entries: [{ role: 'user', parts: words('So far: a batch of calls, all settled.') }],
+  })
+  events.push({ v: 1, at, type: 'turn.started', turn: 'turn_last', parts: words('and now?'), door: 'test' })
+  return frozen('The mixed batch, summarised for the model; a new turn begins.', events, 'sess_1')
+}
+
+function frozen(about: string, events: readonly Event[], id: string): Transcript {
+  const log = events.map((event, index) => ({ seq: index + 1, event }))
+  return { about, log, summary: summaryOf(fold(id, log)) }
+}
+
+function keep(name: string, transcript: Transcript): void {
+  const file = new URL(`./fixtures/${name}.json`, import.meta.url)
+  if (!existsSync(file)) writeFileSync(file, `${JSON.stringify(transcript, null, 2)}\n`)
+}
+
+for (const [name, { about, ...kind }] of Object.entries(sessions)) {
+  const { session, engine } = await kind.play()
+  const events = (await engine.events(owner, session.id)).map(({ event }) => event)
+  const transcript = frozen(about, events, session.id)
+  keep(name, transcript)
+  if (name === 'mixed-batch') keep('compacted', compacted(transcript))
+}
+process.exit(0)

@@ -1,0 +1,23 @@
+// What a log folds to, as plain JSON: everything that a model, a wire or the loop goes on from.
+import { next, type SessionState, statusOf } from '../../src/engine/index.ts'
+import type { Recorded } from '../../src/language/events.ts'
+import type { Json } from '../../src/lib/json.ts'
+import { defaultLimits } from '../../src/policy/index.ts'
+
+export type Transcript = { about: string; log: Recorded[]; summary: Json }
+
+export function summaryOf(state: SessionState): Json {
+  const { turn } = state
+  const summary = {
+    ...state,
+    status: statusOf(state),
+    next: next(state, defaultLimits).do,
+    turn: turn && { ...turn, identical: [...turn.identical] },
+    view: state.view === state.entries ? 'entries' : state.view,
+    settled: [...state.settled],
+    grants: [...state.grants.values()],
+    requests: [...state.requests],
+  }
+  // Plain data once the maps and sets are lists.
+  return JSON.parse(JSON.stringify(summary)) as Json
+}

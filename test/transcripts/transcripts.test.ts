@@ -1,0 +1,68 @@
+// Old logs, read by today's code: they fold to what they folded to when they were written.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { fold } from '../../src/engine/index.ts'
+import type { EventType } from '../../src/language/events.ts'
+import { isJsonObject, type Json } from '../../src/lib/json.ts'
+import { wrongHistory } from '../sim/model.ts'
+import { summaryOf, type Transcript } from './summary.ts'
+
+const folder = fileURLToPath(new URL('./fixtures/', import.meta.url))
+const files = globSync(`${folder}*.json`).sort()
+
+function read(file: string): Transcript {
+  return JSON.parse(readFileSync(file, 'utf8')) as Transcript // What record.ts wrote.
+}
+
+/** Less what states hold by now and did not hold when the transcript was made. */
+function withinKnown(now: Json, then: Json): Json {
+  if (Array.isArray(now) && Array.isArray(then))
+    return now.map((item, at) => (then[at] === undefined ? item : withinKnown(item, then[at])))
+  if (!isJsonObject(now) || !isJsonObject(then)) return now
+  return Object.fromEntries(
+    Object.entries(now).flatMap(([key, value]) =>
+      then[key] === undefined ? [] : [[key, withinKnown(value, then[key])]],
+    ),
+  )
+}
+
+for (const file of files)
+  test(`${basename(file, '.json')} replays`, () => {
+    const { log, summary } = read(file)
+    const { id } = summary as { id: string } // A summary is of a session, which has an id.
+    const state = fold(id, log)
+    assert.deepEqual(withinKnown(summaryOf(state), summary), summary)
+    if (state.batch.length === 0) assert.equal(wrongHistory(state.view), undefined)
+  })
+
+test('every type of event stands in a transcript', () => {
+  const types: Record<EventType, true> = {
+    'session.created': true,
+    'session.configured': true,
+    'request.accepted': true,
+    'turn.started': true,
+    'model.answered': true,
+    'call.handed': true,
+    'approval.requested': true,
+    'approval.decided': true,
+    'call.edited': true,
+    'call.allowed': true,
+    'call.started': true,
+    'call.settled': true,
+    'call.late': true,
+    'turn.ended': true,
+    'grant.given': true,
+    'grant.revoked': true,
+    'control.taken': true,
+    'control.returned': true,
+    'history.compacted': true,
+  }
+  const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
+  assert.deepEqual(
+    Object.keys(types).filter(type => !seen.has(type as EventType)),
+    [],
+  )
+})
