@@ -30,6 +30,7 @@ export async function attempt<State>(options: ExchangeOptions<State>): Promise<T
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',
+    'user-agent': 'turnwire',
     ...prepared.headers,
     ...options.auth,
   }

@@ -1,85 +1,26 @@
-// The runner against a double that misbehaves on demand: what is tried again, what is not, when it gives up, what
-// an abort closes, and that no key is ever told.
+// The runner against a double that misbehaves on demand: what is tried again and what is not, when it gives up, what
+// an abort closes, what is sent and how it is read.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, describe, type TestContext, test } from 'node:test'
-import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
-import { TurnwireError } from '../language/errors.ts'
-import { type RunningDouble, type ScriptedTurn, startDouble } from '../testing/doubles/index.ts'
-import type { Protocol, Target } from './protocol.ts'
+import { createServer } from 'node:http'
+import { describe, test } from 'node:test'
+import type { ModelDelta, ModelRequest } from '../engine/ports.ts'
+import type { ScriptedTurn } from '../testing/doubles/index.ts'
 import { openaiChat } from './protocols/openai-chat.ts'
-import { createModel, preparedFor, type RunLimits } from './run.ts'
-import { createAgents } from './run-http.ts'
-
-const KEY = 'sk-canary-0123456789abcdef'
-const target: Target = {
-  model: 'm',
-  family: 'f',
-  maxTokens: 100,
-  body: {},
-  hosted: [],
-  quirks: new Set(),
-  stateful: false,
-}
-const agents = createAgents({})
-after(() => {
-  agents.http.destroy()
-  agents.https.destroy()
-})
-
-const request: ModelRequest = {
-  session: 's',
-  history: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
-  tools: [],
-  choice: 'auto',
-  parallel: true,
-  options: {},
-}
-
-function modelAt(
-  url: string,
-  limits: Partial<RunLimits> = {},
-  protocol: Protocol<never> | typeof openaiChat = openaiChat,
-): Model {
-  return createModel({
-    // The runner hands a protocol its own state only, so any protocol fits.
-    protocol: protocol as typeof openaiChat,
-    provider: { name: 'double', url: () => `${url}/v1`, headers: () => ({ authorization: `Bearer ${KEY}` }) },
-    target,
-    limits: { backoffMs: 1, maxBackoffMs: 2, ...limits },
-    agents,
-  })
-}
-
-async function double(context: TestContext, ...script: ScriptedTurn[]): Promise<RunningDouble> {
-  const running = await startDouble({ vendor: 'openai-chat', script })
-  context.after(() => running.close())
-  return running
-}
-
-async function ask(model: Model, signal = new AbortController().signal) {
-  const deltas: ModelDelta[] = []
-  const answer = await model.respond(request, delta => deltas.push(delta), signal)
-  return { answer, deltas }
-}
-
-async function failing(model: Model): Promise<TurnwireError> {
-  const error: unknown = await ask(model).then(
-    () => assert.fail('it answered'),
-    (thrown: unknown) => thrown,
-  )
-  assert.ok(error instanceof TurnwireError, String(error))
-  assert.ok(
-    !JSON.stringify([error.message, error.stack, String(error.cause)]).includes(KEY),
-    'the key is told',
-  )
-  return error
-}
-
-const textOf = (answer: ModelAnswer): string =>
-  answer.parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+import { createModel, preparedFor } from './run.ts'
+import {
+  agents,
+  ask,
+  closing,
+  double,
+  failing,
+  KEY,
+  listen,
+  modelAt,
+  request,
+  serve,
+  target,
+  textOf,
+} from './run-harness.test.ts'
 
 describe('trying again', () => {
   for (const fault of [
@@ -399,119 +340,3 @@ describe('what is sent and read', () => {
     assert.equal(error.code, 'model_rejected')
   })
 })
-
-describe('secrets', () => {
-  test('a vendor that echoes the key is masked, in any wrapping', async context => {
-    for (const body of [
-      JSON.stringify({ error: { message: `Incorrect API key provided: ${KEY}`, code: 'invalid_api_key' } }),
-      `<html>Authorization: Bearer ${KEY}</html>`,
-      JSON.stringify({ error: { message: `url was https://h/?key=${encodeURIComponent(KEY)}` } }),
-    ]) {
-      const server = await serve(context, response => response.writeHead(401).end(body))
-      const error = await failing(modelAt(server))
-      assert.equal(error.code, 'model_rejected')
-      assert.ok(!error.message.includes('canary'), error.message)
-    }
-  })
-
-  test('in a stream too', async context => {
-    const server = await serve(context, response => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.end(
-        `data: ${JSON.stringify({ error: { message: `bad ${KEY}`, type: 'invalid_request_error' } })}\n\n`,
-      )
-    })
-    assert.ok(!(await failing(modelAt(server))).message.includes('canary'))
-  })
-
-  test('a key with a line break is told of, not sent', async context => {
-    const server = await double(context, { text: 'x' })
-    const model = createModel({
-      protocol: openaiChat,
-      provider: {
-        name: 'double',
-        url: () => server.url,
-        headers: () => ({ authorization: `Bearer ${KEY}\nx` }),
-      },
-      target,
-      agents,
-    })
-    const error = await failing(model)
-    assert.match(error.message, /line breaks/)
-    assert.equal(server.exchanges.length, 0)
-  })
-})
-
-test('the proxy of the environment is used, but for the hosts that it leaves out', async context => {
-  const seen: string[] = []
-  const proxy = createServer((incoming, response) => {
-    seen.push(incoming.url ?? '')
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end('{"choices":[{"index":0,"message":{"content":"by proxy"},"finish_reason":"stop"}]}')
-  })
-  proxy.on('connect', (incoming, socket) => {
-    seen.push(`CONNECT ${incoming.url}`)
-    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
-  })
-  const env = {
-    HTTP_PROXY: await listen(proxy),
-    HTTPS_PROXY: addressOf(proxy),
-    NO_PROXY: 'direct.invalid',
-  }
-  const proxied = createAgents(env)
-  context.after(async () => {
-    proxied.http.destroy()
-    proxied.https.destroy()
-    await closing(proxy)
-  })
-  const at = (url: string): Model =>
-    createModel({
-      protocol: openaiChat,
-      provider: { name: 'double', url: () => url, headers: () => ({}) },
-      target,
-      agents: proxied,
-      limits: { retries: 0 },
-    })
-  assert.equal(textOf((await ask(at('http://vendor.invalid/v1'))).answer), 'by proxy')
-  assert.deepEqual(seen, ['http://vendor.invalid/v1/chat/completions'])
-  await failing(at('https://vendor.invalid/v1'))
-  assert.deepEqual(seen[1], 'CONNECT vendor.invalid:443')
-  await failing(at('http://direct.invalid/v1'))
-  assert.equal(seen.length, 2)
-})
-
-// ---- servers ---------------------------------------------------------------------------------------------
-
-async function serve(
-  context: TestContext,
-  answer: (response: Response, incoming: Incoming) => void,
-): Promise<string> {
-  const server = createServer((incoming, response) => {
-    incoming.resume()
-    incoming.on('end', () => answer(response, incoming))
-  })
-  context.after(() => closing(server))
-  return listen(server)
-}
-
-type Listener = NonNullable<Parameters<typeof createServer>[1]>
-type Incoming = Parameters<Listener>[0]
-type Response = Parameters<Listener>[1]
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return addressOf(server)
-}
-
-function addressOf(server: Server): string {
-  // A TCP server that listens has an AddressInfo; the string form is for pipes only.
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-async function closing(server: Server): Promise<void> {
-  if (!server.listening) return
-  server.close()
-  server.closeAllConnections()
-  await once(server, 'close')
-}

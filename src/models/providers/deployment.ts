@@ -92,11 +92,20 @@ async function authOf<State>(
   { name, keyVariable, keyOptional, auth = bearer }: Deployment<State>,
   apiKey: Secret | undefined,
 ): Promise<Record<string, string>> {
-  const own = typeof apiKey === 'function' ? await apiKey() : apiKey
+  const own = typeof apiKey === 'function' ? await asked(apiKey, name) : apiKey
   const key = (own ?? (keyVariable === undefined ? '' : (process.env[keyVariable] ?? ''))).trim()
   if (key !== '') return auth(key)
   if (keyVariable === undefined || keyOptional === true) return {}
   throw missing(name, keyVariable, 'apiKey')
+}
+
+/** What a getter of keys throws may hold one, so its words go no further. */
+async function asked(get: () => string | Promise<string>, provider: string): Promise<string> {
+  try {
+    return await get()
+  } catch {
+    throw new TurnwireError('model_failed', `${provider} cannot be asked: its apiKey function failed.`)
+  }
 }
 
 /** A variable that the deployment cannot do without. */

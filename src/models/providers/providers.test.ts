@@ -137,6 +137,14 @@ describe('addresses and keys', () => {
     assert.ok(vllm({ model: 'm' }).id === 'vllm/m')
   })
 
+  test('what a getter of keys throws goes no further', async () => {
+    const apiKey = () => Promise.reject(new Error(`expired: ${KEY}`))
+    await assert.rejects(ask(groq({ model: 'm', apiKey })), {
+      code: 'model_failed',
+      message: /apiKey function failed/,
+    })
+  })
+
   test('the key of the environment is read at each request', async context => {
     const { endpoint, seen } = await recorder(context)
     const model = groq({ model: 'm', baseUrl: endpoint, limits: { retries: 0 } })
