@@ -17,6 +17,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'Talk to an agent in the terminal.',
     load: async () => (await import('./commands/chat.ts')).chat,
   },
+  acp: {
+    summary: 'Serve an agent to an editor (Agent Client Protocol).',
+    load: async () => (await import('./commands/acp.ts')).acp,
+  },
   init: {
     summary: 'Write a configuration file to start from.',
     load: async () => (await import('./commands/init.ts')).init,

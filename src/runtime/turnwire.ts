@@ -15,7 +15,12 @@ import { realWorld } from './world.ts'
 /** The owner of sessions that no key stands for: in-process ones, and those of a server that runs open. */
 export const localOwner = 'local'
 
-export type OpenOptions = { log?: Log; source?: string }
+export type OpenOptions = {
+  log?: Log
+  source?: string
+  /** False: sessions that are at work are left alone, since another process may be working on them. Default true. */
+  takeUp?: boolean
+}
 
 export class Turnwire {
   readonly engine: Engine
@@ -44,13 +49,13 @@ export class Turnwire {
     })
   }
 
-  /** Opens the store and takes up what was left unfinished. */
+  /** Opens the store and, unless told otherwise, takes up what was left unfinished. */
   static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Turnwire> {
     checkConfig(config, options.source ?? 'The configuration')
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
     const { store, folder } = await openStore(config.data ?? '.turnwire')
     const turnwire = new Turnwire(config, { store, folder, log })
-    const taken = await turnwire.engine.recover()
+    const taken = options.takeUp === false ? 0 : await turnwire.engine.recover()
     if (taken > 0) log('info', 'Unfinished sessions were taken up.', { sessions: taken })
     return turnwire
   }

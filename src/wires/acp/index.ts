@@ -1,0 +1,20 @@
+// The Agent Client Protocol: an editor or another program drives an agent over a pipe or a socket.
+import type { Stream } from '@agentclientprotocol/sdk'
+import { connectVersion1 } from './connection.ts'
+import type { AcpHost } from './host.ts'
+
+export { secretVariable } from './connection.ts'
+export type { AcpHost, McpLink, McpLinkOptions, NamedServer } from './host.ts'
+export { stdioStream } from './stdio.ts'
+
+export type AcpOptions = {
+  /** Also speaks the draft of version 2, to clients that ask for it. */
+  draft2?: boolean
+}
+
+export type AcpLink = { readonly closed: Promise<void>; close(reason?: unknown): void }
+
+/** Serves one client until it goes away. */
+export function serveAcp(host: AcpHost, stream: Stream, _options: AcpOptions = {}): AcpLink {
+  return connectVersion1(host, stream)
+}
