@@ -5,6 +5,7 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Delta, Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { untilAborted } from '../lib/abort.ts'
+import { compact, isCompactionDue, tryCompaction } from './compact.ts'
 import { decideAnswer, decideOutOfTime } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
@@ -200,9 +201,11 @@ export class Driver {
     const step: Step = { controller: new AbortController(), ids: [], text: '', over: false }
     this.#step = step
     const number = (state.turn?.steps ?? 0) + 1
-    feed.delta({ type: 'step.started', step: number })
-    ports.world.crashPoint('model-asked')
     try {
+      if (isCompactionDue(session)) await tryCompaction(session, step.controller.signal)
+      if (step.over) return
+      feed.delta({ type: 'step.started', step: number })
+      ports.world.crashPoint('model-asked')
       const { settings } = state
       const model = agent.model(settings)
       const system = joinText(agent.system, settings.system)
@@ -234,6 +237,11 @@ export class Driver {
       step.over = true
       if (this.#step === step) this.#step = undefined
     }
+  }
+
+  /** By someone's wish, not by the loop's: it is stopped with the turn that begins meanwhile, and with the session. */
+  compact(): Promise<boolean> {
+    return compact(this.#session, this.#turn.signal)
   }
 
   #translate(step: Step, delta: ModelDelta, number: number): Delta[] {

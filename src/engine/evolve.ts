@@ -1,7 +1,7 @@
 // evolve(state, event): what an event changes. Pure in all but that it changes the state it is given: no clock,
 // no chance, no I/O, and no judgement either, since what is in the log has happened.
 import type { CallPart, CallResult } from '../language/calls.ts'
-import type { CallSettled, Event, ModelAnswered } from '../language/events.ts'
+import type { CallSettled, Event, HistoryCompacted, ModelAnswered } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { type CallState, findCall, identityOf, type SessionState } from './state.ts'
 
@@ -68,7 +68,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       delete state.controlledBy
       break
     case 'history.compacted':
-      state.view = [...event.entries, ...state.view.slice(event.replaces)]
+      compacted(state, event)
       break
     case 'call.late':
       break
@@ -79,6 +79,13 @@ export function evolve(state: SessionState, event: Event): SessionState {
 function addEntry(state: SessionState, entry: Entry): void {
   state.entries.push(entry)
   if (state.view !== state.entries) state.view.push(entry)
+}
+
+function compacted(state: SessionState, event: HistoryCompacted): void {
+  state.view = [...event.entries, ...state.view.slice(event.replaces)]
+  state.compactedTo = state.view.length
+  delete state.contextTokens
+  if (event.usage && state.turn) state.turn.tokens += event.usage.input + event.usage.output
 }
 
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
@@ -106,6 +113,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
     })
   }
   state.batch = calls.map(part => ({ part, stage: 'proposed', text: part.text, attempt: 0 }))
+  if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return
   turn.steps += 1

@@ -59,6 +59,8 @@ export type CrashPoint = (typeof crashPoints)[number]
 
 export type ModelRequest = {
   session: string
+  /** `summary`: the answer takes the place of this history, and is no step of the turn. */
+  purpose?: 'summary'
   /** The agent's own instructions; they come before any system entry of the history. */
   system?: string
   /** Whole entries, every call settled. Entries are never changed once given: encodings may be kept per entry object. */
@@ -218,6 +220,15 @@ export type AgentOption = {
   required?: boolean
 }
 
+export type Compaction = {
+  /** When the last request and its answer came to more tokens than this, the next request is preceded by a summary. */
+  afterTokens: number
+  /** The newest entries that are never summarised. Default 8. */
+  keepEntries?: number
+  /** What the model is told to write, in place of our own words. */
+  instructions?: string
+}
+
 /** Contract: one agent as the operator configured it. Stable for the life of the engine. */
 export type Agent = {
   name: string
@@ -232,6 +243,8 @@ export type Agent = {
   choice: ToolChoice
   parallel: boolean
   maxTokens?: number
+  /** Absent: the history is summarised only when someone asks for it. */
+  compaction?: Compaction
   /** False: clients may not bring tools of their own. */
   clientTools: boolean
   /** Absent when the history that clients read may have been redacted. */

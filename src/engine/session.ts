@@ -166,6 +166,17 @@ export class Session {
     return true
   }
 
+  /**
+   * Puts a summary in place of all but the newest entries that the model reads; the log stays whole. Gives whether
+   * there was anything to replace.
+   */
+  async compact(): Promise<boolean> {
+    this.#refuseIfGone()
+    if (this.status === 'running')
+      throw new TurnwireError('busy', 'A turn is running in this session. Wait for it to stop, or cancel it.')
+    return this.driver.compact()
+  }
+
   #accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Accepted> {
     try {
       this.#refuseIfGone()

@@ -55,6 +55,10 @@ export type SessionState = {
   entries: Entry[]
   /** What a model reads: the same list, until a compaction puts a summary in place of its beginning. */
   view: Entry[]
+  /** What the last request and its answer came to, since the last compaction. */
+  contextTokens?: number
+  /** How long the view was right after the last compaction. */
+  compactedTo?: number
   turn: TurnState | null
   /** The calls of the last answer, until all are settled. */
   batch: CallState[]

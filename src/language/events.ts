@@ -141,7 +141,14 @@ export type GrantRevoked = At & { type: 'grant.revoked'; grantId: string; by: st
 export type ControlTaken = At & { type: 'control.taken'; by: string }
 export type ControlReturned = At & { type: 'control.returned'; by: string }
 /** From here on a model reads `entries` in place of the first `replaces` entries of the history. */
-export type HistoryCompacted = At & { type: 'history.compacted'; replaces: number; entries: Entry[] }
+export type HistoryCompacted = At & {
+  type: 'history.compacted'
+  replaces: number
+  entries: Entry[]
+  /** Who wrote the summary, and what it cost. */
+  model?: string
+  usage?: Usage
+}
 
 export type Event =
   | SessionCreated

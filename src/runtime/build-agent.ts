@@ -20,6 +20,7 @@ function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent
     ...(agent.description !== undefined && { description: agent.description }),
     ...(agent.system !== undefined && { system: agent.system }),
     ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+    ...(agent.compaction && { compaction: agent.compaction }),
     tools: agent.tools ?? [],
     options: agent.options ?? [],
     gate: createGate({

@@ -1,7 +1,7 @@
 // What an operator writes: agents, models, tools, policy, server. Types for the editor, and a check that names the
 // key and the remedy for whoever gets one wrong.
 
-import type { AgentOption, Limits, Model, Store, Tool } from '../engine/ports.ts'
+import type { AgentOption, Compaction, Limits, Model, Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { ToolChoice } from '../language/tools.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
@@ -25,6 +25,8 @@ export type AgentConfig = {
   choice?: ToolChoice
   parallel?: boolean
   maxTokens?: number
+  /** When the conversation has grown past so many tokens, its beginning is summarised by the model itself. */
+  compaction?: Compaction
   /** Whether clients may bring tools of their own. Default true. */
   clientTools?: boolean
   images?: { http?: boolean; data?: boolean }
@@ -118,6 +120,7 @@ const agentKeys = [
   'choice',
   'parallel',
   'maxTokens',
+  'compaction',
   'clientTools',
   'images',
 ]
@@ -139,6 +142,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
   if (tools !== undefined && !Array.isArray(tools)) wrong(`${key}.tools`, 'must be a list.')
+  checkCompaction(agent['compaction'], `${key}.compaction`, wrong)
   const seen = new Set<string>()
   for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
     if (!isTool(tool))
@@ -149,6 +153,22 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   }
   for (const [index, option] of (Array.isArray(options) ? options : []).entries())
     checkOption(option, `${key}.options[${index}]`, wrong)
+}
+
+function checkCompaction(compaction: unknown, key: string, wrong: Wrong): void {
+  if (compaction === undefined) return
+  if (!isRecord(compaction)) {
+    wrong(key, 'must be an object such as { afterTokens: 150000 }.')
+    return
+  }
+  checkKnown(compaction, ['afterTokens', 'keepEntries', 'instructions'], `${key}.`, wrong)
+  const { afterTokens, keepEntries, instructions } = compaction
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
+  if (!isCount(afterTokens)) wrong(`${key}.afterTokens`, 'must be a whole number above 0.')
+  if (keepEntries !== undefined && !isCount(keepEntries))
+    wrong(`${key}.keepEntries`, 'must be a whole number above 0.')
+  if (instructions !== undefined && (typeof instructions !== 'string' || instructions.trim() === ''))
+    wrong(`${key}.instructions`, 'must be text that says what to write.')
 }
 
 function checkOption(option: unknown, key: string, wrong: Wrong): void {

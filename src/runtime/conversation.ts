@@ -98,6 +98,11 @@ export class Conversation {
     await (await this.#session()).cancel()
   }
 
+  /** A summary in place of the oldest messages, for the model alone. False: there was nothing to gain. */
+  async compact(): Promise<boolean> {
+    return (await this.#session()).compact()
+  }
+
   async history(): Promise<readonly Entry[]> {
     return (await this.#engine.peek(this.#owner, this.id)).entries
   }

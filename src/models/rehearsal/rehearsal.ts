@@ -10,7 +10,7 @@ import { callsOf, type Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { type Planned, planFor, sourceOfMessage } from './choose.ts'
 import { repaired } from './repair.ts'
-import { idleReply, reportOf, undoneReply } from './reply.ts'
+import { idleReply, reportOf, summaryReply, undoneReply } from './reply.ts'
 import { bounded, usageOf } from './size.ts'
 
 export type RehearsalOptions = {
@@ -35,7 +35,10 @@ export function rehearsal(options: RehearsalOptions = {}): Model {
     id: options.id ?? 'rehearsal',
     async respond(request, watch, signal) {
       if (signal.aborted) throw stopped(signal)
-      const said = answerTo(request, now(), options.thinking === true)
+      const said: Part[] =
+        request.purpose === 'summary'
+          ? [{ type: 'text', text: summaryReply(request.history.slice(0, -1), request.tools) }]
+          : answerTo(request, now(), options.thinking === true)
       const { parts, cut } = bounded(said, request.maxTokens)
       const calls = parts.some(part => part.type === 'call')
       await show(parts, options, watch, signal)

@@ -1,6 +1,8 @@
 // What the rehearsal model says in words: what came of the calls, or what it could do. Results are data: they are
 // reported, shortened, and never acted on.
 import type { CallResult, OutcomeKind } from '../../language/calls.ts'
+import { textOf } from '../../language/content.ts'
+import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
 
@@ -84,6 +86,19 @@ function shortened(text: string): string {
 
 function ended(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`
+}
+
+const MAX_TOLD = 12
+
+/** What a conversation came to, the newest last: a summary for whoever goes on from it. */
+export function summaryReply(history: readonly Entry[], tools: readonly ToolDeclaration[]): string {
+  const told: string[] = []
+  for (const entry of history) {
+    if (entry.role === 'user') told.push(`You said: “${shortened(oneLine(textOf(entry.parts)))}”`)
+    else if (entry.role === 'tool') told.push(...entry.results.map(result => reportOf(result, tools)))
+  }
+  const left = Math.max(0, told.length - MAX_TOLD)
+  return [left > 0 ? `After ${left} earlier events:` : 'So far:', ...told.slice(left)].join(' ')
 }
 
 export function undoneReply(names: readonly string[]): string {

@@ -3,10 +3,10 @@
 
 import type { ModelAnswer, ModelRequest } from '../../engine/ports.ts'
 import type { CallForm, OutcomeKind } from '../../language/calls.ts'
-import type { Native } from '../../language/content.ts'
+import { type Native, textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
-import type { Entry } from '../../language/history.ts'
+import type { AssistantEntry, Entry } from '../../language/history.ts'
 import type { Json } from '../../lib/json.ts'
 
 /** A string is looked for as it is; a pattern is a regular expression, in a file `{ pattern, flags }`. */
@@ -93,8 +93,28 @@ export const OVER: Step = { text: '(script over)' }
 /** `seeded`: how many assistant entries the session was created with; they are not counted. */
 export function positionOf(history: readonly Entry[], seeded: number): number {
   let count = -seeded
-  for (const entry of history) if (entry.role === 'assistant') count++
+  for (const entry of history) if (entry.role === 'assistant') count += playedIn(entry)
   return Math.max(0, count)
+}
+
+const MARK = /\((\d+) steps? of the script played\)$/
+
+/** A summary stands for the steps that it replaced. */
+function playedIn(entry: AssistantEntry): number {
+  const [only, ...others] = entry.parts
+  const mark = only?.type === 'text' && others.length === 0 ? MARK.exec(only.text) : null
+  return mark === null ? 1 : Number(mark[1])
+}
+
+/** What a script says when it is asked for a summary, which is no step of it. */
+export function summaryStep(history: readonly Entry[]): Step {
+  const played = positionOf(history, 0)
+  const wishes = history.slice(0, -1).flatMap(entry => (entry.role === 'user' ? textOf(entry.parts) : []))
+  const last = wishes.findLast(text => text.trim() !== '') ?? 'nothing'
+  const asked = last.length > 200 ? `${last.slice(0, 200).toWellFormed()}…` : last
+  return {
+    text: `So far, last asked for: ${asked} (${played} ${played === 1 ? 'step' : 'steps'} of the script played)`,
+  }
 }
 
 export async function stepOf(

@@ -14,6 +14,7 @@ import {
   type Step,
   type StepCall,
   stepOf,
+  summaryStep,
   type WhenOver,
 } from './script.ts'
 
@@ -48,6 +49,12 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Model {
   return {
     id,
     async respond(request, watch, signal) {
+      if (request.purpose === 'summary') {
+        stopIf(signal)
+        const summary = answerOf(summaryStep(request.history), request)
+        await play({}, summary, watch, signal, pass)
+        return summary
+      }
       const at = position === 'counter' ? asked++ : positionOf(request.history, options.seeded ?? 0)
       stopIf(signal)
       const found = typeof script === 'function' ? await stepOf(script, request, at) : fixed?.steps[at]
