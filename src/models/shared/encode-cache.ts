@@ -24,7 +24,8 @@ export function encodeEntries(
 ): Encoded {
   const pieces: string[] = []
   let encoded = 0
-  for (const [index, entry] of history.entries()) {
+  for (let index = 0; index < history.length; index++) {
+    const entry = history[index]!
     const place = variant?.(index) ?? ''
     const full = place === '' ? key : `${key} ${place}`
     const byKey = remembered.get(entry)

@@ -1,6 +1,8 @@
 // The nastiest schemas that tools declare, through every dialect, judged by the doubles of the vendors.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import {
   checkGeminiSchema,
@@ -339,4 +341,41 @@ test('deep nesting and fans of references end', () => {
       const result = toDialect(schema, dialect)
       assert.ok(JSON.stringify(result).length < 4_000_000, dialect.name)
     }
+})
+
+test('whatever passes a schema as declared passes it as sent', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
+  const leaf = fc.constantFrom(1, 2, 7, 0.5, '', 'a', 'x', 'k', 'city-3', null, true, 'yyy')
+  const value = fc.letrec<{ any: unknown }>(tie => ({
+    any: fc.oneof(
+      { weight: 4, arbitrary: leaf },
+      fc.array(tie('any'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('value', 'children', 'k', 'p', 'x1'), tie('any'), { maxKeys: 3 }),
+    ),
+  })).any
+  for (const [name, schema] of Object.entries(nasty)) {
+    // Merged alternatives describe a property as those do that mention it, where the others would take anything.
+    if (name === 'root anyOf') continue
+    let declared: (input: unknown) => unknown
+    try {
+      declared = ajv.compile(schema)
+    } catch {
+      continue // an older draft, or no schema at all: there is nothing to compare with
+    }
+    const properties = isJsonObject(schema['properties']) ? Object.keys(schema['properties']) : []
+    const keys = [...properties, 'id', 'name', 'kind', 'more', 'x1', 'extra']
+    const sent = [openaiLoose, anthropicPlain, geminiJson].map(dialect => {
+      const adapted = toDialect(schema, dialect)
+      assert.ok('schema' in adapted)
+      return ajv.compile(adapted.schema)
+    })
+    const input = fc.dictionary(fc.constantFrom(...keys), value, { maxKeys: 6 })
+    fc.assert(
+      fc.property(input, each => {
+        if (declared(each))
+          for (const check of sent) assert.ok(check(each), `${name}: ${JSON.stringify(each)}`)
+      }),
+      { numRuns: 200 },
+    )
+  }
 })

@@ -141,6 +141,9 @@ function convert(conversion: Conversion, node: Json, path: string, depth: number
     else entries.push([keyword, converted])
   }
   const schema = Object.fromEntries(entries)
+  // Without the patterns that it made an exception for, a closed object would refuse what was meant to pass.
+  if ('patternProperties' in source && !allows(rules, 'patternProperties'))
+    delete schema['additionalProperties']
   if (types?.includes('array') && !('items' in schema) && !('prefixItems' in schema)) schema['items'] = {}
   return schema
 }

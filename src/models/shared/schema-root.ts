@@ -82,9 +82,11 @@ function withAlternatives(base: JsonObject, alternatives: JsonObject[]): JsonObj
   const demanded = [...new Set([...stringsIn(base['required']), ...(required ?? [])])]
   if (demanded.length > 0) merged['required'] = demanded
   else delete merged['required']
-  if (properties !== undefined && !alternatives.every(branch => branch['additionalProperties'] === false))
-    delete merged['additionalProperties']
-  else if (properties !== undefined) merged['additionalProperties'] = false
+  const areClosed = alternatives.every(
+    branch => branch['additionalProperties'] === false && !('patternProperties' in branch),
+  )
+  if (properties !== undefined && areClosed) merged['additionalProperties'] = false
+  else if (properties !== undefined) delete merged['additionalProperties']
   const words = alternatives.map(describeAlternative).filter(text => text !== '')
   const said = typeof base['description'] === 'string' ? `${base['description']}\n` : ''
   if (words.length > 1) merged['description'] = `${said}Give one of: ${words.slice(0, 20).join('; or ')}.`

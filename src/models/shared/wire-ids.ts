@@ -35,56 +35,71 @@ export function wireId(
 
 /** The ids of all calls of a request: unique, and the same for a call and its result. */
 export function wireIds(history: readonly Entry[], target: Pick<Origin, 'protocol'>, rule: IdRule): WireIds {
-  const used = new Set<string>()
-  const special = new Map<number, Map<string, string>>()
-  const natural: (Map<string, string> | undefined)[] = []
-  let asked: number | undefined
-  const askedAt: (number | undefined)[] = []
-  for (const [index, entry] of history.entries()) {
-    if (entry.role === 'assistant') {
-      asked = index
-      const ids = naturalIds(entry, target, rule)
-      natural[index] = ids
-      const clashes = [...ids.values()].some(id => used.has(id)) || new Set(ids.values()).size < ids.size
-      if (clashes) special.set(index, freeIds(entry, ids, used, rule))
-      else for (const id of ids.values()) used.add(id)
-    }
-    askedAt[index] = asked
-  }
+  const walked = walk(history, target, rule)
+  const askedBy = (index: number): Asked | undefined => walked.asked[index]
   return {
-    of(index, callId) {
-      const at = askedAt[index]
-      const id = at === undefined ? undefined : (special.get(at) ?? natural[at])?.get(callId)
-      return id ?? ownId(callId, rule)
-    },
-    variant(index) {
-      const at = askedAt[index]
-      const ids = at === undefined ? undefined : special.get(at)
-      return ids === undefined || history[index]?.role === 'user' ? '' : [...ids.values()].join(' ')
-    },
+    of: (index, callId) => askedBy(index)?.ids.get(callId) ?? ownId(callId, rule),
+    variant: index => (history[index]?.role === 'user' ? '' : (askedBy(index)?.variant ?? '')),
   }
+}
+
+/** The calls of one assistant entry; shared by the entries after it, up to the next. */
+type Asked = { ids: ReadonlyMap<string, string>; variant: string }
+type Walked = { entries: Entry[]; used: Set<string>; asked: (Asked | undefined)[] }
+
+const remembered = new WeakMap<Entry, Map<string, Walked>>()
+
+/** A session's history only grows, so a walk goes on where the last one of the same beginning ended. */
+function walk(history: readonly Entry[], target: Pick<Origin, 'protocol'>, rule: IdRule): Walked {
+  const [first] = history
+  if (first === undefined) return { entries: [], used: new Set(), asked: [] }
+  const byTarget = remembered.get(first) ?? new Map<string, Walked>()
+  remembered.set(first, byTarget)
+  const key = `${target.protocol} ${rule.maxLength} ${rule.pattern.source}`
+  const known = byTarget.get(key)
+  const walked: Walked =
+    known !== undefined && beginsWith(history, known.entries)
+      ? known
+      : { entries: [], used: new Set(), asked: [] }
+  byTarget.set(key, walked)
+  for (let index = walked.entries.length; index < history.length; index++) {
+    const entry = history[index]!
+    walked.entries.push(entry)
+    walked.asked.push(
+      entry.role === 'assistant' ? askedIn(entry, walked.used, target, rule) : walked.asked.at(-1),
+    )
+  }
+  return walked
+}
+
+function beginsWith(history: readonly Entry[], entries: readonly Entry[]): boolean {
+  if (entries.length > history.length) return false
+  for (let index = 0; index < entries.length; index++) if (entries[index] !== history[index]) return false
+  return true
 }
 
 type AssistantLike = Extract<Entry, { role: 'assistant' }>
 
-const remembered = new WeakMap<AssistantLike, Map<string, Map<string, string>>>()
-
-function naturalIds(
+function askedIn(
   entry: AssistantLike,
+  used: Set<string>,
   target: Pick<Origin, 'protocol'>,
   rule: IdRule,
-): Map<string, string> {
-  const byTarget = remembered.get(entry) ?? new Map<string, Map<string, string>>()
-  remembered.set(entry, byTarget)
-  const key = `${target.protocol} ${rule.maxLength} ${rule.pattern.source}`
-  let ids = byTarget.get(key)
-  if (ids === undefined) {
-    ids = new Map()
-    for (const part of entry.parts)
-      if (part.type === 'call') ids.set(part.id, wireId(part, entry.origin, target, rule))
-    byTarget.set(key, ids)
+): Asked {
+  const natural = new Map<string, string>()
+  let clashes = false
+  for (const part of entry.parts) {
+    if (part.type !== 'call') continue
+    const id = wireId(part, entry.origin, target, rule)
+    clashes ||= used.has(id) || natural.values().some(other => other === id)
+    natural.set(part.id, id)
   }
-  return ids
+  if (!clashes) {
+    for (const id of natural.values()) used.add(id)
+    return { ids: natural, variant: '' }
+  }
+  const ids = freeIds(entry, natural, used, rule)
+  return { ids, variant: [...ids.values()].join(' ') }
 }
 
 function freeIds(

@@ -84,6 +84,7 @@ const call = (id: string, nativeId?: string): CallPart => ({
 })
 const chat = { protocol: 'openai-chat', family: 'gpt' }
 const asked = (...parts: CallPart[]): AssistantEntry => ({ role: 'assistant', parts, origin: chat })
+const user = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
 const done: Outcome = { kind: 'ok', parts: [{ type: 'text', text: 'ok' }], from: { source: 'runtime' } }
 const answered = (...ids: string[]): Entry => ({
   role: 'tool',
@@ -122,6 +123,19 @@ describe('ids', () => {
     assert.notEqual(ids.variant(2), '')
     assert.equal(ids.variant(3), ids.variant(2))
     assert.equal(ids.variant(4), '')
+  })
+
+  test('a history that grows, and one that is another, are told apart', () => {
+    const first = user('go')
+    const a = asked(call('a', 'same'))
+    const b = asked(call('b', 'same'))
+    assert.equal(wireIds([first, a], chat, idRule).of(1, 'a'), 'same')
+    const grown = wireIds([first, a, b], chat, idRule)
+    assert.deepEqual([grown.of(1, 'a'), grown.of(2, 'b')], ['same', 'b'])
+    const other = wireIds([first, b], chat, idRule)
+    assert.deepEqual([other.of(1, 'b'), other.variant(1)], ['same', ''])
+    assert.equal(grown.of(2, 'b'), 'b')
+    assert.equal(wireIds([], chat, idRule).of(0, 'x'), 'x')
   })
 
   test('our id may be what a vendor gave to another call', () => {
