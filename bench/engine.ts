@@ -180,7 +180,7 @@ export async function longStreams(): Promise<Trial[]> {
     exposed: false,
     run: () => 'ok',
   })
-  const listen = (model: Model) => async (): Promise<void> => {
+  const listen = (model: Model) => async (): Promise<number> => {
     let shown = 0
     await model.respond(
       {
@@ -196,6 +196,7 @@ export async function longStreams(): Promise<Trial[]> {
       },
       new AbortController().signal,
     )
+    return shown
   }
   const play = (model: Model) => {
     const engine = makeEngine(memoryStore(), model, [take])
