@@ -3,13 +3,16 @@
 import { writeFileSync } from 'node:fs'
 import * as engine from './engine.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import * as server from './server.ts'
 
-const makers: Record<string, () => Promise<Trial | Trial[]>> = {
+const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   'cycle-memory': engine.cycleInMemory,
   'cycle-disk': engine.cycleOnDisk,
   'long-session': engine.longSession,
   parallel: engine.parallelCalls,
   streams: engine.longStreams,
+  server: server.turnsPerSecond,
+  start: server.startAndIdle,
 }
 
 const words = process.argv.slice(2)
@@ -17,7 +20,7 @@ const results: Result[] = []
 for (const [name, make] of Object.entries(makers)) {
   if (words.length > 0 && !words.some(word => name.includes(word))) continue
   for (const trial of [await make()].flat()) {
-    const result = await runTrial(trial)
+    const result = 'medians' in trial ? trial : await runTrial(trial)
     results.push(result)
     console.log(`${show(result)}\n`)
   }
