@@ -56,7 +56,7 @@ export async function serveAcpOverPipe(
   pipe: { input: Readable; output: Writable },
   options: AcpOptions = {},
 ): Promise<void> {
-  const link = serveAcp(host, stdioStream(pipe.input, pipe.output), options)
+  const link = await serveAcp(host, stdioStream(pipe.input, pipe.output), options)
   await link.closed
 }
 

@@ -244,6 +244,10 @@ export class Connection {
     return {}
   }
 
+  has(sessionId: string): boolean {
+    return this.#open.has(sessionId)
+  }
+
   get(sessionId: string): OpenSession {
     const open = this.#open.get(sessionId)
     if (!open) throw unknownSession(sessionId)

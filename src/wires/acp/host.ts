@@ -10,11 +10,11 @@ export type NamedServer =
   | { name: string; url: string; headers: Record<string, string> }
 
 export type Question = {
-  mode?: string
+  mode?: string | undefined
   message: string
   requestedSchema?: unknown
-  url?: string
-  elicitationId?: string
+  url?: string | undefined
+  elicitationId?: string | undefined
 }
 export type Answer = {
   action: 'accept' | 'decline' | 'cancel'

@@ -15,6 +15,9 @@ export type AcpOptions = {
 export type AcpLink = { readonly closed: Promise<void>; close(reason?: unknown): void }
 
 /** Serves one client until it goes away. */
-export function serveAcp(host: AcpHost, stream: Stream, _options: AcpOptions = {}): AcpLink {
-  return connectVersion1(host, stream)
+export async function serveAcp(host: AcpHost, stream: Stream, options: AcpOptions = {}): Promise<AcpLink> {
+  if (!options.draft2) return connectVersion1(host, stream)
+  // Loaded only when needed: most clients never ask for it.
+  const { connectEitherVersion } = await import('./draft-2.ts')
+  return connectEitherVersion(host, stream)
 }

@@ -3,32 +3,31 @@
 // session but the connection's own tools.
 import type {
   ContentBlock,
-  CreateElicitationRequest,
   PromptResponse,
   SessionConfigOption,
   SessionModeState,
   SessionUpdate,
 } from '@agentclientprotocol/sdk'
-import type { FeedItem, Session, Tool } from '../../engine/index.ts'
+import type { FeedItem, Session, SessionStatus, Tool } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
-import { type ClientTools, clientTools } from './client-tools.ts'
 import { findCommand } from './commands.ts'
 import { chooseOption, configOptions, modeOption, modeState } from './config.ts'
 import { decodePrompt } from './decode.ts'
 import { stopReasonOf } from './encode.ts'
 import { busy, failedTurn, failureOf } from './failure.ts'
-import type { AcpHost, Answer, McpLink, NamedServer, Question } from './host.ts'
-import type { Peer } from './peer.ts'
-import { planTool } from './plan.ts'
+import type { AcpHost, NamedServer } from './host.ts'
+import type { Peer, SessionState } from './peer.ts'
 import { Questions } from './questions.ts'
-import { Transcript } from './transcript.ts'
+import { SessionTools } from './session-tools.ts'
+import { Transcript, userMessageId } from './transcript.ts'
 
 /** A prompt as it arrived: a cancellation that comes after it, and before its turn has begun, is noted here. */
 export type Ticket = { sessionId: string; cancelled: boolean }
 
 type Ended = Extract<Event, { type: 'turn.ended' }>
 type Prompt = { turn: string; ended: PromiseWithResolvers<Ended> }
+export type Inserted = { messageId: string; ended: Promise<PromptResponse> }
 
 export type OpenOptions = {
   host: AcpHost
@@ -45,13 +44,11 @@ export class OpenSession {
   readonly #options: OpenOptions
   readonly #transcript: Transcript
   readonly #questions: Questions
-  readonly #client: ClientTools
+  readonly #tools: SessionTools
   /** Turns that this client may cancel: its own, and the one that it found unfinished. */
   readonly #mine = new Set<string>()
-  readonly warnings: string[] = []
   #session: Session
-  #links: McpLink[] = []
-  #tools: readonly Tool[] = []
+  #attached: readonly Tool[] = []
   #unwatch: () => void = () => {}
   #seq = 0
   #prompt: Prompt | undefined
@@ -62,15 +59,17 @@ export class OpenSession {
     const { host, peer, session, roots } = options
     this.#options = options
     this.#session = session
-    this.#client = peer.context
-      ? clientTools({
-          context: peer.context,
-          abilities: peer.abilities,
-          sessionId: session.id,
-          roots,
-          onTerminal: (callId, terminalId) => this.#show(this.#transcript.terminal(callId, terminalId)),
-        })
-      : { tools: [], previews: new Map() }
+    this.#tools = new SessionTools({
+      host,
+      peer,
+      sessionId: session.id,
+      roots,
+      servers: options.servers,
+      onTerminal: (callId, terminalId) => this.#show(this.#transcript.terminal(callId, terminalId)),
+      onChange: () => {
+        if (!this.#gone && this.#session.attached === this.#attached) this.#attach()
+      },
+    })
     this.#transcript = new Transcript({
       cwd: roots[0],
       notices: peer.abilities.notices,
@@ -83,7 +82,7 @@ export class OpenSession {
       session: () => this.#session,
       by: host.principal.name,
       cwd: roots[0],
-      previews: this.#client.previews,
+      previews: this.#tools.previews,
       cancelTurn: () => this.cancel(),
       log: (message, error) => host.log('error', message, { session: this.id, error: String(error) }),
     })
@@ -99,7 +98,7 @@ export class OpenSession {
 
   /** Connects what the client named, then shows the session from its beginning, or nothing of what has been. */
   async begin(how: 'replay' | 'silent'): Promise<void> {
-    await this.#connectServers()
+    await this.#tools.connect(this.#session.offer.declarations.map(tool => tool.name))
     this.#attach()
     this.#transcript.muted = how === 'silent'
     const { turn } = this.#session.state
@@ -119,30 +118,45 @@ export class OpenSession {
     this.#gone = true
     this.#unwatch()
     this.#questions.dropAll()
-    if (this.#session.attached === this.#tools) this.#session.attach([])
-    await Promise.allSettled(this.#links.map(link => link.close()))
+    if (this.#session.attached === this.#attached) this.#session.attach([])
+    await this.#tools.close()
   }
 
   // ---- prompts -------------------------------------------------------------------------------------------
 
+  /** Answered when the turn is over. */
   async prompt(blocks: readonly ContentBlock[], ticket: Ticket): Promise<PromptResponse> {
+    const inserted = await this.insert(blocks, ticket)
+    return inserted === 'cancelled' ? { stopReason: 'cancelled' } : inserted.ended
+  }
+
+  /** Answered when the message is part of the session. A second prompt is refused until the turn is over. */
+  async insert(blocks: readonly ContentBlock[], ticket: Ticket): Promise<Inserted | 'cancelled'> {
     if (this.#busy) throw busy()
-    const answering = this.#answer(blocks, ticket)
-    this.#busy = answering.catch(() => {})
-    try {
-      return await answering
-    } finally {
+    const over = Promise.withResolvers<void>()
+    this.#busy = over.promise
+    const free = (): void => {
       this.#busy = undefined
       this.#prompt = undefined
+      over.resolve()
+    }
+    try {
+      const inserted = await this.#insert(blocks, ticket)
+      if (inserted === 'cancelled') free()
+      else inserted.ended.then(free, free)
+      return inserted
+    } catch (error) {
+      free()
+      throw error
     }
   }
 
-  async #answer(blocks: readonly ContentBlock[], ticket: Ticket): Promise<PromptResponse> {
+  async #insert(blocks: readonly ContentBlock[], ticket: Ticket): Promise<Inserted | 'cancelled'> {
     const command = findCommand(blocks)
     const parts = decodePrompt(blocks, this.#options.host.agent)
     const session = await this.#ready()
-    if (ticket.cancelled) return { stopReason: 'cancelled' }
-    if (command) return this.#command(command)
+    if (ticket.cancelled) return 'cancelled'
+    if (command) return this.#command(command, blocks)
     const before = session.state.turn?.id
     const said = session.say({ parts, door: 'acp' })
     const turn = session.state.turn?.id
@@ -151,9 +165,10 @@ export class OpenSession {
       await said
       throw new TurnwireError('internal', 'The message began no turn.')
     }
-    const ended = this.#follow(turn)
+    const ended = this.#follow(turn).then(event => this.#responseTo(event))
+    ended.catch(() => {})
     await said
-    return this.#responseTo(await ended)
+    return { messageId: userMessageId(turn), ended }
   }
 
   #follow(turn: string): Promise<Ended> {
@@ -161,7 +176,7 @@ export class OpenSession {
     ended.promise.catch(() => {})
     this.#prompt = { turn, ended }
     this.#mine.add(turn)
-    this.#transcript.own(turn)
+    if (!this.#options.peer.state) this.#transcript.own(turn)
     return ended.promise
   }
 
@@ -172,15 +187,42 @@ export class OpenSession {
     return { stopReason: stopReasonOf(stop, limit) }
   }
 
-  async #command(run: NonNullable<ReturnType<typeof findCommand>>): Promise<PromptResponse> {
-    const text = await run({
-      session: this.#session,
-      by: this.#options.host.principal.name,
-      warnings: [...this.warnings, ...this.#links.flatMap(link => link.warnings)],
-      setOption: (name, value) => this.setOption(name, value),
-    })
-    this.#show([{ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }])
-    return { stopReason: 'end_turn' }
+  /** Answered here; the session takes no notice of it. */
+  #command(run: NonNullable<ReturnType<typeof findCommand>>, blocks: readonly ContentBlock[]): Inserted {
+    const { host, peer } = this.#options
+    const messageId = host.engine.ports.world.id('msg')
+    const answer = async (): Promise<PromptResponse> => {
+      if (peer.state)
+        this.#show(
+          blocks.map(content => ({
+            sessionUpdate: 'user_message_chunk',
+            messageId: userMessageId(messageId),
+            content,
+          })),
+        )
+      peer.state?.(this.id, { state: 'running' })
+      const text = await this.#run(run)
+      this.#show([{ sessionUpdate: 'agent_message_chunk', messageId, content: { type: 'text', text } }])
+      peer.state?.(this.id, { state: 'idle', stopReason: 'end_turn' })
+      return { stopReason: 'end_turn' }
+    }
+    const ended = answer()
+    ended.catch(() => {})
+    return { messageId: userMessageId(messageId), ended }
+  }
+
+  /** What a command is refused is its answer. */
+  async #run(run: NonNullable<ReturnType<typeof findCommand>>): Promise<string> {
+    try {
+      return await run({
+        session: this.#session,
+        by: this.#options.host.principal.name,
+        warnings: this.#tools.warnings,
+        setOption: (name, value) => this.setOption(name, value),
+      })
+    } catch (error) {
+      return failureOf(error).message
+    }
   }
 
   /** Takes effect before it returns, so that a prompt which follows is not touched by it. */
@@ -265,6 +307,7 @@ export class OpenSession {
     // The step in flight is no history: it is shown also to whoever wants none.
     if (item.type === 'delta') this.#transcript.muted = false
     this.#show(this.#transcript.take(item))
+    if (item.type === 'status' && this.#transcript.live) this.#tellState(item.status)
     if (item.type !== 'event') return
     this.#seq = item.seq
     this.#heed(item.event)
@@ -283,11 +326,25 @@ export class OpenSession {
         if (this.#transcript.live) this.#showOptions()
         break
       case 'turn.ended':
+        if (this.#transcript.live) this.#options.peer.state?.(this.id, idleAfter(event))
         if (event.turn === this.#prompt?.turn) this.#prompt.ended.resolve(event)
         break
       default:
         break
     }
+  }
+
+  /** That it is idle is told with the end of a turn, which says why. */
+  #tellState(status: SessionStatus): void {
+    if (status === 'idle') return
+    this.#options.peer.state?.(this.id, { state: status === 'waiting' ? 'requires_action' : 'running' })
+  }
+
+  /** For whoever has not followed it: what the session is doing now. */
+  tellState(): void {
+    const { peer } = this.#options
+    if (this.#session.status === 'idle') peer.state?.(this.id, { state: 'idle' })
+    else this.#tellState(this.#session.status)
   }
 
   #lost(reason: unknown): void {
@@ -308,76 +365,14 @@ export class OpenSession {
     if (modes) this.#show([{ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId }])
   }
 
-  // ---- tools of the connection ---------------------------------------------------------------------------
-
   #attach(): void {
-    this.#tools = [planTool, ...this.#client.tools, ...this.#links.flatMap(link => link.tools)]
-    this.#session.attach(this.#tools)
+    this.#attached = this.#tools.all
+    this.#session.attach(this.#attached)
   }
+}
 
-  async #connectServers(): Promise<void> {
-    const { host, servers } = this.#options
-    const taken = [planTool, ...this.#client.tools, ...this.#session.offer.declarations].map(
-      tool => tool.name,
-    )
-    const links = await Promise.allSettled(servers.map(server => this.#connect(server, taken)))
-    for (const link of links) {
-      if (link.status === 'fulfilled') this.#links.push(link.value)
-      else this.#warn(failureOf(link.reason).message)
-    }
-    for (const words of this.#links.flatMap(link => link.warnings))
-      host.log('warn', words, { session: this.id })
-  }
-
-  #connect(server: NamedServer, taken: readonly string[]): Promise<McpLink> {
-    const { host, peer } = this.#options
-    return host.connectMcp(server, {
-      log: host.log,
-      taken,
-      elicitModes: peer.abilities.elicitation,
-      ...(peer.abilities.elicitation.length > 0 && {
-        elicit: (question, about) => this.#elicit(server.name, question, about),
-      }),
-      onTools: () => {
-        if (!this.#gone && this.#session.attached === this.#tools) this.#attach()
-      },
-    })
-  }
-
-  /** A server that cannot be reached costs its own tools, and the client is told. */
-  #warn(words: string): void {
-    const { host, peer } = this.#options
-    this.warnings.push(words)
-    host.log('warn', words, { session: this.id })
-    if (peer.abilities.notices) this.#show([{ sessionUpdate: 'notice', severity: 'warning', title: words }])
-  }
-
-  async #elicit(
-    server: string,
-    question: Question,
-    about: { callId?: string; signal: AbortSignal },
-  ): Promise<Answer> {
-    const { peer, host } = this.#options
-    const scope = {
-      sessionId: this.id,
-      ...(about.callId !== undefined && { toolCallId: about.callId }),
-      message: `The MCP server "${server}" asks: ${question.message}`,
-    }
-    const request: unknown =
-      question.mode === 'url'
-        ? {
-            ...scope,
-            mode: 'url',
-            url: question.url,
-            elicitationId: question.elicitationId ?? host.engine.ports.world.id('elicit'),
-          }
-        : { ...scope, mode: 'form', requestedSchema: question.requestedSchema }
-    // The server's own schema goes through as it is; the client checks it.
-    const answer = await peer.elicit(request as CreateElicitationRequest, about.signal)
-    if (answer.action === 'accept') {
-      const { content } = answer as { content?: Answer['content'] | null } // Its type is what the client checked it to be.
-      return { action: 'accept', ...(content && { content }) }
-    }
-    return { action: answer.action === 'decline' ? 'decline' : 'cancel' }
-  }
+function idleAfter({ stop, limit, error }: Ended): SessionState {
+  if (stop !== 'error') return { state: 'idle', stopReason: stopReasonOf(stop, limit) }
+  const { code, message } = failedTurn(error)
+  return { state: 'idle', stopReason: 'error', error: { code, message } }
 }

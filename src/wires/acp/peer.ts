@@ -7,6 +7,7 @@ import type {
   RequestPermissionRequest,
   RequestPermissionResponse,
   SessionUpdate,
+  StopReason,
 } from '@agentclientprotocol/sdk'
 
 /** What a client said that it can do; what it did not mention it cannot. */
@@ -27,7 +28,15 @@ export type Peer = {
   elicit(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>
   /** Files and terminals, on versions that have them. */
   context?: AgentContext
+  /** On versions in which a session says what it is doing, and repeats what the user said. */
+  state?(sessionId: string, state: SessionState): void
 }
+
+export type SessionState =
+  | { state: 'running' }
+  | { state: 'requires_action' }
+  | { state: 'idle'; stopReason?: StopReason }
+  | { state: 'idle'; stopReason: 'error'; error: { code: number; message: string } }
 
 export const noAbilities: Abilities = {
   readFiles: false,

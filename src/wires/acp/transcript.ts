@@ -110,7 +110,7 @@ export class Transcript {
     this.#steps = 0
     this.#clearStep()
     this.#restarts = 0
-    const updates = this.#own.has(event.turn) ? [] : userChunks(event.parts, `${event.turn}:user`)
+    const updates = this.#own.has(event.turn) ? [] : userChunks(event.parts, userMessageId(event.turn))
     if (this.title !== undefined) return updates
     this.title = titleOf(event.parts)
     if (this.title === undefined) return updates
@@ -317,6 +317,10 @@ export class Transcript {
       content: [said('The model did not finish asking for this.')],
     })
   }
+}
+
+export function userMessageId(turn: string): string {
+  return `${turn}:user`
 }
 
 function userChunks(parts: readonly InputPart[], messageId: string): SessionUpdate[] {

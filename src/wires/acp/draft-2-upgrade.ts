@@ -1,0 +1,153 @@
+// Version 1's updates in the words of the draft of version 2. Pure, and all of the difference that a client sees.
+import type {
+  AvailableCommand,
+  ContentChunk,
+  SessionConfigOption,
+  SessionUpdate,
+  ToolCallContent,
+  ToolCallUpdate,
+} from '@agentclientprotocol/sdk'
+import type * as v2 from '@agentclientprotocol/sdk/experimental/v2'
+import type { SessionState } from './peer.ts'
+
+/** Undefined: version 2 has no such thing. */
+export function upgradeUpdate(update: SessionUpdate): v2.SessionUpdate | undefined {
+  switch (update.sessionUpdate) {
+    case 'user_message_chunk':
+      return { sessionUpdate: 'user_message_chunk', ...upgradeChunk(update) }
+    case 'agent_message_chunk':
+      return { sessionUpdate: 'agent_message_chunk', ...upgradeChunk(update) }
+    case 'agent_thought_chunk':
+      return { sessionUpdate: 'agent_thought_chunk', ...upgradeChunk(update) }
+    case 'tool_call':
+    case 'tool_call_update':
+      return { sessionUpdate: 'tool_call_update', ...upgradeToolCall(update) }
+    case 'plan':
+      return {
+        sessionUpdate: 'plan_update',
+        plan: { type: 'items', planId: 'plan', entries: update.entries },
+      }
+    case 'available_commands_update':
+      return {
+        sessionUpdate: update.sessionUpdate,
+        availableCommands: upgradeCommands(update.availableCommands),
+      }
+    case 'config_option_update':
+      return { sessionUpdate: update.sessionUpdate, configOptions: upgradeOptions(update.configOptions) }
+    case 'current_mode_update':
+      return undefined
+    case 'session_info_update':
+    case 'usage_update':
+    case 'notice':
+    case 'compaction_update':
+    case 'compaction_summary_chunk':
+      return update
+  }
+}
+
+/** Every chunk that this wire makes has an id; the protocol's older version only does not demand it. */
+function upgradeChunk({ messageId, content }: ContentChunk): v2.ContentChunk {
+  return { messageId: messageId ?? 'message', content }
+}
+
+export function upgradeToolCall(call: ToolCallUpdate): v2.ToolCallUpdate {
+  const { toolCallId, title, name, kind, status, content, locations, rawInput, rawOutput } = call
+  return {
+    toolCallId,
+    ...(title != null && { title }),
+    ...(name != null && { name }),
+    ...(kind != null && { kind }),
+    ...(status != null && { status }),
+    ...(content != null && { content: content.flatMap(upgradeContent) }),
+    ...(locations != null && { locations }),
+    ...(rawInput !== undefined && { rawInput }),
+    ...(rawOutput !== undefined && { rawOutput }),
+  }
+}
+
+function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
+  if (content.type === 'content') return [{ type: 'content', content: content.content }]
+  // Terminals of the client are gone; none is ever made on such a connection.
+  if (content.type === 'terminal') return []
+  const { path, oldText, newText } = content
+  return [
+    {
+      type: 'diff',
+      changes: [
+        oldText == null
+          ? { operation: 'add', path, fileType: 'text' }
+          : { operation: 'modify', path, fileType: 'text' },
+      ],
+      patch: { format: 'git_patch', text: patchOf(path, oldText ?? null, newText) },
+    },
+  ]
+}
+
+/** The whole file in one hunk: correct, and as short as it can be without comparing. */
+function patchOf(path: string, before: string | null, after: string): string {
+  const name = path.replace(/^\//, '')
+  const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
+  const range = (count: number): string => (count === 0 ? '0,0' : `1,${count}`)
+  return [
+    `diff --git a/${name} b/${name}`,
+    ...(before === null ? ['new file mode 100644'] : []),
+    before === null ? '--- /dev/null' : `--- a/${name}`,
+    `+++ b/${name}`,
+    `@@ -${range(old.length)} +${range(fresh.length)} @@`,
+    ...old.map(line => `-${line}`),
+    ...missingEnd(before ?? ''),
+    ...fresh.map(line => `+${line}`),
+    ...missingEnd(after),
+    '',
+  ].join('\n')
+}
+
+function linesOf(text: string): string[] {
+  if (text === '') return []
+  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
+}
+
+function missingEnd(text: string): string[] {
+  return text === '' || text.endsWith('\n') ? [] : ['\\ No newline at end of file']
+}
+
+export function upgradeState(state: SessionState): v2.SessionUpdate {
+  if (state.state === 'running') return { sessionUpdate: 'state_update', state: 'running' }
+  if (state.state === 'requires_action') return { sessionUpdate: 'state_update', state: 'requires_action' }
+  if (!('stopReason' in state) || state.stopReason === undefined)
+    return { sessionUpdate: 'state_update', state: 'idle' }
+  if ('error' in state)
+    return { sessionUpdate: 'state_update', state: 'idle', stopReason: 'error', error: state.error }
+  const { stopReason } = state
+  // Both versions have these reasons; the type knows each of them by itself only.
+  return { sessionUpdate: 'state_update', state: 'idle', stopReason } as v2.SessionUpdate
+}
+
+export function upgradeOptions(
+  options: readonly SessionConfigOption[] | null | undefined,
+): v2.SessionConfigOption[] {
+  return (options ?? []).flatMap((option): v2.SessionConfigOption[] => {
+    if (option.type !== 'select') return []
+    const { id, name, description, category, currentValue } = option
+    return [
+      {
+        type: 'select',
+        configId: id,
+        name,
+        ...(description != null && { description }),
+        ...(category != null && { category }),
+        currentValue,
+        options: option.options.flatMap(choice => ('value' in choice ? [choice] : choice.options)),
+      },
+    ]
+  })
+}
+
+export function upgradeCommands(commands: readonly AvailableCommand[]): v2.AvailableCommand[] {
+  return commands.map(({ name, description, input }) => ({
+    type: 'command',
+    name,
+    description,
+    ...(input != null && { input: { type: 'text', hint: input.hint } }),
+  }))
+}
