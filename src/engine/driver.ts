@@ -331,6 +331,6 @@ export class Driver {
 }
 
 function joinText(first: string | undefined, second: string | undefined): string | undefined {
-  if (first === undefined || second === undefined) return first ?? second
+  if (!first || !second) return first || second || undefined
   return `${first}\n\n${second}`
 }

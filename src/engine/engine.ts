@@ -95,6 +95,12 @@ export class Engine {
     await this.ports.store.remove(id)
   }
 
+  /** Drops a session without a trace, whatever it is doing: for sessions that nobody will ask for again. */
+  async discard(session: Session): Promise<void> {
+    session.lose(new TurnwireError('session_not_found', 'The session was dropped.'))
+    await this.ports.store.remove(session.id)
+  }
+
   /** The whole of a result that was cut for the model. */
   async blob(owner: string, id: string, name: string): Promise<string> {
     const row = await this.ports.store.row(id)

@@ -12,23 +12,33 @@ export type Offered =
 
 export type Offer = { byName: Map<string, Offered>; declarations: ToolDeclaration[] }
 
-const offers = new WeakMap<Settings, { agent: Agent; attached: readonly Tool[]; offer: Offer }>()
+type Known = { agent: Agent; attached: readonly Tool[]; own: boolean; offer: Offer }
+const offers = new WeakMap<Settings, Known>()
 
 const none: readonly Tool[] = []
 
-/** `attached`: tools that a live connection brought along for this session alone. They give way to the agent's own. */
-export function offerOf(agent: Agent, settings: Settings, attached: readonly Tool[] = none): Offer {
+/**
+ * `attached`: tools that a live connection brought along for this session alone. They give way to the agent's own.
+ * `door`: where the turn was started.
+ */
+export function offerOf(
+  agent: Agent,
+  settings: Settings,
+  attached: readonly Tool[] = none,
+  door?: string,
+): Offer {
+  const own = door === undefined || !settings.clientOnly?.includes(door)
   const known = offers.get(settings)
-  if (known?.agent === agent && known.attached === attached) return known.offer
-  const offer = makeOffer(agent, settings, attached)
-  offers.set(settings, { agent, attached, offer })
+  if (known?.agent === agent && known.attached === attached && known.own === own) return known.offer
+  const offer = makeOffer(own ? agent.tools : none, settings, attached)
+  offers.set(settings, { agent, attached, own, offer })
   return offer
 }
 
-function makeOffer(agent: Agent, settings: Settings, attached: readonly Tool[]): Offer {
+function makeOffer(own: readonly Tool[], settings: Settings, attached: readonly Tool[]): Offer {
   const byName = new Map<string, Offered>()
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
-  for (const tool of agent.tools) {
+  for (const tool of own) {
     if (tool.trust === 'deny') continue
     if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool })
     else {
@@ -49,7 +59,7 @@ export function checkSettings(agent: Agent, settings: Settings): void {
   }
   checkUnique(settings.tools ?? [], 'agent.tools names the tool')
   checkOptions(agent, settings)
-  checkClientTools(agent, settings.clientTools)
+  checkClientTools(agent, settings)
   agent.model(settings)
 }
 
@@ -74,12 +84,12 @@ function checkOptions(agent: Agent, settings: Settings): void {
   }
 }
 
-function checkClientTools(agent: Agent, tools: readonly ToolDeclaration[]): void {
+function checkClientTools(agent: Agent, { clientTools: tools, clientOnly }: Settings): void {
   if (tools.length > 0 && !agent.clientTools)
     throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
   checkUnique(tools, 'The request declares the tool')
   for (const tool of tools) {
-    if (agent.tools.some(own => own.name === tool.name))
+    if (!clientOnly && agent.tools.some(own => own.name === tool.name))
       throw new TurnwireError(
         'tool_name_conflict',
         `"${tool.name}" is already a tool of the server: rename yours.`,

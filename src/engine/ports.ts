@@ -115,6 +115,8 @@ export type Model = {
   readonly id: string
   /** How many tokens a request may hold, where that is known. */
   readonly contextTokens?: number
+  /** Whose artifacts it makes and takes back. Absent: nobody's. */
+  readonly origin?: Origin
   respond(
     request: ModelRequest,
     watch: (delta: ModelDelta) => void,

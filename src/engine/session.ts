@@ -90,7 +90,7 @@ export class Session {
   }
 
   get offer(): Offer {
-    return offerOf(this.agent, this.state.settings, this.#attached)
+    return offerOf(this.agent, this.state.settings, this.#attached, this.state.turn?.door)
   }
 
   /**

@@ -25,6 +25,10 @@ export type Settings = {
   system?: string
   /** By protocol name, fields for that vendor's request body as they are: structured output, effort, sampling. */
   body?: Record<string, JsonObject>
+  /** In turns of these doors none of the agent's own tools is offered, whether exposed or not. */
+  clientOnly?: string[]
+  /** By door: what it wants to read back of its last request. Nobody else reads it. */
+  notes?: Record<string, JsonObject>
   /** The folder that the session is about, on doors that have one. Absolute. */
   cwd?: string
 }

@@ -80,6 +80,7 @@ export function createModel<State>(options: ModelOptions<State>): Model {
   }
   const model: Model = {
     id: options.id ?? `${provider.name}/${target.model}`,
+    origin: { protocol: protocol.name, family: target.family },
     respond: (request, watch, signal) => respond(runner, request, watch, signal),
   }
   preparers.set(model, request => prepare(protocol, target, request))

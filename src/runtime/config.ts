@@ -30,6 +30,8 @@ export type AgentConfig = {
   /** Whether clients may bring tools of their own. Default true. */
   clientTools?: boolean
   images?: { http?: boolean; data?: boolean }
+  /** On the Responses door. `serverTools`: its own tools run there too, for stored responses. Default false. */
+  responses?: { serverTools?: boolean }
 }
 
 export type ServerConfig = {
@@ -123,6 +125,7 @@ const agentKeys = [
   'compaction',
   'clientTools',
   'images',
+  'responses',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
@@ -141,6 +144,12 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     )
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
+  const { responses } = agent
+  if (
+    responses !== undefined &&
+    !(isRecord(responses) && typeof (responses['serverTools'] ?? false) === 'boolean')
+  )
+    wrong(`${key}.responses`, 'must be an object such as { serverTools: true }.')
   if (tools !== undefined && !Array.isArray(tools)) wrong(`${key}.tools`, 'must be a list.')
   checkCompaction(agent['compaction'], `${key}.compaction`, wrong)
   const seen = new Set<string>()

@@ -43,10 +43,15 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
 }
 
 export function createApp(turnwire: Turnwire, keys: Keys, hostname: string): Hono<WireEnv> {
-  const { config, engine, agents, vault, log } = turnwire
+  const { config, engine, ephemeral, agents, vault, log } = turnwire
   const host: WireHost = {
     engine,
+    ephemeral,
     agents,
+    models: Object.keys(config.models ?? {}),
+    serverTools: new Set(
+      config.agents.filter(agent => agent.responses?.serverTools === true).map(agent => agent.name),
+    ),
     seal: text => vault.seal(text),
     limits: {
       bodyBytes: config.server?.bodyBytes ?? 20 * MiB,

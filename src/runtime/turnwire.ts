@@ -24,6 +24,8 @@ export type OpenOptions = {
 
 export class Turnwire {
   readonly engine: Engine
+  /** For requests that leave nothing behind: the same agents, without tools of their own. */
+  readonly ephemeral: Engine
   readonly agents: readonly Agent[]
   readonly config: TurnwireConfig
   readonly vault: Vault
@@ -46,6 +48,12 @@ export class Turnwire {
       vault: this.vault,
       agent: name => byName.get(name),
       log: parts.log,
+    })
+    const bare = new Map(this.agents.map(agent => [agent.name, { ...agent, tools: [] }]))
+    this.ephemeral = new Engine({
+      ...this.engine.ports,
+      store: memoryStore(),
+      agent: name => bare.get(name),
     })
   }
 
@@ -88,7 +96,7 @@ export class Turnwire {
   }
 
   async close(): Promise<void> {
-    await this.engine.stop(this.#graceMs)
+    await Promise.all([this.engine.stop(this.#graceMs), this.ephemeral.stop(0)])
     this.#world.clear()
     await this.engine.ports.store.close()
   }

@@ -10,8 +10,17 @@ export type WireEnv = { Bindings: HttpBindings; Variables: { principal: Principa
 
 export type WireHost = {
   engine: Engine
+  /**
+   * For requests that leave nothing behind: it keeps sessions in memory only, and its agents, of the same names, have no
+   * tools of their own, so that nothing can run on the server.
+   */
+  ephemeral: Engine
   /** As configured, in that order. */
   agents: readonly Agent[]
+  /** The names of the configured models. */
+  models: readonly string[]
+  /** The agents whose own tools may run for doors that by themselves know client tools only. */
+  serverTools: ReadonlySet<string>
   seal(text: string): string
   limits: {
     bodyBytes: number

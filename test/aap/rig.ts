@@ -186,7 +186,10 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   })
   const host: WireHost = {
     engine,
+    ephemeral: engine,
     agents,
+    models: [],
+    serverTools: new Set(),
     seal: value => {
       sealed.push(value)
       return engine.ports.vault.seal(value)
