@@ -42,6 +42,11 @@ const commands: Readonly<Record<string, Entry>> = {
 export async function main(argv: readonly string[]): Promise<number> {
   // Compiled code is kept between starts, which halves the time of the second one.
   enableCompileCache()
+  // Whoever reads our output has seen enough, as in `turnwire sessions events <id> | head`.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
   try {
     return await dispatch(argv)
   } catch (error) {

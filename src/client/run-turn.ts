@@ -2,6 +2,7 @@
 // back in one step, again and again until the model has answered. It adds nothing to what the client can do by hand.
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { AapClient, TurnRequest } from './client.ts'
+import { AapError } from './errors.ts'
 import type {
   AgentMessage,
   ApplicationMessage,
@@ -49,29 +50,47 @@ export type RunTurnResult = {
 }
 
 export async function runTurn(client: AapClient, options: RunTurnOptions): Promise<RunTurnResult> {
-  const { sessionId, rounds = 100, signal = new AbortController().signal } = options
+  const { sessionId, signal = new AbortController().signal } = options
   const run = new Run(client, { ...options, signal })
-  const cancel = (): void => void client.cancel(sessionId).catch(() => {})
-  if (signal.aborted) return { stopReason: 'cancelled', messages: [], pending: [] }
+  let cancelling: Promise<void> | undefined
+  const cancel = (): void => {
+    cancelling = cancelTurn(client, sessionId)
+  }
   signal.addEventListener('abort', cancel, { once: true })
   try {
-    const opening = await run.open()
-    if (signal.aborted) return { stopReason: 'cancelled', messages: [], pending: [] }
-    if (opening === undefined)
-      return { stopReason: 'tool_use', messages: [], pending: [...(options.pending ?? [])] }
-    let messages = opening
-    for (let round = 1; ; round += 1) {
-      const { stopReason, pending } = await run.send(messages, round === 1)
-      if (signal.aborted) return { stopReason: 'cancelled', messages: run.messages, pending: [] }
-      if (stopReason !== 'tool_use' || pending.length === 0 || round >= rounds)
-        return { stopReason, messages: run.messages, pending }
-      const answers = await run.answer(pending)
-      if (signal.aborted) return { stopReason: 'cancelled', messages: run.messages, pending: [] }
-      if (answers === undefined) return { stopReason, messages: run.messages, pending }
-      messages = answers
-    }
+    const result = signal.aborted ? undefined : await untilOver(run, options)
+    // Not before the server has it on record: whoever leaves now leaves nothing running.
+    await cancelling
+    return result ?? { stopReason: 'cancelled', messages: run.messages, pending: [] }
   } finally {
     signal.removeEventListener('abort', cancel)
+    cancelling?.catch(() => {})
+  }
+}
+
+/** A server that knows no such thing is left to finish by itself. */
+async function cancelTurn(client: AapClient, sessionId: string): Promise<void> {
+  try {
+    await client.cancel(sessionId)
+  } catch (error) {
+    if (!(error instanceof AapError && (error.status === 404 || error.status === 405))) throw error
+  }
+}
+
+/** Undefined: it was cancelled. */
+async function untilOver(run: Run, options: RunTurnOptions): Promise<RunTurnResult | undefined> {
+  const { rounds = 100, signal } = options
+  let messages = await run.open()
+  let pending = [...(options.pending ?? [])]
+  for (let round = 1; ; round += 1) {
+    if (signal?.aborted) return undefined
+    if (messages === undefined) return { stopReason: 'tool_use', messages: run.messages, pending }
+    const sent = await run.send(messages, round === 1)
+    if (signal?.aborted) return undefined
+    pending = sent.pending
+    if (sent.stopReason !== 'tool_use' || pending.length === 0 || round >= rounds)
+      return { stopReason: sent.stopReason, messages: run.messages, pending }
+    messages = await run.answer(pending)
   }
 }
 

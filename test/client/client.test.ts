@@ -122,6 +122,23 @@ describe('keys and errors', () => {
     })
   })
 
+  test('a page of an allowed origin may ask, and read the answer; another may not', async t => {
+    const origin = 'https://app.example'
+    const { url } = await serve(t, [], { config: { server: { origins: [origin] } } })
+    const asked = await fetch(`${url}/sessions`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    })
+    assert.equal(asked.status, 204)
+    const allowed = asked.headers.get('access-control-allow-headers') ?? ''
+    for (const header of ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID'])
+      assert.ok(allowed.includes(header), header)
+    const read = await fetch(`${url}/meta`, { headers: { origin } })
+    assert.equal(read.headers.get('access-control-allow-origin'), origin)
+    assert.equal((await fetch(`${url}/meta`)).headers.get('access-control-allow-origin'), null)
+    assert.equal((await fetch(`${url}/meta`, { headers: { origin: 'https://evil.example' } })).status, 403)
+  })
+
   test('the server says what was wrong', async t => {
     const { client } = await serve(t, [])
     await assert.rejects(client.createSession({ agent: { name: 'nobody' } }), {

@@ -28,6 +28,9 @@ export type ChatOptions = {
   session?: string
 }
 
+/** The person went away while they were asked: the question stays open. */
+class Gone extends Error {}
+
 const commands: readonly [string, string][] = [
   ['/new', 'start a new session'],
   ['/history', 'what was said so far'],
@@ -85,6 +88,13 @@ export class Chat {
     try {
       await work()
     } catch (error) {
+      if (error instanceof Gone) {
+        const id = this.#session ?? ''
+        this.#view.say(
+          `  ${this.#options.styles.yellow(`It waits for an answer. Go on later with: turnwire chat --session ${printable(id, 80)}`)}`,
+        )
+        return
+      }
       if (!(error instanceof AapError)) throw error
       this.#view.say(`  ${this.#options.styles.red(printable(error.message, 1000))}`)
     }
@@ -142,6 +152,7 @@ export class Chat {
     const answer = await askPermission(call, terminal, styles)
     terminal.write('\n')
     if (!answer) {
+      if (terminal.ended) throw new Gone()
       interrupt()
       return false
     }

@@ -3,6 +3,7 @@
 // there yet. From a pipe, lines are taken in order.
 import { createInterface, type Interface } from 'node:readline'
 import type { ReadStream } from 'node:tty'
+import { printable } from '../../lib/text.ts'
 
 export type AskOptions = {
   /** Stands in the line already, to be changed. On a terminal only. */
@@ -15,6 +16,8 @@ export class Terminal {
   readonly #input: ReadStream
   readonly #output: NodeJS.WriteStream
   readonly interactive: boolean
+  /** Nobody types any more. */
+  ended = false
   #history: string[] = []
   readonly #piped: PipedLines | undefined
 
@@ -39,7 +42,8 @@ export class Terminal {
     if (this.#piped) {
       this.write(prompt)
       const line = await this.#piped.next()
-      this.write(line === undefined ? '\n' : `${line}\n`)
+      this.ended = line === undefined
+      this.write(line === undefined ? '\n' : `${printable(line)}\n`)
       return line
     }
     return this.#edit(prompt, options)
@@ -56,6 +60,7 @@ export class Terminal {
         removeHistoryDuplicates: true,
       })
       let answer: string | undefined
+      let interrupted = false
       editor.on('history', (history: string[]) => {
         if (remember) this.#history = [...history]
       })
@@ -65,10 +70,12 @@ export class Terminal {
       })
       editor.on('SIGINT', () => {
         this.write('^C')
+        interrupted = true
         editor.close()
       })
       editor.on('close', () => {
         if (answer === undefined) this.write('\n')
+        this.ended = answer === undefined && !interrupted
         resolve(answer)
       })
       editor.prompt()

@@ -1,0 +1,83 @@
+// Mistakes in a configuration: each with its file, its key and its remedy, and exit code 1.
+import assert from 'node:assert/strict'
+import { realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { folder, turnwire } from './rig.ts'
+
+type Case = { name: string; config: string; says: (file: string) => string }
+
+const head = `import { defineConfig, rehearsal, tool } from 'turnwire'\n`
+const agent = `{ name: 'a', model: rehearsal() }`
+
+const cases: Case[] = [
+  {
+    name: 'no default export',
+    config: 'export const config = {}',
+    says: file => `${file} has no default export. End it with: export default defineConfig({ … })`,
+  },
+  {
+    name: 'not an object',
+    config: 'export default 17',
+    says: file =>
+      `${file} cannot be used:\n  (config): export default defineConfig({ … }) is missing or not an object.`,
+  },
+  {
+    name: 'everything wrong at once',
+    config: `${head}export default { agent: [], agents: [], server: { port: 70000, prot: 1, graceMs: 0 }, data: 3 }`,
+    says: file => `${file} cannot be used:
+  agent: there is no such setting. Did you mean "agents"?
+  agents: must list at least one agent.
+  server.prot: there is no such setting. Known are: host, port, hosts, origins, keys, bodyBytes, heartbeatMs, unsentBytes, graceMs, log.
+  server.port: must be a whole number from 0 (any free port) to 65535.
+  server.graceMs: must be a whole number above 0.
+  data: must be a folder, "memory", or a store.`,
+  },
+  {
+    name: 'an agent without a model, and one of the same name',
+    config: `${head}export default defineConfig({ agents: [{ name: 'a' }, ${agent}, { name: 'b c', model: 'gpt' }] })`,
+    says: file => `${file} cannot be used:
+  agents[0].model: must be a model or the name of one: try rehearsal(), which needs no key.
+  agents[1].name: "a" is taken by an agent before it.
+  agents[2].name: must be 1 to 64 letters, digits, ".", "_" or "-".
+  agents[2].model: there is no model named "gpt" in models.`,
+  },
+  {
+    name: 'tools and options',
+    config: `${head}export default defineConfig({ agents: [{ ...${agent}, tools: [{}], options: [{ name: 'o', type: 'select', default: 'x', options: ['y'] }] }] })`,
+    says: file => `${file} cannot be used:
+  agents[0].tools[0]: is not a tool: make it with tool({ name, description, input, run }).
+  agents[0].options[0].options: must list the choices, the default among them.`,
+  },
+  {
+    name: 'a tool that cannot be made',
+    config: `${head}export default defineConfig({ agents: [{ ...${agent}, tools: [tool({ name: 'x', description: 'y', input: {} })] }] })`,
+    says: file => `${file} cannot be loaded: The tool "x" needs "run": the function that carries it out.`,
+  },
+  {
+    name: 'a limit that is none',
+    config: `${head}export default defineConfig({ agents: [${agent}], limits: { steps: 0 } })`,
+    says: () =>
+      'The limit "steps" must be a whole number from 1 up, not 0. To allow more, set a larger number; it cannot be switched off.',
+  },
+]
+
+describe('a configuration that cannot be used', () => {
+  for (const { name, config, says } of cases)
+    test(name, t => {
+      const cwd = realpathSync(folder(t))
+      const file = join(cwd, 'turnwire.config.mts')
+      writeFileSync(file, config)
+      const { code, stdout, stderr } = turnwire(['serve'], { cwd, env: { PORT: '0' } })
+      assert.deepEqual([stderr, stdout, code], [`${says(file)}\n`, '', 1])
+    })
+
+  test('one that is not there', t => {
+    const cwd = realpathSync(folder(t))
+    const { code, stderr } = turnwire(['serve', '--config', 'nope.ts'], { cwd })
+    assert.deepEqual(
+      [code, stderr],
+      [1, `There is no file ${join(cwd, 'nope.ts')}. Make one with: turnwire init\n`],
+    )
+  })
+})

@@ -1,0 +1,76 @@
+// What the command says of itself, and to whoever gets a word wrong.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { folder, root, turnwire } from './rig.ts'
+
+const commands = ['serve', 'chat', 'init', 'keys', 'sessions', 'double']
+
+describe('help', () => {
+  test('lists every command, with or without being asked', t => {
+    const cwd = folder(t)
+    for (const args of [[], ['help'], ['--help'], ['-h']]) {
+      const { code, stdout, stderr } = turnwire(args, { cwd })
+      assert.deepEqual([code, stderr], [0, ''])
+      for (const name of commands) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+    }
+  })
+
+  test('explains each command, the same both ways', t => {
+    const cwd = folder(t)
+    for (const name of commands) {
+      const asked = turnwire(['help', name], { cwd })
+      assert.equal(asked.code, 0)
+      assert.match(asked.stdout, new RegExp(`^turnwire ${name}`))
+      assert.match(asked.stdout, /--help {2,}Show this help/)
+      assert.deepEqual(turnwire([name, '--help'], { cwd }), asked)
+    }
+  })
+
+  test('says which version it is', t => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string } // Our own file.
+    assert.equal(turnwire(['--version'], { cwd: folder(t) }).stdout, `${version}\n`)
+  })
+})
+
+describe('a wrong word gets exit code 2 and the likely right one', () => {
+  const cases: [string[], string][] = [
+    [['srve'], 'There is no command "srve". Did you mean "turnwire serve"?'],
+    [['frobnicate'], 'There is no command "frobnicate". See them all with: turnwire help'],
+    [['help', 'key'], 'There is no command "key". Did you mean "turnwire keys"?'],
+    [['constructor'], 'There is no command "constructor". See them all with: turnwire help'],
+    [['ser\u001b[2Jve'], 'There is no command "ser\\u001b[2Jve". See them all with: turnwire help'],
+    [['serve', '--prot', '1'], 'turnwire serve has no option --prot. Did you mean --port?'],
+    [['serve', '--frobnicate'], 'turnwire serve has no option --frobnicate. See: turnwire help serve'],
+    [['serve', '-x'], 'turnwire serve has no option -x. See: turnwire help serve'],
+    [['serve', '--port'], '--port needs a value: --port <n>'],
+    [['serve', '--port', '--host', 'a'], '--port needs a value: --port <n>'],
+    [['serve', '--port', '65536'], '--port must be a number from 0 (any free port) to 65535, not "65536".'],
+    [['serve', 'now'], '"now" is one word too many. See: turnwire help serve'],
+    [
+      ['double'],
+      'Say whose API: turnwire double <anthropic | openai-responses | openai-chat | openai-compatible | gemini | gemini-interactions>',
+    ],
+    [['double', 'gemni', '-s', 'x'], 'There is no double of "gemni". Did you mean "gemini"?'],
+    [['double', 'gemini'], 'Say what it is to play: --script <file>'],
+    [['double', 'gemini', '--lenient=yes'], '--lenient takes no value.'],
+    [['keys', 'ad'], 'turnwire keys knows add, list and remove, not "ad".'],
+    [['keys', 'add'], 'Say which: turnwire keys add <name>'],
+    [['keys', 'add', 'a b'], 'The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".'],
+    [['keys', 'remove', 'x'], 'There is no key named "x" in .turnwire.'],
+    [['sessions', 'shw'], 'turnwire sessions knows list, show, events and delete, not "shw".'],
+    [['sessions', 'show'], 'Say which: turnwire sessions show <id>'],
+    [['sessions'], 'There are no sessions in .turnwire. Name the data folder with --data <folder>.'],
+    [
+      ['chat', '--url', 'localhost'],
+      '--url must be a whole address such as http://127.0.0.1:4117, not "localhost".',
+    ],
+    [['chat', '--agent', 'helpr'], 'There is no agent "helpr" here. Did you mean "helper"?'],
+  ]
+  for (const [args, words] of cases)
+    test(args.join(' '), t => {
+      const { code, stdout, stderr } = turnwire(args, { cwd: folder(t) })
+      assert.deepEqual([code, stderr, stdout], [2, `${words}\n`, ''])
+    })
+})

@@ -1,0 +1,47 @@
+// Keys: shown once, kept as a hash, asked of everyone as soon as there is one.
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { AapClient } from '../../src/client/index.ts'
+import { sha256 } from '../../src/lib/hash.ts'
+import { folder, serve, turnwire } from './rig.ts'
+
+test('from the first key to the last', async t => {
+  const cwd = folder(t)
+  const keys = (...args: string[]) => turnwire(['keys', ...args], { cwd })
+  assert.match(keys().stdout, /^There are no keys in \.turnwire/)
+  const added = keys('add', 'ana')
+  assert.equal(added.code, 0)
+  const key = /^tw_[\w-]{32}$/m.exec(added.stdout)?.[0] ?? assert.fail(added.stdout)
+  const bob = /^tw_\S+$/m.exec(keys('add', 'bob').stdout)?.[0] ?? ''
+  assert.notEqual(bob, key)
+  assert.match(keys('add', 'ana').stderr, /There is a key named "ana"/)
+
+  const file = join(cwd, '.turnwire/keys.json')
+  const kept = readFileSync(file, 'utf8')
+  assert.ok(!kept.includes(key) && kept.includes(sha256(key)))
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.match(keys('list').stdout, /^ana {2}sha256 \S{12}…\nbob {2}sha256 \S{12}…\n$/)
+
+  const { url, stdout, stderr, child, exit } = await serve(t, { cwd })
+  assert.match(stdout(), /access {4}with a key/)
+  assert.match(stdout(), /-H 'Authorization: Bearer <key>'/)
+  for (const apiKey of [undefined, 'tw_wrong', `${key}x`])
+    await assert.rejects(new AapClient({ baseUrl: url, ...(apiKey && { apiKey }) }).getMeta(), {
+      status: 401,
+    })
+  const ana = new AapClient({ baseUrl: url, apiKey: key })
+  const id = await ana.createSession({ agent: { name: 'helper' } })
+  // Another key is another owner.
+  await assert.rejects(new AapClient({ baseUrl: url, apiKey: bob }).getSession(id), { status: 404 })
+  assert.ok(!stderr().includes(key) && !stdout().includes(key))
+  child.kill('SIGTERM')
+  await exit
+
+  assert.match(turnwire(['sessions', 'list'], { cwd }).stdout, new RegExp(`${id}.* ana, `))
+  assert.match(keys('remove', 'ana').stdout, /^The key "ana" is removed\. Restart/)
+  const again = await serve(t, { cwd })
+  await assert.rejects(new AapClient({ baseUrl: again.url, apiKey: key }).getMeta(), { status: 401 })
+  assert.match(keys('remove', 'bob').stdout, /It was the last/)
+})

@@ -1,0 +1,85 @@
+// Runs the real command as a child process, in a folder of its own, with nothing of this environment that it would heed.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+
+export const root = join(import.meta.dirname, '../..')
+export const command = join(root, 'bin/turnwire.mjs')
+
+export type Done = { code: number | null; stdout: string; stderr: string }
+export type RunOptions = { cwd: string; env?: Record<string, string>; input?: string }
+
+export function folder(t: TestContext): string {
+  const made = mkdtempSync(join(tmpdir(), 'turnwire-cli-'))
+  t.after(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+export function environment(extra: Record<string, string> = {}): Record<string, string> {
+  const kept = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SystemRoot']
+  const env = Object.fromEntries(kept.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])))
+  return { ...env, TERM: 'xterm-256color', ...extra }
+}
+
+export function turnwire(args: readonly string[], { cwd, env, input = '' }: RunOptions): Done {
+  const done = spawnSync(process.execPath, [command, ...args], {
+    cwd,
+    env: environment(env),
+    input,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  return { code: done.status, stdout: done.stdout, stderr: done.stderr }
+}
+
+export type Started = {
+  child: ChildProcess
+  /** What it has written until now. */
+  stdout: () => string
+  stderr: () => string
+  /** Until the pattern stands in what it wrote, colours aside; fails when the process ends first. */
+  until: (pattern: RegExp) => Promise<RegExpExecArray>
+  exit: Promise<number | string>
+}
+
+export function start(t: TestContext, args: readonly string[], { cwd, env }: RunOptions): Started {
+  return watched(t, spawn(process.execPath, [command, ...args], { cwd, env: environment(env) }))
+}
+
+export function watched(t: TestContext, child: ChildProcess): Started {
+  let stdout = ''
+  let stderr = ''
+  let check = (): void => {}
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    check()
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const exit = new Promise<number | string>(resolve => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'gone'))
+  })
+  t.after(() => void child.kill('SIGKILL'))
+  const until = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      check = () => {
+        const found = pattern.exec(stripVTControlCharacters(stdout))
+        if (found) resolve(found)
+      }
+      void exit.then(code => reject(new Error(`ended with ${code} before ${pattern}:\n${stdout}\n${stderr}`)))
+      check()
+    })
+  return { child, stdout: () => stdout, stderr: () => stderr, until, exit }
+}
+
+export type Served = Started & { url: string }
+
+/** `turnwire serve` on a free port, ready to answer. */
+export async function serve(t: TestContext, options: RunOptions & { args?: string[] }): Promise<Served> {
+  const env = { PORT: '0', ...options.env }
+  const started = start(t, ['serve', ...(options.args ?? [])], { ...options, env })
+  const [, url] = await started.until(/listens on (http:\/\/\S+)[\s\S]*Ctrl-C stops it/)
+  return { ...started, url: url! }
+}

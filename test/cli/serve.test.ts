@@ -1,0 +1,136 @@
+// The server as it is started: what it says, what it answers, how it stops.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { AapClient } from '../../src/client/index.ts'
+import { environment, folder, serve, turnwire } from './rig.ts'
+
+/** The printed line, taken apart as a shell would. */
+function printedRequest(stdout: string): { url: string; body: string } {
+  const found = /^ {2}curl -s -X PUT (\S+) -H 'Content-Type: application\/json' -d '(.*)'$/m.exec(stdout)
+  assert.ok(found, stdout)
+  return { url: found[1]!, body: found[2]! }
+}
+
+describe('without a configuration', () => {
+  test('serves the demonstration, says so, and what it prints to try works', async t => {
+    const cwd = folder(t)
+    const { url, stdout, stderr, child, exit } = await serve(t, { cwd })
+    assert.match(stdout(), /agents {4}helper \(the demonstration: there is no turnwire\.config\.ts here/)
+    assert.match(stdout(), /sessions {2}\.turnwire/)
+    assert.match(stdout(), /access {4}open to every program on this machine: no key exists/)
+    assert.doesNotMatch(stdout(), /[^\P{Cc}\n]/u)
+    const tried = printedRequest(stdout())
+    const response = await fetch(tried.url, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: tried.body,
+    })
+    assert.equal(response.status, 201)
+    const answer = (await response.json()) as { sessionId: string; stopReason: string } // Looked at next.
+    assert.equal(answer.stopReason, 'end_turn')
+    assert.match(JSON.stringify(answer), /Paris: \d+ °C/)
+    child.kill('SIGTERM')
+    assert.equal(await exit, 0)
+    const log = stderr()
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as { message: string }) // One JSON object a line, or this throws.
+    assert.deepEqual(
+      log.map(line => line.message),
+      ['Listening.', 'Stopping: running tools may finish. Once more stops it at once.', 'Stopped.'],
+    )
+    const again = await serve(t, { cwd })
+    const client = new AapClient({ baseUrl: again.url })
+    assert.equal((await client.getHistory(answer.sessionId)).length, 4)
+    assert.notEqual(again.url, url)
+  })
+
+  test('the printed line works when it is pasted', async t => {
+    if (spawnSync('curl', ['--version']).status !== 0) return t.skip('there is no curl here')
+    const { stdout } = await serve(t, { cwd: folder(t) })
+    const line = /^ {2}(curl .*)$/m.exec(stdout())?.[1] ?? ''
+    const { stdout: answer } = spawnSync('sh', ['-c', line], { encoding: 'utf8', env: environment() })
+    assert.match(answer, /"stopReason":"end_turn"/)
+  })
+})
+
+test('the data folder is where it is said to be', async t => {
+  const cwd = folder(t)
+  await serve(t, { cwd, env: { TURNWIRE_DATA: 'by-env' } })
+  assert.ok(existsSync(join(cwd, 'by-env/sessions.db')))
+  const { stdout } = await serve(t, { cwd, env: { TURNWIRE_DATA: 'by-env' }, args: ['--data', 'by-flag'] })
+  assert.ok(existsSync(join(cwd, 'by-flag/sessions.db')))
+  assert.match(stdout(), /sessions {2}by-flag/)
+  assert.equal(existsSync(join(cwd, '.turnwire')), false)
+})
+
+test('SIGINT stops it as SIGTERM does, streams and all', async t => {
+  const { url, child, exit } = await serve(t, { cwd: folder(t) })
+  const client = new AapClient({ baseUrl: url })
+  const id = await client.createSession({ agent: { name: 'helper' } })
+  const log = client.watch(id, { attempts: 0 })
+  assert.equal((await log.next()).done, false)
+  child.kill('SIGINT')
+  assert.equal(await exit, 0)
+})
+
+const hanging = `import { defineConfig, scripted, tool } from 'turnwire'
+export default defineConfig({
+  agents: [{
+    name: 'slow',
+    model: scripted([{ calls: [{ name: 'wait' }] }]),
+    tools: [tool({ name: 'wait', description: 'Waits.', input: { type: 'object' }, trust: 'trusted', run: () => new Promise(() => {}) })],
+  }],
+  server: { graceMs: 600_000 },
+})
+`
+
+test('a second signal does not wait for a tool that never ends', async t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'turnwire.config.mts'), hanging)
+  const { url, child, exit, stderr } = await serve(t, { cwd })
+  const client = new AapClient({ baseUrl: url })
+  const id = await client.createSession({ agent: { name: 'slow', tools: [{ name: 'wait', trust: true }] } })
+  void client.sendTurn(id, { messages: [{ role: 'user', content: 'Go' }] }).catch(() => {})
+  for await (const watched of client.watch(id))
+    if ('seq' in watched && watched.event.type === 'call.started') break
+  child.kill('SIGTERM')
+  while (!stderr().includes('Stopping')) await new Promise(resolve => setTimeout(resolve, 20))
+  child.kill('SIGTERM')
+  assert.equal(await exit, 130)
+  const after = turnwire(['sessions', 'list'], { cwd })
+  assert.match(after.stdout, new RegExp(`${id} +running`))
+})
+
+describe('what keeps it from starting is said in a line', () => {
+  test('a port that is taken', async t => {
+    const { url } = await serve(t, { cwd: folder(t) })
+    const { port } = new URL(url)
+    const { code, stderr } = turnwire(['serve', '--port', port], { cwd: folder(t) })
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      `Port ${port} is taken. Choose another with PORT=<number>, or PORT=0 for any free one.\n`,
+    )
+  })
+
+  test('PORT that is no port', t => {
+    const { code, stderr } = turnwire(['serve'], { cwd: folder(t), env: { PORT: 'http' } })
+    assert.deepEqual(
+      [code, stderr],
+      [2, 'PORT must be a number from 0 (any free port) to 65535, not "http".\n'],
+    )
+  })
+
+  test('open to everyone', t => {
+    const { code, stderr } = turnwire(['serve', '--host', '0.0.0.0'], { cwd: folder(t), env: { PORT: '0' } })
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      'The server would be open to everyone on 0.0.0.0. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.\n',
+    )
+  })
+})

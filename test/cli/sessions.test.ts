@@ -1,0 +1,74 @@
+// A look into the store from the command line: what was said, what ran, who allowed it.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { scripted } from '../../src/models/scripted/index.ts'
+import { Turnwire } from '../../src/runtime/turnwire.ts'
+import { tool } from '../../src/tools/index.ts'
+import { folder, turnwire } from './rig.ts'
+
+const hostile = '\u001b]52;c;aGk=\u0007\u001b[2J\u009b31m\u202etxt\nsecond line'
+
+test('list, show, events, delete', async t => {
+  const cwd = folder(t)
+  const data = join(cwd, '.turnwire')
+  const mail = tool({ name: 'mail', description: 'Mails.', input: { type: 'object' }, run: () => hostile })
+  const model = scripted([
+    { calls: [{ name: 'mail', input: { to: hostile } }] },
+    { text: `Done. ${hostile}` },
+  ])
+  const runtime = await Turnwire.open({ agents: [{ name: 'a', model, tools: [mail] }], data })
+  const session = await runtime.session('a')
+  const asked = await session.send(`Please ${hostile}`)
+  await session.approve(asked.pending[0]!.callId, { by: 'maria', input: { to: 'ana' } })
+  await runtime.close()
+
+  const sessions = (...args: string[]) => turnwire(['sessions', ...args], { cwd })
+  const listed = sessions()
+  assert.match(
+    listed.stdout,
+    new RegExp(
+      `^ {2}${session.id} {2}idle {5}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d {2}a, local, \\d+ events\n$`,
+    ),
+  )
+  const row = JSON.parse(sessions('list', '--json').stdout) as { id: string; owner: string } // Compared next.
+  assert.deepEqual([row.id, row.owner], [session.id, 'local'])
+  assert.equal(sessions('list', '--owner', 'nobody').stdout, 'There are no sessions in .turnwire.\n')
+
+  const { stdout } = sessions('show', session.id)
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .slice(2)
+    .map(line => line.replace(/^\S+ {2}/, ''))
+  const told = '\\u001b]52;c;aGk=\\u0007\\u001b[2J\\u009b31m\\u202etxt\\nsecond line'
+  assert.equal(lines[0], 'session of a created over library')
+  assert.equal(lines[1], `user   Please ${told}`)
+  assert.match(lines[2] ?? '', /^call {3}mail \{"to":"\\u001b/)
+  assert.match(lines[3] ?? '', /^asks {3}mail may not run by itself/)
+  assert.equal(lines[4], 'edited mail by maria: {"to":"ana"}')
+  assert.equal(lines[5], 'allowed mail by maria')
+  assert.match(lines[6] ?? '', /^ok {5}mail/)
+  assert.ok(lines[6]?.endsWith(told))
+  assert.equal(lines[7], `model  Done. ${told}`)
+  assert.equal(lines[8], 'turn over: end')
+  assert.doesNotMatch(stdout, /[^\P{Cc}\n]|\p{Cf}/u)
+
+  const events = sessions('events', session.id).stdout.trim().split('\n')
+  assert.deepEqual(
+    events.map(line => (JSON.parse(line) as { seq: number }).seq), // One recorded event a line, or this throws.
+    events.map((_, index) => index + 1),
+  )
+  assert.equal(sessions('show', 'nope').code, 2)
+  assert.match(sessions('delete', session.id).stdout, /is deleted/)
+  assert.equal(sessions().stdout, 'There are no sessions in .turnwire.\n')
+})
+
+test('a file that is not ours is left alone', t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'sessions.db'), 'not a database at all, but long enough to be looked at')
+  const { code, stderr } = turnwire(['sessions', '--data', cwd], { cwd })
+  assert.equal(code, 1)
+  assert.match(stderr, /sessions\.db/)
+})
