@@ -7,9 +7,11 @@ import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
+import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { Keys, readKeys } from './keys.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
+import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
 
@@ -29,8 +31,12 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
       'config_invalid',
       `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
     )
-  const app = createApp(turnwire, keys, hostname)
+  const host = hostOf(turnwire)
+  const app = createApp(turnwire, keys, hostname, host)
   const server = await listen(app, hostname, options.port ?? config.port ?? 4117)
+  const hosts = namesOf(config.hosts ?? [], hostname)
+  const gate = { keys, hosts, origins: config.origins ?? [], limits: host.limits }
+  const closeSockets = acceptUpgrades(server, gate, socketRoutes(host))
   const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
   const shown = hostname.includes(':') ? `[${hostname}]` : hostname
   let stopped: Promise<void> | undefined
@@ -38,13 +44,13 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
     url: `http://${shown}:${port}`,
     port,
     open: keys.size === 0,
-    stop: () => (stopped ??= stop(server, turnwire)),
+    stop: () => (stopped ??= stop(server, turnwire, closeSockets)),
   }
 }
 
-export function createApp(turnwire: Turnwire, keys: Keys, hostname: string): Hono<WireEnv> {
-  const { config, engine, ephemeral, agents, vault, log } = turnwire
-  const host: WireHost = {
+/** What every wire is given. */
+function hostOf({ config, engine, ephemeral, agents, vault, log }: Turnwire): WireHost {
+  return {
     engine,
     ephemeral,
     agents,
@@ -61,6 +67,26 @@ export function createApp(turnwire: Turnwire, keys: Keys, hostname: string): Hon
     },
     log,
   }
+}
+
+/** The wires that speak over WebSockets. */
+function socketRoutes(host: WireHost): UpgradeRoute[] {
+  return [
+    { path: '/api/ws', open: ({ socket, principal }) => deltakitSocket(host, socket, principal) },
+    {
+      path: '/api/ws/:agent',
+      open: ({ socket, principal, params }) => deltakitSocket(host, socket, principal, params['agent']),
+    },
+  ]
+}
+
+export function createApp(
+  turnwire: Turnwire,
+  keys: Keys,
+  hostname: string,
+  host: WireHost = hostOf(turnwire),
+): Hono<WireEnv> {
+  const { config, agents, log } = turnwire
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
     const { code, message, status } = publicError(error)
@@ -73,8 +99,14 @@ export function createApp(turnwire: Turnwire, keys: Keys, hostname: string): Hon
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname))
   app.get('/health', c => c.json({ status: 'ok', agents: agents.length }))
   app.use(authenticate(keys))
+  app.route('/', deltakitRoutes(host))
   app.route('/', aapRoutes(host))
   return app
+}
+
+/** The names under which this server is reached. */
+function namesOf(hosts: readonly string[], hostname: string): string[] {
+  return [...hosts, ...(hostname === '0.0.0.0' || hostname === '::' ? [] : [hostname])]
 }
 
 /** Host and Origin are checked before anything else: a web page must not reach a server on the user's machine. */
@@ -83,7 +115,7 @@ function checkCaller(
   origins: readonly string[],
   hostname: string,
 ): MiddlewareHandler {
-  const allowed = [...hosts, ...(hostname === '0.0.0.0' || hostname === '::' ? [] : [hostname])]
+  const allowed = namesOf(hosts, hostname)
   return async (c, next) => {
     const host = c.req.header('host')
     if (!checkHost(host, allowed))
@@ -105,13 +137,13 @@ function checkCaller(
 /** A page of an allowed origin may read the answer, and ask beforehand whether it may. */
 async function answerBrowser(c: Context, origin: string, next: Next): Promise<Response | undefined> {
   c.header('Access-Control-Allow-Origin', origin)
-  c.header('Access-Control-Expose-Headers', 'Retry-After')
+  c.header('Access-Control-Expose-Headers', 'Retry-After, X-Session-Id')
   c.header('Vary', 'Origin')
   if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined)
     return c.body(null, 204, {
       'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
       'Access-Control-Allow-Headers':
-        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Api-Key',
+        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Api-Key, X-Session-Id',
       'Access-Control-Max-Age': '600',
     })
   await next()
@@ -166,10 +198,11 @@ function listen(app: Hono<WireEnv>, hostname: string, port: number): Promise<Nod
 }
 
 /** No new connections; turns and tools come to a stop that loses nothing; then the streams are closed. */
-async function stop(server: NodeServer, turnwire: Turnwire): Promise<void> {
+async function stop(server: NodeServer, turnwire: Turnwire, closeSockets: () => void): Promise<void> {
   const closed = new Promise<void>(resolve => void server.close(() => resolve()))
   server.closeIdleConnections()
   await turnwire.close()
+  closeSockets()
   setTimeout(() => server.closeAllConnections(), 500).unref()
   await closed
 }

@@ -1,0 +1,70 @@
+// DeltaKit as it goes over the wire: the three events of its core, the conventional ones of its recipes, and ours, which
+// its default clients ignore. Types only.
+import type { TurnStop } from '../../language/events.ts'
+
+export type TextDelta = { type: 'text_delta'; delta: string }
+/** A delta, to be accumulated. */
+export type Reasoning = { type: 'reasoning'; text: string }
+/** `argument` is JSON text, whole. */
+export type ToolCall = { type: 'tool_call'; tool_name: string; argument: string; call_id: string }
+export type ToolResult = { type: 'tool_result'; call_id: string; output: string }
+
+// ---- ours ---------------------------------------------------------------------------------------------------
+
+/** The session that was made for a message that named none. */
+export type SessionMade = { type: 'session'; sessionId: string }
+/** A person is to decide. `arguments_hash` may be sent back with the decision, which then holds for these alone. */
+export type ApprovalRequest = {
+  type: 'tool_approval_request'
+  call_id: string
+  tool_name: string
+  argument: string
+  arguments_hash: string
+  reason?: string
+  expires_at?: string
+}
+/** The application is to run it and to send its result. */
+export type ExecuteRequest = {
+  type: 'tool_execute_request'
+  call_id: string
+  tool_name: string
+  argument: string
+}
+/** A person changed the arguments while approving. */
+export type CallEdited = { type: 'tool_call_edited'; call_id: string; argument: string }
+/** The turn ended otherwise than by the model's answer. */
+export type Stopped = { type: 'stopped'; reason: Exclude<TurnStop, 'end' | 'error'>; limit?: string }
+
+// ---- runs ---------------------------------------------------------------------------------------------------
+
+export type RunStarted = { type: 'run_started'; runId: string; sessionId: string }
+export type Done = { type: 'done' }
+export type Failed = { type: 'error'; message: string; code?: string }
+
+export type DeltaKitEvent =
+  | TextDelta
+  | Reasoning
+  | ToolCall
+  | ToolResult
+  | SessionMade
+  | ApprovalRequest
+  | ExecuteRequest
+  | CallEdited
+  | Stopped
+  | RunStarted
+  | Done
+  | Failed
+
+export type JobStatus = 'pending' | 'running' | 'completed' | 'cancelled' | 'failed'
+export type Job = {
+  job_id: string
+  runId: string
+  sessionId: string
+  status: JobStatus
+  created_at: string
+  started_at: string
+  finished_at?: string
+  error?: string
+  /** Ours: calls wait for a person or for the application. */
+  waiting?: true
+}
