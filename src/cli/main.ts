@@ -1,6 +1,5 @@
 // The command's door: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
 // Each command is loaded only when it is asked for.
-import { enableCompileCache } from 'node:module'
 import { printable } from '../lib/text.ts'
 import { type Command, columns, helpOf, readArguments, UsageError } from './command.ts'
 import { nearest } from './nearest.ts'
@@ -40,8 +39,6 @@ const commands: Readonly<Record<string, Entry>> = {
 }
 
 export async function main(argv: readonly string[]): Promise<number> {
-  // Compiled code is kept between starts, which halves the time of the second one.
-  enableCompileCache()
   // Whoever reads our output has seen enough, as in `turnwire sessions events <id> | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
