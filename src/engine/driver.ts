@@ -240,8 +240,17 @@ export class Driver {
   }
 
   /** By someone's wish, not by the loop's: it is stopped with the turn that begins meanwhile, and with the session. */
-  compact(): Promise<boolean> {
-    return compact(this.#session, this.#turn.signal)
+  async compact(): Promise<boolean> {
+    const { ports, agent } = this.#session
+    const late = new AbortController()
+    const stopClock = ports.world.timer(agent.limits.time, () =>
+      late.abort(new TurnwireError('model_timeout', 'The summary took longer than a turn may.')),
+    )
+    try {
+      return await compact(this.#session, AbortSignal.any([this.#turn.signal, late.signal]))
+    } finally {
+      stopClock()
+    }
   }
 
   #translate(step: Step, delta: ModelDelta, number: number): Delta[] {

@@ -112,6 +112,11 @@ export class Hand {
   }
 
   #mustHold(): void {
+    if (this.session.lost)
+      throw new TurnwireError(
+        'lease_lost',
+        'This session was lost or taken up elsewhere: take it over again first.',
+      )
     if (this.session.state.controlledBy !== this.by)
       throw new TurnwireError('controlled', 'The wheel was given back: take it over again first.')
   }

@@ -1,6 +1,6 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
-import type { Event } from '../language/events.ts'
+import type { Event, Grant } from '../language/events.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import { settled } from './decide.ts'
 import type { Offered } from './offer.ts'
@@ -20,6 +20,7 @@ export function judgeAll(session: Session, calls: readonly CallState[]): Promise
 function judge(session: Session, call: CallState): Promise<void> | undefined {
   const { stage } = call
   const { settings } = session.state
+  const grants = [...session.state.grants.values()]
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) {
     const names = [...session.offer.byName.keys()]
@@ -39,14 +40,18 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
   const act = (verdict: Verdict | undefined): void => {
     // A cancellation may have settled it while policy was thinking.
     if (session.lost || call.stage !== stage) return
-    // So may new settings: then the verdict is about the old ones, and the call is judged again.
-    if (session.state.settings !== settings) return
+    // New settings, or a grant that was spent or given meanwhile: the verdict is about the past, and the call is judged again.
+    if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     void session.record(eventsOf(session, call, offered, admission, verdict))
   }
-  const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission)
+  const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
   if (verdict instanceof Promise) return verdict.then(act)
   act(verdict)
   return undefined
+}
+
+function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): boolean {
+  return before.length === now.size && before.every(grant => now.get(grant.id) === grant)
 }
 
 const admissions = new WeakMap<CallState, { text: string; tool: ToolDeclaration; admission: Admission }>()
@@ -89,6 +94,7 @@ function authorise(
   call: CallState,
   offered: Extract<Offered, { side: 'server' }>,
   admission: Admitted,
+  grants: readonly Grant[],
 ): Verdict | Promise<Verdict> {
   const { state, agent, ports } = session
   const { tool, clientTrust } = offered
@@ -108,7 +114,7 @@ function authorise(
       argsHash: admission.argsHash,
       trust: tool.trust,
       ...(clientTrust !== undefined && { clientTrust }),
-      grants: [...state.grants.values()],
+      grants,
       now: ports.world.now(),
     })
     return verdict instanceof Promise ? verdict.catch(denied) : verdict

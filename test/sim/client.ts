@@ -2,11 +2,19 @@
 // watches, takes the wheel, and repeats what it got no answer to. What it was told is done must be in the log at that
 // very moment; what it was refused must never be found there.
 import assert from 'node:assert/strict'
-import { type Answers, type CallState, fold, type Hand, type Session } from '../../src/engine/index.ts'
+import {
+  type Answers,
+  type CallState,
+  fold,
+  type Hand,
+  type Session,
+  statusOf,
+} from '../../src/engine/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
-import type { ToolDeclaration } from '../../src/language/tools.ts'
+import { type ToolDeclaration, toolHash } from '../../src/language/tools.ts'
 import type { Chance } from './chance.ts'
 import { type Answer, type Node, type System, stackOf } from './system.ts'
+import { declarations } from './tools.ts'
 import { Watching } from './watcher.ts'
 
 const clientTools: ToolDeclaration[] = ['ring', 'show'].map(name => ({
@@ -39,11 +47,11 @@ export class Client {
 
   async live(): Promise<void> {
     const { scheduler, sessions } = this.#sim
-    for (let left = this.#chance.whole(4, 12); left > 0 && this.#sim.trace.broken === undefined; left -= 1) {
-      await scheduler.sleep(this.#chance.whole(0, 120))
+    for (let left = this.#chance.whole(6, 16); left > 0 && this.#sim.trace.broken === undefined; left -= 1) {
+      await scheduler.sleep(this.#chance.whole(0, 90))
       const node = this.#sim.nodes.length === 0 ? undefined : this.#chance.pick(this.#sim.nodes)
       if (!node) continue
-      if (sessions.length === 0 || (sessions.length < 3 && this.#chance.maybe(0.1))) await this.#create(node)
+      if (sessions.length === 0 || (sessions.length < 3 && this.#chance.maybe(0.04))) await this.#create(node)
       else await this.#act(node, this.#chance.pick(sessions))
     }
   }
@@ -78,14 +86,19 @@ export class Client {
   }
 
   async #act(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
+    // Mostly what fits, so that much happens; now and then what does not, so that it is refused.
+    const state = this.#sim.disk.shadows.get(id)?.rules.state
+    const status = state ? statusOf(state) : 'idle'
     const action = this.#chance.weighted({
-      say: 10,
-      answer: 14,
+      say: status === 'idle' ? 30 : 3,
+      answer: status === 'waiting' ? 30 : 3,
       cancel: 2,
       configure: 2,
+      grant: 2,
+      compact: 1,
       watch: 5,
       unwatch: 2,
-      wheel: 1,
+      wheel: 2,
       look: 2,
       stranger: 1,
     })
@@ -99,6 +112,10 @@ export class Client {
         return this.#cancel(node, id, owner)
       case 'configure':
         return this.#configure(node, id, owner)
+      case 'grant':
+        return this.#grant(node, id, owner)
+      case 'compact':
+        return this.#compact(node, id, owner)
       case 'watch':
         return this.#watch(node, id, owner)
       case 'unwatch':
@@ -238,7 +255,7 @@ export class Client {
     const decision = { callId: call.part.id, granted: chance.maybe(0.75), by }
     const seen = chance.maybe(0.3) ? { seen: chance.maybe(0.8) ? (call.argsHash ?? '') : 'stale' } : {}
     const edit = chance.maybe(0.2) ? { edit: chance.pick(['{"n":7}', '{"n":"x"}', '{']) } : {}
-    return { ...decision, ...seen, ...edit }
+    return { ...decision, ...seen, ...edit, ...(chance.maybe(0.1) && { remember: true }) }
   }
 
   // ---- the rest ------------------------------------------------------------------------------------------
@@ -268,6 +285,30 @@ export class Client {
         `setting ${tone} was acknowledged and is not durable`,
       )
     })
+  }
+
+  async #grant(node: Node, id: string, owner: string): Promise<void> {
+    const tool = this.#chance.pick(declarations.filter(({ trust }) => trust === 'ask'))
+    await this.#sim.call(node, async () => {
+      const session = await node.engine.open(owner, id)
+      const [first] = session.state.grants.keys()
+      if (first !== undefined && this.#chance.maybe(0.4)) return session.revoke(first, this.#name)
+      const uses = this.#chance.maybe(0.7) ? { usesLeft: this.#chance.whole(1, 2) } : {}
+      const given = await session.grant({
+        tool: tool.name,
+        toolHash: toolHash(tool),
+        by: this.#name,
+        ...uses,
+      })
+      this.#sim.trace.check(
+        this.#log(id).some(event => event.type === 'grant.given' && event.grant.id === given),
+        `grant ${given} was acknowledged and is not durable`,
+      )
+    })
+  }
+
+  async #compact(node: Node, id: string, owner: string): Promise<void> {
+    await this.#sim.call(node, async () => (await node.engine.open(owner, id)).compact())
   }
 
   async #watch(node: Node, id: string, owner: string): Promise<void> {

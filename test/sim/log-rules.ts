@@ -6,7 +6,7 @@ import { statusOf } from '../../src/engine/index.ts'
 import type { Limits, SessionStatus } from '../../src/engine/ports.ts'
 import { emptyState, type SessionState } from '../../src/engine/state.ts'
 import type { CallPart, Outcome } from '../../src/language/calls.ts'
-import type { Event, Settings } from '../../src/language/events.ts'
+import type { Event, Grant, Settings } from '../../src/language/events.ts'
 
 type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
 
@@ -39,6 +39,7 @@ export class LogRules {
   #turn: string | undefined
   readonly #turns = new Set<string>()
   readonly #keys = new Set<string>()
+  readonly #grants = new Map<string, Grant>()
   readonly #requests = new Set<string>()
   #steps = 0
   #runs = 0
@@ -86,11 +87,15 @@ export class LogRules {
         return this.#endTurn(event.turn)
       case 'model.answered':
         return this.#answer(event.parts.filter(part => part.type === 'call'))
+      case 'grant.given':
+        this.#grants.set(event.grant.id, event.grant)
+        return undefined
+      case 'grant.revoked':
+        return this.#grants.delete(event.grantId) ? undefined : 'there is no such grant'
+      case 'history.compacted':
+        return event.replaces <= this.state.view.length ? undefined : 'it replaces more than there is'
       case 'control.taken':
       case 'control.returned':
-      case 'grant.given':
-      case 'grant.revoked':
-      case 'history.compacted':
         return undefined
       default:
         return this.#takeOfCall(event)
@@ -185,7 +190,19 @@ export class LogRules {
     }
     call.stage = 'approved'
     call.authority = 'policy'
+    if (event.grantId !== undefined) return this.#spend(event.grantId, event)
     return trusted ? undefined : 'it ran without being asked about'
+  }
+
+  #spend(id: string, { callId, toolHash, at }: Extract<Event, { type: 'call.allowed' }>): string | undefined {
+    const grant = this.#grants.get(id)
+    if (!grant || grant.deny) return 'there is no grant for it any more'
+    if (grant.tool !== this.calls.get(callId)?.part.name || grant.toolHash !== toolHash)
+      return 'its grant is for another tool'
+    if (grant.expiresAt !== undefined && grant.expiresAt <= at) return 'its grant has expired'
+    if (grant.usesLeft === 1) this.#grants.delete(id)
+    else if (grant.usesLeft !== undefined) this.#grants.set(id, { ...grant, usesLeft: grant.usesLeft - 1 })
+    return undefined
   }
 
   #started(call: CallRecord, attempt: number, key: string): string | undefined {

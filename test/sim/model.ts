@@ -19,6 +19,7 @@ export function modelOf(machine: Machine, parts: ModelParts): Model {
       const wrong = wrongHistory(request.history)
       if (wrong !== undefined) trace.breach(`a history no vendor takes: ${wrong}`)
       if (parts.calm()) return play({ parts: [{ type: 'text', text: 'All well.' }], stop: 'end' }, watch)
+      if (request.purpose === 'summary') return summarise(signal, machine, parts)
       if (chance.maybe(0.02)) throw new TypeError('the model threw at once')
       return perform(request, watch, signal, machine, parts)
     },
@@ -28,6 +29,21 @@ export function modelOf(machine: Machine, parts: ModelParts): Model {
 function play(answer: ModelAnswer, watch: (delta: ModelDelta) => void): Promise<ModelAnswer> {
   for (const delta of deltasOf(answer)) watch(delta)
   return Promise.resolve(answer)
+}
+
+async function summarise(
+  signal: AbortSignal,
+  machine: Machine,
+  { chance, scheduler }: ModelParts,
+): Promise<ModelAnswer> {
+  const mood = chance.weighted({ good: 12, empty: 1, refused: 1, failed: 1, hang: 1 })
+  await scheduler.sleep(chance.whole(0, 60), machine)
+  stopIf(signal)
+  if (mood === 'hang') await new Promise<void>(() => {})
+  if (mood === 'failed') throw new TurnwireError('model_failed', 'No summary.')
+  if (mood === 'refused') throw new TurnwireError('model_rejected', 'Too long.')
+  const text = mood === 'empty' ? ' ' : 'In short.'
+  return { parts: [{ type: 'text', text }], stop: 'end', usage: { input: 9, output: 3 } }
 }
 
 /** Promise 4 as a vendor reads it: every call answered right after it was made, once, in order. */
@@ -98,7 +114,7 @@ function makeAnswer(request: ModelRequest, chance: Chance): ModelAnswer {
   const parts: ModelAnswer['parts'] = []
   if (chance.maybe(0.2)) parts.push({ type: 'thinking', text: 'Let me think. ' })
   if (chance.maybe(0.6)) parts.push({ type: 'text', text: `Words ${chance.whole(1, 99)}. ` })
-  const count = chance.maybe(0.6) ? chance.whole(1, 4) : 0
+  const count = chance.maybe(0.7) ? chance.whole(1, 4) : 0
   for (let index = 0; index < count; index += 1) {
     const last = parts.at(-1)
     parts.push(last?.type === 'call' && chance.maybe(0.15) ? { ...last } : makeCall(request, chance))
@@ -109,7 +125,7 @@ function makeAnswer(request: ModelRequest, chance: Chance): ModelAnswer {
   }
   if (chance.maybe(0.05)) parts.length = 0
   const stop = chance.weighted({ end: 12, length: 1, refusal: 1, filter: 1, pause: 2, calls: 1 })
-  return { parts, stop }
+  return { parts, stop, ...(chance.maybe(0.5) && { usage: { input: 12, output: 6 } }) }
 }
 
 function makeCall(request: ModelRequest, chance: Chance): ModelCall {

@@ -22,8 +22,8 @@ export type Result = {
   digest: string
   broken?: string
   tail: string
-  events: number
-  ticks: number
+  /** The type of every event in the logs; of a settled call how it ended. */
+  seen: string[]
 }
 
 export class Simulation implements System {
@@ -40,12 +40,14 @@ export class Simulation implements System {
   #ids = 0
   born = 0
   readonly #misfortune: number
+  readonly #compacting: boolean
 
   constructor(seed: number) {
     this.chance = new Chance(seed)
     const known = new Map(declarations.map(tool => [tool.name, tool]))
     this.disk = new Disk(this.scheduler, this.chance, this.trace, name => known.get(name), limits)
     this.#misfortune = this.chance.pick([0, 0.002, 0.01, 0.03])
+    this.#compacting = this.chance.maybe(0.3)
     this.disk.failing = this.chance.pick([0, 0, 0.01, 0.05])
     this.disk.slowest = this.chance.pick([0, 2, 8, 40])
   }
@@ -71,6 +73,7 @@ export class Simulation implements System {
       fullHistory: true,
       images: { http: true, data: true },
       model: () => model,
+      ...(this.#compacting && { compaction: { afterTokens: 12, keepEntries: 2 } }),
     }
     const engine = new Engine({
       store: this.disk.connect(machine),
@@ -307,15 +310,13 @@ export async function simulate(seed: number): Promise<Result> {
     over || trace.broken !== undefined,
     () => `everything comes to rest: nobody answers ${asked(simulation)}`,
   )
-  let events = 0
-  for (const shadow of disk.shadows.values()) events += shadow.events.length
+  const log = [...disk.shadows.values()].flatMap(shadow => shadow.events)
   const { broken } = trace
   return {
     seed,
     digest: trace.digest(),
     ...(broken !== undefined && { broken }),
     tail: trace.tail(),
-    events,
-    ticks: scheduler.ticks,
+    seen: log.map(event => (event.type === 'call.settled' ? event.outcome.kind : event.type)),
   }
 }
