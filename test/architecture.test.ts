@@ -54,7 +54,7 @@ const neighbours = [
 ]
 
 /** Nodes that neighbours share, by design. */
-const shared = ['src/wires/host.ts', 'src/wires/http/']
+const shared = ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/']
 
 type Import = { from: string; to: string; typeOnly: boolean }
 

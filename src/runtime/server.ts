@@ -7,8 +7,10 @@ import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
+import { chatRoutes } from '../wires/chat/index.ts'
 import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
+import { messagesRoutes } from '../wires/messages/index.ts'
 import { Keys, readKeys } from './keys.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
@@ -101,6 +103,8 @@ export function createApp(
   app.use(authenticate(keys))
   app.route('/', deltakitRoutes(host))
   app.route('/', aapRoutes(host))
+  app.route('/', chatRoutes(host))
+  app.route('/', messagesRoutes(host))
   return app
 }
 

@@ -1,0 +1,2 @@
+// The door of OpenAI Chat Completions.
+export { chatRoutes } from './serve.ts'

@@ -1,0 +1,2 @@
+// The door of Anthropic Messages.
+export { messagesRoutes } from './serve.ts'
