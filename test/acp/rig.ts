@@ -74,7 +74,7 @@ export type TestClient = {
   check: FrameCheck
   updates: SessionUpdate[]
   permissions: RequestPermissionRequest[]
-  newSession(mcpServers?: McpServer[]): Promise<string>
+  newSession(mcpServers?: McpServer[], folder?: string): Promise<string>
   prompt(sessionId: string, text: string | ContentBlock[]): Promise<{ stopReason: string }>
   cancel(sessionId: string): Promise<void>
   close(): void
@@ -121,8 +121,8 @@ async function connect(
     check,
     updates,
     permissions,
-    async newSession(mcpServers = []) {
-      const { sessionId } = await agent.request('session/new', { cwd, mcpServers })
+    async newSession(mcpServers = [], folder = cwd) {
+      const { sessionId } = await agent.request('session/new', { cwd: folder, mcpServers })
       return sessionId
     },
     prompt: (sessionId, text) =>

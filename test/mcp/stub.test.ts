@@ -197,6 +197,7 @@ describe('a server that is described wrongly is not started', () => {
     ['a linker variable', { name: 'a', command, env: { LD_PRELOAD: '/x.so' } }, /LD_PRELOAD/],
     ['a variable with a line break', { name: 'a', command, env: { 'A\nB': '1' } }, /no environment can hold/],
     ['a relative folder', { name: 'a', command, cwd: 'here' }, /absolute/],
+    ['a folder that is not there', { name: 'a', command, cwd: '/nowhere/at/all' }, /does not exist/],
     ['a name with a blank', { name: 'a b', command }, /name must be/],
     ['a file URL', { name: 'a', url: 'file:///etc/passwd' }, /http or https/],
     ['credentials in the URL', { name: 'a', url: 'https://u:p@host/' }, /credentials/],

@@ -1,5 +1,6 @@
 // Which MCP server, and how it is reached. Checked before anything is started: a command runs without a shell, and a
 // variable that makes a program load foreign code is passed on only if the operator says so.
+import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { TurnwireError } from '../../language/errors.ts'
 import { sha256 } from '../../lib/hash.ts'
@@ -53,6 +54,8 @@ function checkStdio(
     throw refuse(`The args of the MCP server "${name}" must be texts.`)
   if (cwd !== undefined && !isAbsolute(cwd))
     throw refuse(`The cwd of the MCP server "${name}" must be an absolute path.`)
+  if (cwd !== undefined && !existsSync(cwd))
+    throw refuse(`The folder of the MCP server "${name}" does not exist: ${shown(cwd)}.`)
   for (const [variable, value] of Object.entries(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(variable) || typeof value !== 'string' || value.includes('\0'))
       throw refuse(
