@@ -147,6 +147,7 @@ export class Client {
           ...(request && { request }),
         })
         this.#sim.trace.check(this.#said(id, text) === 1, `"${text}" was acknowledged and is not durable`)
+        this.#mustMove(session, at)
         return taken
       })
     const answers = await Promise.all(
@@ -160,6 +161,20 @@ export class Client {
     this.#sim.trace.check(this.#said(id, text) <= 1, `"${text}" was taken twice`)
     if (answers.every(answer => 'refused' in answer))
       this.#never(id, `"${text}"`, () => this.#said(id, text) === 0)
+  }
+
+  /** Every loop ends: a turn that runs does something within its time, whatever model, policy and tools do. */
+  #mustMove(session: Session, { machine }: Node): void {
+    const { scheduler, trace } = this.#sim
+    let last = -1
+    const look = (): void => {
+      const { state, status } = session
+      if (session.lost || session.stopping || status !== 'running' || state.controlledBy !== undefined) return
+      trace.check(state.seq > last, `${session.id} does nothing on ${machine.name}`)
+      last = state.seq
+      scheduler.after(2000, look, machine)
+    }
+    look()
   }
 
   #said(id: string, text: string): number {

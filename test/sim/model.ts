@@ -75,7 +75,7 @@ export function wrongHistory(history: readonly Entry[]): string | undefined {
   return history.length > 0 && last === 'system' ? 'it ends with a system entry' : undefined
 }
 
-type Mood = 'good' | 'fail' | 'defect' | 'hang' | 'deaf' | 'reset'
+type Mood = 'good' | 'fail' | 'defect' | 'hang' | 'deaf' | 'dead' | 'reset'
 
 async function perform(
   request: ModelRequest,
@@ -84,7 +84,7 @@ async function perform(
   machine: Machine,
   { chance, scheduler }: ModelParts,
 ): Promise<ModelAnswer> {
-  const mood = chance.weighted<Mood>({ good: 30, fail: 2, defect: 1, hang: 1, deaf: 2, reset: 2 })
+  const mood = chance.weighted<Mood>({ good: 30, fail: 2, defect: 1, hang: 1, deaf: 2, dead: 1, reset: 2 })
   const answer = makeAnswer(request, chance)
   const deltas = deltasOf(answer)
   const shown: ModelDelta[] =
@@ -101,6 +101,7 @@ async function perform(
     throw new TurnwireError(chance.pick(['model_failed', 'model_timeout', 'model_rejected']), 'No.')
   if (mood === 'defect') throw new TypeError('undefined is not a model')
   if (mood === 'hang') await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+  if (mood === 'dead') await new Promise<never>(() => {})
   if (mood === 'deaf') await scheduler.sleep(chance.whole(50, 5000), machine)
   else stopIf(signal)
   return answer

@@ -13,7 +13,7 @@ import { type Answer, type Node, type System, stackOf } from './system.ts'
 import { declarations, type Effects, toolsOf } from './tools.ts'
 import { Trace } from './trace.ts'
 
-const limits: Limits = { steps: 5, calls: 9, identicalCalls: 3, time: 3000, bytes: 4000, tokens: 200 }
+const limits: Limits = { steps: 5, calls: 9, identicalCalls: 3, time: 1200, bytes: 4000, tokens: 200 }
 const mostTicks = 20_000
 const gate = createGate({ clientOutputLimit: 64 })
 
@@ -173,6 +173,8 @@ export class Simulation implements System {
     if (this.chance.maybe(0.25)) await this.start()
     const clients = Array.from({ length: this.chance.whole(1, 3) }, (_, at) => new Client(`c${at + 1}`, this))
     await Promise.all([...clients.map(client => client.live()), this.#misfortunes()])
+    // Long enough for whatever hangs to be ended by its limit.
+    if (this.chance.maybe(0.3)) await this.scheduler.sleep(4000)
     this.calm = true
     this.disk.failing = 0
     this.trace.note('calm')
