@@ -2,11 +2,21 @@
 // names are reached. A client on a pipe is the user's own editor; one that comes over a network may name no servers.
 import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
-import { TurnwireError } from '../language/errors.ts'
+import type { Agent } from '../engine/index.ts'
+import { publicError, TurnwireError } from '../language/errors.ts'
 import { mcpServer } from '../tools/mcp/index.ts'
-import { type AcpHost, type AcpOptions, secretVariable, serveAcp, stdioStream } from '../wires/acp/index.ts'
-import type { Principal } from '../wires/host.ts'
+import {
+  type AcpHost,
+  type AcpHttp,
+  type AcpOptions,
+  acpOverHttp,
+  secretVariable,
+  serveAcp,
+  stdioStream,
+} from '../wires/acp/index.ts'
+import type { Principal, WireHost } from '../wires/host.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
+import type { Upgrade, UpgradeRoute } from './upgrades.ts'
 
 export type AcpHostOptions = {
   /** Default: the first of the configuration. */
@@ -34,17 +44,18 @@ export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHo
     version: ownVersion(),
     seal: text => vault.seal(text),
     models: typeof own === 'string' ? { own, names } : undefined,
-    secrets: secretsOf(agent.options.filter(option => option.type === 'secret').map(option => option.name)),
+    // What stands in this process's environment is its operator's, not a stranger's.
+    secrets: remote ? {} : secretsOf(agent.options),
     mcp: { stdio: !remote, http: !remote },
     connectMcp: (server, link) => mcpServer(server, link),
     log,
   }
 }
 
-function secretsOf(names: readonly string[]): Record<string, string> {
+function secretsOf(options: Agent['options']): Record<string, string> {
   return Object.fromEntries(
-    names.flatMap(name => {
-      const value = process.env[secretVariable(name)]
+    options.flatMap(({ name, type }) => {
+      const value = type === 'secret' ? process.env[secretVariable(name)] : undefined
       return value === undefined || value === '' ? [] : [[name, value]]
     }),
   )
@@ -58,6 +69,25 @@ export async function serveAcpOverPipe(
 ): Promise<void> {
   const link = await serveAcp(host, stdioStream(pipe.input, pipe.output), options)
   await link.closed
+}
+
+export type AcpDoor = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
+
+/** For clients that come over a network, each with a key of its own. */
+export async function serveAcpOverHttp(turnwire: Turnwire, limits: WireHost['limits']): Promise<AcpDoor> {
+  const { routes, open, close } = await acpOverHttp(
+    (principal, agent) =>
+      acpHost(turnwire, { principal, remote: true, ...(agent !== undefined && { agent }) }),
+    limits,
+  )
+  const enter = ({ socket, principal, params }: Upgrade): void => {
+    try {
+      open(socket, principal, params['agent'])
+    } catch (error) {
+      socket.close(1008, publicError(error).message.slice(0, 100))
+    }
+  }
+  return { routes, close, sockets: ['/acp', '/acp/:agent'].map(path => ({ path, open: enter })) }
 }
 
 function ownVersion(): string {

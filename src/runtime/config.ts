@@ -46,6 +46,8 @@ export type ServerConfig = {
   bodyBytes?: number
   heartbeatMs?: number
   unsentBytes?: number
+  /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
+  acp?: boolean
   /** How long running tools may take to finish when the server stops. */
   graceMs?: number
   log?: LogLevel
@@ -204,6 +206,7 @@ const serverKeys = [
   'heartbeatMs',
   'unsentBytes',
   'graceMs',
+  'acp',
   'log',
 ]
 
@@ -217,6 +220,8 @@ function checkServer(server: unknown, wrong: Wrong): void {
   const { port } = server
   if (port !== undefined && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65535))
     wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')
+  if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
+    wrong('server.acp', 'must be true or false.')
   for (const name of ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'graceMs']) {
     const value = server[name]
     if (value !== undefined && !(Number.isInteger(value) && Number(value) > 0))

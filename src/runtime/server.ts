@@ -11,6 +11,7 @@ import { chatRoutes } from '../wires/chat/index.ts'
 import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
+import type { AcpDoor } from './acp.ts'
 import { Keys, readKeys } from './keys.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
@@ -34,11 +35,12 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
       `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
     )
   const host = hostOf(turnwire)
-  const app = createApp(turnwire, keys, hostname, host)
+  const acp = config.acp === true ? await openAcp(turnwire, host) : undefined
+  const app = createApp(turnwire, keys, hostname, host, acp)
   const server = await listen(app, hostname, options.port ?? config.port ?? 4117)
   const hosts = namesOf(config.hosts ?? [], hostname)
   const gate = { keys, hosts, origins: config.origins ?? [], limits: host.limits }
-  const closeSockets = acceptUpgrades(server, gate, socketRoutes(host))
+  const closeSockets = acceptUpgrades(server, gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
   const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
   const shown = hostname.includes(':') ? `[${hostname}]` : hostname
   let stopped: Promise<void> | undefined
@@ -46,7 +48,7 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
     url: `http://${shown}:${port}`,
     port,
     open: keys.size === 0,
-    stop: () => (stopped ??= stop(server, turnwire, closeSockets)),
+    stop: () => (stopped ??= stop(server, turnwire, closeSockets, acp)),
   }
 }
 
@@ -71,6 +73,12 @@ function hostOf({ config, engine, ephemeral, agents, vault, log }: Turnwire): Wi
   }
 }
 
+/** Loaded only when needed: few servers have it. */
+async function openAcp(turnwire: Turnwire, { limits }: WireHost): Promise<AcpDoor> {
+  const { serveAcpOverHttp } = await import('./acp.ts')
+  return serveAcpOverHttp(turnwire, limits)
+}
+
 /** The wires that speak over WebSockets. */
 function socketRoutes(host: WireHost): UpgradeRoute[] {
   return [
@@ -87,6 +95,7 @@ export function createApp(
   keys: Keys,
   hostname: string,
   host: WireHost = hostOf(turnwire),
+  acp?: AcpDoor,
 ): Hono<WireEnv> {
   const { config, agents, log } = turnwire
   const app = new Hono<WireEnv>()
@@ -105,6 +114,7 @@ export function createApp(
   app.route('/', aapRoutes(host))
   app.route('/', chatRoutes(host))
   app.route('/', messagesRoutes(host))
+  if (acp) app.route('/', acp.routes)
   return app
 }
 
@@ -202,11 +212,17 @@ function listen(app: Hono<WireEnv>, hostname: string, port: number): Promise<Nod
 }
 
 /** No new connections; turns and tools come to a stop that loses nothing; then the streams are closed. */
-async function stop(server: NodeServer, turnwire: Turnwire, closeSockets: () => void): Promise<void> {
+async function stop(
+  server: NodeServer,
+  turnwire: Turnwire,
+  closeSockets: () => void,
+  acp: AcpDoor | undefined,
+): Promise<void> {
   const closed = new Promise<void>(resolve => void server.close(() => resolve()))
   server.closeIdleConnections()
   await turnwire.close()
   closeSockets()
+  await acp?.close()
   setTimeout(() => server.closeAllConnections(), 500).unref()
   await closed
 }
