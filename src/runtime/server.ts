@@ -9,6 +9,7 @@ import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
 import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
+import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import type { AcpDoor } from './acp.ts'
@@ -109,11 +110,13 @@ export function createApp(
   )
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname))
   app.get('/health', c => c.json({ status: 'ok', agents: agents.length }))
+  app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys))
   app.route('/', deltakitRoutes(host))
   app.route('/', aapRoutes(host))
   app.route('/', chatRoutes(host))
   app.route('/', messagesRoutes(host))
+  app.route('/', geminiRoutes(host))
   if (acp) app.route('/', acp.routes)
   return app
 }
@@ -157,7 +160,7 @@ async function answerBrowser(c: Context, origin: string, next: Next): Promise<Re
     return c.body(null, 204, {
       'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
       'Access-Control-Allow-Headers':
-        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Api-Key, X-Session-Id',
+        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Api-Key, X-Goog-Api-Key, X-Session-Id',
       'Access-Control-Max-Age': '600',
     })
   await next()
@@ -170,7 +173,8 @@ function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
       c.set('principal', { owner: localOwner, name: localOwner })
       return next()
     }
-    const bearer = parseBearer(c.req.header('authorization') ?? fromApiKey(c.req.header('x-api-key')))
+    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
+    const bearer = parseBearer(c.req.header('authorization') ?? fromApiKey(own))
     const principal = typeof bearer === 'string' ? undefined : keys.find(bearer.token)
     if (!principal) {
       c.header('WWW-Authenticate', 'Bearer')

@@ -1,0 +1,2 @@
+// The door of Gemini's generateContent.
+export { geminiRoutes, refuseQueryKeys } from './serve.ts'
