@@ -27,7 +27,8 @@ export type Ticket = { sessionId: string; cancelled: boolean }
 
 type Ended = Extract<Event, { type: 'turn.ended' }>
 type Prompt = { turn: string; ended: PromiseWithResolvers<Ended> }
-export type Inserted = { messageId: string; ended: Promise<PromptResponse> }
+/** `idle`: how the session stands once it is over. */
+export type Inserted = { messageId: string; ended: Promise<PromptResponse>; idle: Promise<SessionState> }
 
 export type OpenOptions = {
   host: AcpHost
@@ -143,7 +144,7 @@ export class OpenSession {
     try {
       const inserted = await this.#insert(blocks, ticket)
       if (inserted === 'cancelled') free()
-      else inserted.ended.then(free, free)
+      else void inserted.ended.then(free, free).then(() => this.#tellIdle(inserted.idle))
       return inserted
     } catch (error) {
       free()
@@ -165,10 +166,11 @@ export class OpenSession {
       await said
       throw new TurnwireError('internal', 'The message began no turn.')
     }
-    const ended = this.#follow(turn).then(event => this.#responseTo(event))
+    const followed = this.#follow(turn)
+    const ended = followed.then(event => this.#responseTo(event))
     ended.catch(() => {})
     await said
-    return { messageId: userMessageId(turn), ended }
+    return { messageId: userMessageId(turn), ended, idle: followed.then(idleAfter) }
   }
 
   #follow(turn: string): Promise<Ended> {
@@ -203,12 +205,12 @@ export class OpenSession {
       peer.state?.(this.id, { state: 'running' })
       const text = await this.#run(run)
       this.#show([{ sessionUpdate: 'agent_message_chunk', messageId, content: { type: 'text', text } }])
-      peer.state?.(this.id, { state: 'idle', stopReason: 'end_turn' })
       return { stopReason: 'end_turn' }
     }
     const ended = answer()
     ended.catch(() => {})
-    return { messageId: userMessageId(messageId), ended }
+    const idle: SessionState = { state: 'idle', stopReason: 'end_turn' }
+    return { messageId: userMessageId(messageId), ended, idle: Promise.resolve(idle) }
   }
 
   /** What a command is refused is its answer. */
@@ -326,8 +328,8 @@ export class OpenSession {
         if (this.#transcript.live) this.#showOptions()
         break
       case 'turn.ended':
-        if (this.#transcript.live) this.#options.peer.state?.(this.id, idleAfter(event))
         if (event.turn === this.#prompt?.turn) this.#prompt.ended.resolve(event)
+        else if (this.#transcript.live) this.#options.peer.state?.(this.id, idleAfter(event))
         break
       default:
         break
@@ -338,6 +340,12 @@ export class OpenSession {
   #tellState(status: SessionStatus): void {
     if (status === 'idle') return
     this.#options.peer.state?.(this.id, { state: status === 'waiting' ? 'requires_action' : 'running' })
+  }
+
+  /** Told only when the next prompt would be taken. */
+  async #tellIdle(idle: Promise<SessionState>): Promise<void> {
+    const state = await idle.catch(() => undefined)
+    if (state && !this.#gone) this.#options.peer.state?.(this.id, state)
   }
 
   /** For whoever has not followed it: what the session is doing now. */
