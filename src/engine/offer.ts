@@ -89,7 +89,7 @@ function checkClientTools(agent: Agent, { clientTools: tools, clientOnly }: Sett
     throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
   checkUnique(tools, 'The request declares the tool')
   for (const tool of tools) {
-    if (!clientOnly && agent.tools.some(own => own.name === tool.name))
+    if (!clientOnly?.length && agent.tools.some(own => own.name === tool.name))
       throw new TurnwireError(
         'tool_name_conflict',
         `"${tool.name}" is already a tool of the server: rename yours.`,

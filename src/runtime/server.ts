@@ -12,6 +12,7 @@ import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
+import { responsesRoutes } from '../wires/responses/index.ts'
 import type { AcpDoor } from './acp.ts'
 import { Keys, readKeys } from './keys.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
@@ -114,6 +115,7 @@ export function createApp(
   app.use(authenticate(keys))
   app.route('/', deltakitRoutes(host))
   app.route('/', aapRoutes(host))
+  app.route('/', responsesRoutes(host))
   app.route('/', chatRoutes(host))
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))

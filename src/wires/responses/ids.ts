@@ -1,0 +1,43 @@
+// Ids that say where in a session's log something stands, so that they mean the same after a restart and need no table.
+// A response is named by its session and by the number of the event that took its request; an item by the same two, the
+// model's answer within the response, and its place in that answer.
+
+const sessionPrefix = 'sess_'
+const callPrefix = 'call_'
+
+/** The part of a session's id that its responses and items carry. */
+export function stemOf(session: string): string {
+  return session.startsWith(sessionPrefix) ? session.slice(sessionPrefix.length) : session
+}
+
+export type ResponsePlace = { session: string; first: number }
+
+export function responseId({ session, first }: ResponsePlace): string {
+  return `resp_${stemOf(session)}_${first}`
+}
+
+export function readResponseId(id: string): ResponsePlace | undefined {
+  const found = /^resp_([A-Za-z0-9]+)_(\d{1,15})$/.exec(id)
+  return found ? { session: sessionPrefix + found[1]!, first: Number(found[2]) } : undefined
+}
+
+/** `stem` and `first` of the response, the answer's number in it, and the place in the answer, both from 0. */
+export function itemId(prefix: string, stem: string, first: number, answer: number, place: number): string {
+  return `${prefix}_${stem}_${first}_${answer}_${place}`
+}
+
+export type ItemPlace = ResponsePlace & { id: string }
+
+export function readItemId(id: string): ItemPlace | undefined {
+  const found = /^(?:msg|rs|fc|ctc|mcp)_([A-Za-z0-9]+)_(\d{1,15})_\d{1,9}_\d{1,9}$/.exec(id)
+  return found ? { session: sessionPrefix + found[1]!, first: Number(found[2]), id } : undefined
+}
+
+/** An approval is asked for, and given, under an id that is the call's in another dress. */
+export function approvalId(callId: string): string {
+  return `mcpr_${callId.startsWith(callPrefix) ? callId.slice(callPrefix.length) : callId}`
+}
+
+export function callOfApproval(id: string): string {
+  return callPrefix + id.replace(/^mcpr_/, '')
+}

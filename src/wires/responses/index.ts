@@ -1,0 +1,3 @@
+// The door of the Responses API.
+export { errorBody } from './refuse.ts'
+export { responsesRoutes } from './serve.ts'

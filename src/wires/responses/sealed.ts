@@ -1,0 +1,80 @@
+// What only the maker of an answer understands (signatures, encrypted reasoning, ids of its own), for a client to carry:
+// this door keeps nothing between two requests. It travels as the `encrypted_content` of one reasoning item per answer,
+// sealed, so that it can be neither read nor forged, and is good for its owner alone. Every vendor's artifacts go this way.
+import type { Native, Origin } from '../../language/content.ts'
+import type { ModelAnswered } from '../../language/events.ts'
+import type { AnswerPart } from '../../language/history.ts'
+
+/** In the order in which the model said it. Texts and calls are the client's to send; only what is beside them is here. */
+type SealedPart =
+  | { type: 'kept'; part: Exclude<AnswerPart, { type: 'text' | 'call' }> }
+  | { type: 'text'; native?: Native }
+  | { type: 'call'; id: string; nativeId?: string; native?: Native }
+
+export type Sealed = { owner: string; parts: SealedPart[]; origin?: Origin; continuity?: Native }
+
+const mark = 'tw1.'
+
+/** Undefined when there is nothing that a client would have to carry. */
+export function sealAnswer(
+  { parts, origin, continuity }: ModelAnswered,
+  owner: string,
+  seal: (text: string) => string,
+): string | undefined {
+  if (!continuity && parts.every(part => part.native === undefined)) return undefined
+  const sealed: Sealed = {
+    owner,
+    parts: parts.map(sealedPart),
+    ...(origin && { origin }),
+    ...(continuity && { continuity }),
+  }
+  return mark + seal(JSON.stringify(sealed))
+}
+
+function sealedPart(part: AnswerPart): SealedPart {
+  if (part.type === 'text') return { type: 'text', ...(part.native && { native: part.native }) }
+  if (part.type !== 'call') return { type: 'kept', part }
+  const { id, nativeId, native } = part
+  return { type: 'call', id, ...(nativeId !== undefined && { nativeId }), ...(native && { native }) }
+}
+
+export type OpenSealed = (text: string) => Sealed | undefined
+
+/** Gives undefined for what this server did not seal for this owner. */
+export function openerFor(owner: string, open: (text: string) => string): OpenSealed {
+  return text => {
+    if (!text.startsWith(mark)) return undefined
+    try {
+      // It opens, so it is what was sealed above.
+      const sealed = JSON.parse(open(text.slice(mark.length))) as Sealed
+      return sealed.owner === owner ? sealed : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+export function isSealed(text: string): boolean {
+  return text.startsWith(mark)
+}
+
+/** The answer as it was: what the client sent of it, with what was sealed beside it, in the old order. */
+export function unseal(parts: readonly AnswerPart[], sealed: Sealed): AnswerPart[] {
+  const texts = parts.filter(part => part.type === 'text')
+  const calls = new Map(parts.flatMap(part => (part.type === 'call' ? [[part.id, part] as const] : [])))
+  const whole: AnswerPart[] = []
+  for (const one of sealed.parts) {
+    if (one.type === 'kept') whole.push(one.part)
+    else if (one.type === 'call') {
+      const { id, nativeId, native } = one
+      const call = calls.get(id)
+      if (!call) continue
+      calls.delete(id)
+      whole.push({ ...call, ...(nativeId !== undefined && { nativeId }), ...(native && { native }) })
+    } else {
+      const text = texts.shift()
+      if (text) whole.push(one.native ? { ...text, native: one.native } : text)
+    }
+  }
+  return [...whole, ...texts, ...calls.values()]
+}
