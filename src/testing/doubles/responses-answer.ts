@@ -131,12 +131,13 @@ function toolUsageOf(output: Json[]): Json {
   }
 }
 
-/** Thinking, then scripted raw items, then text, then calls: the order in which the model says things. */
+/** Thinking, then items in the vendor's own shape, then text, then calls: the order in which the model says things. */
 function outputItems(context: ResponsesContext): Json[] {
   const { turn } = context
   const calls = turn.calls ?? []
   const items: Json[] = [
     ...(turn.thinking === undefined ? [] : [{ type: 'reasoning', summary: summaryOf(turn) }]),
+    ...rawItems(turn.native),
     ...rawItems(turn.raw),
     ...messageItems(turn, calls.length > 0),
     ...calls.map(call => callItem(call, context)),

@@ -1,0 +1,414 @@
+// Compaction against the strict vendors: its own request, and all that is sent after it, is refused by none of them;
+// it never parts a call from its result; it fails without harm; and the log stays whole.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { cutOf, isSeam } from '../../src/engine/compact.ts'
+import type { Model, ModelAnswer, ModelRequest } from '../../src/engine/index.ts'
+import { TurnwireError } from '../../src/language/errors.ts'
+import { callsOf, type Entry } from '../../src/language/history.ts'
+import { rehearsal } from '../../src/models/rehearsal/index.ts'
+import { scripted } from '../../src/models/scripted/index.ts'
+import { tool } from '../../src/tools/index.ts'
+import { historyOf } from '../../src/wires/aap/encode.ts'
+import { eventsOf, makeRig, begin as start, say as talk, typesOf, until } from '../engine/rig.ts'
+import {
+  acceptedByAll,
+  begin,
+  openTable,
+  refusals,
+  say,
+  startVendors,
+  tell,
+  type Vendors,
+  vendorNames,
+} from './rig.ts'
+import { scenes, seed, tools } from './scenes.ts'
+
+let vendors: Vendors
+before(async () => {
+  vendors = await startVendors()
+})
+after(() => vendors.close())
+
+const isSummary = (body: unknown): boolean =>
+  JSON.stringify(body).includes('Write a summary of the conversation')
+
+describe('the request for a summary', () => {
+  for (const vendor of vendorNames)
+    test(`${vendor} takes it, of a session to which everything has happened (B-04, B-11, B-13)`, async () => {
+      const table = openTable(vendors, { tools, agent: { compaction: { afterTokens: 1e9, keepEntries: 3 } } })
+      let session = await begin(table, vendor, {}, seed)
+      for (const scene of scenes) {
+        session = await scene.play({ table, session, vendors, vendor })
+        const whole = session.state.entries.length
+        const asked = vendors.doubles[vendor].exchanges.length
+        say(vendors, session, vendor, { thinking: 'To sum up.', text: `All of "${scene.name}" was tried.` })
+        assert.equal(await session.compact(), true, scene.name)
+        const requests = vendors.doubles[vendor].exchanges.slice(asked)
+        assert.equal(requests.length, 1)
+        assert.ok(isSummary(requests[0]?.body))
+        assert.equal(session.state.entries.length, whole)
+        await acceptedByAll(table, session, `after ${scene.name}`)
+      }
+      for (const name of vendorNames) assert.deepEqual(refusals(vendors.doubles[name]), [])
+    })
+
+  test('tools are declared and none may be called, also when none is offered any more', async () => {
+    const table = openTable(vendors, { tools })
+    for (const vendor of vendorNames) {
+      const session = await begin(table, vendor)
+      for (let round = 0; round < 3; round++) {
+        say(vendors, session, vendor, { calls: [{ name: 'read', input: {} }] })
+        await tell(session, 'Read.')
+      }
+      const bare = openTable(vendors, { store: table.store })
+      const again = await bare.engine.open(session.state.owner, session.id)
+      assert.equal(await again.compact(), true)
+      await tell(again, 'Go on.')
+      assert.equal(again.state.lastStop?.stop, 'end')
+      assert.deepEqual(refusals(vendors.doubles[vendor]), [])
+    }
+  })
+})
+
+// ---- with models of our own: what is asked, and when -------------------------------------------------------
+
+const read = tool({
+  name: 'read',
+  description: 'Reads.',
+  input: { type: 'object' },
+  trust: 'trusted',
+  exposed: false,
+  run: () => 'x'.repeat(50),
+})
+
+type Asked = { requests: ModelRequest[]; model: Model }
+
+/** Calls three times and then speaks, as often as it is asked; `summary` is what it says when it is to sum up. */
+function talker(summary: (request: ModelRequest, attempt: number) => string, tokens = 1000): Asked {
+  const requests: ModelRequest[] = []
+  let attempts = 0
+  let steps = 0
+  const respond: Model['respond'] = async request => {
+    requests.push(request)
+    if (request.purpose === 'summary')
+      return {
+        parts: [{ type: 'text', text: summary(request, ++attempts) }],
+        stop: 'end',
+        usage: { input: 7, output: 3 },
+      }
+    steps += 1
+    const calls = ['a', 'b'].map(
+      n => ({ type: 'call', name: 'read', form: 'json', text: `{"${n}":${steps}}` }) as const,
+    )
+    const answer: ModelAnswer =
+      steps % 4 === 0
+        ? { parts: [{ type: 'text', text: 'Done.' }], stop: 'end' }
+        : { parts: calls, stop: 'calls' }
+    return { ...answer, usage: { input: tokens, output: 10 } }
+  }
+  return { requests, model: { id: 'talker', respond } }
+}
+
+function mustBeSound(history: readonly Entry[]): void {
+  let open: string[] = []
+  for (const entry of history) {
+    if (entry.role === 'tool') {
+      assert.deepEqual(
+        entry.results.map(result => result.callId),
+        open,
+        'results answer the calls before them',
+      )
+      open = []
+    } else assert.deepEqual(open, [], 'every call has its result')
+    if (entry.role === 'assistant') open = callsOf(entry).map(call => call.id)
+  }
+  assert.deepEqual(open, [])
+}
+
+const summaries = ({ requests }: Asked): ModelRequest[] =>
+  requests.filter(request => request.purpose === 'summary')
+
+describe('when', () => {
+  test('before the next request, once the last one passed the limit; in the middle of a turn too', async () => {
+    const asked = talker(() => 'Much was read.')
+    const compaction = { afterTokens: 900, keepEntries: 2, instructions: 'Be short.' }
+    const rig = makeRig({ model: asked.model, tools: [read], agent: { compaction } })
+    const session = await start(rig)
+    await talk(session, 'Read it all.')
+    assert.equal(session.state.lastStop?.stop, 'end')
+    const types = await typesOf(rig, session)
+    assert.ok(types.includes('history.compacted'))
+    assert.ok(types.indexOf('history.compacted') < types.indexOf('turn.ended'))
+    const [request] = summaries(asked)
+    assert.equal(request?.choice, 'none')
+    assert.deepEqual(
+      request?.tools.map(({ name }) => name),
+      ['read'],
+    )
+    assert.deepEqual(request?.history.at(-1), { role: 'user', parts: [{ type: 'text', text: 'Be short.' }] })
+    for (const { history } of asked.requests) mustBeSound(history)
+    assert.ok(session.state.view.length < session.state.entries.length)
+    const wish = { role: 'user', parts: [{ type: 'text', text: 'Read it all.' }] }
+    assert.ok(
+      JSON.stringify(asked.requests.at(-1)?.history).includes(JSON.stringify(wish)),
+      'what is wanted is kept',
+    )
+  })
+
+  test('not below the limit, nor without the setting', async () => {
+    for (const compaction of [{ afterTokens: 1010, keepEntries: 2 }, undefined]) {
+      const asked = talker(() => 'x')
+      const rig = makeRig({ model: asked.model, tools: [read], agent: compaction ? { compaction } : {} })
+      const session = await start(rig)
+      await talk(session, 'Read.')
+      await talk(session, 'Read.')
+      assert.equal(summaries(asked).length, 0)
+    }
+  })
+
+  test('what is kept being too large by itself does not make every step ask for a summary', async () => {
+    const asked = talker(() => 'x')
+    const rig = makeRig({
+      model: asked.model,
+      tools: [read],
+      agent: { compaction: { afterTokens: 1, keepEntries: 4 } },
+    })
+    const session = await start(rig)
+    for (let turn = 0; turn < 6; turn++) await talk(session, 'Read.')
+    const steps = asked.requests.length - summaries(asked).length
+    assert.ok(
+      summaries(asked).length > 1 && summaries(asked).length <= steps / 2,
+      `${summaries(asked).length} of ${steps}`,
+    )
+  })
+
+  test('its cost is recorded, and counts against the turn', async () => {
+    const asked = talker(() => 'x')
+    const rig = makeRig({
+      model: asked.model,
+      tools: [read],
+      agent: { compaction: { afterTokens: 1, keepEntries: 2 } },
+    })
+    const session = await start(rig)
+    await talk(session, 'Read.')
+    const event = (await eventsOf(rig, session)).find(each => each.type === 'history.compacted')
+    assert.deepEqual([event?.model, event?.usage], ['talker', { input: 7, output: 3 }])
+  })
+})
+
+describe('failures', () => {
+  test('a request that is too long is asked again without its older half, sound each time (B-12)', async () => {
+    const asked = talker((request, attempt) => {
+      if (request.history.length > 6) throw new TurnwireError('model_rejected', 'prompt is too long')
+      return `In ${attempt} attempts.`
+    })
+    const rig = makeRig({
+      model: asked.model,
+      tools: [read],
+      agent: { compaction: { afterTokens: 1e9, keepEntries: 2 } },
+    })
+    const session = await start(rig)
+    for (let turn = 0; turn < 4; turn++) await talk(session, `Read ${turn}.`)
+    assert.equal(await session.compact(), true)
+    assert.ok(summaries(asked).length > 2)
+    const table = openTable(vendors, { tools: [read] })
+    for (const { history, tools: offered } of summaries(asked)) {
+      mustBeSound(history)
+      for (const name of vendorNames)
+        await table.vendors.models[name].respond(
+          { session: 's', history, tools: offered, choice: 'none', parallel: true, options: {} },
+          () => {},
+          new AbortController().signal,
+        )
+    }
+    for (const name of vendorNames) assert.deepEqual(refusals(vendors.doubles[name]), [])
+  })
+
+  test('a summary that cannot be had leaves the turn as it was', async () => {
+    for (const summary of [
+      () => {
+        throw new TurnwireError('model_failed', 'no')
+      },
+      () => {
+        throw new TurnwireError('model_rejected', 'never')
+      },
+      () => ' ',
+    ]) {
+      const asked = talker(summary)
+      const rig = makeRig({
+        model: asked.model,
+        tools: [read],
+        agent: { compaction: { afterTokens: 1, keepEntries: 4 } },
+      })
+      const session = await start(rig)
+      await talk(session, 'Read.')
+      await talk(session, 'Read.')
+      assert.equal(session.state.lastStop?.stop, 'end')
+      assert.equal(session.state.view, session.state.entries)
+      assert.ok(rig.logs.some(line => /warn .*could not be compacted/.test(line)))
+      await assert.rejects(session.compact(), TurnwireError)
+    }
+  })
+
+  test('a cancellation stops it at once and leaves nothing behind', async () => {
+    const asked = talker(() => 'x')
+    const model: Model = {
+      id: 'slow',
+      respond: (request, watch, signal) =>
+        request.purpose === 'summary' ? new Promise(() => {}) : asked.model.respond(request, watch, signal),
+    }
+    const rig = makeRig({ model, tools: [read], agent: { compaction: { afterTokens: 1, keepEntries: 2 } } })
+    const session = await start(rig)
+    const over = talk(session, 'Read.')
+    while (session.state.view.length < 5) await new Promise(resolve => setTimeout(resolve, 1))
+    await new Promise(resolve => setTimeout(resolve, 5))
+    await session.cancel()
+    await over
+    assert.equal(session.state.lastStop?.stop, 'cancelled')
+    assert.ok(!(await typesOf(rig, session)).includes('history.compacted'))
+  })
+
+  test('not while a turn runs, nor twice at once', async () => {
+    const asked = talker(() => 'x')
+    const rig = makeRig({ model: asked.model, tools: [read] })
+    const session = await start(rig)
+    const over = talk(session, 'Read.')
+    await assert.rejects(session.compact(), { code: 'busy' })
+    await over
+    await talk(session, 'Read.')
+    const both = await Promise.allSettled([session.compact(), session.compact()])
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      ['fulfilled', 'rejected'],
+    )
+    assert.equal(await session.compact(), false, 'there is nothing more to gain')
+  })
+
+  test('calls that wait are kept, and can be answered afterwards', async () => {
+    const ask = tool({
+      name: 'read',
+      description: 'Reads.',
+      input: { type: 'object' },
+      trust: 'ask',
+      run: () => 'ok',
+    })
+    const asked = talker(() => 'Read before.')
+    const rig = makeRig({
+      model: asked.model,
+      tools: [ask],
+      agent: { compaction: { afterTokens: 1e9, keepEntries: 4 } },
+    })
+    const session = await start(rig)
+    await talk(session, 'Read.')
+    const approveAll = () =>
+      until(session, () =>
+        session.respond({
+          results: [],
+          decisions: session.state.batch.map(({ part }) => ({ callId: part.id, granted: true, by: 'ana' })),
+        }),
+      )
+    while (session.state.turn) await approveAll()
+    await talk(session, 'Read more.')
+    await approveAll()
+    const waiting = session.state.batch.map(({ part }) => part.id)
+    assert.equal(waiting.length, 2)
+    assert.equal(await session.compact(), true)
+    assert.deepEqual(
+      session.state.batch.map(({ part }) => part.id),
+      waiting,
+    )
+    while (session.state.turn) await approveAll()
+    for (const { history } of asked.requests) mustBeSound(history)
+  })
+})
+
+describe('what is seen of it', () => {
+  test('the whole history stays, on AAP as `full`; `compacted` is what the model reads', async () => {
+    const asked = talker(() => 'Two were read.')
+    const rig = makeRig({ model: asked.model, tools: [read] })
+    const session = await start(rig)
+    for (let turn = 0; turn < 3; turn++) await talk(session, `Read ${turn}.`)
+    const before = structuredClone(session.state.entries)
+    await session.compact()
+    assert.deepEqual(historyOf(session.state, 'full'), before)
+    const compacted = historyOf(session.state, 'compacted')
+    assert.ok(compacted.length < before.length)
+    assert.equal(compacted[1]?.role, 'assistant')
+    assert.match(JSON.stringify(compacted[1]), /Two were read/)
+    assert.equal(compacted[2]?.role, 'user')
+    const again = await makeRig({ model: asked.model, tools: [read], store: rig.store }).engine.open(
+      'ana',
+      session.id,
+    )
+    assert.deepEqual(again.state.view, session.state.view)
+    assert.deepEqual(again.state.entries, before)
+  })
+
+  test('instructions in the middle of the history survive it', async () => {
+    const asked = talker(() => 'x')
+    const rig = makeRig({ model: asked.model, tools: [read] })
+    const words = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+    const session = await rig.engine.create({
+      owner: 'ana',
+      agent: 'helper',
+      door: 'test',
+      settings: { tools: null, options: {}, clientTools: [] },
+      seed: [words('a'), { role: 'system', text: 'Never shout.' }, words('b')],
+    })
+    for (let turn = 0; turn < 2; turn++) await talk(session, 'Read.')
+    await session.compact()
+    assert.deepEqual(session.state.view[0], { role: 'system', text: 'Never shout.' })
+  })
+
+  test('a script keeps its place, and the rehearsal model answers in words', async () => {
+    const steps = Array.from({ length: 8 }, (_, at) => ({ text: `step ${at}` }))
+    const rig = makeRig({ model: scripted(steps) })
+    const session = await start(rig)
+    for (let turn = 0; turn < 6; turn++) await talk(session, 'Next.')
+    assert.equal(await session.compact(), true)
+    await talk(session, 'Next.')
+    assert.deepEqual(session.state.entries.at(-1), {
+      role: 'assistant',
+      parts: [{ type: 'text', text: 'step 6' }],
+    })
+    const other = makeRig({ model: rehearsal(), tools: [read] })
+    const free = await start(other)
+    for (let turn = 0; turn < 6; turn++) await talk(free, 'Please read it.')
+    assert.equal(await free.compact(), true)
+    assert.match(JSON.stringify(free.state.view[1]), /You said: “Please read it.”.*read answered/)
+  })
+})
+
+describe('where', () => {
+  const user: Entry = { role: 'user', parts: [{ type: 'text', text: 'u' }] }
+  const spoke: Entry = { role: 'assistant', parts: [{ type: 'text', text: 'a' }] }
+  const called: Entry = {
+    role: 'assistant',
+    parts: [{ type: 'call', id: 'c', name: 'f', form: 'json', text: '{}' }],
+  }
+  const result: Entry = {
+    role: 'tool',
+    results: [{ callId: 'c', name: 'f', outcome: { kind: 'ok', parts: [], from: { source: 'runtime' } } }],
+  }
+
+  test('a cut is never between a call and its result, nor inside an answer that was paused', () => {
+    const view = [user, called, result, spoke, spoke, user]
+    assert.deepEqual(
+      view.map((_, index) => isSeam(view, index)),
+      [false, true, false, true, false, true],
+    )
+  })
+
+  test('what is kept begins with a user where that can be had', () => {
+    assert.equal(cutOf([user, spoke, user, spoke, user, called, result, spoke], 3), 4)
+    assert.equal(cutOf([user, spoke, user], 1), 0, 'too little to be worth it')
+    assert.equal(
+      cutOf([user, ...Array.from({ length: 6 }, () => [called, result]).flat()], 4),
+      9,
+      'one long turn',
+    )
+    assert.equal(cutOf([user, called], 1), 0)
+    assert.equal(cutOf([], 8), 0)
+  })
+})

@@ -1,0 +1,48 @@
+// The two vendors that can keep a conversation, asked to: goes on by their memory where that is sound, and by the whole
+// history where the session went on elsewhere, was compacted, or was forgotten.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { isJsonObject } from '../../src/lib/json.ts'
+import {
+  begin,
+  lastExchange,
+  openTable,
+  refusals,
+  startVendors,
+  tell,
+  type Vendor,
+  type Vendors,
+} from './rig.ts'
+import { thinkAndCall, tools } from './scenes.ts'
+
+let vendors: Vendors
+before(async () => {
+  vendors = await startVendors({ stateful: true })
+})
+after(() => vendors.close())
+
+const chained = (vendor: Vendor): boolean => {
+  const { body } = lastExchange(vendors, vendor)
+  return isJsonObject(body) && ('previous_response_id' in body || 'previous_interaction_id' in body)
+}
+
+describe('a conversation that the vendor keeps', () => {
+  for (const vendor of ['openai-responses', 'gemini-interactions'] as const)
+    test(vendor, async () => {
+      const table = openTable(vendors, { tools })
+      const session = await begin(table, vendor)
+      await thinkAndCall(vendors, session, vendor)
+      assert.ok(chained(vendor), 'the results alone are sent')
+      await tell(session, 'More.')
+      assert.ok(chained(vendor))
+      await thinkAndCall(vendors, session, 'anthropic')
+      await tell(session, 'Back.', vendor)
+      assert.ok(!chained(vendor), 'it knows nothing of what was said elsewhere')
+      await tell(session, 'More.')
+      assert.ok(chained(vendor), 'and goes on from there')
+      assert.equal(await session.compact(), true)
+      await tell(session, 'And now?')
+      assert.ok(!chained(vendor), 'what it keeps is not what the model is to read')
+      for (const name of [vendor, 'anthropic'] as const) assert.deepEqual(refusals(vendors.doubles[name]), [])
+    })
+})
