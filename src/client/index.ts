@@ -1,5 +1,6 @@
 // The door of the SDK for applications. It runs in a browser and in Node alike.
 export { AapClient, type CallOptions, type SendOptions, type TurnRequest } from './client.ts'
+export * from './deltakit.ts'
 export { AapError } from './errors.ts'
 export { TurnFold } from './fold.ts'
 export { type PendingCalls, pendingCalls } from './pending.ts'

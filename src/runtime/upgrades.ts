@@ -57,10 +57,13 @@ export function acceptUpgrades(
   const stopBeating = beat(sockets, gate.limits.heartbeatMs)
   return () => {
     stopBeating()
-    for (const socket of sockets.clients) {
-      socket.close(1001, 'The server is stopping.')
-      setTimeout(() => socket.terminate(), 500).unref()
-    }
+    // Whoever still has something to say over a socket says it first.
+    setImmediate(() => {
+      for (const socket of sockets.clients) {
+        socket.close(1001, 'The server is stopping.')
+        setTimeout(() => socket.terminate(), 500).unref()
+      }
+    })
   }
 }
 

@@ -1,0 +1,195 @@
+// DeltaKit for applications: its events and parts, a parser that takes what DeltaKit's own takes, and a reducer from
+// events to messages. Beyond DeltaKit it knows calls that wait for a person or for the application. It fetches nothing:
+// any stream, socket frame or stored list of events will do.
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+
+// ---- events -----------------------------------------------------------------------------------------------------
+
+export type DeltaKitEvent =
+  | { type: 'text_delta'; delta: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'tool_call'; tool_name: string; argument: string; call_id?: string | null }
+  | { type: 'tool_result'; call_id: string | null; output: string }
+  | {
+      type: 'tool_approval_request'
+      call_id: string
+      tool_name: string
+      argument: string
+      arguments_hash: string
+      reason?: string
+      expires_at?: string
+    }
+  | { type: 'tool_execute_request'; call_id: string; tool_name: string; argument: string }
+  | { type: 'tool_call_edited'; call_id: string; argument: string }
+  | { type: 'session'; sessionId: string }
+  | { type: 'run_started'; runId: string; sessionId?: string }
+  | { type: 'stopped'; reason: string; limit?: string }
+  | { type: 'done' }
+  | { type: 'error'; message: string; code?: string }
+
+/** What the parser gives: an event that is known, or any other object with a type. */
+export type AnyDeltaKitEvent = DeltaKitEvent | (JsonObject & { type: string })
+
+/** Events end with a blank line made of two LFs; each `data:` line is a document of its own; bad JSON is skipped. */
+export async function* parseDeltaKit(
+  stream: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<AnyDeltaKitEvent, void, undefined> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    while (!signal?.aborted) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const line of blocks.flatMap(block => block.split('\n'))) {
+        if (!line.startsWith('data:')) continue
+        const data = line.slice('data:'.length).trim()
+        if (data === '[DONE]') return
+        const event = eventOf(data)
+        if (event) yield event
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** One document: a line of a stream or a frame of a socket. Undefined when it is no event. */
+export function eventOf(text: string): AnyDeltaKitEvent | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    // Nothing but its type is looked at, as DeltaKit does: a reader skips the kinds that it does not know.
+    if (isJsonObject(value) && typeof value['type'] === 'string') return value as AnyDeltaKitEvent
+  } catch {
+    return undefined
+  }
+  return undefined
+}
+
+// ---- messages ---------------------------------------------------------------------------------------------------
+
+export type DeltaKitTextPart = { type: 'text'; text: string }
+export type DeltaKitReasoningPart = { type: 'reasoning'; text: string }
+export type ToolCallPart = {
+  type: 'tool_call'
+  tool_name: string
+  /** JSON text. */
+  argument: string
+  callId?: string
+  /** Undefined: pending. */
+  result?: string
+  /** Set while a person is asked, and after: `hash` stands for exactly these arguments. */
+  approval?: { hash: string; reason?: string; expiresAt?: string }
+  /** The application is to run it. */
+  execute?: true
+}
+export type DeltaKitPart = DeltaKitTextPart | DeltaKitReasoningPart | ToolCallPart
+export type DeltaKitMessage = { id: string; role: 'user' | 'assistant'; parts: DeltaKitPart[] }
+
+let count = 0
+
+export function newMessageId(): string {
+  count += 1
+  return `msg_${Date.now()}_${count}`
+}
+
+/** What the user says, and the empty answer that events fill. */
+export function withUserMessage(messages: readonly DeltaKitMessage[], text: string): DeltaKitMessage[] {
+  return [
+    ...messages,
+    { id: newMessageId(), role: 'user', parts: [{ type: 'text', text }] },
+    { id: newMessageId(), role: 'assistant', parts: [] },
+  ]
+}
+
+/** The messages after an event. Only the last one changes, if it is the assistant's; the list given is left alone. */
+export function applyDeltaKit(
+  messages: readonly DeltaKitMessage[],
+  event: AnyDeltaKitEvent,
+): DeltaKitMessage[] {
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') return [...messages]
+  // Its type tells which of the known events it is; an unknown one changes nothing.
+  const parts = partsAfter(last.parts, event as DeltaKitEvent)
+  return parts === last.parts ? [...messages] : [...messages.slice(0, -1), { ...last, parts }]
+}
+
+function partsAfter(parts: DeltaKitPart[], event: DeltaKitEvent): DeltaKitPart[] {
+  switch (event.type) {
+    case 'text_delta':
+      return grown(parts, 'text', event.delta)
+    case 'reasoning':
+      return grown(parts, 'reasoning', event.text)
+    case 'tool_call': {
+      const { tool_name, argument, call_id } = event
+      return [...parts, { type: 'tool_call', tool_name, argument, ...(call_id && { callId: call_id }) }]
+    }
+    case 'tool_result':
+      return changed(parts, event.call_id, () => ({ result: event.output }))
+    case 'tool_approval_request': {
+      const { arguments_hash: hash, reason, expires_at: expiresAt } = event
+      const approval = {
+        hash,
+        ...(reason !== undefined && { reason }),
+        ...(expiresAt !== undefined && { expiresAt }),
+      }
+      return changed(parts, event.call_id, () => ({ approval }))
+    }
+    case 'tool_execute_request':
+      return changed(parts, event.call_id, () => ({ execute: true }))
+    case 'tool_call_edited':
+      return changed(parts, event.call_id, () => ({ argument: event.argument }))
+    default:
+      return parts
+  }
+}
+
+function grown(parts: DeltaKitPart[], type: 'text' | 'reasoning', delta: string): DeltaKitPart[] {
+  const last = parts.at(-1)
+  return last?.type === type
+    ? [...parts.slice(0, -1), { type, text: last.text + delta }]
+    : [...parts, { type, text: delta }]
+}
+
+/** Results are found by id; one without an id belongs to the last call that is still open. */
+function changed(
+  parts: DeltaKitPart[],
+  callId: string | null,
+  change: () => Partial<ToolCallPart>,
+): DeltaKitPart[] {
+  const at = parts.findLastIndex(
+    part => part.type === 'tool_call' && (callId ? part.callId === callId : part.result === undefined),
+  )
+  const call = parts[at]
+  return call?.type === 'tool_call' ? parts.with(at, { ...call, ...change() }) : parts
+}
+
+// ---- calls ------------------------------------------------------------------------------------------------------
+
+export function isPending(part: DeltaKitPart): part is ToolCallPart {
+  return part.type === 'tool_call' && part.result === undefined
+}
+
+/** The calls of the last message that wait: for a person, and for the application. */
+export function waitingCalls(messages: readonly DeltaKitMessage[]): {
+  approvals: ToolCallPart[]
+  executions: ToolCallPart[]
+} {
+  const pending = (messages.at(-1)?.parts ?? []).filter(isPending)
+  return {
+    approvals: pending.filter(part => part.approval !== undefined),
+    executions: pending.filter(part => part.execute === true),
+  }
+}
+
+/** A call's arguments as a value; undefined when they are no JSON. */
+export function argumentOf(part: Pick<ToolCallPart, 'argument'>): Json | undefined {
+  try {
+    return JSON.parse(part.argument) as Json // JSON text yields nothing but JSON.
+  } catch {
+    return undefined
+  }
+}
