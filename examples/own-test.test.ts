@@ -1,4 +1,5 @@
-// How to test an agent of your own: the model is a script, everything else is real. Run it with: node --test examples
+// How to test an agent of your own: the model is a script, everything else is real. Run it with:
+//   npx node --test examples/own-test.test.ts
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Turnwire, tool } from 'turnwire'

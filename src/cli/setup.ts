@@ -2,7 +2,7 @@
 import { relative } from 'node:path'
 import type { TurnwireConfig } from '../runtime/config.ts'
 import { findConfig, loadConfig } from '../runtime/load-config.ts'
-import { type Option, textValue, type Values } from './command.ts'
+import { type Option, textValue, UsageError, type Values } from './command.ts'
 
 export const dataOption: Option = {
   type: 'string',
@@ -42,7 +42,14 @@ function givenData(values: Values): string | undefined {
   return textValue(values, 'data') ?? (process.env['TURNWIRE_DATA'] || undefined)
 }
 
-/** The data folder of commands that look into it without starting an agent. */
-export function dataFolder(values: Values): string {
-  return givenData(values) ?? '.turnwire'
+/** The data folder of commands that look into it without starting an agent: the one that `serve` would use. */
+export async function dataFolder(values: Values): Promise<string> {
+  const given = givenData(values)
+  if (given !== undefined) return given
+  const file = findConfig(textValue(values, 'config'), process.cwd())
+  const { data = '.turnwire' } = file === undefined ? {} : await loadConfig(file)
+  if (typeof data === 'string' && data !== 'memory') return data
+  throw new UsageError(
+    `The configuration keeps sessions ${data === 'memory' ? 'in memory' : 'in a store of its own'}, so there is no data folder. Name one with --data <folder>.`,
+  )
 }

@@ -4,6 +4,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { AapClient } from '../../src/client/index.ts'
 import { command, environment, folder, type Started, serve, turnwire, watched } from './rig.ts'
 
 const say = (...lines: string[]): string => lines.map(line => `${line}\n`).join('')
@@ -65,6 +67,17 @@ describe('from a pipe', () => {
     assert.equal(stdout.split('wants to run').length - 1, 2)
   })
 
+  test('other arguments that do not fit are refused, and the question is asked again', t => {
+    const { stdout } = turnwire(['chat'], {
+      cwd: folder(t),
+      input: say('Mail ana@example.org that I am late', 'e', '{"to":"nobody","body":"x"}', 'a', 'y'),
+    })
+    assert.match(stdout, /The changed arguments do not fit: .*\n {2}- \/to /)
+    assert.doesNotMatch(stdout, /\\n/)
+    assert.equal(stdout.split('wants to run').length - 1, 2)
+    assert.match(stdout, /✓ send_mail {2}Sent to ana@example\.org/)
+  })
+
   test('a session is taken up where it stopped, in the middle of a turn', t => {
     const cwd = folder(t)
     const left = turnwire(['chat'], { cwd, input: say('Mail ana@example.org that I am late') })
@@ -100,6 +113,39 @@ describe('from a pipe', () => {
     const nobody = turnwire(['chat', '--url', 'http://127.0.0.1:9'], { cwd })
     assert.equal(nobody.stderr, 'No answer from http://127.0.0.1:9: is the server running?\n')
   })
+})
+
+const waiter = `import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { defineConfig, scripted, tool } from 'turnwire'
+const wait = tool({
+  name: 'wait', description: 'Waits.', input: { type: 'object' }, trust: 'trusted',
+  async run() {
+    writeFileSync('waiting', '')
+    while (!existsSync('go')) await setTimeout(20)
+    return 'waited'
+  },
+})
+export default defineConfig({
+  agents: [{ name: 'waiter', model: scripted([{ calls: [{ name: 'wait' }] }, { text: 'Done.' }]), tools: [wait] }],
+})
+`
+
+test('a chat in the folder of a server leaves alone what the server has under way', async t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'turnwire.config.mts'), waiter)
+  const { url } = await serve(t, { cwd })
+  const client = new AapClient({ baseUrl: url })
+  const sessionId = await client.createSession({
+    agent: { name: 'waiter', tools: [{ name: 'wait', trust: true }] },
+  })
+  const turn = client.runTurn({ sessionId, text: 'Wait' })
+  while (!existsSync(join(cwd, 'waiting'))) await setTimeout(20)
+  assert.match(turnwire(['chat'], { cwd, input: say('/sessions') }).stdout, new RegExp(sessionId))
+  writeFileSync(join(cwd, 'go'), '')
+  const { stopReason, messages } = await turn
+  assert.equal(stopReason, 'end_turn')
+  assert.equal(messages.find(message => message.role === 'tool')?.content, 'waited')
 })
 
 const hostile = `import { defineConfig, scripted, tool } from 'turnwire'

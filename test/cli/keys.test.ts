@@ -1,6 +1,6 @@
 // Keys: shown once, kept as a hash, asked of everyone as soon as there is one.
 import assert from 'node:assert/strict'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'
@@ -44,4 +44,22 @@ test('from the first key to the last', async t => {
   const again = await serve(t, { cwd })
   await assert.rejects(new AapClient({ baseUrl: again.url, apiKey: key }).getMeta(), { status: 401 })
   assert.match(keys('remove', 'bob').stdout, /It was the last/)
+})
+
+test('keys and sessions look where the configuration keeps its data', t => {
+  const cwd = folder(t)
+  const config = (data: string): void =>
+    writeFileSync(
+      join(cwd, 'turnwire.config.mts'),
+      `import { rehearsal } from 'turnwire'\nexport default { agents: [{ name: 'a', model: rehearsal() }], data: '${data}' }\n`,
+    )
+  config('kept')
+  assert.match(turnwire(['keys', 'add', 'ana'], { cwd }).stdout, /kept\/keys\.json/)
+  assert.ok(existsSync(join(cwd, 'kept/keys.json')) && !existsSync(join(cwd, '.turnwire')))
+  assert.match(turnwire(['sessions'], { cwd }).stderr, /^There are no sessions in kept\./)
+  assert.match(turnwire(['keys', '--data', 'other'], { cwd }).stdout, /^There are no keys in other/)
+  config('memory')
+  const { code, stderr } = turnwire(['keys', 'add', 'bob'], { cwd })
+  assert.equal(code, 2)
+  assert.match(stderr, /keeps sessions in memory, so there is no data folder/)
 })

@@ -12,7 +12,7 @@ import {
   textOfContent,
 } from '../../client/index.ts'
 import { printable } from '../../lib/text.ts'
-import type { Styles } from '../style.ts'
+import type { Style, Styles } from '../style.ts'
 import { localToolSpecs, localTools } from './local-tools.ts'
 import { askPermission } from './permission.ts'
 import type { Terminal } from './terminal.ts'
@@ -43,14 +43,14 @@ const commands: readonly [string, string][] = [
 export class Chat {
   readonly #options: ChatOptions
   readonly #view: TurnView
-  readonly #trusted: Set<string>
+  #trusted: ReadonlySet<string>
   #session: string | undefined
   /** The person said "always" since the last turn: the server is to be told. */
   #trustChanged = false
 
   constructor(options: ChatOptions) {
     this.#options = options
-    this.#trusted = new Set(options.trusted)
+    this.#trusted = options.trusted
     const { terminal, styles } = options
     this.#view = new TurnView(
       text => terminal.write(text),
@@ -96,7 +96,10 @@ export class Chat {
         return
       }
       if (!(error instanceof AapError)) throw error
-      this.#view.say(`  ${this.#options.styles.red(printable(error.message, 1000))}`)
+      const words = printable(error.message, { multiline: true, maxChars: 1000 }).replaceAll('\n', '\n  ')
+      this.#view.say(`  ${this.#options.styles.red(words)}`)
+      // Nothing of the refused request was recorded: the question is open, and an answer that fits may follow.
+      if (error.code === 'invalid_edit') await this.#attempt(() => this.#answerPending())
     }
   }
 
@@ -111,18 +114,25 @@ export class Chat {
     terminal.write('\n')
     const overrides = this.#trustChanged ? { agent: { tools: this.#toolRefs() } } : {}
     this.#trustChanged = false
-    const { stopReason, pending } = await terminal.busy(interrupt, () =>
-      client.runTurn({
-        sessionId,
-        ...start,
-        overrides,
-        tools: localTools,
-        signal: controller.signal,
-        onEvent: event => this.#view.take(event),
-        onResult: (call, content) => this.#view.result(call.toolCallId, content, 'ran here'),
-        onPermission: call => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
-      }),
-    )
+    const trusted = this.#trusted
+    const { stopReason, pending } = await terminal
+      .busy(interrupt, () =>
+        client.runTurn({
+          sessionId,
+          ...start,
+          overrides,
+          tools: localTools,
+          signal: controller.signal,
+          onEvent: event => this.#view.take(event),
+          onResult: (call, content) => this.#view.result(call.toolCallId, content, 'ran here'),
+          onPermission: call => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
+        }),
+      )
+      .catch((error: unknown) => {
+        // An "always" of a request that was refused must not answer for the person when they are asked again.
+        this.#trusted = trusted
+        throw error
+      })
     const words = this.#closing(stopReason, pending)
     if (words !== '') this.#view.say(`  ${styles.yellow(words)}`)
     this.#view.end()
@@ -157,7 +167,7 @@ export class Chat {
       return false
     }
     if (answer.always) {
-      this.#trusted.add(call.name)
+      this.#trusted = new Set([...this.#trusted, call.name])
       this.#trustChanged = true
     }
     return answer.permission
@@ -213,10 +223,17 @@ export class Chat {
   /** Goes on where the session stopped, also in the middle of a turn. */
   async #use(id: string): Promise<void> {
     const { client, terminal, styles } = this.#options
-    const { sessionId, tools = [] } = await client.getSession(id)
+    const { sessionId } = await client.getSession(id)
     this.#session = sessionId
     terminal.write(`  ${styles.dim(`Going on with ${printable(sessionId, 80)}.`)}\n`)
-    const { client: own, server } = pendingCalls(await client.getHistory(sessionId), tools)
+    await this.#answerPending()
+  }
+
+  async #answerPending(): Promise<void> {
+    const { client } = this.#options
+    if (this.#session === undefined) return
+    const { tools = [] } = await client.getSession(this.#session)
+    const { client: own, server } = pendingCalls(await client.getHistory(this.#session), tools)
     if (own.length + server.length > 0) await this.#turn({ pending: [...own, ...server] })
   }
 
@@ -262,13 +279,17 @@ export class Chat {
 
   #tools(): void {
     const { terminal, styles, agent } = this.#options
-    for (const { name, description } of agent.tools ?? []) {
-      const trust = this.#trusted.has(name) ? styles.green('runs by itself') : styles.yellow('asks first')
+    const line = (name: string, trust: string, style: Style, description: string): void => {
+      const shown = printable(name, 80)
+      const room = Math.min(160, Math.max(20, terminal.width - shown.length - trust.length - 7))
       terminal.write(
-        `  ${styles.bold(printable(name, 80))}  ${trust}  ${styles.dim(printable(description, 160))}\n`,
+        `  ${styles.bold(shown)}  ${style(trust)}  ${styles.dim(printable(description, room))}\n`,
       )
     }
-    for (const { name, description } of localToolSpecs)
-      terminal.write(`  ${styles.bold(name)}  ${styles.cyan('runs here')}  ${styles.dim(description)}\n`)
+    for (const { name, description } of agent.tools ?? []) {
+      if (this.#trusted.has(name)) line(name, 'runs by itself', styles.green, description)
+      else line(name, 'asks first', styles.yellow, description)
+    }
+    for (const { name, description } of localToolSpecs) line(name, 'runs here', styles.cyan, description)
   }
 }

@@ -87,7 +87,12 @@ async function ownServer(values: Values): Promise<Server> {
     ])
   const { key, entry } = newKey(localOwner)
   const guarded = { ...config, server: { ...config.server, keys: [...(config.server?.keys ?? []), entry] } }
-  const turnwire = await Turnwire.open(guarded, { log: createLog({ level: 'error' }), source })
+  // A server, or another chat, may be at work in the same folder: what it has under way is left to it.
+  const turnwire = await Turnwire.open(guarded, {
+    log: createLog({ level: 'error' }),
+    source,
+    takeUp: false,
+  })
   const running = await startServer(turnwire, { host: '127.0.0.1', port: 0 }).catch(
     async (error: unknown) => {
       await turnwire.close()

@@ -9,7 +9,7 @@ export const init: Command = {
   name: 'init',
   usage: '[folder]',
   about:
-    'Writes turnwire.config.ts into the folder (default: this one): one agent, one tool, a policy, all explained.',
+    'Writes turnwire.config.ts into the folder (default: this one): one agent, two tools, a policy, all explained.',
   options: {},
   words: 1,
   run({ words: [folder = '.'] }) {

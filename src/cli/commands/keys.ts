@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { printable } from '../../lib/text.ts'
 import { newKey, readKeys, writeKeys } from '../../runtime/keys.ts'
 import { type Command, UsageError } from '../command.ts'
-import { dataFolder, dataOption } from '../setup.ts'
+import { configOption, dataFolder, dataOption } from '../setup.ts'
 
 export const keys: Command = {
   name: 'keys',
@@ -12,20 +12,21 @@ export const keys: Command = {
   about: `Makes, lists and removes the keys that clients send as "Authorization: Bearer <key>". As soon as there is one, the
 server answers nobody without. The name of a key is the owner of the sessions that are made with it. A server
 that is running reads the keys again when it is restarted.`,
-  options: { data: dataOption },
+  options: { data: dataOption, config: configOption },
   words: 2,
-  run({ values, words: [action = 'list', name] }) {
-    const folder = dataFolder(values)
-    if (action === 'list') return done(list(folder))
-    if (action === 'add') return done(add(folder, checkName(action, name)))
-    if (action === 'remove') return done(remove(folder, checkName(action, name)))
-    throw new UsageError(`turnwire keys knows add, list and remove, not "${printable(action, 80)}".`)
+  async run({ values, words: [action = 'list', name] }) {
+    const act = readAction(action, name)
+    process.stdout.write(act(await dataFolder(values)))
+    return 0
   },
 }
 
-function done(text: string): Promise<number> {
-  process.stdout.write(text)
-  return Promise.resolve(0)
+function readAction(action: string, name: string | undefined): (folder: string) => string {
+  if (action === 'list') return list
+  if (action !== 'add' && action !== 'remove')
+    throw new UsageError(`turnwire keys knows add, list and remove, not "${printable(action, 80)}".`)
+  const checked = checkName(action, name)
+  return folder => (action === 'add' ? add(folder, checked) : remove(folder, checked))
 }
 
 function checkName(action: string, name: string | undefined): string {

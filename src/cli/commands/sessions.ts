@@ -7,7 +7,7 @@ import { printable } from '../../lib/text.ts'
 import { readKeys } from '../../runtime/keys.ts'
 import { localOwner, openStore } from '../../runtime/turnwire.ts'
 import { type Command, columns, textValue, UsageError, type Values } from '../command.ts'
-import { dataFolder, dataOption } from '../setup.ts'
+import { configOption, dataFolder, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { transcriptOf } from '../transcript.ts'
 
@@ -21,6 +21,7 @@ export const sessions: Command = {
   delete <id>  removes a session for good`,
   options: {
     data: dataOption,
+    config: configOption,
     owner: {
       type: 'string',
       value: '<name>',
@@ -39,7 +40,7 @@ export const sessions: Command = {
       )
     if (action !== 'list' && id === undefined)
       throw new UsageError(`Say which: turnwire sessions ${action} <id>`)
-    const folder = dataFolder(values)
+    const folder = await dataFolder(values)
     if (!existsSync(join(folder, 'sessions.db')))
       throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
     const { store } = await openStore(folder)
