@@ -72,14 +72,16 @@ export function begin(engine: Engine): Promise<Session> {
   return engine.create({ owner: 'bench', agent: 'bench', door: 'bench', settings, seed: [] })
 }
 
-/** One turn, watched as a wire would, until it is durable and over. */
-export function cycle(session: Session): Promise<void> {
+/** One turn, watched and written out as a wire would, until it is durable and over. */
+export function cycle(session: Session): Promise<number> {
   return new Promise((resolve, reject) => {
+    let shown = 0
     const unwatch = session.feed.watch(item => {
+      if (item.type === 'delta') shown += JSON.stringify(item.delta).length
       if (item.type === 'closed') reject(item.reason)
       if (item.type !== 'status' || item.status === 'running') return
       unwatch()
-      resolve()
+      resolve(shown)
     })
     session.say({ parts: [{ type: 'text', text: 'What is two and three?' }], door: 'bench' }).catch(reject)
   })

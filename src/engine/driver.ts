@@ -4,7 +4,7 @@
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Delta, Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
-import { untilAborted } from '../lib/abort.ts'
+import { Abort, untilAborted } from '../lib/abort.ts'
 import { compact, isCompactionDue, tryCompaction } from './compact.ts'
 import { decideAnswer, decideOutOfTime } from './decide.ts'
 import { judgeAll } from './judge.ts'
@@ -15,11 +15,11 @@ import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
 /** `text`: what it has said so far. */
-type Step = { controller: AbortController; ids: string[]; text: string; over: boolean }
+type Step = { stop: Abort; ids: string[]; text: string; over: boolean }
 
 export class Driver {
   readonly #session: Session
-  readonly #running = new Map<string, { controller: AbortController; done: Promise<void> }>()
+  readonly #running = new Map<string, { stop: Abort; done: Promise<void> }>()
   #step: Step | undefined
   /** Aborts with the turn: what may never end by itself must not hold up what comes after. */
   #turn = new AbortController()
@@ -164,15 +164,15 @@ export class Driver {
     await session.record(intents)
     for (const call of calls) {
       if (session.lost || call.stage !== 'started') continue
-      const controller = new AbortController()
-      const done = runCall(session, call, controller)
+      const stop = new Abort()
+      const done = runCall(session, call, stop)
         .catch(error => session.lose(error))
         .finally(() => {
           this.#running.delete(call.part.id)
           // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
           if (this.#running.size === 0) this.wake()
         })
-      this.#running.set(call.part.id, { controller, done })
+      this.#running.set(call.part.id, { stop, done })
     }
   }
 
@@ -198,11 +198,11 @@ export class Driver {
   async #ask(): Promise<void> {
     const session = this.#session
     const { state, agent, feed, ports } = session
-    const step: Step = { controller: new AbortController(), ids: [], text: '', over: false }
+    const step: Step = { stop: new Abort(), ids: [], text: '', over: false }
     this.#step = step
     const number = (state.turn?.steps ?? 0) + 1
     try {
-      if (isCompactionDue(session)) await tryCompaction(session, step.controller.signal)
+      if (isCompactionDue(session)) await tryCompaction(session, step.stop.signal)
       if (step.over) return
       feed.delta({ type: 'step.started', step: number })
       ports.world.crashPoint('model-asked')
@@ -225,9 +225,9 @@ export class Driver {
         delta => {
           if (!step.over) for (const each of this.#translate(step, delta, number)) feed.delta(each)
         },
-        step.controller.signal,
+        step.stop.signal,
       )
-      const answer = await untilAborted(answering, step.controller.signal)
+      const answer = await step.stop.until(answering)
       if (step.over) return
       ports.world.crashPoint('model-answered')
       void session.record([decideAnswer(answer, model.id, step.ids, session.context)])
@@ -317,16 +317,16 @@ export class Driver {
     this.#turn = new AbortController()
     if (this.#step) {
       this.#step.over = true
-      this.#step.controller.abort(reason)
+      this.#step.stop.abort(reason)
     }
-    for (const { controller } of this.#running.values()) controller.abort(reason)
+    for (const { stop } of this.#running.values()) stop.abort(reason)
   }
 
   /** Stops the step in flight without a trace: it is asked again when the session is taken up. */
   dropStep(reason: unknown): void {
     if (!this.#step) return
     this.#step.over = true
-    this.#step.controller.abort(reason)
+    this.#step.stop.abort(reason)
   }
 
   /** The turn has used its time: what runs is stopped, and the turn ends with a history that can be continued. */

@@ -1,7 +1,9 @@
 // Runs one call whose intent is durable, and records how it ended. Whatever the tool does (throw, hang, return
 // nonsense, return too late), exactly one outcome comes of it.
+
 import type { Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
+import type { Abort } from '../lib/abort.ts'
 import { settled } from './decide.ts'
 import { admit } from './judge.ts'
 import { outcomes } from './outcomes.ts'
@@ -9,7 +11,7 @@ import { type Finished, InvalidInput, type Tool, type ToolContext, type ToolOutp
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
-export async function runCall(session: Session, call: CallState, controller: AbortController): Promise<void> {
+export async function runCall(session: Session, call: CallState, stop: Abort): Promise<void> {
   const offered = session.offer.byName.get(call.part.name)
   // Settings may change while the intent is on its way to the store.
   if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash)
@@ -19,9 +21,8 @@ export async function runCall(session: Session, call: CallState, controller: Abo
   if (!admission.ok) return finish(session, call, { outcome: notRun(call, admission.reason) }, 0)
   const startedAt = session.ports.world.now()
   for (;;) {
-    const attempt = await attemptCall(session, call, tool, admission.input, controller)
-    const again =
-      attempt.retry && call.attempt <= tool.retries && !controller.signal.aborted && call.stage === 'started'
+    const attempt = await attemptCall(session, call, tool, admission.input, stop)
+    const again = attempt.retry && call.attempt <= tool.retries && !stop.aborted && call.stage === 'started'
     if (!again) return finish(session, call, attempt, session.ports.world.now() - startedAt)
     await session.record([
       {
@@ -33,7 +34,7 @@ export async function runCall(session: Session, call: CallState, controller: Abo
         key: call.key ?? '',
       },
     ])
-    if (session.lost || controller.signal.aborted || call.stage !== 'started') return
+    if (session.lost || stop.aborted || call.stage !== 'started') return
   }
 }
 
@@ -49,12 +50,12 @@ async function attemptCall(
   call: CallState,
   tool: Tool,
   input: Parameters<Tool['run']>[0],
-  controller: AbortController,
+  stop: Abort,
 ): Promise<Attempt> {
   const callId = call.part.id
   try {
-    const running = tool.run(input, contextOf(session, call, controller))
-    const output = running instanceof Promise ? await withinTime(session, tool, running, controller) : running
+    const running = tool.run(input, contextOf(session, call, stop))
+    const output = running instanceof Promise ? await withinTime(session, tool, running, stop) : running
     session.ports.world.crashPoint('call-ran')
     return output === 'timeout'
       ? { outcome: outcomes.timeout(tool.timeoutMs) }
@@ -85,24 +86,29 @@ function withinTime(
   session: Session,
   tool: Tool,
   running: Promise<ToolOutput>,
-  controller: AbortController,
+  stop: Abort,
 ): Promise<ToolOutput | 'timeout'> {
   return new Promise((resolve, reject) => {
     const stopClock = session.ports.world.timer(tool.timeoutMs, () => {
       resolve('timeout')
-      controller.abort(new Error(`The tool did not finish within ${tool.timeoutMs} ms.`))
+      stop.abort(new Error(`The tool did not finish within ${tool.timeoutMs} ms.`))
     })
     // A tool that ignores its signal must not keep a clock running for it.
-    controller.signal.addEventListener('abort', stopClock, { once: true })
-    running.then(resolve, reject).finally(stopClock)
+    const forget = stop.onAbort(stopClock)
+    running.then(resolve, reject).finally(() => {
+      forget()
+      stopClock()
+    })
   })
 }
 
-function contextOf(session: Session, call: CallState, controller: AbortController): ToolContext {
+function contextOf(session: Session, call: CallState, stop: Abort): ToolContext {
   const { state, feed } = session
   const callId = call.part.id
   return {
-    signal: controller.signal,
+    get signal() {
+      return stop.signal
+    },
     session: state.id,
     owner: state.owner,
     callId,

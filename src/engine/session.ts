@@ -38,7 +38,7 @@ export type Answers = {
 export type Accepted = { first: number; replayed: boolean }
 
 /** What was recorded since the last write to the store. */
-type Batch = { seq: number; events: Event[]; hold: Hold }
+type Batch = { seq: number; events: Event[]; hold: Hold; written: PromiseWithResolvers<void> }
 
 export class Session {
   readonly state: SessionState
@@ -262,24 +262,34 @@ export class Session {
   }
 
   #newBatch(seq: number): Batch {
-    const batch: Batch = { seq, events: [], hold: this.feed.hold() }
-    this.#lastWrite = Promise.resolve().then(() => this.#write(batch))
-    this.#lastWrite.catch(reason => this.lose(reason))
+    const written = Promise.withResolvers<void>()
+    const batch: Batch = { seq, events: [], hold: this.feed.hold(), written }
+    this.#lastWrite = written.promise
+    queueMicrotask(() => this.#write(batch))
     return batch
   }
 
-  #write(batch: Batch): Promise<void> {
+  #write(batch: Batch): void {
     this.#batch = undefined
-    if (this.#lost !== undefined) throw this.#lost
+    const { seq, events, hold, written } = batch
+    const refuse = (reason: unknown): void => {
+      this.lose(reason)
+      written.promise.catch(() => {})
+      written.reject(reason)
+    }
+    if (this.#lost !== undefined) {
+      refuse(this.#lost)
+      return
+    }
     const status = statusOf(this.state)
     // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
     if (status !== 'running' || this.#shownStatus !== 'running') this.feed.status(status)
     this.#shownStatus = status
-    const { seq, events, hold } = batch
-    return this.ports.store.append({ session: this.id, epoch: this.#epoch, seq, events, status }).then(() => {
+    this.ports.store.append({ session: this.id, epoch: this.#epoch, seq, events, status }).then(() => {
       for (const { type } of events) reached(type, this.ports.world)
       hold.release()
-    })
+      written.resolve()
+    }, refuse)
   }
 
   /** Durable up to here. */

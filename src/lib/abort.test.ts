@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import { deadline, untilAborted } from './abort.ts'
+import { Abort, deadline, untilAborted } from './abort.ts'
 
 test('a deadline aborts with a TimeoutError and says that it did', async () => {
   const limit = deadline(1)
@@ -65,4 +65,31 @@ test('untilAborted rejects with the reason, and swallows the late rejection', as
   await assert.rejects(untilAborted(Promise.reject(new Error('x')), controller.signal), r => r === 'enough')
   // An unhandled rejection would fail the run here.
   await new Promise(resolve => setImmediate(resolve))
+})
+
+test('an abort makes its signal only when asked, and keeps its first reason', async () => {
+  const stop = new Abort()
+  const told: string[] = []
+  const forget = stop.onAbort(() => told.push('forgotten'))
+  stop.onAbort(() => told.push('told'))
+  forget()
+  const until = stop.until(new Promise(() => {}))
+  stop.abort('first')
+  stop.abort('second')
+  assert.deepEqual(told, ['told'])
+  assert.equal(stop.aborted, true)
+  assert.equal(stop.signal.aborted, true)
+  assert.equal(stop.signal.reason, 'first')
+  await assert.rejects(until, reason => reason === 'first')
+  stop.onAbort(() => told.push('late'))
+  assert.deepEqual(told, ['told', 'late'])
+})
+
+test('an abort that does not happen changes nothing', async () => {
+  const stop = new Abort()
+  assert.equal(await stop.until(Promise.resolve(1)), 1)
+  await assert.rejects(stop.until(Promise.reject(new Error('own'))), /own/)
+  assert.equal(stop.signal.aborted, false)
+  stop.abort('now')
+  assert.equal(stop.signal.aborted, true)
 })

@@ -63,3 +63,65 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): P
     )
   })
 }
+
+/**
+ * An abort whose AbortSignal is made only when someone asks for it: making one, and listening to it, costs more than
+ * many a piece of work that it could stop.
+ */
+export class Abort {
+  #controller: AbortController | undefined
+  #listeners: Set<() => void> | undefined
+  #aborted = false
+  #reason: unknown
+
+  get aborted(): boolean {
+    return this.#aborted
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** The first reason counts. */
+  abort(reason: unknown): void {
+    if (this.#aborted) return
+    this.#aborted = true
+    this.#reason = reason
+    this.#controller?.abort(reason)
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
+  }
+
+  /** Called at most once; at once if it is too late. Gives a function that takes the listener away. */
+  onAbort(listener: () => void): () => void {
+    if (this.#aborted) {
+      listener()
+      return () => {}
+    }
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+    return () => this.#listeners?.delete(listener)
+  }
+
+  /** As `untilAborted`. */
+  until<T>(promise: PromiseLike<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const forget = this.onAbort(() => reject(this.#reason))
+      promise.then(
+        value => {
+          forget()
+          resolve(value)
+        },
+        error => {
+          forget()
+          reject(error)
+        },
+      )
+    })
+  }
+}
