@@ -4,11 +4,13 @@ import {
   type AapClient,
   AapError,
   type AgentInfo,
+  type Content,
   type Permission,
   pendingCalls,
   type RunTurnOptions,
   type ServerToolRef,
   type ToolCall,
+  type TurnEvent,
   textOfContent,
 } from '../../client/index.ts'
 import { printable } from '../../lib/text.ts'
@@ -17,6 +19,7 @@ import { localToolSpecs, localTools } from './local-tools.ts'
 import { askPermission } from './permission.ts'
 import type { Terminal } from './terminal.ts'
 import { TurnView } from './turn-view.ts'
+import { runWhenFree } from './when-free.ts'
 
 export type ChatOptions = {
   client: AapClient
@@ -115,19 +118,22 @@ export class Chat {
     const overrides = this.#trustChanged ? { agent: { tools: this.#toolRefs() } } : {}
     this.#trustChanged = false
     const trusted = this.#trusted
-    const { stopReason, pending } = await terminal
-      .busy(interrupt, () =>
-        client.runTurn({
-          sessionId,
-          ...start,
-          overrides,
-          tools: localTools,
-          signal: controller.signal,
-          onEvent: event => this.#view.take(event),
-          onResult: (call, content) => this.#view.result(call.toolCallId, content, 'ran here'),
-          onPermission: call => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
-        }),
+    const options = {
+      sessionId,
+      ...start,
+      overrides,
+      tools: localTools,
+      signal: controller.signal,
+      onEvent: (event: TurnEvent) => this.#view.take(event),
+      onResult: (call: ToolCall, content: Content) => this.#view.result(call.toolCallId, content, 'ran here'),
+      onPermission: (call: ToolCall) => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
+    }
+    const waits = (): void =>
+      this.#view.say(
+        `  ${styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')}`,
       )
+    const { stopReason, pending } = await terminal
+      .busy(interrupt, () => runWhenFree(client, options, waits))
       .catch((error: unknown) => {
         // An "always" of a request that was refused must not answer for the person when they are asked again.
         this.#trusted = trusted
@@ -234,7 +240,13 @@ export class Chat {
     if (this.#session === undefined) return
     const { tools = [] } = await client.getSession(this.#session)
     const { client: own, server } = pendingCalls(await client.getHistory(this.#session), tools)
-    if (own.length + server.length > 0) await this.#turn({ pending: [...own, ...server] })
+    if (own.length + server.length === 0) return
+    try {
+      await this.#turn({ pending: [...own, ...server] })
+    } catch (error) {
+      // Its calls were running when their server went away, and were settled as it was taken up: nothing is left to answer.
+      if (!(error instanceof AapError && error.code === 'call_settled')) throw error
+    }
   }
 
   async #history(): Promise<void> {
