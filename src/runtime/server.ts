@@ -12,7 +12,7 @@ import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
-import { responsesRoutes } from '../wires/responses/index.ts'
+import { errorBody, responsesRoutes } from '../wires/responses/index.ts'
 import type { AcpDoor } from './acp.ts'
 import { Keys, readKeys } from './keys.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
@@ -184,7 +184,11 @@ function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
         bearer === 'malformed'
           ? 'The Authorization header must be: Bearer <key>.'
           : 'A valid key is needed: Authorization: Bearer <key>.'
-      return c.json({ error: words, code: 'unauthorized' }, 401)
+      const vendors = c.req.path.startsWith('/v1/') // Doors whose clients look for an error object.
+      return c.json(
+        vendors ? errorBody(401, words, null, 'invalid_api_key') : { error: words, code: 'unauthorized' },
+        401,
+      )
     }
     c.set('principal', principal)
     return next()

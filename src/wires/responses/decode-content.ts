@@ -7,7 +7,8 @@ import { absent, list, names, object, oneOf, onlyKnown, optional, text } from '.
 import { refuse, unsupportedValue, wrongType } from './refuse.ts'
 
 const inputText = names('type text')
-const outputText = names('type text annotations logprobs')
+/** `parsed` is added by the official SDK, and comes back with the rest. */
+const outputText = names('type text annotations logprobs parsed')
 const refusalPart = names('type refusal')
 const imageFields = names('type image_url file_id detail source')
 const fileFields = names('type file_data file_url file_id filename detail source')

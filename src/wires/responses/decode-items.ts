@@ -32,7 +32,10 @@ export type ItemContext = {
 }
 
 const messageFields = names('type role content id status phase')
-const callFields = names('type id call_id name arguments status namespace caller async created_by')
+/** `parsed_arguments` is added by the official SDK, and comes back with the rest. */
+const callFields = names(
+  'type id call_id name arguments parsed_arguments status namespace caller async created_by',
+)
 const customFields = names('type id call_id name input status namespace caller async created_by')
 const outputFields = names('type id call_id output status caller name namespace created_by')
 const reasoningFields = names('type id summary content encrypted_content status')

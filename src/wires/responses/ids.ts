@@ -26,11 +26,14 @@ export function itemId(prefix: string, stem: string, first: number, answer: numb
   return `${prefix}_${stem}_${first}_${answer}_${place}`
 }
 
-export type ItemPlace = ResponsePlace & { id: string }
+/** `answer`: which of the model's answers in the response, from 0. */
+export type ItemPlace = ResponsePlace & { id: string; answer: number }
 
 export function readItemId(id: string): ItemPlace | undefined {
-  const found = /^(?:msg|rs|fc|ctc|mcp)_([A-Za-z0-9]+)_(\d{1,15})_\d{1,9}_\d{1,9}$/.exec(id)
-  return found ? { session: sessionPrefix + found[1]!, first: Number(found[2]), id } : undefined
+  const found = /^(?:msg|rs|fc|ctc|mcp)_([A-Za-z0-9]+)_(\d{1,15})_(\d{1,9})_\d{1,9}$/.exec(id)
+  return found
+    ? { session: sessionPrefix + found[1]!, first: Number(found[2]), answer: Number(found[3]), id }
+    : undefined
 }
 
 /** An approval is asked for, and given, under an id that is the call's in another dress. */

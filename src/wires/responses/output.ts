@@ -19,6 +19,8 @@ type Spoken = { kind: Speech; id: string; index: number; text: string }
 export type OpenCall = { index: number; item: CallItem; text: string }
 export type OpenServerCall = { index: number; item: ServerCallItem }
 
+export type NewId = (prefix: string) => string
+
 export type Place = { stem: string; first: number }
 
 export class Output {
@@ -43,7 +45,15 @@ export class Output {
   }
 
   newId(prefix: string): string {
-    return itemId(prefix, this.#at.stem, this.#at.first, this.#answer, this.#place++)
+    return this.reserve()(prefix)
+  }
+
+  /** A place in the present answer, for an item that will be shown later. */
+  reserve(): NewId {
+    const { stem, first } = this.#at
+    const answer = this.#answer
+    const place = this.#place++
+    return prefix => itemId(prefix, stem, first, answer, place)
   }
 
   #open(item: OutputItem): number {
@@ -158,26 +168,16 @@ export class Output {
 
   // ---- calls that the client runs -----------------------------------------------------------------------------------
 
-  openCall({ id, name, form }: Pick<CallPart, 'id' | 'name' | 'form'>): OpenCall {
+  openCall(
+    { id, name, form }: Pick<CallPart, 'id' | 'name' | 'form'>,
+    newId: NewId = this.reserve(),
+  ): OpenCall {
     this.endSpeech('completed')
+    const status = 'in_progress'
     const item: CallItem =
       form === 'text'
-        ? {
-            type: 'custom_tool_call',
-            id: this.newId('ctc'),
-            call_id: id,
-            name,
-            input: '',
-            status: 'in_progress',
-          }
-        : {
-            type: 'function_call',
-            id: this.newId('fc'),
-            call_id: id,
-            name,
-            arguments: '',
-            status: 'in_progress',
-          }
+        ? { type: 'custom_tool_call', id: newId('ctc'), call_id: id, name, input: '', status }
+        : { type: 'function_call', id: newId('fc'), call_id: id, name, arguments: '', status }
     return { index: this.#open(item), item, text: '' }
   }
 

@@ -1,17 +1,18 @@
 // Items that a request only names: they are looked up among the output of stored responses. And what reading items takes
 // beside the items themselves.
-import { isJsonObject, type Json } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
 import { type Asked, protocol } from './decode.ts'
 import type { ItemContext } from './decode-items.ts'
 import { names, onlyKnown, text } from './fields.ts'
 import { readItemId } from './ids.ts'
 import { Refusal, shown } from './refuse.ts'
-import { openerFor } from './sealed.ts'
-import { findItem } from './stored-log.ts'
+import { openerFor, sealAnswer } from './sealed.ts'
+import { type FoundItem, findItem } from './stored-log.ts'
 
 const fields = names('type id')
 
+/** With the first item of an answer comes what the model's maker wants back with it. */
 export async function resolveReferences(
   host: WireHost,
   owner: string,
@@ -19,12 +20,23 @@ export async function resolveReferences(
 ): Promise<string | Json[]> {
   if (typeof input === 'string' || !input.some(isReference)) return input
   const resolved: Json[] = []
-  for (const [index, item] of input.entries())
-    resolved.push(isReference(item) ? await find(host, owner, item, `input[${index}]`) : item)
+  const seen = new Set<string>()
+  for (const [index, named] of input.entries()) {
+    if (!isReference(named)) {
+      resolved.push(named)
+      continue
+    }
+    const { item, answered } = await find(host, owner, named, `input[${index}]`)
+    const answer = String(item['id']).replace(/^[a-z]+_|_\d+$/g, '')
+    const token = answered && !seen.has(answer) && sealAnswer(answered, owner, text => host.seal(text))
+    seen.add(answer)
+    if (token) resolved.push({ type: 'reasoning', summary: [], encrypted_content: token })
+    resolved.push(item)
+  }
   return resolved
 }
 
-function isReference(item: Json): boolean {
+function isReference(item: Json): item is JsonObject {
   if (!isJsonObject(item)) return false
   const { type, role, id } = item
   return (
@@ -32,12 +44,11 @@ function isReference(item: Json): boolean {
   )
 }
 
-async function find(host: WireHost, owner: string, item: Json, path: string): Promise<Json> {
-  if (!isJsonObject(item)) return item
+async function find(host: WireHost, owner: string, item: JsonObject, path: string): Promise<FoundItem> {
   onlyKnown(item, fields, path)
   const id = text(item['id'], `${path}.id`)
   const place = readItemId(id)
-  const found = place && (await findItem(host, owner, place, id))
+  const found = place && (await findItem(host, owner, place))
   if (found) return found
   const message = `Item with id '${shown(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`
   throw new Refusal(message, 'input', 'item_not_found', 'not_found')

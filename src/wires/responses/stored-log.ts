@@ -3,12 +3,12 @@
 import { type Engine, fold, type SessionState, segment } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Recorded } from '../../language/events.ts'
+import type { ModelAnswered, Recorded } from '../../language/events.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
 import type { Before } from './decode-history.ts'
 import { Emitter } from './emitter.ts'
-import { type ResponsePlace, readResponseId, responseId, stemOf } from './ids.ts'
+import { type ItemPlace, type ResponsePlace, readResponseId, responseId, stemOf } from './ids.ts'
 import { noSuchResponse } from './refuse.ts'
 import { Resource, requestFields } from './resource.ts'
 import type { OutputItem } from './schema.ts'
@@ -106,18 +106,20 @@ export function outputOf(host: WireHost, response: StoredResponse): OutputItem[]
   return [...view.output]
 }
 
-/** The items of an earlier response that a request names by id. */
+/** An item of an earlier response, and the model's answer that it is a part of. */
+export type FoundItem = { item: JsonObject; answered: ModelAnswered | undefined }
+
 export async function findItem(
   host: WireHost,
   owner: string,
-  place: ResponsePlace,
-  id: string,
-): Promise<JsonObject | undefined> {
+  place: ItemPlace,
+): Promise<FoundItem | undefined> {
   try {
     const response = await findResponse(host, owner, responseId(place))
-    const item = outputOf(host, response).find(each => each.id === id)
+    const item = outputOf(host, response).find(each => each.id === place.id)
+    const answers = response.events.flatMap(({ event }) => (event.type === 'model.answered' ? [event] : []))
     // Output items are JSON by construction.
-    return item as JsonObject | undefined
+    return item && { item: item as JsonObject, answered: answers[place.answer] }
   } catch (error) {
     if (error instanceof TurnwireError && error.status === 404) return undefined
     throw error

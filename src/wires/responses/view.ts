@@ -22,7 +22,7 @@ import { isJsonObject } from '../../lib/json.ts'
 import { protocol } from './decode.ts'
 import type { Emitter } from './emitter.ts'
 import { approvalId } from './ids.ts'
-import { type OpenCall, type OpenServerCall, Output, type Place } from './output.ts'
+import { type NewId, type OpenCall, type OpenServerCall, Output, type Place } from './output.ts'
 import type { Head, Resource } from './resource.ts'
 import type { EventName, OutputItem, ResponseStatus } from './schema.ts'
 import { Diverged, Track } from './track.ts'
@@ -38,7 +38,7 @@ export type ViewOptions = {
   seal?: (answered: ModelAnswered) => string | undefined
 }
 
-type ServerCall = { part: CallPart; id: string; asked: boolean; open?: OpenServerCall }
+type JudgedCall = { part: CallPart; newId: NewId; asked: boolean; open?: OpenServerCall }
 
 export class ResponseView {
   readonly #options: ViewOptions
@@ -49,7 +49,7 @@ export class ResponseView {
   #live = new Map<string, { call: OpenCall; track: Track }>()
   #liveOrder: string[] = []
   #replayed = 0
-  readonly #calls = new Map<string, ServerCall>()
+  readonly #calls = new Map<string, JudgedCall>()
   #usage: Usage | null = null
   #stop: ModelStop | undefined
   #ended: TurnEnded | undefined
@@ -60,8 +60,7 @@ export class ResponseView {
     this.#emitter = options.emitter
     this.#output = new Output(options.emitter, options.at)
     for (const part of options.open ?? [])
-      this.#calls.set(part.id, { part, id: this.#output.newId('mcp'), asked: true })
-    if (this.#calls.size > 0) this.#output.nextAnswer()
+      this.#calls.set(part.id, { part, newId: this.#output.reserve(), asked: true })
   }
 
   /** How the turn ended, when it did. */
@@ -222,7 +221,7 @@ export class ResponseView {
     for (const part of parts) {
       if (part.type !== 'call') continue
       if (this.#options.live) this.#finishLive(part)
-      else this.#calls.set(part.id, { part, id: this.#output.newId('mcp'), asked: false })
+      else this.#calls.set(part.id, { part, newId: this.#output.reserve(), asked: false })
     }
     this.#output.nextAnswer()
     this.#forget()
@@ -269,7 +268,7 @@ export class ResponseView {
     const found = this.#calls.get(callId)
     if (!found) return
     this.#calls.delete(callId)
-    const call = this.#output.openCall(found.part)
+    const call = this.#output.openCall(found.part, found.newId)
     this.#output.growCall(call, found.part.text)
     this.#output.closeCall(call)
   }
@@ -292,7 +291,7 @@ export class ResponseView {
     if (!call || call.open) return call?.open
     call.open = this.#output.openServerCall({
       type: 'mcp_call',
-      id: call.id,
+      id: call.newId('mcp'),
       server_label: this.#options.agent,
       name: call.part.name,
       arguments: call.part.text,
