@@ -244,13 +244,15 @@ export function only<T extends SessionUpdate['sessionUpdate']>(updates: readonly
   )
 }
 
-/** Waits until something is so; a test that waits in vain runs into its own time limit. */
+/** Waits until something is so. In vain is an error, long after any honest wait. */
 export async function until<T>(look: () => T | undefined | false): Promise<T> {
-  for (;;) {
+  const patience = Date.now() + 30_000
+  while (Date.now() < patience) {
     const found = look()
     if (found !== undefined && found !== false) return found
     await new Promise(resolve => setTimeout(resolve, 2))
   }
+  assert.fail(`waited in vain for: ${String(look)}`)
 }
 
 export async function sessionOf({ engine }: AcpRig, id: string): Promise<Session> {

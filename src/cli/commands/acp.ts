@@ -57,6 +57,8 @@ function takeStandardOutput(): Writable {
     write: (chunk: Buffer, _encoding, done) => void write(chunk, error => done(error)),
   })
   stdout.on('error', error => output.destroy(error))
+  // A client that is gone is noticed by its closed input; writing to it is no failure of ours.
+  output.on('error', () => {})
   stdout.write = stderr.write.bind(stderr)
   globalThis.console = new Console({ stdout: stderr, stderr })
   return output

@@ -36,6 +36,7 @@ export class Connection {
   readonly #host: AcpHost
   readonly #open = new Map<string, OpenSession>()
   readonly #tickets = new Map<string, Ticket>()
+  #closed = false
   peer: Peer | undefined
 
   constructor(host: AcpHost) {
@@ -57,6 +58,7 @@ export class Connection {
   }
 
   async closed(): Promise<void> {
+    this.#closed = true
     const sessions = [...this.#open.values()]
     this.#open.clear()
     await Promise.allSettled(sessions.map(session => session.dispose()))
@@ -143,7 +145,6 @@ export class Connection {
         'This session belongs to another folder: open it with the cwd that it was made with.',
         { cwd },
       )
-    await this.#open.get(sessionId)?.dispose()
     const open = await this.#begin(session, roots, servers, how)
     return this.#choices(open)
   }
@@ -162,9 +163,12 @@ export class Connection {
     how: 'replay' | 'silent',
   ): Promise<OpenSession> {
     const open = new OpenSession({ host: this.#host, peer: this.#required(), session, roots, servers })
+    const before = this.#open.get(session.id)
     this.#open.set(session.id, open)
     try {
+      await before?.dispose()
       await open.begin(how)
+      if (this.#closed) await open.dispose()
     } catch (error) {
       this.#open.delete(session.id)
       await open.dispose()

@@ -10,10 +10,12 @@ import type {
 } from '@agentclientprotocol/sdk'
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
-import type { LimitName, TurnStop } from '../../language/events.ts'
+import type { LimitName, TurnEnded, TurnStop } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
+import { failedTurn } from './failure.ts'
+import type { SessionState } from './peer.ts'
 
 export function blockOf(part: InputPart | ResultPart): ContentBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
@@ -158,6 +160,12 @@ export function stopReasonOf(stop: Exclude<TurnStop, 'error'>, limit: LimitName 
     case 'abandoned':
       return 'cancelled'
   }
+}
+
+export function idleAfter({ stop, limit, error }: TurnEnded): SessionState {
+  if (stop !== 'error') return { state: 'idle', stopReason: stopReasonOf(stop, limit) }
+  const { code, message } = failedTurn(error)
+  return { state: 'idle', stopReason: 'error', error: { code, message } }
 }
 
 /** What a session is called: the beginning of what was first said in it. */

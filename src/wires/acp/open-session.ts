@@ -14,7 +14,7 @@ import type { Event } from '../../language/events.ts'
 import { findCommand } from './commands.ts'
 import { chooseOption, configOptions, modeOption, modeState } from './config.ts'
 import { decodePrompt } from './decode.ts'
-import { stopReasonOf } from './encode.ts'
+import { idleAfter, stopReasonOf } from './encode.ts'
 import { busy, failedTurn, failureOf } from './failure.ts'
 import type { AcpHost, NamedServer } from './host.ts'
 import type { Peer, SessionState } from './peer.ts'
@@ -100,18 +100,24 @@ export class OpenSession {
   /** Connects what the client named, then shows the session from its beginning, or nothing of what has been. */
   async begin(how: 'replay' | 'silent'): Promise<void> {
     await this.#tools.connect(this.#session.offer.declarations.map(tool => tool.name))
+    if (this.#gone) return this.#tools.close()
     this.#attach()
     this.#transcript.muted = how === 'silent'
     const { turn } = this.#session.state
     if (turn) this.#mine.add(turn.id)
     await this.#watch()
+    if (this.#gone) this.#unwatch()
     this.#transcript.muted = false
     this.#transcript.live = true
   }
 
-  /** What waited for a person before this client came is asked of it now. */
+  /** What the client is told and asked once it knows the session: what failed, and what waits for a person. */
   takeUp(): void {
-    if (!this.#gone) this.#questions.askAll()
+    if (this.#gone) return
+    const { notices } = this.#options.peer.abilities
+    for (const title of notices ? this.#tools.warnings : [])
+      this.#show([{ sessionUpdate: 'notice', severity: 'warning', title }])
+    this.#questions.askAll()
   }
 
   /** The connection is done with it. What runs goes on, what waits stays in the store. */
@@ -152,7 +158,11 @@ export class OpenSession {
     }
   }
 
-  async #insert(blocks: readonly ContentBlock[], ticket: Ticket): Promise<Inserted | 'cancelled'> {
+  async #insert(
+    blocks: readonly ContentBlock[],
+    ticket: Ticket,
+    again = false,
+  ): Promise<Inserted | 'cancelled'> {
     const command = findCommand(blocks)
     const parts = decodePrompt(blocks, this.#options.host.agent)
     const session = await this.#ready()
@@ -169,7 +179,14 @@ export class OpenSession {
     const followed = this.#follow(turn)
     const ended = followed.then(event => this.#responseTo(event))
     ended.catch(() => {})
-    await said
+    followed.catch(() => {})
+    try {
+      await said
+    } catch (error) {
+      // Another process has written to it since: nothing of this was recorded, and it is said anew.
+      if (again || !(error instanceof TurnwireError && error.code === 'lease_lost')) throw error
+      return this.#insert(blocks, ticket, true)
+    }
     return { messageId: userMessageId(turn), ended, idle: followed.then(idleAfter) }
   }
 
@@ -377,10 +394,4 @@ export class OpenSession {
     this.#attached = this.#tools.all
     this.#session.attach(this.#attached)
   }
-}
-
-function idleAfter({ stop, limit, error }: Ended): SessionState {
-  if (stop !== 'error') return { state: 'idle', stopReason: stopReasonOf(stop, limit) }
-  const { code, message } = failedTurn(error)
-  return { state: 'idle', stopReason: 'error', error: { code, message } }
 }

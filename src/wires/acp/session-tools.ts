@@ -51,20 +51,16 @@ export class SessionTools {
     return [...this.#failures, ...this.#links.flatMap(link => link.warnings)]
   }
 
-  /** A server that cannot be reached costs its own tools, and the client is told. */
+  /** A server that cannot be reached costs its own tools only. */
   async connect(taken: readonly string[]): Promise<void> {
-    const { host, peer, servers, sessionId } = this.#options
+    const { host, servers, sessionId } = this.#options
     const names = [...taken, ...this.all.map(tool => tool.name)]
     const links = await Promise.allSettled(servers.map(server => this.#link(server, names)))
     for (const link of links) {
       if (link.status === 'fulfilled') this.#links.push(link.value)
       else this.#failures.push(failureOf(link.reason).message)
     }
-    for (const words of this.warnings) {
-      host.log('warn', words, { session: sessionId })
-      if (peer.abilities.notices)
-        peer.update(sessionId, { sessionUpdate: 'notice', severity: 'warning', title: words })
-    }
+    for (const words of this.warnings) host.log('warn', words, { session: sessionId })
   }
 
   async close(): Promise<void> {
