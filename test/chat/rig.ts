@@ -14,7 +14,7 @@ import {
 export type Rig = {
   url: string
   turnwire: Turnwire
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+  post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>
 }
 
 /** The first of `models` is the first agent's, which also answers for `extra` models by name. */

@@ -26,6 +26,8 @@ export function decodeMessages(value: Json | undefined, target: Target): Entry[]
   let asked: Asked | undefined
   for (const message of messages) {
     const results = message.role === 'user' ? message.blocks.filter(isResult) : []
+    for (const { block, place } of results)
+      if (block['tool_use_id'] === undefined) required(`${place}.tool_result.tool_use_id`)
     checkAnswered(asked, message)
     checkResults(results, asked)
     asked = undefined
@@ -112,7 +114,6 @@ function checkResults(results: readonly Placed[], asked: Asked | undefined): voi
   const seen = new Set<string>()
   for (const result of results) {
     const id = idOf(result)
-    if (result.block['tool_use_id'] === undefined) required(`${result.place}.tool_result.tool_use_id`)
     if (!asked?.ids.includes(id))
       refuse(
         `${result.place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,

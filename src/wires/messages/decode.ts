@@ -14,6 +14,7 @@ import {
   object,
   refuse,
   required,
+  ThreadRefused,
   text,
   unexpectedTag,
 } from './refuse.ts'
@@ -41,7 +42,16 @@ const passed = new Set([
   'top_p',
   'top_k',
 ])
-const read = new Set(['model', 'max_tokens', 'messages', 'system', 'tools', 'tool_choice', 'stream'])
+const read = new Set([
+  'model',
+  'max_tokens',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'stream',
+  'thread',
+])
 const mostTokens = 10_000_000
 
 export function decodeRequest(
@@ -53,6 +63,7 @@ export function decodeRequest(
   const name = text(body['model'], 'model')
   const target = findTarget(host, name)
   if (!target) throw new ModelNotFound(name)
+  if (isJsonObject(body['thread'])) throw new ThreadRefused()
   for (const key of Object.keys(body))
     if (!read.has(key) && !passed.has(key)) refuse(`${key.slice(0, 100)}: Extra inputs are not permitted`)
   const tools = decodeTools(body['tools'])

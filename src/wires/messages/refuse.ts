@@ -53,6 +53,13 @@ export class ModelNotFound extends TurnwireError {
   }
 }
 
+/** The vendor's clients know this one: they go on by sending all messages with each request. */
+export class ThreadRefused extends TurnwireError {
+  constructor() {
+    super('bad_request', 'thread: conversations are not kept here. Send all messages with each request.')
+  }
+}
+
 const types: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -66,11 +73,12 @@ const types: Readonly<Record<number, string>> = {
   504: 'timeout_error',
 }
 
-export function errorBody({ message, status }: Failure, requestId?: string): object {
+export function errorBody(error: unknown, { message, status }: Failure, requestId?: string): object {
   const type = types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
   return {
     type: 'error',
-    error: { type, message },
+    error: { type, message, ...(error instanceof ThreadRefused && { details }) },
     ...(requestId !== undefined && { request_id: requestId }),
   }
 }

@@ -21,7 +21,7 @@ export function messagesRoutes(host: WireHost): Hono<WireEnv> {
     // The vendor's clients repeat every 5xx unless they are told that it will not help.
     if (failure.status >= 500) c.header('x-should-retry', String(errorCodes[failure.code].retry))
     // Every status of the closed list carries a body.
-    return c.json(errorBody(failure, requestId), failure.status as ContentfulStatusCode)
+    return c.json(errorBody(error, failure, requestId), failure.status as ContentfulStatusCode)
   })
   app.post('/v1/messages', c => create(c, host))
   app.post('/v1/messages/count_tokens', async c => {

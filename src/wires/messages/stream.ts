@@ -70,7 +70,7 @@ export class EventEncoder implements StreamEncoder {
   }
 
   fail(failure: Parameters<StreamEncoder['fail']>[0]): string {
-    return sseFrame('error', errorBody(failure))
+    return sseFrame('error', errorBody(undefined, failure))
   }
 
   // ---- pieces -----------------------------------------------------------------------------------------------
