@@ -146,10 +146,7 @@ function decodeChoice(
   if (value === undefined || value === null) return {}
   if (!isJsonObject(value)) return refuse('tool_choice: Input should be an object')
   const { type } = value
-  const single = flag(
-    value['disable_parallel_tool_use'],
-    `tool_choice.${String(type)}.disable_parallel_tool_use`,
-  )
+  const single = flag(value['disable_parallel_tool_use'], 'tool_choice.disable_parallel_tool_use')
   const parallel = single ? { parallel: false } : {}
   if (type === 'auto' || type === 'none') return { choice: type, ...parallel }
   if (type === 'any') return { choice: 'required', ...parallel }
