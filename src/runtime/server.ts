@@ -7,6 +7,7 @@ import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
+import { aguiRoutes } from '../wires/agui/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
 import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
@@ -114,6 +115,7 @@ export function createApp(
   app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys))
   app.route('/', deltakitRoutes(host))
+  app.route('/', aguiRoutes(host))
   app.route('/', aapRoutes(host))
   app.route('/', responsesRoutes(host))
   app.route('/', chatRoutes(host))

@@ -1,0 +1,2 @@
+// The door of the AG-UI wire.
+export { aguiRoutes } from './serve.ts'

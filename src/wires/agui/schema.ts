@@ -1,0 +1,140 @@
+// AG-UI 1.0 as it goes over the wire: what is read of a run's input, and the events that are sent. Optional members are
+// left out, never null: the reference client refuses null.
+import { z } from 'zod'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+
+// ---- input --------------------------------------------------------------------------------------------------
+
+const id = z
+  .string('must be a string')
+  .min(1, 'must not be empty')
+  .max(512, 'must have at most 512 characters')
+/** Many clients write `null` for what they leave out. */
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
+const text = z.string('must be a string')
+const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
+
+const source = z.object({ type: text, value: text, mimeType: optional(text) }, 'must be an object')
+const part = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('text'), text }),
+    ...(['image', 'audio', 'video', 'document'] as const).map(type =>
+      z.object({ type: z.literal(type), source }),
+    ),
+  ],
+  'must be a part of type text, image, audio, video or document',
+)
+const content = z.union([z.string(), z.array(part)], 'must be a string or a list of parts')
+
+const call = z.object({
+  id,
+  function: z.object({ name: text, arguments: text }, 'must be an object'),
+  encryptedValue: optional(text),
+})
+
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.literal('developer'), id, content: text }),
+    z.object({ role: z.literal('system'), id, content: text }),
+    z.object({ role: z.literal('user'), id, content }),
+    z.object({
+      role: z.literal('assistant'),
+      id,
+      content: optional(text),
+      toolCalls: optional(z.array(call, 'must be a list')),
+    }),
+    z.object({ role: z.literal('tool'), id, toolCallId: id, content, error: optional(text) }),
+    z.object({ role: z.literal('reasoning'), id, content: text, encryptedValue: optional(text) }),
+    z.object({ role: z.literal('activity'), id }),
+  ],
+  'must be a message with a role',
+)
+
+const tool = z.object(
+  { name: text, description: text, parameters: optional(object) },
+  'must be an object with name and description',
+)
+
+const resume = z.object({
+  interruptId: id,
+  status: z.enum(['resolved', 'cancelled'], 'must be "resolved" or "cancelled"'),
+  payload: z.custom<Json>(() => true).optional(),
+})
+
+export const runInput = z.object({
+  threadId: id,
+  runId: id,
+  messages: z.array(message, 'must be a list'),
+  tools: optional(z.array(tool, 'must be a list')),
+  context: optional(z.array(z.object({ description: text, value: text }), 'must be a list')),
+  resume: optional(z.array(resume, 'must be a list')),
+})
+
+export type RunInput = z.infer<typeof runInput>
+export type InputMessage = RunInput['messages'][number]
+export type Content = z.infer<typeof content>
+export type Resume = z.infer<typeof resume>
+
+// ---- messages and events ------------------------------------------------------------------------------------
+
+export type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
+export type OutputMessage =
+  | { id: string; role: 'assistant'; content?: string; toolCalls?: ToolCall[] }
+  | { id: string; role: 'tool'; toolCallId: string; content: string }
+  | { id: string; role: 'reasoning'; content: string; encryptedValue?: string }
+
+export type Interrupt = {
+  id: string
+  reason: string
+  message: string
+  toolCallId: string
+  responseSchema: JsonObject
+  expiresAt?: string
+}
+
+export type TokenUsage = {
+  model: string
+  inputTokens: number
+  outputTokens: number
+  totalTokens: number
+  reasoningTokens?: number
+  cachedInputTokens?: number
+  cacheWriteInputTokens?: number
+}
+
+export type Outcome =
+  | { type: 'success'; pendingToolCallIds?: string[] }
+  | { type: 'interrupt'; interrupts: Interrupt[] }
+  | { type: 'cancelled' }
+
+export type AguiEvent =
+  | { type: 'RUN_STARTED'; threadId: string; runId: string; protocolVersion: '1.0' }
+  | {
+      type: 'RUN_FINISHED'
+      threadId: string
+      runId: string
+      outcome: Outcome
+      result?: JsonObject
+      usage?: TokenUsage[]
+    }
+  | { type: 'RUN_ERROR'; message: string; code: string; usage?: TokenUsage[] }
+  | { type: 'TEXT_MESSAGE_START'; messageId: string; role: 'assistant' }
+  | { type: 'TEXT_MESSAGE_CONTENT'; messageId: string; delta: string }
+  | { type: 'TEXT_MESSAGE_END'; messageId: string }
+  | { type: 'REASONING_START' | 'REASONING_END'; messageId: string }
+  | { type: 'REASONING_MESSAGE_START'; messageId: string; role: 'reasoning' }
+  | { type: 'REASONING_MESSAGE_CONTENT'; messageId: string; delta: string }
+  | { type: 'REASONING_MESSAGE_END'; messageId: string }
+  | {
+      type: 'REASONING_ENCRYPTED_VALUE'
+      subtype: 'message' | 'tool-call'
+      entityId: string
+      encryptedValue: string
+    }
+  | { type: 'TOOL_CALL_START'; toolCallId: string; toolCallName: string; parentMessageId: string }
+  | { type: 'TOOL_CALL_ARGS'; toolCallId: string; delta: string }
+  | { type: 'TOOL_CALL_END'; toolCallId: string }
+  | { type: 'TOOL_CALL_RESULT'; messageId: string; toolCallId: string; content: string; role: 'tool' }
+  | { type: 'MESSAGES_SNAPSHOT'; messages: (InputMessage | OutputMessage | JsonObject)[] }
