@@ -27,8 +27,8 @@ export async function resolveReferences(
       continue
     }
     const { item, answered } = await find(host, owner, named, `input[${index}]`)
-    const answer = String(item['id']).replace(/^[a-z]+_|_\d+$/g, '')
-    const token = answered && !seen.has(answer) && sealAnswer(answered, owner, text => host.seal(text))
+    const answer = text(item['id'] ?? '', 'id').replace(/^[a-z]+_|_\d+$/g, '')
+    const token = answered && !seen.has(answer) && sealAnswer(answered, owner, whole => host.seal(whole))
     seen.add(answer)
     if (token) resolved.push({ type: 'reasoning', summary: [], encrypted_content: token })
     resolved.push(item)
