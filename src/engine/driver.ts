@@ -19,6 +19,8 @@ type Step = { stop: Abort; ids: string[]; text: string; over: boolean }
 
 export class Driver {
   readonly #session: Session
+  /** Every call that has not returned yet, also one that was aborted and is no longer waited for. */
+  readonly #alive = new Set<Promise<void>>()
   readonly #running = new Map<string, { stop: Abort; done: Promise<void> }>()
   #step: Step | undefined
   /** Aborts with the turn: what may never end by itself must not hold up what comes after. */
@@ -47,6 +49,11 @@ export class Driver {
       if (this.#running.size > 0)
         await new Promise<void>(resolve => this.#session.ports.world.timer(1, resolve))
     }
+  }
+
+  /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
+  async returned(): Promise<void> {
+    await Promise.allSettled(this.#alive)
   }
 
   get callsRunning(): number {
@@ -172,6 +179,8 @@ export class Driver {
           // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
           if (this.#running.size === 0) this.wake()
         })
+      this.#alive.add(done)
+      void done.finally(() => this.#alive.delete(done))
       this.#running.set(call.part.id, { stop, done })
     }
   }

@@ -272,7 +272,8 @@ export class OpenSession {
     const late = new Promise<void>(resolve => {
       stopClock = world.timer(patienceMs, resolve)
     })
-    await Promise.race([this.#session.driver.settle(), late])
+    const { driver } = this.#session
+    await Promise.race([Promise.all([driver.settle(), driver.returned()]), late])
     stopClock()
   }
 
