@@ -59,7 +59,7 @@ function checkSeed(seed: readonly Entry[]): void {
   for (const entry of seed) {
     if (entry.role === 'tool') {
       const given = entry.results.map(result => result.callId)
-      if (given.length !== open.length || given.some(id => !open.includes(id)))
+      if (given.length === 0 || given.length !== open.length || open.some(id => !given.includes(id)))
         throw new TurnwireError(
           'bad_request',
           'Seeded tool results must answer exactly the calls of the message before.',
@@ -207,7 +207,7 @@ export function decideConfigure(state: SessionState, settings: Partial<Settings>
 
 function configure(state: SessionState, settings: Partial<Settings> | undefined, context: Context): Event[] {
   if (!settings || Object.keys(settings).length === 0) return []
-  checkSettings(context.agent, { ...state.settings, ...settings })
+  checkSettings(context.agent, { ...state.settings, ...settings }, settings)
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
 }
 

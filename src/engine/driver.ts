@@ -15,13 +15,17 @@ import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
 /** `text`: what it has said so far. */
-type Step = { stop: Abort; ids: string[]; text: string; over: boolean }
+type Step = { stop: Abort; model: string; ids: string[]; text: string; over: boolean }
 
 export class Driver {
   readonly #session: Session
   /** Every call that has not returned yet, also one that was aborted and is no longer waited for. */
   readonly #alive = new Set<Promise<void>>()
-  readonly #running = new Map<string, { stop: Abort; done: Promise<void> }>()
+  readonly #running = new Map<string, Abort>()
+  #awaitingQuiet: (() => void)[] = []
+  /** How long the loop has worked at which turn: waiting for people does not count. */
+  #worked = { turn: '', ms: 0 }
+  #performing = false
   #step: Step | undefined
   /** Aborts with the turn: what may never end by itself must not hold up what comes after. */
   #turn = new AbortController()
@@ -46,9 +50,15 @@ export class Driver {
   async settle(): Promise<void> {
     while (this.#active || this.#running.size > 0) {
       await this.#loop
-      if (this.#running.size > 0)
-        await new Promise<void>(resolve => this.#session.ports.world.timer(1, resolve))
+      if (this.#running.size > 0) await new Promise<void>(resolve => this.#awaitingQuiet.push(resolve))
     }
+  }
+
+  /** No call is waited for any more. */
+  #quiet(): void {
+    const waiting = this.#awaitingQuiet
+    this.#awaitingQuiet = []
+    for (const resolve of waiting) resolve()
   }
 
   /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
@@ -63,15 +73,13 @@ export class Driver {
   async #drive(): Promise<void> {
     const session = this.#session
     this.#active = true
-    let turn: string | undefined
-    let stopClock = (): void => {}
+    let stopClock = this.#startClock()
     try {
       for (;;) {
         if (session.lost || session.stopping || session.state.controlledBy !== undefined) return
-        if (session.state.turn?.id !== turn) {
+        if (session.state.turn && session.state.turn.id !== this.#worked.turn) {
           stopClock()
-          turn = session.state.turn?.id
-          stopClock = session.ports.world.timer(session.agent.limits.time, () => this.outOfTime())
+          stopClock = this.#startClock()
         }
         const action = session.next()
         if (action.do === 'rest' || action.do === 'wait') return
@@ -86,6 +94,20 @@ export class Driver {
     } finally {
       stopClock()
       this.#active = false
+    }
+  }
+
+  /** Gives what is left of the turn's time, and a function that stops the clock and remembers what was used. */
+  #startClock(): () => void {
+    const { ports, agent, state } = this.#session
+    const turn = state.turn?.id ?? ''
+    if (this.#worked.turn !== turn) this.#worked = { turn, ms: 0 }
+    const worked = this.#worked
+    const began = ports.world.now()
+    const stop = ports.world.timer(Math.max(agent.limits.time - worked.ms, 0), () => this.outOfTime())
+    return () => {
+      stop()
+      worked.ms += Math.max(ports.world.now() - began, 0)
     }
   }
 
@@ -107,10 +129,32 @@ export class Driver {
       case 'end':
         this.#end(action)
         return undefined
-      case 'await':
+      case 'await': {
+        // Started by a process that is gone, and left to whoever holds the wheel.
+        const left = action.calls.filter(call => !this.#running.has(call.part.id))
+        return left.length > 0 ? this.repeat(left) : undefined
+      }
       case 'wait':
       case 'rest':
         return undefined
+    }
+  }
+
+  get performing(): boolean {
+    return this.#performing
+  }
+
+  /** One action by someone's hand, with all that it starts. Only one at a time. */
+  async performAlone(action: Action): Promise<void> {
+    if (this.#performing) throw new TurnwireError('busy', 'An action is being performed. Wait for it.')
+    this.#performing = true
+    const stopClock = this.#startClock()
+    try {
+      await this.perform(action)
+      await this.settle()
+    } finally {
+      stopClock()
+      this.#performing = false
     }
   }
 
@@ -172,16 +216,20 @@ export class Driver {
     for (const call of calls) {
       if (session.lost || call.stage !== 'started') continue
       const stop = new Abort()
-      const done = runCall(session, call, stop)
+      const callId = call.part.id
+      this.#running.set(callId, stop)
+      const alive = runCall(session, call, stop)
+      this.#alive.add(alive)
+      alive
         .catch(error => session.lose(error))
         .finally(() => {
-          this.#running.delete(call.part.id)
+          this.#alive.delete(alive)
+          if (this.#running.get(callId) === stop) this.#running.delete(callId)
           // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
-          if (this.#running.size === 0) this.wake()
+          if (this.#running.size > 0) return
+          this.#quiet()
+          this.wake()
         })
-      this.#alive.add(done)
-      void done.finally(() => this.#alive.delete(done))
-      this.#running.set(call.part.id, { stop, done })
     }
   }
 
@@ -207,7 +255,7 @@ export class Driver {
   async #ask(): Promise<void> {
     const session = this.#session
     const { state, agent, feed, ports } = session
-    const step: Step = { stop: new Abort(), ids: [], text: '', over: false }
+    const step: Step = { stop: new Abort(), model: '', ids: [], text: '', over: false }
     this.#step = step
     const number = (state.turn?.steps ?? 0) + 1
     try {
@@ -217,6 +265,7 @@ export class Driver {
       ports.world.crashPoint('model-asked')
       const { settings } = state
       const model = agent.model(settings)
+      step.model = model.id
       const system = joinText(agent.system, settings.system)
       const maxTokens = settings.maxTokens ?? agent.maxTokens
       const answering = model.respond(
@@ -316,7 +365,7 @@ export class Driver {
     this.abort(new TurnwireError('stopping', 'The turn was ended.'))
     if (!step || step.text === '') return []
     const { text } = step
-    const model = session.agent.model(session.state.settings).id
+    const { model } = step
     const at = session.ports.world.now()
     return [{ v: 1, at, type: 'model.answered', parts: [{ type: 'text', text }], stop: 'cancelled', model }]
   }
@@ -328,7 +377,11 @@ export class Driver {
       this.#step.over = true
       this.#step.stop.abort(reason)
     }
-    for (const { stop } of this.#running.values()) stop.abort(reason)
+    const running = [...this.#running.values()]
+    // Told to stop, and no longer waited for: a tool that does not listen must not hold up what comes after.
+    this.#running.clear()
+    for (const stop of running) stop.abort(reason)
+    this.#quiet()
   }
 
   /** Stops the step in flight without a trace: it is asked again when the session is taken up. */

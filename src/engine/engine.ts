@@ -6,6 +6,7 @@ import { toolHash } from '../language/tools.ts'
 import { type Create, decideCreate, decideRecovery, type RequestKey } from './decide.ts'
 import { evolve } from './evolve.ts'
 import type { FeedItem, Watcher } from './feed.ts'
+import { goneAgent } from './gone-agent.ts'
 import { Hand } from './hand.ts'
 import { statusOf } from './next.ts'
 import type { Agent, EnginePorts, SessionRow } from './ports.ts'
@@ -20,6 +21,8 @@ export class Engine {
   readonly #open = new Map<string, Session>()
   readonly #opening = new Map<string, Promise<Session>>()
   #stopping = false
+  /** How often each lost session was tried again. */
+  readonly #takingUp = new Map<string, number>()
 
   constructor(ports: EnginePorts) {
     this.ports = ports
@@ -50,13 +53,23 @@ export class Engine {
     }
     const state = emptyState(id)
     for (const event of events) evolve(state, event)
-    return this.#keep(new Session(this.ports, agent, state, made.epoch, session => this.#forget(session)))
+    return this.#keep(
+      new Session(this.ports, agent, state, made.epoch, (lost, reason) => this.#forget(lost, reason)),
+    )
   }
 
   /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
   async open(owner: string, id: string): Promise<Session> {
     this.#refuseIfStopping()
-    if (!this.#open.has(id) && (await this.ports.store.row(id))?.owner !== owner) throw notFound()
+    if (!this.#open.has(id)) {
+      const row = await this.ports.store.row(id)
+      if (row?.owner !== owner) throw notFound()
+      if (row.status === 'running' && this.ports.takesUp?.() === false)
+        throw new TurnwireError(
+          'busy',
+          'Another process is at work in this session. Wait for it, or stop it.',
+        )
+    }
     const session = await this.#load(id)
     if (session.state.owner !== owner) throw notFound()
     return session
@@ -65,10 +78,7 @@ export class Engine {
   /** A look that claims nothing: another process may be its writer. */
   async peek(owner: string, id: string): Promise<SessionState> {
     const session = this.#open.get(id)
-    if (session?.state.owner === owner) {
-      await session.flushed()
-      return session.state
-    }
+    if (session?.state.owner === owner && session.status !== 'running' && session.clean) return session.state
     const row = await this.ports.store.row(id)
     if (row?.owner !== owner) throw notFound()
     return fold(id, await this.ports.store.read(id))
@@ -153,19 +163,37 @@ export class Engine {
   /** Takes up every session that was at work when its writer went away. */
   async recover(): Promise<number> {
     const ids = await this.ports.store.unfinished()
-    for (const id of ids) {
-      try {
-        await this.#load(id)
-      } catch (error) {
-        this.ports.log('error', 'A session could not be taken up.', { session: id, error: String(error) })
-      }
-    }
+    // Together, so that they share their commits.
+    await Promise.all(ids.map(id => this.#takeUp(id)))
     return ids.length
   }
 
-  /** Someone takes the wheel of a session: the loop does nothing more until it is given back. */
-  async takeOver(owner: string, id: string, by: string): Promise<Hand> {
-    return Hand.take(await this.open(owner, id), by)
+  async #takeUp(id: string): Promise<void> {
+    try {
+      if ((await this.ports.store.row(id))?.status === 'running') await this.#load(id)
+      this.#takingUp.delete(id)
+    } catch (error) {
+      if (this.#stopping) return
+      this.ports.log('error', 'A session could not be taken up.', { session: id, error: String(error) })
+      if (mayPass(error)) this.#takeUpLater(id)
+    }
+  }
+
+  /** A write failed in a way that may pass, and work was under way: it is taken up again, at longer and longer intervals. */
+  #takeUpLater(id: string): void {
+    const tries = (this.#takingUp.get(id) ?? 0) + 1
+    this.#takingUp.set(id, tries)
+    this.ports.world.timer(Math.min(500 * 2 ** tries, 60_000), () => {
+      if (!this.#stopping) void this.#takeUp(id)
+    })
+  }
+
+  /**
+   * Someone takes the wheel of a session: the loop does nothing more until it is given back. `force` takes it from
+   * whoever holds it, such as a hand that went away with its process.
+   */
+  async takeOver(owner: string, id: string, by: string, options: { force?: boolean } = {}): Promise<Hand> {
+    return Hand.take(await this.open(owner, id), by, options.force)
   }
 
   /** Steps in flight are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
@@ -201,8 +229,10 @@ export class Engine {
     const claimed = await this.ports.store.claim(id)
     if (!claimed) throw notFound()
     const state = fold(id, await this.ports.store.read(id))
-    const session = new Session(this.ports, this.agent(state.agent), state, claimed.epoch, lost =>
-      this.#forget(lost),
+    this.#refuseIfStopping()
+    const agent = this.ports.agent(state.agent) ?? goneAgent(state.agent)
+    const session = new Session(this.ports, agent, state, claimed.epoch, (lost, reason) =>
+      this.#forget(lost, reason),
     )
     this.#keep(session)
     await takeUp(session)
@@ -210,6 +240,7 @@ export class Engine {
   }
 
   #keep(session: Session): Session {
+    session.stopping ||= this.#stopping
     this.#open.delete(session.id)
     this.#open.set(session.id, session)
     if (this.#open.size > kept) this.#letGo()
@@ -224,8 +255,11 @@ export class Engine {
     }
   }
 
-  #forget(session: Session): void {
-    if (this.#open.get(session.id) === session) this.#open.delete(session.id)
+  #forget(session: Session, reason: unknown): void {
+    if (this.#open.get(session.id) !== session) return
+    this.#open.delete(session.id)
+    // What memory says is ahead of the log: whether there is work left is the store's to say.
+    if (!this.#stopping && mayPass(reason)) this.#takeUpLater(session.id)
   }
 
   #refuseIfStopping(): void {
@@ -240,12 +274,20 @@ async function takeUp(session: Session): Promise<void> {
   const mayRepeat = (call: CallState): boolean => {
     const offered = session.offer.byName.get(call.part.name)
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
-    return offered.tool.readOnly || offered.tool.idempotent
+    // A tool that takes the process down with it must not do so at every start.
+    return (offered.tool.readOnly || offered.tool.idempotent) && call.attempt <= offered.tool.retries + 2
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
   if (events.length > 0) await session.record(events)
+  // Whoever holds the wheel decides about the rest.
+  if (session.state.controlledBy !== undefined) return
   await session.driver.repeat(started.filter(call => call.stage === 'started'))
   session.driver.wake()
+}
+
+/** The store may be full, locked or failing for a while; whoever has the session now, or deleted it, keeps it. */
+function mayPass(reason: unknown): boolean {
+  return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
 }
 
 export function fold(id: string, events: readonly Recorded[]): SessionState {

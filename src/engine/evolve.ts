@@ -1,11 +1,13 @@
 // evolve(state, event): what an event changes. Pure in all but that it changes the state it is given: no clock,
 // no chance, no I/O, and no judgement either, since what is in the log has happened.
 import type { CallPart, CallResult } from '../language/calls.ts'
+import { TurnwireError } from '../language/errors.ts'
 import type { CallSettled, Event, HistoryCompacted, ModelAnswered } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { type CallState, findCall, identityOf, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
+  if (event.v !== 1) throw unreadable(event)
   state.seq += 1
   state.updatedAt = event.at
   switch (event.type) {
@@ -72,6 +74,8 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.late':
       break
+    default:
+      throw unreadable(event)
   }
   return state
 }
@@ -149,6 +153,8 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   const call = admitted(state, event, 'asking')
   if (!call) return
   call.rule = event.rule
+  delete call.reason
+  delete call.expiresAt
   if (event.reason !== undefined) call.reason = event.reason
   if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
 }
@@ -205,4 +211,12 @@ function resultOf(call: CallState): CallResult {
     name: call.part.name,
     outcome: { ...outcome, parts: [{ type: 'text', text: note }, ...outcome.parts] },
   }
+}
+
+/** A log that a newer version wrote must not be folded into something that it does not say. */
+function unreadable(event: { type: string; v: number }): TurnwireError {
+  return new TurnwireError(
+    'store_newer',
+    `The log holds an event that this version cannot read (${event.type}, version ${event.v}). Update Turnwire.`,
+  )
 }

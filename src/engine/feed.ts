@@ -27,9 +27,12 @@ export class Feed {
   shown: number
   shownStatus: SessionStatus
 
-  constructor(shown: number, status: SessionStatus) {
+  readonly #report: (error: unknown) => void
+
+  constructor(shown: number, status: SessionStatus, report: (error: unknown) => void) {
     this.shown = shown
     this.shownStatus = status
+    this.#report = report
   }
 
   get watched(): boolean {
@@ -78,7 +81,15 @@ export class Feed {
     this.live.take(item)
     if (item.type === 'event') this.shown = item.seq
     else if (item.type === 'status') this.shownStatus = item.status
-    for (const watcher of this.#watchers) watcher(item)
+    for (const watcher of this.#watchers) {
+      try {
+        watcher(item)
+      } catch (error) {
+        // One reader's defect is nobody else's: least of all the session's.
+        this.#watchers.delete(watcher)
+        this.#report(error)
+      }
+    }
   }
 }
 

@@ -19,12 +19,14 @@ export class Hand {
   }
 
   /** Waits until what is under way has finished; from then on nothing happens but by this hand. */
-  static async take(session: Session, by: string): Promise<Hand> {
+  static async take(session: Session, by: string, force = false): Promise<Hand> {
     const { controlledBy } = session.state
-    if (controlledBy !== undefined && controlledBy !== by)
+    if (controlledBy !== undefined && controlledBy !== by && !force)
       throw new TurnwireError('controlled', `This session is driven by ${controlledBy}.`)
-    if (controlledBy === undefined)
-      await session.record([{ v: 1, at: session.ports.world.now(), type: 'control.taken', by }])
+    const at = session.ports.world.now()
+    if (controlledBy !== undefined && controlledBy !== by)
+      void session.record([{ v: 1, at, type: 'control.returned', by }])
+    if (controlledBy !== by) await session.record([{ v: 1, at, type: 'control.taken', by }])
     await session.driver.settle()
     return new Hand(session, by)
   }
@@ -36,22 +38,15 @@ export class Hand {
   /** Does the next action as the loop would, and waits for the calls that it started. */
   async perform(): Promise<Action> {
     this.#mustHold()
-    const { driver, ports, agent } = this.session
     const action = this.look()
-    const stopClock = ports.world.timer(agent.limits.time, () => driver.outOfTime())
-    try {
-      await driver.perform(action)
-      await driver.settle()
-    } finally {
-      stopClock()
-    }
+    await this.session.driver.performAlone(action)
     await this.session.flushed()
     return action
   }
 
   /** Speaks in the model's place. */
   async answerModel(answer: ModelAnswer): Promise<void> {
-    this.#mustHold()
+    this.#mustBeFree()
     if (this.look().do !== 'ask-model')
       throw new TurnwireError('bad_request', 'It is not the model\u2019s turn to speak.')
     await this.session.record([decideAnswer(answer, `person:${this.by}`, [], this.session.context)])
@@ -65,7 +60,10 @@ export class Hand {
       { name: call.part.name, outputLimit: Number.MAX_SAFE_INTEGER },
       callId,
     )
-    if (blob) await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
+    if (blob) {
+      await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
+      this.#unsettled(callId)
+    }
     await this.session.record([
       settled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
     ])
@@ -96,7 +94,7 @@ export class Hand {
 
   /** Gives the wheel back: the loop goes on from here. */
   async release(): Promise<void> {
-    this.#mustHold()
+    this.#mustBeFree()
     await this.session.record([
       { v: 1, at: this.session.ports.world.now(), type: 'control.returned', by: this.by },
     ])
@@ -109,6 +107,12 @@ export class Hand {
     if (!call || call.stage === 'settled')
       throw new TurnwireError('unknown_call', `There is no open call "${callId}" in this session.`)
     return call
+  }
+
+  #mustBeFree(): void {
+    this.#mustHold()
+    if (this.session.driver.performing)
+      throw new TurnwireError('busy', 'An action is being performed. Wait for it.')
   }
 
   #mustHold(): void {

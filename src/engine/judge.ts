@@ -1,5 +1,6 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
+import { TurnwireError } from '../language/errors.ts'
 import type { Event, Grant } from '../language/events.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import { settled } from './decide.ts'
@@ -42,12 +43,29 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
     if (session.lost || call.stage !== stage) return
     // New settings, or a grant that was spent or given meanwhile: the verdict is about the past, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
-    void session.record(eventsOf(session, call, offered, admission, verdict))
+    // Others of the batch may have been counted while policy was thinking.
+    const late = stage === 'proposed' ? overLimit(session, call, admission) : undefined
+    void session.record(late ? [late] : eventsOf(session, call, offered, admission, verdict))
   }
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
   if (verdict instanceof Promise) return verdict.then(act)
   act(verdict)
   return undefined
+}
+
+/** What policy says of a call with other arguments than the model's: a person's edit passes the same gate. */
+export async function judgeEdit(session: Session, call: CallState, text: string): Promise<Admitted> {
+  const offered = session.offer.byName.get(call.part.name)
+  if (!offered) throw new TurnwireError('unknown_call', `There is no tool "${call.part.name}" any more.`)
+  const { name, form } = call.part
+  const admission = session.agent.gate.admit({ name, form, text }, offered.tool)
+  if (!admission.ok)
+    throw new TurnwireError('invalid_edit', `The changed arguments do not fit: ${admission.reason}`)
+  if (offered.side === 'client') return admission
+  const verdict = await authorise(session, call, offered, admission, [])
+  if (verdict.verdict === 'deny')
+    throw new TurnwireError('invalid_edit', `The changed call is denied: ${verdict.reason}`)
+  return admission
 }
 
 function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): boolean {

@@ -51,16 +51,20 @@ function makeOffer(own: readonly Tool[], settings: Settings, attached: readonly 
   return { byName, declarations: [...byName.values()].map(offered => offered.tool) }
 }
 
-/** Refuses settings that this agent cannot honour. Nothing is changed. */
-export function checkSettings(agent: Agent, settings: Settings): void {
-  for (const ref of settings.tools ?? []) {
-    if (!agent.tools.some(tool => tool.exposed && tool.name === ref.name))
-      throw new TurnwireError('unknown_tool', `Agent "${agent.name}" exposes no tool named "${ref.name}".`)
+/** Refuses settings that this agent cannot honour. Of a change, only what it sets is looked at: the rest stood before. */
+export function checkSettings(agent: Agent, settings: Settings, change: Partial<Settings> = settings): void {
+  if (change.tools) checkReferences(agent, change.tools)
+  if (change.options) checkOptions(agent, settings)
+  if (change.clientTools) checkClientTools(agent, settings)
+  if (change === settings || change.model !== undefined) agent.model(settings)
+}
+
+function checkReferences(agent: Agent, references: readonly { name: string }[]): void {
+  for (const { name } of references) {
+    if (!agent.tools.some(tool => tool.exposed && tool.name === name))
+      throw new TurnwireError('unknown_tool', `Agent "${agent.name}" exposes no tool named "${name}".`)
   }
-  checkUnique(settings.tools ?? [], 'agent.tools names the tool')
-  checkOptions(agent, settings)
-  checkClientTools(agent, settings)
-  agent.model(settings)
+  checkUnique(references, 'agent.tools names the tool')
 }
 
 function checkUnique(items: readonly { name: string }[], words: string): void {
@@ -76,6 +80,8 @@ function checkOptions(agent: Agent, settings: Settings): void {
     const option = agent.options.find(each => each.name === name)
     if (!option)
       throw new TurnwireError('unknown_option', `Agent "${agent.name}" has no option named "${name}".`)
+    if (option.type === 'secret' && typeof value === 'string')
+      throw new TurnwireError('internal', `The secret option "${name}" came unsealed.`)
     if (option.type === 'select' && (typeof value !== 'string' || !option.options?.includes(value)))
       throw new TurnwireError(
         'unknown_option',

@@ -321,6 +321,8 @@ export type EnginePorts = {
   world: World
   vault: Vault
   agent(name: string): Agent | undefined
+  /** Whether this process may take up sessions that another one left at work, or has at work now. Absent: yes. */
+  takesUp?(): boolean
   /** One line for operators; never holds secrets, arguments or results. */
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
 }

@@ -21,6 +21,7 @@ import {
 import { Driver } from './driver.ts'
 import { evolve } from './evolve.ts'
 import { Feed, type Hold } from './feed.ts'
+import { judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
 import type { Agent, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
@@ -53,6 +54,7 @@ export class Session {
   #shownStatus: SessionStatus
   #attached: readonly Tool[] = []
   #batch: Batch | undefined
+  #durable: number
   stopping = false
 
   constructor(
@@ -67,8 +69,11 @@ export class Session {
     this.state = state
     this.#epoch = epoch
     this.#onLost = onLost
+    this.#durable = state.seq
     this.#shownStatus = statusOf(state)
-    this.feed = new Feed(state.seq, this.#shownStatus)
+    this.feed = new Feed(state.seq, this.#shownStatus, error =>
+      ports.log('error', 'A watcher failed and was taken away.', { session: state.id, error: String(error) }),
+    )
     this.driver = new Driver(this)
   }
 
@@ -129,7 +134,7 @@ export class Session {
     // A repeated request finds its calls settled: it is known before anything is asked of them.
     const replayed = this.#replayed(answers.request)
     if (replayed) return replayed
-    const { blobs, respond } = this.#prepare(answers)
+    const { blobs, respond } = await this.#prepare(answers)
     for (const blob of blobs) await this.ports.store.putBlob(this.id, blob.name, blob.body)
     return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
   }
@@ -202,7 +207,7 @@ export class Session {
     return this.flushed().then(() => ({ first: before.seq, replayed: true }))
   }
 
-  #prepare(answers: Answers): { respond: Respond; blobs: { name: string; body: string }[] } {
+  async #prepare(answers: Answers): Promise<{ respond: Respond; blobs: { name: string; body: string }[] }> {
     const blobs: { name: string; body: string }[] = []
     const results = answers.results.map(({ callId, parts, failed }) => {
       const { outcome, blob } = this.agent.gate.finishClient(parts, failed === true, callId)
@@ -210,11 +215,11 @@ export class Session {
       if (blob && findCall(this.state, callId)?.stage === 'handed') blobs.push(blob)
       return { callId, outcome }
     })
-    const decisions = answers.decisions.map(({ edit, ...decision }) =>
-      edit === undefined || !decision.granted
-        ? decision
-        : { ...decision, edit: this.#checkEdit(decision.callId, edit) },
-    )
+    const decisions: Decision[] = []
+    for (const { edit, ...decision } of answers.decisions) {
+      if (edit === undefined || !decision.granted) decisions.push(decision)
+      else decisions.push({ ...decision, edit: await this.#checkEdit(decision.callId, edit) })
+    }
     const { settings, request } = answers
     return {
       blobs,
@@ -228,17 +233,11 @@ export class Session {
     }
   }
 
-  #checkEdit(callId: string, text: string): { text: string; argsHash: string } {
+  async #checkEdit(callId: string, text: string): Promise<{ text: string; argsHash: string }> {
     const call = findCall(this.state, callId)
-    const offered = call && this.offer.byName.get(call.part.name)
-    if (!call || !offered) throw new TurnwireError('unknown_call', `There is no call "${callId}" to change.`)
-    const admission = this.agent.gate.admit(
-      { name: call.part.name, form: call.part.form, text },
-      offered.tool,
-    )
-    if (!admission.ok)
-      throw new TurnwireError('invalid_edit', `The changed arguments do not fit: ${admission.reason}`)
-    return { text, argsHash: admission.argsHash }
+    if (!call) throw new TurnwireError('unknown_call', `There is no call "${callId}" to change.`)
+    const { argsHash } = await judgeEdit(this, call, text)
+    return { text, argsHash }
   }
 
   // ---- the log -------------------------------------------------------------------------------------------
@@ -285,11 +284,24 @@ export class Session {
     // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
     if (status !== 'running' || this.#shownStatus !== 'running') this.feed.status(status)
     this.#shownStatus = status
-    this.ports.store.append({ session: this.id, epoch: this.#epoch, seq, events, status }).then(() => {
+    const done = (): void => {
       for (const { type } of events) reached(type, this.ports.world)
-      hold.release()
+      this.#durable = seq + events.length - 1
       written.resolve()
-    }, refuse)
+      hold.release()
+    }
+    try {
+      this.ports.store
+        .append({ session: this.id, epoch: this.#epoch, seq, events, status })
+        .then(done, refuse)
+    } catch (error) {
+      refuse(error)
+    }
+  }
+
+  /** Nothing of its state is still on its way to the store. */
+  get clean(): boolean {
+    return this.#durable === this.state.seq
   }
 
   /** Durable up to here. */

@@ -5,6 +5,7 @@
 import type { Finished, Tool, ToolOutput } from '../engine/ports.ts'
 import type { Outcome, Provenance } from '../language/calls.ts'
 import type { FilePart, ImagePart, ResultPart } from '../language/content.ts'
+import { sha256 } from '../lib/hash.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import { cutUtf8, wellFormed } from '../lib/text.ts'
 import { checkerOf, describeIssues } from './arguments.ts'
@@ -143,15 +144,22 @@ function compose(
   }
   const structured = placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
   const { parts, leftOut } = bound(whole, { text: textLimit, media: settings.mediaLimit }, callId)
+  const kept = leftOut > 0 ? keep(whole, callId) : undefined
   const outcome: Outcome = {
     kind: checked.kind,
     parts: saidInWords(parts, checked.kind),
     ...(structured !== undefined && { structured }),
     from,
-    ...(leftOut > 0 && { cut: { bytes: leftOut, blob: callId } }),
+    ...(kept && { cut: { bytes: leftOut, blob: kept.name } }),
     ...(tally.count > 0 && { redactions: tally.count }),
   }
-  return leftOut > 0 ? { outcome, blob: { name: callId, body: JSON.stringify(whole) } } : { outcome }
+  return kept ? { outcome, blob: kept } : { outcome }
+}
+
+/** Named by what it holds: a second result for the same call, refused as it will be, cannot replace the first. */
+function keep(whole: readonly ResultPart[], callId: string): { name: string; body: string } {
+  const body = JSON.stringify(whole)
+  return { name: `${callId}.${sha256(body).slice(0, 16)}`, body }
 }
 
 /**

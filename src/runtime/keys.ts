@@ -7,6 +7,9 @@ import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/hash.ts'
 import type { Principal } from '../wires/host.ts'
 
+/** The owner of sessions that no key stands for: in-process ones, and those of a server that runs open. */
+export const localOwner = 'local'
+
 export type KeyEntry = { name: string; sha256: string }
 
 export class Keys {
@@ -27,6 +30,11 @@ export class Keys {
 }
 
 export function newKey(name: string): { key: string; entry: KeyEntry } {
+  if (name === localOwner)
+    throw new TurnwireError(
+      'config_invalid',
+      `"${localOwner}" owns the sessions of programs on this machine. Choose another name for the key.`,
+    )
   const key = `tw_${randomBytes(24).toString('base64url')}`
   return { key, entry: { name, sha256: sha256(key) } }
 }

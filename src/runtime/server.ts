@@ -14,6 +14,7 @@ import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import { errorBody, responsesRoutes } from '../wires/responses/index.ts'
+import { uiRoutes } from '../wires/ui/index.ts'
 import type { AcpDoor } from './acp.ts'
 import { Keys, readKeys } from './keys.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
@@ -116,6 +117,7 @@ export function createApp(
   app.use(authenticate(keys))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
+  app.route('/', uiRoutes(host))
   app.route('/', aapRoutes(host))
   app.route('/', responsesRoutes(host))
   app.route('/', chatRoutes(host))

@@ -8,12 +8,13 @@ import { memoryStore } from '../stores/memory.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig, type TurnwireConfig } from './config.ts'
 import { Conversation, type ConversationOptions, settingsOf } from './conversation.ts'
+import { localOwner } from './keys.ts'
 import { createLog, type Log } from './log.ts'
 import { createVault, vaultKey } from './vault.ts'
 import { realWorld } from './world.ts'
+import { takeWriterLock, type WriterLock } from './writer-lock.ts'
 
-/** The owner of sessions that no key stands for: in-process ones, and those of a server that runs open. */
-export const localOwner = 'local'
+export { localOwner }
 
 export type OpenOptions = {
   log?: Log
@@ -32,6 +33,8 @@ export class Turnwire {
   readonly log: Log
   readonly folder: string | undefined
   readonly #graceMs: number
+  #lock: WriterLock | undefined
+  #takesUp = false
   readonly #world = realWorld()
 
   private constructor(config: TurnwireConfig, parts: { store: Store; folder: string | undefined; log: Log }) {
@@ -47,6 +50,7 @@ export class Turnwire {
       world: this.#world,
       vault: this.vault,
       agent: name => byName.get(name),
+      takesUp: () => this.#takesUp,
       log: parts.log,
     })
     const bare = new Map(this.agents.map(agent => [agent.name, { ...agent, tools: [] }]))
@@ -54,6 +58,7 @@ export class Turnwire {
       ...this.engine.ports,
       store: memoryStore(),
       agent: name => bare.get(name),
+      takesUp: () => true,
     })
   }
 
@@ -63,9 +68,25 @@ export class Turnwire {
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
     const { store, folder } = await openStore(config.data ?? '.turnwire')
     const turnwire = new Turnwire(config, { store, folder, log })
-    const taken = options.takeUp === false ? 0 : await turnwire.engine.recover()
-    if (taken > 0) log('info', 'Unfinished sessions were taken up.', { sessions: taken })
+    if (options.takeUp !== false) await turnwire.takeUp()
     return turnwire
+  }
+
+  /**
+   * From here on this process takes up what others left unfinished, unless another one on the same data folder does
+   * so already.
+   */
+  async takeUp(): Promise<void> {
+    if (this.folder !== undefined) {
+      this.#lock ??= takeWriterLock(this.folder)
+      if (!this.#lock) {
+        this.log('warn', 'Another process works on this data folder: its unfinished sessions are left to it.')
+        return
+      }
+    }
+    this.#takesUp = true
+    const taken = await this.engine.recover()
+    if (taken > 0) this.log('info', 'Unfinished sessions were taken up.', { sessions: taken })
   }
 
   /** A new session of an agent, in this process. */
@@ -99,6 +120,7 @@ export class Turnwire {
     await Promise.all([this.engine.stop(this.#graceMs), this.ephemeral.stop(0)])
     this.#world.clear()
     await this.engine.ports.store.close()
+    this.#lock?.release()
   }
 }
 

@@ -1,7 +1,16 @@
 // Seals secrets before they come near the log: AES-256-GCM under a key that lives beside the data, readable by its
 // owner only, or that the operator gives in TURNWIRE_VAULT_KEY. Losing the key loses the secrets, nothing else.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Vault } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -36,15 +45,24 @@ export function vaultKey(folder: string | undefined, given = process.env['TURNWI
   if (given !== undefined && given !== '') return derive(given)
   if (folder === undefined) return randomBytes(32)
   const file = join(folder, 'vault.key')
+  if (!existsSync(file)) makeKeyFile(file)
+  return derive(readFileSync(file, 'utf8').trim())
+}
+
+/** Written whole before it gets its name, and never over one that another process made meanwhile. */
+function makeKeyFile(file: string): void {
+  const fresh = `${file}.${process.pid}`
+  const handle = openSync(fresh, 'w', 0o600)
+  writeSync(handle, randomBytes(32).toString('base64url'))
+  fsyncSync(handle)
+  closeSync(handle)
   try {
-    const handle = openSync(file, 'wx', 0o600)
-    writeSync(handle, randomBytes(32).toString('base64url'))
-    fsyncSync(handle)
-    closeSync(handle)
+    linkSync(fresh, file)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    unlinkSync(fresh)
   }
-  return derive(readFileSync(file, 'utf8').trim())
 }
 
 function derive(secret: string): Buffer {

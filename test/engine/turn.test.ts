@@ -413,8 +413,8 @@ describe('cancellation', () => {
       await session.cancel()
     })
     gate.resolve('too late')
-    await session.driver.settle()
-    await session.flushed()
+    while (!(await typesOf(rig, session)).includes('call.late'))
+      await new Promise(resolve => setImmediate(resolve))
     const events = await eventsOf(rig, session)
     assert.deepEqual(
       events.filter(event => event.type === 'call.settled').map(event => event.outcome.kind),

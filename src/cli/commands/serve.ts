@@ -34,7 +34,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     const host = textValue(values, 'host')
     const setup = await setUp(values)
     const log = createLog({ level: setup.config.server?.log ?? 'info', secrets })
-    const turnwire = await Turnwire.open(setup.config, { log, source: setup.source })
+    const turnwire = await Turnwire.open(setup.config, { log, source: setup.source, takeUp: false })
     let running: Running
     try {
       running = await startServer(turnwire, {
@@ -45,6 +45,8 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
       await turnwire.close()
       throw error
     }
+    // Only now: a server that cannot listen must not touch what another one is doing.
+    await turnwire.takeUp()
     log('info', 'Listening.', { url: running.url, agents: turnwire.agents.map(agent => agent.name) })
     process.stdout.write(greeting(setup, turnwire, running))
     return untilStopped(running, log)

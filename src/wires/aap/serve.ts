@@ -1,5 +1,6 @@
 // The routes. Versions 1, 2 and 3 are the same handlers under other paths, with the few differences that the versions
 // have; nothing here knows how a turn runs.
+import { setImmediate } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Agent, RequestKey, Session, SessionState } from '../../engine/index.ts'
@@ -99,6 +100,8 @@ class Wire {
       const sessions: unknown[] = []
       for (const { id } of rows) {
         const shown = version === 1 ? id : await this.#infoIfThere(owner, id, version)
+        // A page may hold long sessions: others get their turn between two of them.
+        await setImmediate()
         if (shown !== undefined) sessions.push(shown)
       }
       return c.json({ sessions, ...(next !== undefined && { next }) })
