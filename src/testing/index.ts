@@ -13,4 +13,12 @@ export {
   scripted,
   scriptFromFile,
 } from '../models/scripted/index.ts'
+export {
+  checkHistory,
+  type DoctorVendor,
+  doctorVendors,
+  type HistoryFinding,
+  type HistoryRepair,
+  repairHistory,
+} from './doctor.ts'
 export * from './doubles/index.ts'

@@ -1,0 +1,46 @@
+// What a vendor would say of a history, and the least that would make it say yes: the rules of the strict doubles and
+// the repairs of the codecs, brought together. Signatures of unknown origin are taken for genuine, as nobody but their
+// maker can judge them.
+
+import type { Json, JsonObject } from '../lib/json.ts'
+import { type DoctorVendor, type Finding, reasons, repair, requestOf } from '../models/doctor/index.ts'
+import { checkRequestAll } from './doubles/index.ts'
+
+export { type DoctorVendor, doctorVendors } from '../models/doctor/index.ts'
+
+/** `message` is the vendor's own wording, `why` ours. */
+export type HistoryFinding = Finding & { why: string }
+
+export type HistoryRepair = {
+  body: JsonObject
+  changes: string[]
+  /** What could not be mended; empty when the vendor takes the repaired body. */
+  left: HistoryFinding[]
+}
+
+/** Every rule of this vendor that a request, or a list of messages, breaks. */
+export function checkHistory(vendor: DoctorVendor, history: Json): HistoryFinding[] {
+  return findingsOf(vendor, bodyOf(vendor, history)).map(withReason)
+}
+
+/** The smallest repair that the repairs know, proved against the same rules. The argument is not changed. */
+export function repairHistory(vendor: DoctorVendor, history: Json): HistoryRepair {
+  const repaired = repair(vendor, bodyOf(vendor, history), body => findingsOf(vendor, body))
+  return { ...repaired, left: repaired.left.map(withReason) }
+}
+
+function findingsOf(vendor: DoctorVendor, body: JsonObject): Finding[] {
+  const found = checkRequestAll(vendor, body, { trustForeign: true })
+  return found.map(({ rule, message, param }) => ({ rule, message, ...(param !== undefined && { param }) }))
+}
+
+const withReason = (finding: Finding): HistoryFinding => ({
+  ...finding,
+  why: reasons[finding.rule] ?? 'The vendor refuses this.',
+})
+
+function bodyOf(vendor: DoctorVendor, history: Json): JsonObject {
+  const body = requestOf(vendor, history)
+  if (body !== undefined) return body
+  throw new TypeError('A history is a request body, or a list of messages.')
+}
