@@ -91,6 +91,8 @@ describe('a request is read', () => {
     assert.equal(seen?.maxTokens, 99)
     assert.deepEqual(seen?.body, {
       'openai-chat': { temperature: 0.5, response_format: { type: 'json_object' } },
+      'openai-responses': { temperature: 0.5, text: { format: { type: 'json_object' } } },
+      gemini: { generationConfig: { responseMimeType: 'application/json' } },
     })
   })
 

@@ -2,9 +2,17 @@
 // only the vendor understands (sampling, formats, effort) go along as they are. Messages are read in decode-messages.ts.
 import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
-import { type Asked, clientTool, findTarget } from '../stateless/index.ts'
+import {
+  type Asked,
+  clientTool,
+  findTarget,
+  type Spoken,
+  schemaOf,
+  spokenTo,
+  stopsOf,
+} from '../stateless/index.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { ModelNotFound } from './errors.ts'
 import { absent, count, flag, list, object, refuse, text, unsupported, wrongType } from './refuse.ts'
@@ -28,6 +36,18 @@ const read = new Set([
   'stream',
   'stream_options',
   'n',
+])
+
+/** Fields that the vendor's Responses API has under the same names. */
+const ofBoth = new Set([
+  'temperature',
+  'top_p',
+  'metadata',
+  'user',
+  'service_tier',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
 ])
 
 const refused: Readonly<Record<string, string>> = {
@@ -55,7 +75,7 @@ export function decodeRequest(body: JsonObject, host: WireHost): ChatRequest {
     ...(choice !== undefined && { choice }),
     ...(parallel !== undefined && { parallel }),
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(passed.length > 0 && { body: { 'openai-chat': Object.fromEntries(passed) } }),
+    ...decodeFields(Object.fromEntries(passed)),
   }
   const seed = decodeMessages(list(body['messages'], 'messages'), target)
   return {
@@ -63,6 +83,45 @@ export function decodeRequest(body: JsonObject, host: WireHost): ChatRequest {
     stream,
     includeUsage: decodeStreamOptions(body['stream_options'], stream),
   }
+}
+
+/** The vendor's other API has the same fields, some of them elsewhere. */
+function decodeFields(fields: JsonObject): Pick<Settings, 'body'> {
+  const { response_format, stop, reasoning_effort: effort, verbosity, ...shared } = fields
+  const spoken: Spoken = { ...decodeFormat(response_format), ...decodeStop(stop) }
+  const kept = Object.fromEntries(Object.entries(shared).filter(([key]) => ofBoth.has(key)))
+  const { 'openai-responses': format = {} } = spokenTo(spoken, {}).body ?? {}
+  const text = {
+    ...(isJsonObject(format['text']) && format['text']),
+    ...(verbosity !== undefined && { verbosity }),
+  }
+  const responses: JsonObject = {
+    ...kept,
+    ...(effort !== undefined && { reasoning: { effort } }),
+    ...(Object.keys(text).length > 0 && { text }),
+  }
+  return spokenTo(spoken, { 'openai-chat': fields, 'openai-responses': responses })
+}
+
+function decodeFormat(value: Json | undefined): Pick<Spoken, 'format'> {
+  if (!isJsonObject(value)) return {}
+  if (value['type'] === 'json_object') return { format: 'json' }
+  const given = schemaOf(value['json_schema'])
+  const schema = value['type'] === 'json_schema' ? schemaOf(given?.['schema']) : undefined
+  if (!schema) return {}
+  const { name, strict } = given ?? {}
+  return {
+    format: {
+      schema,
+      ...(typeof name === 'string' && { name }),
+      ...(typeof strict === 'boolean' && { strict }),
+    },
+  }
+}
+
+function decodeStop(value: Json | undefined): Pick<Spoken, 'stop'> {
+  const stop = stopsOf(value)
+  return stop ? { stop } : {}
 }
 
 function refuseForeign(body: JsonObject): void {

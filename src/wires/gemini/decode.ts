@@ -3,7 +3,15 @@
 import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { type Asked, clientTool, type Target } from '../stateless/index.ts'
+import {
+  type Asked,
+  clientTool,
+  type Spoken,
+  schemaOf,
+  spokenTo,
+  stopsOf,
+  type Target,
+} from '../stateless/index.ts'
 import { decodeContents } from './decode-contents.ts'
 import {
   camelised,
@@ -58,7 +66,7 @@ export function decodeRequest(body: JsonObject, target: Target): GeminiRequest {
     ...(choice !== undefined && { choice }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(system !== '' && { system }),
-    ...(Object.keys(own).length > 0 && { body: { [protocol]: own } }),
+    ...spokenTo(decodeSpoken(generationConfig), { [protocol]: own }),
   }
   const seed = decodeContents(field(body, 'contents'), target)
   const thinking = generationConfig['thinkingConfig']
@@ -95,6 +103,14 @@ function decodeGeneration(value: Json | undefined): { maxTokens?: number; genera
     return invalidValue('generation_config.max_output_tokens', 'TYPE_INT32', maxOutputTokens)
   if (maxOutputTokens < 1) return refuse('max_output_tokens must be positive.')
   return { maxTokens: maxOutputTokens, generationConfig }
+}
+
+function decodeSpoken(config: JsonObject): Spoken {
+  const stop = stopsOf(config['stopSequences'])
+  const openApi = schemaOf(config['responseSchema'])
+  const schema = schemaOf(config['responseJsonSchema']) ?? (openApi && fromOpenApi(openApi))
+  const isJson = config['responseMimeType'] === 'application/json'
+  return { ...(stop && { stop }), ...(isJson && { format: schema ? { schema } : 'json' }) }
 }
 
 // ---- tools --------------------------------------------------------------------------------------------------

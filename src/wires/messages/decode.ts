@@ -4,7 +4,17 @@ import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
-import { type Asked, clientTool, findTarget, isThinker, originFor } from '../stateless/index.ts'
+import {
+  type Asked,
+  clientTool,
+  findTarget,
+  isThinker,
+  originFor,
+  type Spoken,
+  schemaOf,
+  spokenTo,
+  stopsOf,
+} from '../stateless/index.ts'
 import { decodeMessages } from './decode-messages.ts'
 import {
   flag,
@@ -77,7 +87,7 @@ export function decodeRequest(
     ...decodeChoice(body['tool_choice'], tools),
     ...decodeMaxTokens(body['max_tokens'], isCount),
     ...(system !== '' && { system }),
-    ...(Object.keys(own).length > 0 && { body: { [protocol]: own } }),
+    ...spokenTo(decodeSpoken(fields), { [protocol]: own }),
   }
   const asks = isJsonObject(fields['thinking']) && fields['thinking']['type'] !== 'disabled'
   const origin = originFor(target.model, protocol)
@@ -86,6 +96,13 @@ export function decodeRequest(
     stream: flag(body['stream'], 'stream'),
     signs: origin === undefined ? 'never' : asks || isThinker(target.model) ? 'likely' : 'maybe',
   }
+}
+
+function decodeSpoken(fields: JsonObject): Spoken {
+  const stop = stopsOf(fields['stop_sequences'])
+  const format = schemaOf(schemaOf(fields['output_config'])?.['format'])
+  const schema = schemaOf(format?.['schema'])
+  return { ...(stop && { stop }), ...(schema && { format: { schema } }) }
 }
 
 function decodeMaxTokens(value: Json | undefined, isCount: boolean): { maxTokens?: number } {

@@ -6,7 +6,7 @@ import type { InputPart, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 
 export class HistoryBuilder {
-  readonly entries: Entry[] = []
+  readonly #entries: Entry[] = []
   readonly #gate: Agent['gate']
   #calls: CallPart[] = []
   #outcomes = new Map<string, Outcome>()
@@ -20,24 +20,20 @@ export class HistoryBuilder {
     return this.#calls.filter(call => !this.#outcomes.has(call.id))
   }
 
-  isAsked(callId: string): boolean {
-    return this.#calls.some(call => call.id === callId)
-  }
-
   system(text: string): void {
     this.#flush()
-    if (text !== '') this.entries.push({ role: 'system', text })
+    if (text !== '') this.#entries.push({ role: 'system', text })
   }
 
   user(parts: InputPart[]): void {
     this.#flush()
-    this.entries.push({ role: 'user', parts })
+    this.#entries.push({ role: 'user', parts })
   }
 
   assistant(parts: AnswerPart[], origin?: Origin): void {
     this.#flush()
     if (parts.length === 0) return
-    this.entries.push({ role: 'assistant', parts, ...(origin && { origin }) })
+    this.#entries.push({ role: 'assistant', parts, ...(origin && { origin }) })
     this.#calls = parts.filter((part): part is CallPart => part.type === 'call')
   }
 
@@ -48,7 +44,7 @@ export class HistoryBuilder {
 
   done(): Entry[] {
     this.#flush()
-    return this.entries
+    return this.#entries
   }
 
   #flush(): void {
@@ -56,7 +52,7 @@ export class HistoryBuilder {
       const outcome = this.#outcomes.get(call.id)
       return outcome ? [{ callId: call.id, name: call.name, outcome }] : []
     })
-    if (results.length > 0) this.entries.push({ role: 'tool', results })
+    if (results.length > 0) this.#entries.push({ role: 'tool', results })
     this.#calls = []
     this.#outcomes = new Map()
   }

@@ -1,7 +1,8 @@
 // What the stateless doors share. It knows no vendor's words.
-export { type Answer, type Asked, ask, Gone } from './ask.ts'
+export type { Answer, Asked } from './ask.ts'
+export { type Spoken, schemaOf, spokenTo, stopsOf } from './formats.ts'
 export { HistoryBuilder } from './history.ts'
 export { argumentsObject, clientTool, filePart, imagePart, type Refusal } from './media.ts'
 export { answerStream, answerWhole, dataFrame, type StreamEncoder, toldOf } from './serve.ts'
-export { type Piece, Shown } from './shown.ts'
+export type { Piece } from './shown.ts'
 export { findTarget, isThinker, originFor, type Target, targetNames } from './target.ts'

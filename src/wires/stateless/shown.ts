@@ -54,11 +54,6 @@ export class Shown {
   #firstOfStep = 0
   #next = 0
 
-  get nothing(): boolean {
-    const { text, thinking } = this.#tracks
-    return text.text === '' && thinking.text === '' && this.#calls.length === 0
-  }
-
   take(delta: Delta): Piece[] {
     switch (delta.type) {
       case 'step.started':
