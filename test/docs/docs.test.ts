@@ -1,11 +1,13 @@
-// The docs say what is true: every error code is documented with its status, links lead somewhere, the README's tree
-// is the tree, and nothing speaks of the machines it was written on.
+// The docs say what is true: every error code and every setting is documented, code that is marked runnable runs and prints
+// what stands beside it, links lead somewhere, the README's tree is the tree, and nothing speaks of the machines it was
+// written on.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { basename, dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
 import { errorCodes } from '../../src/language/errors.ts'
+import { limitNames } from '../../src/language/events.ts'
 
 const pages = globSync(['*.md', 'docs/**/*.md'])
 
@@ -20,7 +22,7 @@ test('every error code is documented with its status, and no other', () => {
       `${status} ${retry ? 'yes' : 'no'}`,
     ]),
   )
-  assert.deepEqual(Object.fromEntries([...rows].sort()), Object.fromEntries([...wanted].sort()))
+  assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(wanted))
 })
 
 test('every relative link leads to a file', () => {
@@ -48,9 +50,90 @@ test('the product speaks of itself alone', () => {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
     .trim()
     .split('\n')
-  const here = new RegExp(`(?<![\\w.])/(${['wo' + 'rk', 'fa' + 'rm'].join('|')})/|\\.\\./${'sha' + 'red'}/`)
-  const found = files.filter(
-    file => existsSync(file) && !file.endsWith('package-lock.json') && here.test(readFileSync(file, 'utf8')),
-  )
+  const here = new RegExp(`(?<![\\w.])/(${['wo' + 'rk', 'fa' + 'rm'].join('|')})/`)
+  const beside = `../${'sha' + 'red'}/`
+  const speaks = (file: string): boolean => {
+    const text = readFileSync(file, 'utf8')
+    // A folder of that name in the tree is meant where there is one.
+    return here.test(text) || (text.includes(beside) && !existsSync(join(dirname(file), beside)))
+  }
+  const found = files.filter(file => existsSync(file) && !file.endsWith('package-lock.json') && speaks(file))
   assert.deepEqual(found, [])
+})
+
+// ---- code -------------------------------------------------------------------------------------------------------
+
+type Program = { page: string; line: number; code: string }
+
+/** A block that opens with `// runnable` is a program; `// runnable: continued` goes on with the one before it. */
+function programsOf(page: string): Program[] {
+  const programs: Program[] = []
+  const text = readFileSync(page, 'utf8')
+  for (const block of text.matchAll(/^```ts\n\/\/ runnable(: continued)?\n([\s\S]*?)^```$/gm)) {
+    const [, continued, code = ''] = block
+    const last = programs.at(-1)
+    if (continued === undefined)
+      programs.push({ page, line: text.slice(0, block.index).split('\n').length, code })
+    else if (last === undefined) assert.fail(`${page}: a block continues, but there is none before it`)
+    else last.code += code
+  }
+  return programs
+}
+
+/** As a file of this package would be run, so that `turnwire` is the checkout. */
+function run(code: string): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const env = { ...process.env, NO_COLOR: '1' }
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', code], { env })
+  const done = { status: null, stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (done.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (done.stderr += text))
+  return new Promise(resolve => child.once('close', status => resolve({ ...done, status })))
+}
+
+describe('runnable code of the guide', { concurrency: 2 }, () => {
+  const programs = globSync('docs/guide/*.md').flatMap(programsOf)
+
+  test('there is some on every page', () => {
+    const shown = new Set(programs.map(({ page }) => basename(page)))
+    const wanted = ['client', 'getting-started', 'library', 'policy', 'sessions', 'testing', 'tools']
+    assert.deepEqual(
+      wanted.filter(name => !shown.has(`${name}.md`)),
+      [],
+    )
+  })
+
+  for (const { page, line, code } of programs)
+    test(`${page}:${line}`, { timeout: 60_000 }, async () => {
+      const expected = [...code.matchAll(/^ *\/\/ → (.*)$/gm)].map(found => found[1])
+      assert.ok(expected.length > 0, 'it says nothing of what it prints')
+      const { status, stdout, stderr } = await run(code)
+      assert.deepEqual([status, stderr], [0, ''], stdout)
+      assert.deepEqual(stdout.trimEnd().split('\n'), expected)
+    })
+})
+
+// ---- settings ---------------------------------------------------------------------------------------------------
+
+/** The members of an exported object type, as they are written at its first level. */
+function membersOf(source: string, type: string): string[] {
+  const body = new RegExp(`^export type ${type} = \\{\\n([\\s\\S]*?)^\\}`, 'm').exec(source)?.[1]
+  assert.ok(body !== undefined, `there is no type ${type}`)
+  return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(found => found[1] ?? '')
+}
+
+test('every setting of a configuration stands in the tables of running.md, and no other', () => {
+  const page = readFileSync('docs/operations/running.md', 'utf8')
+  const tables = /^## Configuration$[\s\S]*?(?=^## )/m.exec(page)?.[0] ?? ''
+  const rows = [...tables.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(found => found[1] ?? '')
+  const config = readFileSync('src/runtime/config.ts', 'utf8')
+  const policy = readFileSync('src/policy/index.ts', 'utf8')
+  const wanted = [
+    ...membersOf(config, 'TurnwireConfig'),
+    ...membersOf(config, 'AgentConfig').map(name => `agents[].${name}`),
+    ...membersOf(config, 'ServerConfig').map(name => `server.${name}`),
+    ...membersOf(policy, 'GateOptions').map(name => `policy.${name}`),
+    ...limitNames.map(name => `limits.${name}`),
+  ]
+  assert.ok(wanted.length > 40)
+  assert.deepEqual(rows.sort(), wanted.sort())
 })
