@@ -17,7 +17,7 @@ export type Rig = {
   post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>
 }
 
-/** The first of `models` is the first agent's, which also answers for `extra` models by name. */
+/** One agent per model, in this order: the first also answers for models of the configuration. */
 export async function serve(
   t: TestContext,
   models: Record<string, Model>,
@@ -45,7 +45,7 @@ export async function serve(
   }
 }
 
-/** A strict double of a vendor, and where it is. Every request that it refused fails the test. */
+/** A strict double of a vendor, closed with the test. */
 export async function double(
   t: TestContext,
   vendor: VendorName,
