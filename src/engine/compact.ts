@@ -8,6 +8,7 @@ import type { HistoryCompacted } from '../language/events.ts'
 import { callsOf, type Entry, type UserEntry } from '../language/history.ts'
 import { untilAborted } from '../lib/abort.ts'
 import type { ModelAnswer } from './ports.ts'
+import { requestOf } from './request.ts'
 import type { Session } from './session.ts'
 import type { SessionState } from './state.ts'
 
@@ -152,18 +153,23 @@ async function askForSummary(
 ): Promise<Summary> {
   const { state, agent } = session
   const model = agent.model(state.settings)
+  // Vendors refuse calls in a history whose tools are not declared. What a caller asked of answers (their form, their
+  // length) is not for a summary.
+  const {
+    body: _,
+    maxTokens: __,
+    ...request
+  } = requestOf(agent, state, {
+    tools: session.offer.declarations,
+    options: session.options(),
+  })
   const answering = model.respond(
     {
-      session: state.id,
+      ...request,
       purpose: 'summary',
-      ...(agent.system !== undefined && { system: agent.system }),
       history: [...entries, said(agent.compaction?.instructions ?? INSTRUCTIONS)],
-      // Vendors refuse calls in a history whose tools are not declared.
-      tools: session.offer.declarations,
       choice: 'none',
-      parallel: agent.parallel,
       ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
-      options: session.options(),
     },
     () => {},
     signal,

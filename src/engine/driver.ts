@@ -10,6 +10,7 @@ import { decideAnswer, decideOutOfTime } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
 import type { ModelDelta } from './ports.ts'
+import { requestOf } from './request.ts'
 import { runCall } from './run-call.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
@@ -263,23 +264,10 @@ export class Driver {
       if (step.over) return
       feed.delta({ type: 'step.started', step: number })
       ports.world.crashPoint('model-asked')
-      const { settings } = state
-      const model = agent.model(settings)
+      const model = agent.model(state.settings)
       step.model = model.id
-      const system = joinText(agent.system, settings.system)
-      const maxTokens = settings.maxTokens ?? agent.maxTokens
       const answering = model.respond(
-        {
-          session: state.id,
-          ...(system !== undefined && { system }),
-          history: state.view,
-          tools: session.offer.declarations,
-          choice: settings.choice ?? agent.choice,
-          parallel: settings.parallel ?? agent.parallel,
-          ...(maxTokens !== undefined && { maxTokens }),
-          ...(settings.body && { body: settings.body }),
-          options: session.options(),
-        },
+        requestOf(agent, state, { tools: session.offer.declarations, options: session.options() }),
         delta => {
           if (!step.over) for (const each of this.#translate(step, delta, number)) feed.delta(each)
         },
@@ -399,9 +387,4 @@ export class Driver {
     void session.record([...partial, ...decideOutOfTime(session.state, session.context)])
     this.wake()
   }
-}
-
-function joinText(first: string | undefined, second: string | undefined): string | undefined {
-  if (!first || !second) return first || second || undefined
-  return `${first}\n\n${second}`
 }

@@ -14,6 +14,8 @@ import { Session } from './session.ts'
 import { type CallState, emptyState, type SessionState } from './state.ts'
 
 const kept = 256
+/** One for all: making an error costs more than dropping a session. */
+const dropped = new TurnwireError('session_not_found', 'The session was dropped.')
 
 export class Engine {
   readonly ports: EnginePorts
@@ -107,7 +109,7 @@ export class Engine {
 
   /** Drops a session without a trace, whatever it is doing: for sessions that nobody will ask for again. */
   async discard(session: Session): Promise<void> {
-    session.lose(new TurnwireError('session_not_found', 'The session was dropped.'))
+    session.lose(dropped)
     await this.ports.store.remove(session.id)
   }
 

@@ -1,0 +1,31 @@
+// What a model is asked next, from a session as it stands: the agent's own words and limits, and over them what the
+// session's settings say. It asks nobody.
+import type { Agent, ModelRequest } from './ports.ts'
+import type { SessionState } from './state.ts'
+
+/** `offered`: the tools, and the options with their secrets opened. */
+export function requestOf(
+  agent: Agent,
+  state: SessionState,
+  offered: Pick<ModelRequest, 'tools' | 'options'>,
+): ModelRequest {
+  const { settings } = state
+  const system = joinText(agent.system, settings.system)
+  const maxTokens = settings.maxTokens ?? agent.maxTokens
+  return {
+    session: state.id,
+    ...(system !== undefined && { system }),
+    history: state.view,
+    tools: offered.tools,
+    choice: settings.choice ?? agent.choice,
+    parallel: settings.parallel ?? agent.parallel,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(settings.body && { body: settings.body }),
+    options: offered.options,
+  }
+}
+
+function joinText(first: string | undefined, second: string | undefined): string | undefined {
+  if (!first || !second) return first || second || undefined
+  return `${first}\n\n${second}`
+}
