@@ -105,6 +105,8 @@ describe('from a pipe', () => {
     assert.match(stdout, /Connected to http:\/\/127/)
     // What the operator trusts is not told to clients: the person decides.
     assert.match(stdout, /get_weather wants to run[\s\S]*✓ get_weather {2}Rome/)
+    const left = turnwire(['chat', '--url', url, '--key', key], { cwd, input: say('Weather in Rome?') })
+    assert.match(left.stdout, new RegExp(`Go on later with: turnwire chat --url ${url} --session sess_`))
     const refused = turnwire(['chat', '--url', url], { cwd })
     assert.deepEqual(
       [refused.code, refused.stderr],

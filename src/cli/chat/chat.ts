@@ -29,6 +29,8 @@ export type ChatOptions = {
   /** Tools that run without a question, as far as it is known here. */
   trusted: ReadonlySet<string>
   session?: string
+  /** The command that leads back here, less the session. */
+  again: string
 }
 
 /** The person went away while they were asked: the question stays open. */
@@ -94,7 +96,7 @@ export class Chat {
       if (error instanceof Gone) {
         const id = this.#session ?? ''
         this.#view.say(
-          `  ${this.#options.styles.yellow(`It waits for an answer. Go on later with: turnwire chat --session ${printable(id, 80)}`)}`,
+          `  ${this.#options.styles.yellow(`It waits for an answer. Go on later with: ${printable(this.#options.again, 300)} --session ${printable(id, 80)}`)}`,
         )
         return
       }

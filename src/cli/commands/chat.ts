@@ -40,6 +40,7 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
         styles: style,
         agent,
         trusted: server.trusted(agent.name),
+        again: server.again,
         ...(session !== undefined && { session }),
       }).run()
       return 0
@@ -54,6 +55,7 @@ type Server = {
   baseUrl: string
   apiKey?: string
   words: string
+  again: string
   trusted(agent: string): ReadonlySet<string>
   stop(): Promise<void>
 }
@@ -70,6 +72,7 @@ async function reach(values: Values): Promise<Server> {
     baseUrl: url,
     ...(key && { apiKey: key }),
     words: `Connected to ${printable(url, 200)}.`,
+    again: `turnwire chat --url ${url}`,
     // What its operator trusts is not told: the person is asked about each tool, and may say "always".
     trusted: () => new Set(),
     stop: () => Promise.resolve(),
@@ -102,6 +105,7 @@ async function ownServer(values: Values): Promise<Server> {
   return {
     baseUrl: running.url,
     apiKey: key,
+    again: 'turnwire chat',
     words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
     trusted: name => {
       const tools = turnwire.agents.find(agent => agent.name === name)?.tools ?? []

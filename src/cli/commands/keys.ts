@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { printable } from '../../lib/text.ts'
-import { newKey, readKeys, writeKeys } from '../../runtime/keys.ts'
+import { localOwner, newKey, readKeys, writeKeys } from '../../runtime/keys.ts'
 import { type Command, UsageError } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 
@@ -52,6 +52,10 @@ function add(folder: string, name: string): string {
       `There is a key named "${name}". Remove it first (turnwire keys remove ${name}), or choose another name.`,
     )
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (name === localOwner)
+    throw new UsageError(
+      `"${localOwner}" owns the sessions of programs on this machine. Choose another name for the key.`,
+    )
   const { key, entry } = newKey(name)
   writeKeys(folder, [...known, entry])
   return `${key}\n\nThat is the key of "${name}". It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nRestart a running server to make it count.\n`
