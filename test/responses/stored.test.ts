@@ -310,7 +310,7 @@ test(
     const { asked, model } = counting()
     const at = await rig(t, { model })
     const aap = at as unknown as Parameters<typeof turn>[0] // the AAP helpers use nothing but `request`
-    Object.assign(at, { request: at.send })
+    Object.assign(at, { request: (...args: Parameters<Rig['send']>) => at.send(...args) })
     const id = await newSession(aap)
     await turn(aap, id, say('from AAP'))
     const made = await ok(at.post({ model: 'helper', conversation: id, tools: [weather], input: 'weather' }))

@@ -7,9 +7,17 @@ import type { WireEnv, WireHost } from '../host.ts'
 
 export { RESPONSE_ALREADY_SENT }
 
-/** `onClose` is called once, whoever ends the connection; also when it was gone before the stream began. */
-export function openSse(c: Context<WireEnv>, host: WireHost, onClose: () => void): SseWriter {
-  return new SseWriter(sinkOf(c), {
+/**
+ * `onClose` is called once, whoever ends the connection; also when it was gone before the stream began. `speaksAtOnce`:
+ * the first frame is sent in this very turn of the event loop, so the headers need no write of their own.
+ */
+export function openSse(
+  c: Context<WireEnv>,
+  host: WireHost,
+  onClose: () => void,
+  speaksAtOnce = false,
+): SseWriter {
+  return new SseWriter(sinkOf(c, speaksAtOnce), {
     heartbeatMs: host.limits.heartbeatMs,
     maxUnsentBytes: host.limits.unsentBytes,
     onClose,
@@ -17,7 +25,7 @@ export function openSse(c: Context<WireEnv>, host: WireHost, onClose: () => void
   })
 }
 
-function sinkOf(c: Context<WireEnv>): SseSink {
+function sinkOf(c: Context<WireEnv>, speaksAtOnce: boolean): SseSink {
   const { outgoing } = c.env
   if (outgoing.destroyed) return gone
   // What the server's own middleware has set for this response. (`c.res` would make hono send one of its own.)
@@ -27,7 +35,7 @@ function sinkOf(c: Context<WireEnv>): SseSink {
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
   })
-  outgoing.flushHeaders()
+  if (!speaksAtOnce) outgoing.flushHeaders()
   return outgoing
 }
 

@@ -59,7 +59,7 @@ function stream(
   asked: Asked,
   end: () => void,
 ): Response {
-  const writer = openSse(c, host, end)
+  const writer = openSse(c, host, end, true)
   const view = viewOf(host, session, asked, new Emitter(frame => writer.send(frame)))
   let over = false
   const fail = (message: string): void => {

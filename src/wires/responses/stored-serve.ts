@@ -60,7 +60,7 @@ export async function serveLive(
       open,
     })
   if (asked.stream) {
-    const writer = openSse(c, host, () => live.stop())
+    const writer = openSse(c, host, () => live.stop(), true)
     void live.play(first, view(new Emitter(frame => writer.send(frame))), true).finally(() => writer.end())
     return RESPONSE_ALREADY_SENT
   }
@@ -172,7 +172,7 @@ export function streamStored(
   after: number,
 ): Response {
   let stop = (): void => {}
-  const writer = openSse(c, host, () => stop())
+  const writer = openSse(c, host, () => stop(), true)
   const emitter = new Emitter(frame => writer.send(frame), after)
   void follow(
     host,
