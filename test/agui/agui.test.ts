@@ -56,7 +56,7 @@ const said = ({ agent }: Client): unknown[] =>
   agent.messages.map(message =>
     message.role === 'assistant'
       ? [message.content ?? '', ...(message.toolCalls ?? []).map(call => call.function.name)]
-      : `${message.role}: ${String('content' in message ? message.content : '')}`,
+      : `${message.role}: ${typeof message.content === 'string' ? message.content : ''}`,
   )
 
 const clipboard: Tool = {

@@ -1,0 +1,2 @@
+// The door of the AI SDK UI wire.
+export { uiRoutes } from './serve.ts'

@@ -1,0 +1,60 @@
+// The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
+import { z } from 'zod'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+
+// ---- requests -----------------------------------------------------------------------------------------------
+
+const text = z.string('must be a string')
+const id = text.min(1, 'must not be empty').max(512, 'must have at most 512 characters')
+/** Many clients write `null` for what they leave out. */
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
+const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
+
+const message = z.object(
+  {
+    id,
+    role: z.enum(['system', 'user', 'assistant'], 'must be "system", "user" or "assistant"'),
+    parts: z.array(object, 'must be a list of parts'),
+  },
+  'must be a message',
+)
+
+/** Ours: the SDK declares no tools in its requests. */
+const tool = z.object(
+  { name: text, description: text, parameters: optional(object), inputSchema: optional(object) },
+  'must be an object with name, description and inputSchema',
+)
+
+export const chatRequest = z.object({
+  id,
+  messages: z.array(message, 'must be a list').min(1, 'is empty: send what the user says'),
+  trigger: optional(z.enum(['submit-message', 'regenerate-message'], 'is not known')),
+  messageId: optional(id),
+  tools: optional(z.array(tool, 'must be a list')),
+})
+
+export type ChatRequest = z.infer<typeof chatRequest>
+export type UiMessage = ChatRequest['messages'][number]
+
+// ---- chunks -------------------------------------------------------------------------------------------------
+
+export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
+type Call = { toolCallId: string; toolName: string }
+
+export type Chunk =
+  | { type: 'start'; messageId: string }
+  | { type: 'start-step' | 'finish-step' | 'reset-step' }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+  | ({ type: 'tool-input-start'; inputEncoding?: 'text' } & Call)
+  | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
+  | ({ type: 'tool-input-available'; input: Json } & Call)
+  | ({ type: 'tool-input-error'; input: Json; errorText: string } & Call)
+  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
+  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
+  | { type: 'tool-output-available'; toolCallId: string; output: Json }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string }
+  | { type: 'tool-output-denied'; toolCallId: string }
+  | { type: 'error'; errorText: string }
+  | { type: 'abort'; reason: string }
+  | { type: 'finish'; finishReason: FinishReason }

@@ -1,0 +1,99 @@
+// One session, any door: a turn that is started at one is watched at another, allowed at a third and followed up at a
+// fourth, in every order. What the session holds in the end does not depend on the way that it took.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readEvents, type Wire } from '../deltakit/reference-client.ts'
+import { type Rig, rig } from '../deltakit/rig.ts'
+import { doors } from './doors.ts'
+
+const script = [
+  { text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] },
+  { text: 'So be it.' },
+  { text: 'Goodbye.' },
+]
+
+/** The turn of a session as DeltaKit shows it in the background, until it has ended. */
+async function watched(at: Rig, sessionId: string): Promise<Wire[]> {
+  const active = await at.request('GET', `/api/active-run?sessionId=${sessionId}`)
+  const { run_id } = (await active.json()) as { run_id: string }
+  return readEvents(await at.request('GET', `/api/jobs/${run_id}/events`))
+}
+
+const shape = (events: Wire[]): unknown[] =>
+  events.map(event => event['delta'] ?? event['output'] ?? event['reason'] ?? event.type)
+
+async function roles(at: Rig, sessionId: string): Promise<string[]> {
+  const answer = await at.request('GET', `/sessions/${sessionId}/history?type=full`)
+  const { history } = (await answer.json()) as { history: { full: { role: string }[] } }
+  return history.full.map(({ role }) => role)
+}
+
+const ways = doors.flatMap(start => doors.flatMap(decide => doors.map(say => ({ start, decide, say }))))
+
+test('there are ways to go', () => {
+  assert.ok(doors.length >= 4)
+  assert.equal(ways.length, doors.length ** 3)
+  assert.equal(new Set(doors.map(({ name }) => name)).size, doors.length)
+})
+
+for (const granted of [true, false])
+  test(`every way through the doors, with a call that is ${granted ? 'allowed' : 'refused'}`, async t => {
+    const at = await rig(t, { script })
+    for (const { start, decide, say } of ways)
+      await t.test(`${start.name}, ${decide.name}, ${say.name}`, async () => {
+        const ran = at.runs.length
+        const first = await start.start(at, 'Mail Ana.')
+        assert.equal(first.text, 'May I? ')
+        assert.ok(first.asks, 'the call waits')
+        const { sessionId } = first
+        const watching = watched(at, sessionId)
+        const second = await decide.decide(at, sessionId, first.asks, granted)
+        assert.equal(second.text, 'So be it.')
+        assert.equal(second.asks, undefined)
+        const result = granted ? 'sent to ana' : 'Tool call denied'
+        assert.deepEqual(shape(await watching), [
+          'May ',
+          'I? ',
+          'tool_call',
+          'tool_approval_request',
+          result,
+          'So ',
+          'be ',
+          'it.',
+          'done',
+        ])
+        const third = await say.say(at, sessionId, 'Thanks.')
+        assert.equal(third.text, 'Goodbye.')
+        assert.deepEqual(await roles(at, sessionId), [
+          'user',
+          'assistant',
+          'tool',
+          'assistant',
+          'user',
+          'assistant',
+        ])
+        assert.equal(at.runs.length - ran, granted ? 1 : 0)
+      })
+  })
+
+test('a call that was decided at one door is refused at every other', async t => {
+  const at = await rig(t, { script })
+  for (const late of doors) {
+    const { sessionId, asks } = await doors[0]!.start(at, 'Mail Ana.')
+    await doors[1]!.decide(at, sessionId, asks!, true)
+    const before = at.runs.length
+    // AG-UI shows what has become of it; all others say that it is too late.
+    await late.decide(at, sessionId, asks!, true).catch(error => assert.match(String(error), /4\d\d/))
+    assert.equal(at.runs.length, before)
+  }
+})
+
+test('a session that waits can be decided at any door after a restart', async t => {
+  for (const decide of doors) {
+    const before = await rig(t, { script })
+    const { sessionId, asks } = await doors[0]!.start(before, 'Mail Ana.')
+    const at = await before.restart()
+    assert.equal((await decide.decide(at, sessionId, asks!, true)).text, 'So be it.', decide.name)
+    assert.deepEqual(at.runs, [{ tool: 'mail', input: { to: 'ana' } }])
+  }
+})
