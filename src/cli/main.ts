@@ -32,6 +32,14 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'Look at recorded sessions, or delete one.',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
+  prepare: {
+    summary: 'Show the request that a session would send next, to any vendor.',
+    load: async () => (await import('./commands/prepare.ts')).prepare,
+  },
+  doctor: {
+    summary: 'Say why a vendor would refuse a history, and mend it.',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
   double: {
     summary: 'Run a strict stand-in for a model API, for tests.',
     load: async () => (await import('./commands/double.ts')).double,

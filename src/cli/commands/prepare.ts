@@ -1,0 +1,68 @@
+// Shows the request that a session would send next, to any of the vendors: the body on standard output, exactly as it
+// would go out, and the rest beside it. Nothing is sent and no key is read.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { printable } from '../../lib/text.ts'
+import { type ModelApi, modelApis, prepareSession } from '../../runtime/prepare.ts'
+import { openStore } from '../../runtime/turnwire.ts'
+import { type Command, textValue, UsageError, type Values } from '../command.ts'
+import { nearest } from '../nearest.ts'
+import { configOption, dataFolder, dataOption, setUp } from '../setup.ts'
+
+export const prepare: Command = {
+  name: 'prepare',
+  usage: '<session> [--as <vendor>] [--model <name>] [--say <text>] [--pretty]',
+  about: `Prints the body of the request that a session would send next, and on standard error the path, the headers
+without any secret, and what could not be said to that vendor. It needs no key and sends nothing.
+Vendors: ${modelApis.join(', ')}. Default: the session's own model.`,
+  options: {
+    as: { type: 'string', value: '<vendor>', help: 'In the form of this vendor' },
+    model: { type: 'string', value: '<name>', help: 'With --as: the vendor\u2019s name of the model' },
+    say: { type: 'string', value: '<text>', help: 'What the user says next. Default: a stand-in' },
+    pretty: { type: 'boolean', help: 'Indent the body' },
+    data: dataOption,
+    config: configOption,
+  },
+  words: 1,
+  async run({ values, words: [id] }) {
+    if (id === undefined)
+      throw new UsageError('Say which session: turnwire prepare <id>. See them with: turnwire sessions list')
+    const { path, headers, body, warnings } = await preparedSession(values, id)
+    process.stderr.write(`POST ${path}\ncontent-type: application/json\n`)
+    for (const [name, value] of Object.entries(headers)) process.stderr.write(`${name}: ${value}\n`)
+    for (const warning of warnings) process.stderr.write(`warning: ${printable(warning, 1000)}\n`)
+    const text = values['pretty'] === true ? JSON.stringify(JSON.parse(body), null, 2) : body
+    process.stdout.write(`${text}\n`)
+    return 0
+  },
+}
+
+export async function preparedSession(values: Values, id: string) {
+  const as = apiOf(textValue(values, 'as'))
+  const model = textValue(values, 'model')
+  const say = textValue(values, 'say')
+  if (model !== undefined && as === undefined) throw new UsageError('--model needs --as <vendor>.')
+  const folder = await dataFolder(values)
+  if (!existsSync(join(folder, 'sessions.db')))
+    throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
+  const [{ config }, { store }] = await Promise.all([setUp(values), openStore(folder)])
+  try {
+    return await prepareSession(store, id, config, {
+      ...(as !== undefined && { as }),
+      ...(model !== undefined && { model }),
+      ...(say !== undefined && { say }),
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+function apiOf(given: string | undefined): ModelApi | undefined {
+  if (given === undefined) return undefined
+  const found = modelApis.find(api => api === given)
+  if (found !== undefined) return found
+  const near = nearest(given, modelApis)
+  throw new UsageError(
+    `"${printable(given, 80)}" is no vendor's API. ${near === undefined ? `There are: ${modelApis.join(', ')}.` : `Did you mean "${near}"?`}`,
+  )
+}
