@@ -123,18 +123,23 @@ function fits({ agent, settings }: Asked, state: SessionState): boolean {
 
 /** All that a request says counts for this request alone; what it leaves out is as the agent has it. */
 function changesOf(asked: Asked, { agent, state }: Session): Partial<Settings> {
+  const current: Settings = state.settings
   const { clientTools, model, choice, parallel, maxTokens, system, body, clientOnly } = asked.settings
-  return {
+  const wanted: Partial<Settings> = {
     clientTools,
     choice: choice ?? agent.choice,
     parallel: parallel ?? agent.parallel,
     system: system ?? '',
     body: body ?? {},
     clientOnly: clientOnly ?? [],
-    notes: { ...state.settings.notes, [door]: asked.note },
+    notes: { ...current.notes, [door]: asked.note },
     ...(maxTokens !== undefined && { maxTokens }),
     ...(model !== undefined && { model }),
   }
+  // What stays as it is need not be recorded again: tools can be large, and a session long.
+  for (const name of ['clientTools', 'choice', 'parallel', 'system', 'body', 'clientOnly'] as const)
+    if (JSON.stringify(wanted[name]) === JSON.stringify(current[name])) delete wanted[name]
+  return wanted
 }
 
 async function newSession(
