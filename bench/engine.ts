@@ -45,6 +45,7 @@ export async function cycleInMemory(): Promise<Trial> {
         async run() {
           const session = await begin(engine)
           for (let index = 0; index < cycles; index += 1) await cycle(session)
+          await engine.remove('bench', session.id)
         },
       },
     ],

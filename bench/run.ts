@@ -1,6 +1,7 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
 // Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
+import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
 import * as server from './server.ts'
@@ -13,6 +14,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   streams: engine.longStreams,
   server: server.turnsPerSecond,
   start: server.startAndIdle,
+  'codec-read': codecs.readAnswers,
+  'codec-next': codecs.nextRequests,
 }
 
 const words = process.argv.slice(2)

@@ -370,6 +370,8 @@ export class Driver {
     this.#running.clear()
     for (const stop of running) stop.abort(reason)
     this.#quiet()
+    // The loop must see that there is nothing left to wait for.
+    if (this.#poke) this.wake()
   }
 
   /** Stops the step in flight without a trace: it is asked again when the session is taken up. */

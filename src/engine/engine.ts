@@ -32,7 +32,8 @@ export class Engine {
 
   agent(name: string): Agent {
     const agent = this.ports.agent(name)
-    if (!agent) throw new TurnwireError('unknown_agent', `There is no agent named "${name}".`)
+    if (!agent)
+      throw new TurnwireError('unknown_agent', `There is no agent named "${name}". GET /meta lists them.`)
     return agent
   }
 

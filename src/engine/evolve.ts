@@ -205,7 +205,7 @@ function resultOf(call: CallState): CallResult {
   if (!outcome) throw new Error(`call ${call.part.id} has no outcome`)
   if (call.editedBy === undefined || call.text === call.part.text)
     return { callId: call.part.id, name: call.part.name, outcome }
-  const note = `The arguments were changed before the call was approved. They were: ${call.text}`
+  const note = `The arguments were changed before the call was approved. It ran with: ${call.text}`
   return {
     callId: call.part.id,
     name: call.part.name,

@@ -331,5 +331,5 @@ test('a client’s result has its own limit and its own label', () => {
   assert.equal(outcome.kind, 'error')
   assert.deepEqual(outcome.from, { source: 'client' })
   assert.ok(Buffer.byteLength(textOf(outcome)) <= 500)
-  assert.equal(blob?.name, 'call-7')
+  assert.equal(blob?.name, outcome.cut?.blob)
 })

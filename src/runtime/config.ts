@@ -4,9 +4,9 @@
 import type { AgentOption, Compaction, Limits, Model, Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { ToolChoice } from '../language/tools.ts'
-import type { GateOptions, PolicyRule } from '../policy/index.ts'
-import type { KeyEntry } from './keys.ts'
-import type { LogLevel } from './log.ts'
+import { checkLimits, createGate, type GateOptions, type PolicyRule } from '../policy/index.ts'
+import { isKeyEntry, type KeyEntry } from './keys.ts'
+import { type LogLevel, logLevels } from './log.ts'
 
 export type AgentConfig = {
   name: string
@@ -104,6 +104,8 @@ function checkAll(config: Fields, wrong: Wrong): void {
       seen.add(name)
     })
   }
+  checkPolicy(config['policy'], wrong)
+  checkLimitValues(config['limits'], 'limits', wrong)
   checkServer(config['server'], wrong)
   const data = config['data']
   if (data !== undefined && typeof data !== 'string' && !isRecord(data))
@@ -152,6 +154,20 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     !(isRecord(responses) && typeof (responses['serverTools'] ?? false) === 'boolean')
   )
     wrong(`${key}.responses`, 'must be an object such as { serverTools: true }.')
+  const texts = { title: 'string', version: 'string', description: 'string', system: 'string' } as const
+  checkKinds(
+    agent,
+    { ...texts, parallel: 'boolean', clientTools: 'boolean', maxTokens: 'number' },
+    `${key}.`,
+    wrong,
+  )
+  checkRules(agent['rules'], `${key}.rules`, wrong)
+  checkLimitValues(agent['limits'], `${key}.limits`, wrong)
+  const { choice, images } = agent
+  if (choice !== undefined && !isRecord(choice) && !['auto', 'none', 'required'].includes(String(choice)))
+    wrong(`${key}.choice`, 'must be "auto", "none", "required", { tool } or { allowed, mode }.')
+  if (images !== undefined && !isRecord(images))
+    wrong(`${key}.images`, 'must be an object such as { http: false }.')
   if (tools !== undefined && !Array.isArray(tools)) wrong(`${key}.tools`, 'must be a list.')
   checkCompaction(agent['compaction'], `${key}.compaction`, wrong)
   const seen = new Set<string>()
@@ -180,6 +196,64 @@ function checkCompaction(compaction: unknown, key: string, wrong: Wrong): void {
     wrong(`${key}.keepEntries`, 'must be a whole number above 0.')
   if (instructions !== undefined && (typeof instructions !== 'string' || instructions.trim() === ''))
     wrong(`${key}.instructions`, 'must be text that says what to write.')
+}
+
+type Kind = 'string' | 'boolean' | 'number'
+
+function checkKinds(fields: Fields, kinds: Record<string, Kind>, prefix: string, wrong: Wrong): void {
+  for (const [name, kind] of Object.entries(kinds)) {
+    const value = fields[name]
+    if (value !== undefined && typeof value !== kind)
+      wrong(`${prefix}${name}`, `must be a ${kind}, not ${typeof value}.`)
+  }
+}
+
+function checkTexts(value: unknown, key: string, wrong: Wrong): void {
+  if (value !== undefined && !(Array.isArray(value) && value.every(each => typeof each === 'string')))
+    wrong(key, 'must be a list of strings.')
+}
+
+const policyKeys = [
+  'rules',
+  'redact',
+  'maxArgumentBytes',
+  'maxDepth',
+  'maxOutputBytes',
+  'mediaLimit',
+  'clientOutputLimit',
+  'onRuleFailure',
+]
+
+/** A policy that is not read as it was meant is no policy: what is wrong with it is said before anything runs. */
+function checkPolicy(policy: unknown, wrong: Wrong): void {
+  if (policy === undefined) return
+  if (!isRecord(policy)) {
+    wrong('policy', 'must be an object such as { rules: [] }.')
+    return
+  }
+  checkKnown(policy, policyKeys, 'policy.', wrong)
+  checkMade(() => createGate(policy), 'policy', wrong)
+}
+
+function checkRules(rules: unknown, key: string, wrong: Wrong): void {
+  if (rules === undefined) return
+  if (!Array.isArray(rules)) wrong(key, 'must be a list of rules.')
+  else checkMade(() => createGate({ rules }), key, wrong)
+}
+
+function checkLimitValues(limits: unknown, key: string, wrong: Wrong): void {
+  if (limits === undefined) return
+  if (!isRecord(limits)) wrong(key, 'must be an object such as { steps: 20 }.')
+  else checkMade(() => checkLimits(limits), key, wrong)
+}
+
+/** What the maker itself refuses, under the key that the operator wrote it under. */
+function checkMade(make: () => unknown, key: string, wrong: Wrong): void {
+  try {
+    make()
+  } catch (error) {
+    wrong(key, error instanceof Error ? error.message : String(error))
+  }
 }
 
 function checkOption(option: unknown, key: string, wrong: Wrong): void {
@@ -217,6 +291,17 @@ function checkServer(server: unknown, wrong: Wrong): void {
     return
   }
   checkKnown(server, serverKeys, 'server.', wrong)
+  checkKinds(server, { host: 'string' }, 'server.', wrong)
+  checkTexts(server['hosts'], 'server.hosts', wrong)
+  checkTexts(server['origins'], 'server.origins', wrong)
+  const { log, keys } = server
+  if (log !== undefined && !logLevels.some(level => level === log))
+    wrong('server.log', `must be one of: ${logLevels.join(', ')}.`)
+  if (keys !== undefined && !(Array.isArray(keys) && keys.every(isKeyEntry)))
+    wrong(
+      'server.keys',
+      'must be a list of { name, sha256 }, the hash in base64url as `turnwire keys add` keeps it.',
+    )
   const { port } = server
   if (port !== undefined && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65535))
     wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')

@@ -30,11 +30,6 @@ export class Keys {
 }
 
 export function newKey(name: string): { key: string; entry: KeyEntry } {
-  if (name === localOwner)
-    throw new TurnwireError(
-      'config_invalid',
-      `"${localOwner}" owns the sessions of programs on this machine. Choose another name for the key.`,
-    )
   const key = `tw_${randomBytes(24).toString('base64url')}`
   return { key, entry: { name, sha256: sha256(key) } }
 }
@@ -48,7 +43,7 @@ export function readKeys(folder: string): KeyEntry[] {
   if (!existsSync(file)) return []
   try {
     const entries: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    if (Array.isArray(entries) && entries.every(isEntry)) return entries
+    if (Array.isArray(entries) && entries.every(isKeyEntry)) return entries
   } catch (cause) {
     throw new TurnwireError(
       'config_invalid',
@@ -56,7 +51,10 @@ export function readKeys(folder: string): KeyEntry[] {
       { cause },
     )
   }
-  throw new TurnwireError('config_invalid', `${file} must be a list of {"name", "sha256"}.`)
+  throw new TurnwireError(
+    'config_invalid',
+    `${file} must be a list of {"name", "sha256"}, the hash in base64url.`,
+  )
 }
 
 export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
@@ -65,13 +63,14 @@ export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
   renameSync(`${file}.new`, file)
 }
 
-function isEntry(value: unknown): value is KeyEntry {
+export function isKeyEntry(value: unknown): value is KeyEntry {
   return (
     typeof value === 'object' &&
     value !== null &&
     'name' in value &&
     typeof value.name === 'string' &&
     'sha256' in value &&
-    typeof value.sha256 === 'string'
+    typeof value.sha256 === 'string' &&
+    /^[\w-]{43}$/.test(value.sha256)
   )
 }

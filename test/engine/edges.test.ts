@@ -1,12 +1,25 @@
 // The narrow places: what happens when things go wrong beside the turn, at the same moment, or after a restart.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { fold, type Session } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
-import { begin, clientTool, eventsOf, makeRig, owner, plainSettings, say, typesOf, until } from './rig.ts'
+import {
+  begin,
+  clientTool,
+  eventsOf,
+  makeRig,
+  owner,
+  plainSettings,
+  say,
+  stopAll,
+  typesOf,
+  until,
+} from './rig.ts'
+
+after(stopAll)
 
 const anything = { type: 'object' } as const
 const soon = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
@@ -121,7 +134,7 @@ describe('a hand', () => {
     await session.say(hello)
     await gone.perform()
     await gone.perform()
-    void gone.perform()
+    gone.perform().catch(() => {})
     await waitFor(() => runs.length === 1)
     const after = makeRig({ store, tools: [look], script })
     await after.engine.recover()

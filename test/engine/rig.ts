@@ -61,6 +61,13 @@ export function makeAgent(options: RigOptions): Agent {
 
 export type Rig = { engine: Engine; agent: Agent; store: Store; logs: string[] }
 
+const engines = new Set<Engine>()
+
+/** Ends what tests left running on purpose, so that the process can end. */
+export async function stopAll(): Promise<void> {
+  await Promise.all([...engines].map(engine => engine.stop(0)))
+}
+
 export function makeRig(options: RigOptions = {}): Rig {
   const store = options.store ?? memoryStore()
   const agent = makeAgent(options)
@@ -72,6 +79,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     agent: name => (name === agent.name ? agent : undefined),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
+  engines.add(engine)
   return { engine, agent, store, logs }
 }
 

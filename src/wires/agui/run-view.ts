@@ -5,7 +5,7 @@ import type { Outcome as CallOutcome } from '../../language/calls.ts'
 import { publicError } from '../../language/errors.ts'
 import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { View } from './follow.ts'
+import type { View } from '../http/follow.ts'
 import type { AguiEvent, Interrupt, Outcome, OutputMessage, TokenUsage } from './schema.ts'
 import { StepView } from './step-view.ts'
 

@@ -17,6 +17,7 @@ import { hashJson } from '../../lib/hash.ts'
 import { type Json, parseJson } from '../../lib/json.ts'
 import { encodeSse } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
+import { follow } from '../http/follow.ts'
 import { failureOf, openSse, RESPONSE_ALREADY_SENT, readJsonObject } from '../http/index.ts'
 import {
   decodeContent,
@@ -28,7 +29,6 @@ import {
   decodeTools,
   freshWords,
 } from './decode.ts'
-import { follow } from './follow.ts'
 import { RunView } from './run-view.ts'
 import type { AguiEvent, RunInput } from './schema.ts'
 

@@ -3,8 +3,8 @@
 import type { FeedItem } from '../../engine/index.ts'
 import { publicError } from '../../language/errors.ts'
 import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
+import type { View } from '../http/follow.ts'
 import { encodeArgument, encodeOutput } from './encode.ts'
-import type { View } from './follow.ts'
 import { type Piece, Pieces, piecesOf, samePiece, textOfPiece } from './pieces.ts'
 import type { DeltaKitEvent, Failed, ToolCall } from './schema.ts'
 
