@@ -13,9 +13,9 @@ type Call = {
   id: string
   name: string
   custom: boolean
-  /** The arguments as they came, and how much of them was taken on. */
+  /** The arguments as they came, and what of them was not taken on yet. To cut `raw` up again would cost its whole length. */
   raw: string
-  taken: number
+  held: string
   /** What was shown of them, which is also the text of the call. */
   text: string
   form: CallForm
@@ -55,6 +55,7 @@ function takeFragment(calls: Calls, source: JsonObject, whole: boolean): ModelDe
   if (call.id === '') call.id = fragment.id
   if (call.name === '') call.name = fragment.name
   call.raw += fragment.text
+  call.held += fragment.text
   if (call.name === '') return []
   return [...open(calls, call), ...show(call)]
 }
@@ -95,7 +96,7 @@ function beginsAnother(call: Call, { id, name, text }: Fragment): boolean {
   if (name !== call.name) return true
   // The same name again: either a server that repeats it in every fragment, or the same tool once more. It is
   // once more only when what came before is whole and this starts a new object.
-  return isWhole(call.raw) && (text.trimStart().startsWith('{') || (id === '' && text === ''))
+  return (text.trimStart().startsWith('{') || (id === '' && text === '')) && isWhole(call.raw)
 }
 
 function isWhole(text: string): boolean {
@@ -113,7 +114,7 @@ function begin(calls: Calls, { index, id, name, custom }: Fragment): Call {
     name,
     custom,
     raw: '',
-    taken: 0,
+    held: '',
     text: '',
     form: custom ? 'text' : 'json',
     place: undefined,
@@ -143,8 +144,8 @@ function open(calls: Calls, call: Call): ModelDelta[] {
 
 function show(call: Call): ModelDelta[] {
   if (call.place === undefined) return []
-  const raw = call.raw.slice(call.taken)
-  call.taken = call.raw.length
+  const raw = call.held
+  call.held = ''
   return shown(call, call.unwrapper === undefined ? raw : call.unwrapper.push(raw))
 }
 
