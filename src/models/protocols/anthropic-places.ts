@@ -53,7 +53,10 @@ function unpairedCalls(spoken: readonly Entry[]): Map<number, Set<string>> {
     if (own.length === 0) continue
     const other = entry.role === 'assistant' ? spoken[index + 1] : spoken[index - 1]
     const wanted = entry.role === 'assistant' ? 'tool' : 'assistant'
-    const there = new Set(other?.role === wanted ? idsIn(other) : [])
+    const ids = other?.role === wanted ? idsIn(other) : []
+    // The usual case: the results of the very calls, in their order.
+    if (ids.length === own.length && ids.every((id, at) => id === own[at])) continue
+    const there = new Set(ids)
     const lost = own.filter(id => !there.has(id))
     if (lost.length > 0) unpaired.set(index, new Set(lost))
   }

@@ -121,9 +121,21 @@ export function pairsVariant(history: readonly Entry[], index: number): string {
   const entry = history[index]
   if (entry?.role === 'user' || entry?.role === 'system') return ''
   const own = entry?.role === 'tool' ? entry.results.length : (entry?.parts.filter(isCall).length ?? 0)
-  if (own === 0) return ''
+  if (own === 0 || isAnsweredInOrder(history, index, own)) return ''
   const pairs = pairsAt(history, index)
   return pairs.length === own ? '' : `pairs ${pairs.map(pair => pair.call.id).join(' ')}`
+}
+
+/** The usual case, told without building anything. */
+function isAnsweredInOrder(history: readonly Entry[], index: number, own: number): boolean {
+  const at = history[index]?.role === 'tool' ? index - 1 : index
+  const [asked, answered] = [history[at], history[at + 1]]
+  if (asked?.role !== 'assistant' || answered?.role !== 'tool' || answered.results.length !== own)
+    return false
+  let place = 0
+  for (const part of asked.parts)
+    if (part.type === 'call' && answered.results[place++]?.callId !== part.id) return false
+  return place === own
 }
 
 function isCall(part: { type: string }): boolean {
