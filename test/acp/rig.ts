@@ -80,7 +80,8 @@ export type TestClient = {
   close(): void
 }
 
-async function connect(
+/** A client of a host that may be any runtime's. */
+export async function connect(
   context: TestContext,
   host: AcpHost,
   options: ClientOptions = {},

@@ -19,6 +19,8 @@ export type RigOptions = {
   heartbeatMs?: number
   unsentBytes?: number
   clientTools?: boolean
+  /** The agent's own tools run on the Responses door too. */
+  serverTools?: boolean
 }
 
 export type Rig = {
@@ -135,6 +137,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
             options.model ?? scripted(options.script ?? [{ text: 'hello' }], { whenOver: 'repeat-last' }),
           tools: options.tools ?? tools(runs, () => promise),
           clientTools: options.clientTools ?? true,
+          responses: { serverTools: options.serverTools ?? false },
         },
         { name: 'other', model: scripted([{ text: 'the other one' }], { whenOver: 'repeat-last' }) },
       ],

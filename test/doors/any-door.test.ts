@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readEvents, type Wire } from '../deltakit/reference-client.ts'
-import { type Rig, rig } from '../deltakit/rig.ts'
-import { doors } from './doors.ts'
+import { doors, type House, house } from './doors.ts'
 
 const script = [
   { text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] },
@@ -12,33 +11,35 @@ const script = [
   { text: 'Goodbye.' },
 ]
 
-/** The turn of a session as DeltaKit shows it in the background, until it has ended. */
-async function watched(at: Rig, sessionId: string): Promise<Wire[]> {
+/** The turn of a session as DeltaKit shows it in the background: watched from now on, told when it has ended. */
+async function watch(at: House, sessionId: string): Promise<{ ended: Promise<Wire[]> }> {
   const active = await at.request('GET', `/api/active-run?sessionId=${sessionId}`)
   const { run_id } = (await active.json()) as { run_id: string }
-  return readEvents(await at.request('GET', `/api/jobs/${run_id}/events`))
+  return { ended: readEvents(await at.request('GET', `/api/jobs/${run_id}/events`)) }
 }
 
 const shape = (events: Wire[]): unknown[] =>
   events.map(event => event['delta'] ?? event['output'] ?? event['reason'] ?? event.type)
 
-async function roles(at: Rig, sessionId: string): Promise<string[]> {
+type Message = { role: string; content?: unknown }
+
+async function history(at: House, sessionId: string): Promise<Message[]> {
   const answer = await at.request('GET', `/sessions/${sessionId}/history?type=full`)
-  const { history } = (await answer.json()) as { history: { full: { role: string }[] } }
-  return history.full.map(({ role }) => role)
+  const { history: kinds } = (await answer.json()) as { history: { full: Message[] } }
+  return kinds.full
 }
 
 const ways = doors.flatMap(start => doors.flatMap(decide => doors.map(say => ({ start, decide, say }))))
 
 test('there are ways to go', () => {
-  assert.ok(doors.length >= 4)
+  assert.ok(doors.length >= 6)
   assert.equal(ways.length, doors.length ** 3)
   assert.equal(new Set(doors.map(({ name }) => name)).size, doors.length)
 })
 
 for (const granted of [true, false])
   test(`every way through the doors, with a call that is ${granted ? 'allowed' : 'refused'}`, async t => {
-    const at = await rig(t, { script })
+    const at = await house(t, { script })
     for (const { start, decide, say } of ways)
       await t.test(`${start.name}, ${decide.name}, ${say.name}`, async () => {
         const ran = at.runs.length
@@ -46,12 +47,12 @@ for (const granted of [true, false])
         assert.equal(first.text, 'May I? ')
         assert.ok(first.asks, 'the call waits')
         const { sessionId } = first
-        const watching = watched(at, sessionId)
+        const watching = await watch(at, sessionId)
         const second = await decide.decide(at, sessionId, first.asks, granted)
         assert.equal(second.text, 'So be it.')
         assert.equal(second.asks, undefined)
         const result = granted ? 'sent to ana' : 'Tool call denied'
-        assert.deepEqual(shape(await watching), [
+        assert.deepEqual(shape(await watching.ended), [
           'May ',
           'I? ',
           'tool_call',
@@ -64,25 +65,26 @@ for (const granted of [true, false])
         ])
         const third = await say.say(at, sessionId, 'Thanks.')
         assert.equal(third.text, 'Goodbye.')
-        assert.deepEqual(await roles(at, sessionId), [
-          'user',
-          'assistant',
-          'tool',
-          'assistant',
-          'user',
-          'assistant',
+        const call = { type: 'tool_use', toolCallId: first.asks, name: 'mail', input: { to: 'ana' } }
+        assert.deepEqual(await history(at, sessionId), [
+          { role: 'user', content: 'Mail Ana.' },
+          { role: 'assistant', content: [{ type: 'text', text: 'May I? ' }, call] },
+          { role: 'tool', toolCallId: first.asks, content: result },
+          { role: 'assistant', content: 'So be it.' },
+          { role: 'user', content: 'Thanks.' },
+          { role: 'assistant', content: 'Goodbye.' },
         ])
         assert.equal(at.runs.length - ran, granted ? 1 : 0)
       })
   })
 
 test('a call that was decided at one door is refused at every other', async t => {
-  const at = await rig(t, { script })
+  const at = await house(t, { script })
   for (const late of doors) {
     const { sessionId, asks } = await doors[0]!.start(at, 'Mail Ana.')
     await doors[1]!.decide(at, sessionId, asks!, true)
     const before = at.runs.length
-    // AG-UI shows what has become of it; all others say that it is too late.
+    // AG-UI shows what has become of it, an editor is not asked; all others say that it is too late.
     await late.decide(at, sessionId, asks!, true).catch(error => assert.match(String(error), /4\d\d/))
     assert.equal(at.runs.length, before)
   }
@@ -90,7 +92,7 @@ test('a call that was decided at one door is refused at every other', async t =>
 
 test('a session that waits can be decided at any door after a restart', async t => {
   for (const decide of doors) {
-    const before = await rig(t, { script })
+    const before = await house(t, { script })
     const { sessionId, asks } = await doors[0]!.start(before, 'Mail Ana.')
     const at = await before.restart()
     assert.equal((await decide.decide(at, sessionId, asks!, true)).text, 'So be it.', decide.name)

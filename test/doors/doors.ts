@@ -1,7 +1,30 @@
 // The doors of one session, each as little as it takes to start a turn, to allow a call and to say something more. A new
 // wire is one more object of this type, and one line in `doors`.
+import type { TestContext } from 'node:test'
+import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import { acpHost } from '../../src/runtime/acp.ts'
+import { type ClientOptions, connect, cwd, type TestClient, textOf } from '../acp/rig.ts'
 import { readEvents, textIn } from '../deltakit/reference-client.ts'
-import type { Rig } from '../deltakit/rig.ts'
+import { type Rig, type RigOptions, rig, until } from '../deltakit/rig.ts'
+
+/** One runtime with every door open: those of its server, and editors in this process. */
+export type House = Omit<Rig, 'restart'> & {
+  edit(options?: ClientOptions): Promise<TestClient>
+  restart(): Promise<House>
+}
+
+export async function house(t: TestContext, options: RigOptions): Promise<House> {
+  return furnish(t, await rig(t, { serverTools: true, ...options }))
+}
+
+function furnish(t: TestContext, at: Rig): House {
+  const host = acpHost(at.turnwire, { principal: { owner: 'alice', name: 'alice' } })
+  return {
+    ...at,
+    edit: options => connect(t, host, options),
+    restart: async () => furnish(t, await at.restart()),
+  }
+}
 
 /** What a step through a door has shown: its text, and the call that waits for a permission. */
 export type Shown = { text: string; asks?: string }
@@ -9,11 +32,11 @@ export type Shown = { text: string; asks?: string }
 export type Door = {
   name: string
   /** Starts a session and its first turn. */
-  start(at: Rig, words: string): Promise<Shown & { sessionId: string }>
+  start(at: House, words: string): Promise<Shown & { sessionId: string }>
   /** Allows a call, or not, and shows what came of it. */
-  decide(at: Rig, sessionId: string, callId: string, granted: boolean): Promise<Shown>
+  decide(at: House, sessionId: string, callId: string, granted: boolean): Promise<Shown>
   /** Says something in a session that exists. */
-  say(at: Rig, sessionId: string, words: string): Promise<Shown>
+  say(at: House, sessionId: string, words: string): Promise<Shown>
 }
 
 let count = 0
@@ -39,7 +62,7 @@ const texts = (events: Wire[], type: string): string =>
 type Block = { type: string; text?: string; toolCallId?: string }
 type Answer = { stopReason: string; messages: { role: string; content: string | Block[] }[] }
 
-async function aapTurn(at: Rig, id: string, message: object): Promise<Shown> {
+async function aapTurn(at: House, id: string, message: object): Promise<Shown> {
   const answer = await ok(at.request('POST', `/sessions/${id}/turns`, { messages: [message] }))
   const { stopReason, messages } = (await answer.json()) as Answer
   const blocks = messages
@@ -85,7 +108,7 @@ const deltakit: Door = {
 
 // ---- AG-UI ------------------------------------------------------------------------------------------------------
 
-async function aguiRun(at: Rig, threadId: string, more: object): Promise<Shown & { sessionId: string }> {
+async function aguiRun(at: House, threadId: string, more: object): Promise<Shown & { sessionId: string }> {
   const input = { threadId, runId: fresh('run'), messages: [], tools: [], context: [], ...more }
   const answer = await ok(at.request('POST', '/agui/helper', input))
   const events = await readEvents(answer)
@@ -107,7 +130,7 @@ const agui: Door = {
 
 // ---- AI SDK UI --------------------------------------------------------------------------------------------------
 
-async function uiChat(at: Rig, id: string, message: object): Promise<Shown & { sessionId: string }> {
+async function uiChat(at: House, id: string, message: object): Promise<Shown & { sessionId: string }> {
   const body = { id, messages: [{ id: fresh('m'), ...message }], trigger: 'submit-message' }
   const answer = await ok(at.request('POST', '/ui/helper', body))
   const events = await readEvents(answer)
@@ -137,6 +160,89 @@ const ui: Door = {
   say: (at, id, words) => uiChat(at, id, uiWords(words)),
 }
 
+// ---- Responses --------------------------------------------------------------------------------------------------
+
+type Output = { type: string; id: string; content?: { text?: string }[] }
+
+async function responsesShown(
+  at: House,
+  body: object,
+): Promise<Shown & { sessionId: string; responseId: string }> {
+  const answer = await ok(at.request('POST', '/v1/responses', { model: 'helper', store: true, ...body }))
+  const { id, output, conversation } = (await answer.json()) as {
+    id: string
+    output: Output[]
+    conversation: { id: string }
+  }
+  const text = output.flatMap(({ content }) => content ?? []).map(part => part.text ?? '')
+  const asks = output.find(({ type }) => type === 'mcp_approval_request')?.id.replace(/^mcpr_/, 'call_')
+  return {
+    responseId: id,
+    sessionId: conversation.id,
+    text: text.join(''),
+    ...(asks !== undefined && { asks }),
+  }
+}
+
+const approval = (callId: string, approve: boolean) => ({
+  type: 'mcp_approval_response',
+  approval_request_id: callId.replace(/^call_/, 'mcpr_'),
+  approve,
+})
+
+const responses: Door = {
+  name: 'Responses',
+  start: (at, input) => responsesShown(at, { input }),
+  decide: (at, conversation, callId, granted) =>
+    responsesShown(at, { conversation, input: [approval(callId, granted)] }),
+  say: (at, conversation, input) => responsesShown(at, { conversation, input }),
+}
+
+// ---- ACP --------------------------------------------------------------------------------------------------------
+
+const undecided = (): Promise<RequestPermissionResponse> => new Promise(() => {})
+
+/** What was sent before has been read once a request that came after it is answered. */
+const drained = (editor: TestClient): Promise<unknown> => editor.agent.request('session/list', { cwd })
+
+async function opened(editor: TestClient, sessionId: string): Promise<void> {
+  await editor.agent.request('session/load', { sessionId, cwd, mcpServers: [] })
+  editor.updates.length = 0
+}
+
+const acp: Door = {
+  name: 'ACP',
+  /** The editor stays, with its question open, until the turn has ended. */
+  async start(at, words) {
+    const editor = await at.edit({ permission: undecided })
+    const sessionId = await editor.newSession()
+    const prompt = editor.prompt(sessionId, words)
+    void prompt.catch(() => undefined).then(() => editor.close())
+    await Promise.race([prompt, until(() => editor.permissions.length > 0)])
+    const asks = editor.permissions[0]?.toolCall.toolCallId
+    return { sessionId, text: textOf(editor.updates), ...(asks !== undefined && { asks }) }
+  },
+  async decide(at, sessionId, callId, granted) {
+    const editor = await at.edit({ permission: granted ? 'allow' : 'reject' })
+    await opened(editor, sessionId)
+    const session = await at.turnwire.engine.open('alice', sessionId)
+    await until(() => session.status === 'idle')
+    await drained(editor)
+    const asked = editor.permissions.map(({ toolCall }) => toolCall.toolCallId)
+    editor.close()
+    if (!asked.includes(callId)) throw new Error(`410 the editor is asked about ${asked.join() || 'nothing'}`)
+    return { text: textOf(editor.updates) }
+  },
+  async say(at, sessionId, words) {
+    const editor = await at.edit()
+    await opened(editor, sessionId)
+    await editor.prompt(sessionId, words)
+    await drained(editor)
+    editor.close()
+    return { text: textOf(editor.updates) }
+  },
+}
+
 // -----------------------------------------------------------------------------------------------------------------
 
-export const doors: readonly Door[] = [aap, deltakit, agui, ui]
+export const doors: readonly Door[] = [aap, deltakit, agui, ui, responses, acp]
