@@ -201,7 +201,7 @@ export async function nextRequests(): Promise<Trial> {
       id: `P3 ${codec.vendor}`,
       ours: codec.vendor,
       floor: `${codec.vendor}, joining the bytes`,
-      most: 6,
+      most: 4,
     })
   }
   return {

@@ -164,13 +164,14 @@ export class Transcript {
 
   #compacted(entries: readonly Entry[], seq: number): SessionUpdate[] {
     if (!this.#options.compaction) return []
-    const summary = entries.flatMap(entry =>
-      entry.role === 'system'
-        ? [blockOf({ type: 'text', text: entry.text })]
-        : entry.role === 'user'
-          ? entry.parts.map(blockOf)
-          : [],
+    // The model wrote it; logs of old may hold one that stands in the user's place.
+    const written = entries.flatMap(entry =>
+      entry.role === 'assistant' ? entry.parts.filter(part => part.type === 'text') : [],
     )
+    const summary =
+      written.length > 0
+        ? written.map(({ text }) => blockOf({ type: 'text', text }))
+        : entries.flatMap(entry => (entry.role === 'user' ? entry.parts.map(blockOf) : []))
     return [
       { sessionUpdate: 'compaction_update', compactionId: `compaction-${seq}`, status: 'completed', summary },
     ]
