@@ -93,6 +93,49 @@ describe('thinking before a call that waits for a person', () => {
       })
 })
 
+describe('rounds of thinking and calls in one turn', () => {
+  for (const vendor of vendorNames)
+    test(`${vendor}: every later step carries what the earlier ones sealed (B-57, B-59, B-60)`, async () => {
+      const table = openTable(vendors, { tools })
+      const session = await begin(table, vendor)
+      for (let round = 0; round < 4; round++)
+        say(vendors, session, vendor, {
+          thinking: `Round ${round}.`,
+          calls: [{ name: 'read', input: { p: String(round) } }],
+        })
+      await tell(session, 'Go on and on.')
+      assert.equal(session.state.lastStop?.stop, 'end')
+      const sealed = artifactsOf(session.state.view.slice(0, -1), vendor)
+      if (vendor !== 'openai-chat') assert.ok(sealed.length >= 4)
+      mustCarry(vendor, sealed)
+      assert.deepEqual(refusals(vendors.doubles[vendor]), [])
+    })
+
+  for (const vendor of ['anthropic', 'openai-responses', 'gemini-interactions'] as const)
+    test(`${vendor}: thinking that shows no text keeps its seal (B-56)`, async () => {
+      const table = openTable(vendors, { tools })
+      const session = await begin(table, vendor)
+      say(vendors, session, vendor, { thinking: { text: '' }, calls: [{ name: 'read', input: {} }] })
+      await tell(session, 'Think in silence.')
+      const parts = session.state.view.flatMap(entry => (entry.role === 'assistant' ? entry.parts : []))
+      assert.ok(parts.some(part => part.type === 'thinking' && part.text === '' && part.native !== undefined))
+      const sealed = artifactsOf(session.state.view, vendor)
+      assert.ok(sealed.length > 0)
+      await tell(session, 'And now?')
+      mustCarry(vendor, sealed)
+      assert.deepEqual(refusals(vendors.doubles[vendor]), [])
+    })
+
+  test('anthropic: a forced tool while it thinks is left to the model, not refused (B-58)', async () => {
+    const table = openTable(vendors, { tools })
+    const session = await begin(table, 'anthropic', { choice: 'required' })
+    await tell(session, 'Use something.')
+    assert.equal(session.state.lastStop?.stop, 'end')
+    assert.deepEqual(refusals(vendors.doubles.anthropic), [])
+    assert.ok(!lastExchange(vendors, 'anthropic').rawText.includes('"type":"any"'))
+  })
+})
+
 describe('a compaction', () => {
   for (const vendor of vendorNames)
     test(`${vendor}: what is kept keeps its artifacts, what is replaced leaves none`, async () => {
