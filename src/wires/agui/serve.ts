@@ -19,6 +19,7 @@ import { encodeSse } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { follow } from '../http/follow.ts'
 import { failureOf, openSse, RESPONSE_ALREADY_SENT, readJsonObject } from '../http/index.ts'
+import { changeOwn } from '../own-tools.ts'
 import {
   decodeContent,
   decodeContext,
@@ -124,10 +125,10 @@ class Threads {
     const before = messages.slice(0, messages.length - words.length)
     const seed = decodeSeed(before, agent, value => unseal(this.#host, value))
     const system = decodeContext(input.context)
+    const plain: Settings = { tools: null, options: {}, clientTools: [] }
     const settings: Settings = {
-      tools: null,
-      options: {},
-      clientTools: decodeTools(input.tools),
+      ...plain,
+      ...changeOwn(plain, door, decodeTools(input.tools)),
       ...(system !== undefined && { system }),
     }
     const create = { owner, agent: agent.name, door, settings, seed: seed.entries }
@@ -206,10 +207,9 @@ function decisionsOf({ state }: Session, { resume }: RunInput, by: string): Answ
 
 /** Tools and context come with every run; they are recorded when they have changed. */
 function changesOf(settings: Settings, input: RunInput): Partial<Settings> | undefined {
-  const clientTools = decodeTools(input.tools)
   const system = decodeContext(input.context)
   const changes: Partial<Settings> = {
-    ...(JSON.stringify(clientTools) !== JSON.stringify(settings.clientTools) && { clientTools }),
+    ...changeOwn(settings, door, decodeTools(input.tools)),
     ...(system !== undefined && system !== settings.system && { system }),
   }
   return Object.keys(changes).length > 0 ? changes : undefined

@@ -3,6 +3,7 @@ import { type Accepted, findCall, type RequestKey, type Session } from '../../en
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { Principal, WireHost } from '../host.ts'
+import { changeOwn, declareOwn } from '../own-tools.ts'
 import { type Answered, type Chat, decodeAnswers, decodeTools } from './decode.ts'
 
 export const door = 'deltakit'
@@ -27,16 +28,19 @@ export async function sessionFor(
   }
   const name = agent ?? host.agents[0]?.name
   if (name === undefined) throw new TurnwireError('unknown_agent', 'This server has no agent.')
-  const settings: Settings = { tools: null, options: {}, clientTools: decodeTools(tools ?? []) }
+  const plain: Settings = { tools: null, options: {}, clientTools: [] }
+  const settings = tools ? { ...plain, ...declareOwn(plain, door, decodeTools(tools)) } : plain
   const session = await host.engine.create({ owner, agent: name, door, settings, seed: [] }, request)
   return { session, created: true }
 }
 
 export function say({ session, created }: Found, chat: Chat, request?: RequestKey): Promise<Accepted> {
+  const { settings } = session.state
+  const change = !created && chat.tools ? changeOwn(settings, door, decodeTools(chat.tools)) : undefined
   return session.say({
     parts: [{ type: 'text', text: chat.message }],
     door,
-    ...(!created && chat.tools && { settings: { clientTools: decodeTools(chat.tools) } }),
+    ...(change && { settings: change }),
     ...(request && { request }),
   })
 }

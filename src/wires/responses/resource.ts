@@ -3,6 +3,7 @@
 import type { Agent } from '../../engine/index.ts'
 import type { Settings, Usage } from '../../language/events.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import { ownNames } from '../own-tools.ts'
 import { door, protocol } from './decode.ts'
 import { encodeChoice, encodeTool } from './decode-tools.ts'
 import type { OutputItem, ResponseStatus } from './schema.ts'
@@ -62,7 +63,9 @@ export function requestFields(
   settings: Settings,
   conversation?: string,
 ): JsonObject {
-  const { clientTools, choice, parallel, maxTokens, system } = settings
+  const { choice, parallel, maxTokens, system } = settings
+  const own = ownNames(settings, door)
+  const clientTools = settings.clientTools.filter(({ name }) => own?.includes(name) ?? true)
   const given = settings.body?.[protocol] ?? {}
   const note = settings.notes?.[door] ?? {}
   const said = (name: string, otherwise: Json): Json => given[name] ?? otherwise

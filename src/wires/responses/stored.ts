@@ -8,6 +8,7 @@ import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { requestKey } from '../http/index.ts'
+import { declareOwn } from '../own-tools.ts'
 import { type Continuation, continuationOf } from './continuation.ts'
 import { type Asked, door } from './decode.ts'
 import { type Blob, buildHistory } from './decode-history.ts'
@@ -126,13 +127,12 @@ function changesOf(asked: Asked, { agent, state }: Session): Partial<Settings> {
   const current: Settings = state.settings
   const { clientTools, model, choice, parallel, maxTokens, system, body, clientOnly } = asked.settings
   const wanted: Partial<Settings> = {
-    clientTools,
+    ...declareOwn(current, door, clientTools, asked.note),
     choice: choice ?? agent.choice,
     parallel: parallel ?? agent.parallel,
     system: system ?? '',
     body: body ?? {},
     clientOnly: clientOnly ?? [],
-    notes: { ...current.notes, [door]: asked.note },
     ...(maxTokens !== undefined && { maxTokens }),
     ...(model !== undefined && { model }),
   }
@@ -151,7 +151,8 @@ async function newSession(
   const { engine } = host
   const last = entries.at(-1)
   const seed = last?.role === 'user' ? entries.slice(0, -1) : [...entries]
-  const settings: Settings = { ...asked.settings, notes: { [door]: asked.note } }
+  const none = { ...asked.settings, clientTools: [] }
+  const settings: Settings = { ...none, ...declareOwn(none, door, asked.settings.clientTools, asked.note) }
   const create = { owner: principal.owner, agent: asked.agent.name, door, settings, seed }
   const session = await engine.create(create, given)
   for (const blob of blobs) await engine.ports.store.putBlob(session.id, blob.name, blob.body)

@@ -6,6 +6,7 @@ import type { Settings } from '../../language/events.ts'
 import { hashJson } from '../../lib/hash.ts'
 import type { Json } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
+import { declareOwn } from '../own-tools.ts'
 import { decodeSeed, decodeTools, decodeWords, freshWords } from './decode.ts'
 import type { ChatRequest } from './schema.ts'
 
@@ -55,7 +56,9 @@ export class Chats {
       if (decodeWords(message, agent.images).length === 0)
         throw new TurnwireError('bad_request', 'The user message is empty.')
     const seed = decodeSeed(request.messages.slice(0, request.messages.length - words.length), agent)
-    const settings: Settings = { tools: null, options: {}, clientTools: decodeTools(request.tools) ?? [] }
+    const plain: Settings = { tools: null, options: {}, clientTools: [] }
+    const tools = decodeTools(request.tools)
+    const settings = tools ? { ...plain, ...declareOwn(plain, door, tools) } : plain
     const create = { owner, agent: agent.name, door, settings, seed: seed.entries }
     const session = await engine.create(create, requestOf(keyOf(agent, request.id), null))
     if (session.state.seq === 1)

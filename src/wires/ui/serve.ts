@@ -11,6 +11,7 @@ import { encodeSse } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { follow, type Place } from '../http/follow.ts'
 import { failureOf, openSse, RESPONSE_ALREADY_SENT, readJsonObject } from '../http/index.ts'
+import { changeOwn } from '../own-tools.ts'
 import { Chats, door, requestOf } from './chats.ts'
 import { decodeAnswers, decodeRequest, decodeTools, decodeWords, freshWords, toolParts } from './decode.ts'
 import { MessageView, type Shown } from './message-view.ts'
@@ -155,9 +156,8 @@ class Wire {
 // ---- what is new --------------------------------------------------------------------------------------------
 
 function changesOf(settings: Settings, { tools }: ChatRequest): Partial<Settings> | undefined {
-  const clientTools = decodeTools(tools)
-  if (!clientTools || JSON.stringify(clientTools) === JSON.stringify(settings.clientTools)) return undefined
-  return { clientTools }
+  const own = decodeTools(tools)
+  return own && changeOwn(settings, door, own)
 }
 
 /** What the user says now. Said before: shown again, or put to the model again if that failed. */
