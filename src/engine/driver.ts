@@ -2,21 +2,18 @@
 // or the application can go on. There is one loop for every wire, vendor and output mode.
 
 import { publicError, TurnwireError } from '../language/errors.ts'
-import type { Delta, Event } from '../language/events.ts'
+import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { Abort, untilAborted } from '../lib/abort.ts'
 import { compact, isCompactionDue, tryCompaction } from './compact.ts'
 import { decideAnswer, decideOutOfTime } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
-import type { ModelDelta } from './ports.ts'
 import { requestOf } from './request.ts'
 import { runCall } from './run-call.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
-
-/** `text`: what it has said so far. */
-type Step = { stop: Abort; model: string; ids: string[]; text: string; over: boolean }
+import { type Step, translate } from './step.ts'
 
 export class Driver {
   readonly #session: Session
@@ -213,25 +210,36 @@ export class Driver {
   async #runDurably(intents: Event[], calls: readonly CallState[]): Promise<void> {
     if (intents.length === 0) return
     const session = this.#session
-    await session.record(intents)
-    for (const call of calls) {
-      if (session.lost || call.stage !== 'started') continue
+    // From here on they count as running: nobody else may start them while the intent is on its way.
+    const stops = calls.map(call => {
       const stop = new Abort()
-      const callId = call.part.id
-      this.#running.set(callId, stop)
-      const alive = runCall(session, call, stop)
-      this.#alive.add(alive)
-      alive
-        .catch(error => session.lose(error))
-        .finally(() => {
-          this.#alive.delete(alive)
-          if (this.#running.get(callId) === stop) this.#running.delete(callId)
-          // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
-          if (this.#running.size > 0) return
-          this.#quiet()
-          this.wake()
-        })
+      this.#running.set(call.part.id, stop)
+      return stop
+    })
+    await session.record(intents)
+    for (const [index, call] of calls.entries()) {
+      const stop = stops[index]!
+      if (session.lost || call.stage !== 'started' || stop.aborted) this.#ran(call.part.id, stop)
+      else this.#run(call, stop)
     }
+  }
+
+  #run(call: CallState, stop: Abort): void {
+    const alive = runCall(this.#session, call, stop)
+      .catch(error => this.#session.lose(error))
+      .finally(() => {
+        this.#alive.delete(alive)
+        this.#ran(call.part.id, stop)
+      })
+    this.#alive.add(alive)
+  }
+
+  #ran(callId: string, stop: Abort): void {
+    if (this.#running.get(callId) === stop) this.#running.delete(callId)
+    // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
+    if (this.#running.size > 0) return
+    this.#quiet()
+    this.wake()
   }
 
   #judge(calls: readonly CallState[]): Promise<void> | undefined {
@@ -269,7 +277,7 @@ export class Driver {
       const answering = model.respond(
         requestOf(agent, state, { tools: session.offer.declarations, options: session.options() }),
         delta => {
-          if (!step.over) for (const each of this.#translate(step, delta, number)) feed.delta(each)
+          if (!step.over) for (const each of translate(step, delta, number, ports.world)) feed.delta(each)
         },
         step.stop.signal,
       )
@@ -296,29 +304,6 @@ export class Driver {
       return await compact(this.#session, AbortSignal.any([this.#turn.signal, late.signal]))
     } finally {
       stopClock()
-    }
-  }
-
-  #translate(step: Step, delta: ModelDelta, number: number): Delta[] {
-    switch (delta.type) {
-      case 'text':
-        step.text += delta.text
-        return [delta]
-      case 'thinking':
-        return [delta]
-      case 'call': {
-        const callId = this.#session.ports.world.id('call')
-        step.ids[delta.index] = callId
-        return [{ type: 'call.opened', callId, name: delta.name, form: delta.form }]
-      }
-      case 'arguments': {
-        const callId = step.ids[delta.index]
-        return callId === undefined ? [] : [{ type: 'arguments', callId, text: delta.text }]
-      }
-      case 'reset':
-        step.ids = []
-        step.text = ''
-        return [{ type: 'step.reset', step: number }]
     }
   }
 

@@ -19,7 +19,7 @@ const none: readonly Tool[] = []
 
 /**
  * `attached`: tools that a live connection brought along for this session alone. They give way to the agent's own.
- * `door`: where the turn was started.
+ * `door`: where the turn was started. Where that has client tools only, neither is offered: both run on our side.
  */
 export function offerOf(
   agent: Agent,
@@ -30,7 +30,7 @@ export function offerOf(
   const own = door === undefined || !settings.clientOnly?.includes(door)
   const known = offers.get(settings)
   if (known?.agent === agent && known.attached === attached && known.own === own) return known.offer
-  const offer = makeOffer(own ? agent.tools : none, settings, attached)
+  const offer = makeOffer(own ? agent.tools : none, settings, own ? attached : none)
   offers.set(settings, { agent, attached, own, offer })
   return offer
 }

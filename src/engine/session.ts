@@ -236,8 +236,17 @@ export class Session {
   async #checkEdit(callId: string, text: string): Promise<{ text: string; argsHash: string }> {
     const call = findCall(this.state, callId)
     if (!call) throw new TurnwireError('unknown_call', `There is no call "${callId}" to change.`)
-    const { argsHash } = await judgeEdit(this, call, text)
-    return { text, argsHash }
+    const late = Promise.withResolvers<never>()
+    late.promise.catch(() => {})
+    const stopClock = this.ports.world.timer(this.agent.limits.time, () =>
+      late.reject(new TurnwireError('invalid_edit', 'Policy has not judged the changed arguments in time.')),
+    )
+    try {
+      const { argsHash } = await Promise.race([judgeEdit(this, call, text), late.promise])
+      return { text, argsHash }
+    } finally {
+      stopClock()
+    }
   }
 
   // ---- the log -------------------------------------------------------------------------------------------

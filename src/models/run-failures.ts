@@ -80,7 +80,7 @@ export function masked(text: string, secrets: readonly string[]): string {
   return safe
 }
 
-const SECRET_HEADER = /authorization|api-?key|token|secret|cookie/i
+const SECRET_HEADER = /auth|key|token|secret|cookie|credential|passw/i
 
 /** The values of a request's headers that must never be shown. */
 export function secretsIn(headers: Readonly<Record<string, string>>): string[] {

@@ -35,6 +35,19 @@ describe('secrets', () => {
     }
   })
 
+  test('a key under any other name of a header is one too', async context => {
+    for (const header of ['ocp-apim-subscription-key', 'helicone-auth', 'x-credential']) {
+      const server = await serve(context, response => response.writeHead(403).end('no: 7f3a9c canary 11'))
+      const model = createModel({
+        protocol: openaiChat,
+        provider: { name: 'p', url: () => server, headers: () => ({ [header]: '7f3a9c canary 11' }) },
+        target,
+        agents,
+      })
+      assert.ok(!(await failing(model)).message.includes('canary'), header)
+    }
+  })
+
   test('in a stream too', async context => {
     const server = await serve(context, response => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { ModelDelta, ModelRequest } from '../engine/ports.ts'
 import type { ScriptedTurn } from '../testing/doubles/index.ts'
+import { anthropicMessages } from './protocols/anthropic.ts'
 import { openaiChat } from './protocols/openai-chat.ts'
 import { createModel, preparedFor } from './run.ts'
 import {
@@ -261,6 +262,16 @@ describe('what is sent and read', () => {
     ])
   })
 
+  test('features that a caller asks for are added to the operator’s', () => {
+    const model = createModel({
+      protocol: anthropicMessages,
+      provider: { name: 'p', url: () => 'http://127.0.0.1:1', headers: () => ({}) },
+      target: { ...target, body: { betas: ['a-2026', 'b-2026'] } },
+    })
+    const prepared = preparedFor(model, { ...request, body: { anthropic: { betas: ['b-2026', 'c-2026'] } } })
+    assert.equal(prepared?.headers['anthropic-beta'], 'a-2026,b-2026,c-2026')
+  })
+
   test('a vendor that has forgotten the conversation is sent the whole of it, once', async context => {
     const forgetful: typeof openaiChat = {
       ...openaiChat,
@@ -282,7 +293,7 @@ describe('what is sent and read', () => {
     const never = await double(context)
     const stubborn = {
       ...forgetful,
-      prepare: (asked: ModelRequest, at: Target) => openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
+      prepare: (asked: ModelRequest, at: typeof target) => openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
     }
     const other = createModel({
       protocol: stubborn,

@@ -67,6 +67,9 @@ type Runner<State> = {
   agents(): Agents
 }
 
+/** Fields of the body that list what is to be switched on. */
+const FEATURES: ReadonlySet<string> = new Set(['betas', 'include'])
+
 const preparers = new WeakMap<Model, (request: ModelRequest) => Prepared>()
 
 export function createModel<State>(options: ModelOptions<State>): Model {
@@ -144,13 +147,18 @@ function prepare<State>(protocol: Protocol<State>, target: Target, request: Mode
   return prepared
 }
 
-/** An object that names its `type` is one choice of several and is replaced whole; any other is joined by member. */
+/**
+ * An object that names its `type` is one choice of several and is replaced whole; any other is joined by member. Lists
+ * of features are joined too: what the operator has declared may need its own.
+ */
 function overlaid(under: JsonObject, over: JsonObject): JsonObject {
   const joined: JsonObject = { ...under }
   for (const [key, value] of Object.entries(over)) {
     const old = under[key]
     const joins = isJsonObject(old) && isJsonObject(value) && !('type' in old) && !('type' in value)
-    joined[key] = joins ? { ...old, ...value } : value
+    if (FEATURES.has(key) && Array.isArray(old) && Array.isArray(value))
+      joined[key] = [...old, ...value.filter(name => !old.includes(name))]
+    else joined[key] = joins ? { ...old, ...value } : value
   }
   return joined
 }

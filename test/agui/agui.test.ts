@@ -374,6 +374,10 @@ test('thoughts and calls carry sealed values, which begin a new session with all
   const other = client(at, 'forged', forged)
   await other.run({ tools: [clipboard] })
   assert.equal(other.agent.messages.at(-1)?.content, '[null,{"thought":"c4ll"}]')
+  const stranger = client(at, 'stranger', me.agent.messages)
+  stranger.agent.headers = at.headers('bob')
+  await stranger.run({ tools: [clipboard] })
+  assert.equal(stranger.agent.messages.at(-1)?.content, '[null,null]')
 })
 
 test('context is told to the agent, and tools follow what the page offers', async t => {

@@ -138,7 +138,8 @@ describe('a request is read', () => {
 
 describe('a request is refused in the vendor’s words', () => {
   const base = { model: 'helper', messages: [user] }
-  const cases: [name: string, body: unknown, message: RegExp | string, param?: string | null][] = [
+  type Case = [name: string, body: unknown, message: RegExp | string, param?: string | null]
+  const cases: Case[] = [
     [
       'C-01 unanswered',
       { ...base, messages: [user, asking('a', 'b'), told('a'), user] },
@@ -213,6 +214,14 @@ describe('a request is refused in the vendor’s words', () => {
       /only allowed when 'stream'/,
     ],
     ['functions of old', { ...base, functions: [] }, /Use 'tools'/],
+    ...['models', 'plugins', 'chat_template', 'mcp_servers'].map(
+      (field): Case => [
+        `a field that is the operator’s to set: ${field}`,
+        { ...base, [field]: ['x'] },
+        `Unrecognized request argument supplied: ${field}`,
+        field,
+      ],
+    ),
     [
       'audio',
       { ...base, messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },

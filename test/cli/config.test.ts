@@ -28,7 +28,7 @@ const cases: Case[] = [
     says: file => `${file} cannot be used:
   agent: there is no such setting. Did you mean "agents"?
   agents: must list at least one agent.
-  server.prot: there is no such setting. Known are: host, port, hosts, origins, keys, bodyBytes, heartbeatMs, unsentBytes, graceMs, log.
+  server.prot: there is no such setting. Known are: host, port, hosts, origins, keys, bodyBytes, heartbeatMs, unsentBytes, graceMs, acp, log.
   server.port: must be a whole number from 0 (any free port) to 65535.
   server.graceMs: must be a whole number above 0.
   data: must be a folder, "memory", or a store.`,
@@ -57,8 +57,20 @@ const cases: Case[] = [
   {
     name: 'a limit that is none',
     config: `${head}export default defineConfig({ agents: [${agent}], limits: { steps: 0 } })`,
-    says: () =>
-      'The limit "steps" must be a whole number from 1 up, not 0. To allow more, set a larger number; it cannot be switched off.',
+    says: file => `${file} cannot be used:
+  limits: The limit "steps" must be a whole number from 1 up, not 0. To allow more, set a larger number; it cannot be switched off.`,
+  },
+  {
+    name: 'a policy that would not be read',
+    config: `${head}export default defineConfig({ agents: [{ ...${agent}, rules: {}, system: 5, choice: 'sometimes' }], policy: { rule: [] }, server: { host: 5, log: 'loud', keys: [{ name: 'a', sha256: 'ab12' }] } })`,
+    says: file => `${file} cannot be used:
+  agents[0].system: must be a string, not number.
+  agents[0].rules: must be a list of rules.
+  agents[0].choice: must be "auto", "none", "required", { tool } or { allowed, mode }.
+  policy.rule: there is no such setting. Did you mean "rules"?
+  server.host: must be a string, not number.
+  server.log: must be one of: debug, info, warn, error, silent.
+  server.keys: must be a list of { name, sha256 }, the hash in base64url as \`turnwire keys add\` keeps it.`,
   },
 ]
 

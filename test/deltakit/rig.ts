@@ -18,6 +18,7 @@ export type RigOptions = {
   tools?: Tool[]
   heartbeatMs?: number
   unsentBytes?: number
+  bodyBytes?: number
   clientTools?: boolean
   /** The agent's own tools run on the Responses door too. */
   serverTools?: boolean
@@ -145,6 +146,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
         keys: [keys.alice.entry, keys.bob.entry],
         heartbeatMs: options.heartbeatMs ?? 15_000,
         unsentBytes: options.unsentBytes ?? 4 * 1024 * 1024,
+        ...(options.bodyBytes !== undefined && { bodyBytes: options.bodyBytes }),
         graceMs: 1,
       },
     },

@@ -1,5 +1,7 @@
 // Runs over a WebSocket, and who may open one.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { cites } from '../requirements/manifest.ts'
@@ -267,4 +269,33 @@ test('a peer that is silent is dropped', async t => {
   t.after(() => socket.terminate())
   const peer = new Peer(socket)
   assert.equal(await peer.closed(), 1006)
+})
+
+test('a flood of frames ends the socket, and not the server', async t => {
+  const at = await rig(t, { script: [{ text: 'ok' }] })
+  const peer = await open(t, at)
+  for (let count = 0; count < 500; count += 1) peer.send({ runId: `run-${count}` })
+  assert.equal(await peer.closed(), 1008)
+  const next = await open(t, at)
+  next.send({ message: 'go' })
+  await next.next('done')
+  assert.equal(textIn(next.frames), 'ok')
+})
+
+test('a socket that is refused is closed, though its peer does not hang up', async t => {
+  const at = await rig(t)
+  const { hostname, port } = new URL(at.url)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  t.after(() => socket.destroy())
+  const lost = new Promise<Error>(resolve => void socket.on('error', resolve))
+  socket.write(
+    `GET /api/ws HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+  )
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  assert.match(head.toString(), /^HTTP\/1\.1 401 /)
+  // To a socket that is merely half closed one could write for ever.
+  const writing = setInterval(() => socket.write('still here'), 5)
+  t.after(() => clearInterval(writing))
+  assert.match((await lost).message, /EPIPE|ECONNRESET/)
 })

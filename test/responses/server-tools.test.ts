@@ -119,6 +119,32 @@ test(cites('RESP-HOST-04', 'without the operator’s word no server tool is offe
   assert.equal(textOf(await ok(allowed.post(base))), 'all of them')
 })
 
+test(cites('RESP-HOST-04', 'nor one that another connection has attached to the session'), async t => {
+  const at = await rig(t, {
+    script: [
+      { text: 'hi' },
+      { calls: [{ name: 'attached', input: {} }], expect: { tools: [] } },
+      { text: 'no such tool' },
+    ],
+  })
+  const made = await ok(at.post({ ...base, store: true }))
+  const session = await at.engine.open('alice', `sess_${made.id.split('_')[1]}`)
+  let runs = 0
+  session.attach([
+    {
+      ...session.agent.tools[0]!,
+      name: 'attached',
+      trust: 'trusted',
+      run: async () => {
+        runs += 1
+        return { parts: [] }
+      },
+    },
+  ])
+  const done = await ok(at.post({ model: 'helper', previous_response_id: made.id, input: 'go' }))
+  assert.deepEqual([textOf(done), runs], ['no such tool', 0])
+})
+
 test(cites('RESP-HOST-05', 'an approval that nobody asked for is refused'), async t => {
   const at = await rig(t, { serverTools: true, script: [{ text: 'hi' }] })
   const made = await ok(at.post(base))
