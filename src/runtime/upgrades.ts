@@ -125,6 +125,8 @@ function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal | 401
 function refuse(stream: Duplex, status: 401 | 403 | 404, words: string): void {
   const names = { 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }
   const body = JSON.stringify({ error: words })
+  // No timeout of the HTTP server reaches this socket any more: a peer that does not hang up would hold it open.
+  stream.once('finish', () => stream.destroy())
   stream.end(
     `HTTP/1.1 ${status} ${names[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n${status === 401 ? 'WWW-Authenticate: Bearer\r\n' : ''}\r\n${body}`,

@@ -22,6 +22,9 @@ export type Socket = {
 }
 
 const unsupported = 1003
+const tooMuch = 1008
+/** Frames that wait for the one that is handled. */
+const mostWaiting = 64
 const crashed = 1011
 
 export function deltakitSocket(host: WireHost, socket: Socket, principal: Principal, agent?: string): void {
@@ -37,6 +40,7 @@ class Peer {
   readonly #agent: string | undefined
   /** Frames are handled one after another, in the order in which they came. */
   #turn: Promise<void> = Promise.resolve()
+  #waiting = { frames: 0, characters: 0 }
   #shown = new AbortController()
 
   constructor(host: WireHost, socket: Socket, principal: Principal, agent: string | undefined) {
@@ -48,7 +52,23 @@ class Peer {
 
   /** `undefined`: a binary frame. */
   take(text: string | undefined): void {
-    this.#turn = this.#turn.then(() => this.#handle(text)).catch(error => this.#fail(error))
+    const waiting = this.#waiting
+    const size = text?.length ?? 0
+    // One frame of any allowed size always fits; a flood of them would be memory without end.
+    const full = waiting.frames > 0 && waiting.characters + size > this.#host.limits.bodyBytes
+    if (full || waiting.frames >= mostWaiting) {
+      this.#socket.close(tooMuch, 'Too many frames at once. Wait for what was sent.')
+      return
+    }
+    waiting.frames += 1
+    waiting.characters += size
+    this.#turn = this.#turn
+      .then(() => this.#handle(text))
+      .catch(error => this.#fail(error))
+      .finally(() => {
+        waiting.frames -= 1
+        waiting.characters -= size
+      })
   }
 
   /** The run itself goes on. */
