@@ -50,6 +50,28 @@ const ofBoth = new Set([
   'prompt_cache_retention',
 ])
 
+/**
+ * What goes along as it is, to a vendor of this protocol. Nothing else does: servers of this family have fields that
+ * choose another model, fetch pages or run templates, and those are the operator's to set.
+ */
+const passed = new Set([
+  ...ofBoth,
+  'frequency_penalty',
+  'logit_bias',
+  'min_p',
+  'modalities',
+  'prediction',
+  'presence_penalty',
+  'reasoning_effort',
+  'repetition_penalty',
+  'response_format',
+  'seed',
+  'stop',
+  'store',
+  'top_k',
+  'verbosity',
+])
+
 const refused: Readonly<Record<string, string>> = {
   functions: "Use 'tools' in its place.",
   function_call: "Use 'tool_choice' in its place.",
@@ -69,13 +91,13 @@ export function decodeRequest(body: JsonObject, host: WireHost): ChatRequest {
   const choice = decodeChoice(body, tools)
   const parallel = flag(body['parallel_tool_calls'], 'parallel_tool_calls')
   const maxTokens = decodeMaxTokens(body)
-  const passed = Object.entries(body).filter(([key, value]) => !read.has(key) && !absent(value))
+  const fields = Object.entries(body).filter(([key, value]) => passed.has(key) && !absent(value))
   const settings: Omit<Settings, 'tools' | 'options'> = {
     clientTools: tools,
     ...(choice !== undefined && { choice }),
     ...(parallel !== undefined && { parallel }),
     ...(maxTokens !== undefined && { maxTokens }),
-    ...decodeFields(Object.fromEntries(passed)),
+    ...decodeFields(Object.fromEntries(fields)),
   }
   const seed = decodeMessages(list(body['messages'], 'messages'), target)
   return {
@@ -130,6 +152,13 @@ function refuseForeign(body: JsonObject): void {
     if (!absent(value) && value !== false)
       refuse(`Unsupported parameter: '${key}'. ${words}`, key, 'unsupported_parameter')
   }
+  for (const key in body)
+    if (!read.has(key) && !passed.has(key) && !Object.hasOwn(refused, key) && !absent(body[key]))
+      refuse(
+        `Unrecognized request argument supplied: ${key.slice(0, 100)}`,
+        key.slice(0, 100),
+        'unknown_parameter',
+      )
   const choices = count(body['n'], 'n', 1)
   if (choices !== undefined && choices > 1)
     refuse(
