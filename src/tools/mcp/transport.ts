@@ -37,7 +37,7 @@ export function openTransport(spec: McpServerSpec, options: TransportOptions): T
 /** A response may be a stream without end, so what is bounded is a message: the bytes between two blank lines. */
 function boundedFetch(maxBytes: number): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
-    const response = await fetch(url, init)
+    const response = await fetchHere(url, init)
     if (!response.body) return response
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
     return new Response(response.body.pipeThrough(bounded(maxBytes, isStream)), {
@@ -45,6 +45,29 @@ function boundedFetch(maxBytes: number): (url: string | URL, init?: RequestInit)
       statusText: response.statusText,
       headers: response.headers,
     })
+  }
+}
+
+const mostRedirects = 3
+
+/**
+ * Headers hold the server's own credentials, of which fetch would take only some from a request that it sends elsewhere:
+ * a redirect is followed within the same origin alone, and with its method.
+ */
+async function fetchHere(url: string | URL, init?: RequestInit): Promise<Response> {
+  let at = new URL(url)
+  for (let count = 0; ; count += 1) {
+    const response = await fetch(at, { ...init, redirect: 'manual' })
+    const location = response.headers.get('location')
+    if (response.status < 300 || response.status > 399 || location === null) return response
+    await response.body?.cancel()
+    const next = URL.parse(location, at)
+    const keeps = response.status === 307 || response.status === 308 || (init?.method ?? 'GET') === 'GET'
+    if (next?.origin !== at.origin || !keeps || count >= mostRedirects)
+      throw new Error(
+        `The server answered with a redirect (${response.status}) that is not followed. Name the address that it stands at.`,
+      )
+    at = next
   }
 }
 
