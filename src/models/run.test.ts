@@ -293,7 +293,8 @@ describe('what is sent and read', () => {
     const never = await double(context)
     const stubborn = {
       ...forgetful,
-      prepare: (asked: ModelRequest, at: typeof target) => openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
+      prepare: (asked: ModelRequest, at: typeof target) =>
+        openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
     }
     const other = createModel({
       protocol: stubborn,
