@@ -64,7 +64,7 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, threads: Threads): 
   const own = new Set(plan.own)
   const emit = (event: AguiEvent): void => writer.send(frame(event))
   const run = { threadId: input.threadId, runId: input.runId, messages, own }
-  const view = new RunView(run, plan.state, emit, value => host.seal(JSON.stringify(value)))
+  const view = new RunView(run, plan.state, emit, value => seal(host, owner, value))
   view.begin()
   void play({ host, owner, session, plan, view, pace: () => writer.ready(), gone: gone.signal }, first).then(
     () => {
@@ -123,7 +123,7 @@ class Threads {
     // Looked at before anything is made: a refusal leaves no trace.
     for (const { content } of words) decodeContent(content, agent.images)
     const before = messages.slice(0, messages.length - words.length)
-    const seed = decodeSeed(before, agent, value => unseal(this.#host, value))
+    const seed = decodeSeed(before, agent, value => unseal(this.#host, owner, value))
     const system = decodeContext(input.context)
     const plain: Settings = { tools: null, options: {}, clientTools: [] }
     const settings: Settings = {
@@ -152,10 +152,17 @@ function notThere(session: Session | undefined): TurnwireError {
     : new TurnwireError('session_not_found', 'Session not found')
 }
 
-/** Undefined for what this installation did not seal. */
-function unseal(host: WireHost, value: string): Json | undefined {
+/** Good for its owner alone, and at this door alone: the vault seals other things too. */
+function seal(host: WireHost, owner: string, value: Json): string {
+  return host.seal(JSON.stringify([door, owner, value]))
+}
+
+/** Undefined for what was not sealed here for this owner. */
+function unseal(host: WireHost, owner: string, text: string): Json | undefined {
   try {
-    return parseJson(host.engine.ports.vault.open(value))
+    const opened = parseJson(host.engine.ports.vault.open(text))
+    const [where, whose, value] = Array.isArray(opened) ? opened : []
+    return where === door && whose === owner ? value : undefined
   } catch {
     return undefined
   }
