@@ -62,8 +62,9 @@ test('what is no message of its protocol is refused, and the session is unharmed
       })
       const text = await answer.text()
       assert.equal(answer.status, status, text)
-      const { error } = JSON.parse(text) as { error: string | { message: string } }
-      assert.ok((typeof error === 'string' ? error : error.message).length > 0)
+      type Refused = { detail?: string; error: string | { message: string } }
+      const { error, detail = error } = JSON.parse(text) as Refused
+      assert.match(typeof detail === 'string' ? detail : detail.message, /\w/)
       assert.deepEqual(await log(at, sessionId), before)
     })
   assert.equal((await doors[0]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
