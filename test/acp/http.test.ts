@@ -144,3 +144,28 @@ describe('a remote client', () => {
     assert.equal(response.status, 404)
   })
 })
+
+test('connections that are never closed are not kept without end', async context => {
+  const server = await serve(context)
+  const initialize = async (key: string): Promise<string> => {
+    const answer = await fetch(`${server.url}/acp`, {
+      method: 'POST',
+      headers: { ...bearer(key), 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } }),
+    })
+    assert.equal(answer.status, 200)
+    return answer.headers.get('acp-connection-id') ?? ''
+  }
+  const statusOf = async (key: string, id: string): Promise<number> => {
+    const headers = { ...bearer(key), 'acp-connection-id': id }
+    return (await fetch(`${server.url}/acp`, { method: 'DELETE', headers })).status
+  }
+  const { ana, bo } = server.keys
+  const others = await initialize(bo)
+  const first = await initialize(ana)
+  const second = await initialize(ana)
+  for (let count = 0; count < 99; count += 1) await initialize(ana)
+  assert.equal(await statusOf(ana, first), 404)
+  assert.equal(await statusOf(ana, second), 202)
+  assert.equal(await statusOf(bo, others), 202)
+})

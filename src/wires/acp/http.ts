@@ -1,6 +1,6 @@
 // The protocol's experimental transports, HTTP with event streams and WebSocket, on the SDK's own server. What is added is
 // whose a connection is: its id is a name, and the key that made it is asked for with every request.
-import type { AgentConnector } from '@agentclientprotocol/sdk'
+import type { AgentConnection, AgentConnector } from '@agentclientprotocol/sdk'
 import { AcpServer, type PreparedWebSocketUpgrade } from '@agentclientprotocol/sdk/experimental/server'
 import { type Context, Hono } from 'hono'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
@@ -17,39 +17,55 @@ export type AcpHttp = {
 }
 
 const connectionHeader = 'acp-connection-id'
+/** Of one owner. Nothing tells of a client over HTTP that has gone: beyond this, the one unused for longest is closed. */
+const mostConnections = 100
 
 /** `agent` is undefined when the client names none. Throws if there is none of that name. */
 export type HostFor = (principal: Principal, agent: string | undefined) => AcpHost
 
 export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
-  const owners = new Map<string, string>()
+  /** The one that was used last stands last. */
+  const connections = new Map<string, { owner: string; close(): void }>()
   const server = new AcpServer({
     createAgent: () => {
       throw new Error('A connection is made for someone.')
     },
     maxBufferedBytes: limits.unsentBytes,
   })
-  const connectorFor = (host: AcpHost, onClose: () => void): AgentConnector => ({
+  const connectorFor = (host: AcpHost, opened: (link: AgentConnection) => void): AgentConnector => ({
     connect(stream) {
       const link = connectVersion1(host, stream)
-      void link.closed.then(onClose)
+      opened(link)
       return link
     },
   })
+  const keep = (id: string, owner: string, link: AgentConnection): void => {
+    connections.set(id, { owner, close: () => link.close() })
+    void link.closed.then(() => connections.delete(id))
+    const own = [...connections.values()].filter(each => each.owner === owner)
+    if (own.length > mostConnections) own[0]?.close()
+  }
 
   const handle = async (c: Context<WireEnv>): Promise<Response> => {
     const principal = c.get('principal')
     const id = c.req.header(connectionHeader)
     // Someone else's connection is as unknown as one that never was.
-    if (id !== undefined && owners.get(id) !== principal.owner)
-      return c.text('Unknown Acp-Connection-Id', 404)
+    const known = id === undefined ? undefined : connections.get(id)
+    if (id !== undefined && known?.owner !== principal.owner) return c.text('Unknown Acp-Connection-Id', 404)
+    if (id !== undefined && known) {
+      connections.delete(id)
+      connections.set(id, known)
+    }
     const host = hostFor(principal, c.req.param('agent'))
-    let made: string | undefined
+    let link: AgentConnection | undefined
     const response = await server.handleRequest(await bounded(c, limits), {
-      createAgent: () => connectorFor(host, () => made !== undefined && owners.delete(made)),
+      createAgent: () =>
+        connectorFor(host, opened => {
+          link = opened
+        }),
     })
-    made = id === undefined ? (response.headers.get(connectionHeader) ?? undefined) : undefined
-    if (made !== undefined) owners.set(made, principal.owner)
+    const made = response.headers.get(connectionHeader)
+    if (id === undefined && made !== null && link) keep(made, principal.owner, link)
     return response
   }
 
