@@ -87,11 +87,13 @@ function askedIn(
   rule: IdRule,
 ): Asked {
   const natural = new Map<string, string>()
+  const own = new Set<string>()
   let clashes = false
   for (const part of entry.parts) {
     if (part.type !== 'call') continue
     const id = wireId(part, entry.origin, target, rule)
-    clashes ||= used.has(id) || natural.values().some(other => other === id)
+    clashes ||= used.has(id) || own.has(id)
+    own.add(id)
     natural.set(part.id, id)
   }
   if (!clashes) {
