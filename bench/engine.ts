@@ -142,6 +142,7 @@ export async function parallelCalls(): Promise<Trial[]> {
     const folder = tempFolder()
     const store = sqliteStore({ file: join(folder.path, 'turnwire.db') })
     const engine = makeEngine(store, cycleModel(count, 'wait'), [wait])
+    const bare = syncedCommits(join(folder.path, 'bare.db'))
     return {
       name: `one turn with ${count} parallel calls of 10 ms (wall, SQLite FULL)`,
       measure: 'wall',
@@ -149,15 +150,27 @@ export async function parallelCalls(): Promise<Trial[]> {
       rounds: 15,
       variants: [
         {
-          name: 'timers alone',
-          run: () =>
-            Promise.all(Array.from({ length: count }, () => new Promise(resolve => setTimeout(resolve, 10)))),
+          name: 'timers between synced commits',
+          async run() {
+            bare.commit(['session'])
+            bare.commit(Array.from({ length: count }, (_, index) => ({ started: index })))
+            const timers = Array.from(
+              { length: count },
+              () => new Promise(resolve => setTimeout(resolve, 10)),
+            )
+            await Promise.all(timers)
+            bare.commit(Array.from({ length: count }, (_, index) => ({ settled: index })))
+          },
         },
         { name: 'turnwire', run: async () => cycle(await begin(engine)) },
       ],
-      bars: count === 256 ? [{ id: 'P4', ours: 'turnwire', floor: 'timers alone', most: 1.5 }] : [],
+      bars:
+        count === 256
+          ? [{ id: 'P4', ours: 'turnwire', floor: 'timers between synced commits', most: 1.3 }]
+          : [],
       async close() {
         await store.close()
+        bare.close()
         folder.remove()
       },
     } satisfies Trial

@@ -27,7 +27,6 @@ export async function runTrial(trial: Trial): Promise<Result> {
   const samples = new Map(trial.variants.map(variant => [variant.name, [] as number[]]))
   for (let round = 0; round <= (trial.rounds ?? 7); round += 1) {
     for (const variant of trial.variants) {
-      globalThis.gc?.()
       const spent = await measure(trial.measure, variant.run)
       if (round > 0) samples.get(variant.name)?.push(spent / trial.units)
     }

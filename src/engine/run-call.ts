@@ -54,7 +54,7 @@ async function attemptCall(
 ): Promise<Attempt> {
   const callId = call.part.id
   try {
-    const running = tool.run(input, contextOf(session, call, stop))
+    const running = tool.run(input, new CallContext(session, call, stop))
     const output = running instanceof Promise ? await withinTime(session, tool, running, stop) : running
     session.ports.world.crashPoint('call-ran')
     return output === 'timeout'
@@ -102,26 +102,39 @@ function withinTime(
   })
 }
 
-function contextOf(session: Session, call: CallState, stop: Abort): ToolContext {
-  const { state, feed } = session
-  const callId = call.part.id
-  return {
-    get signal() {
-      return stop.signal
-    },
-    session: state.id,
-    owner: state.owner,
-    callId,
-    idempotencyKey: call.key ?? '',
-    attempt: call.attempt,
-    progress(update) {
+/** A class, for its getters: most tools look at neither the signal nor the options, and then neither is made. */
+class CallContext implements ToolContext {
+  readonly session: string
+  readonly owner: string
+  readonly callId: string
+  readonly idempotencyKey: string
+  readonly attempt: number
+  readonly progress: ToolContext['progress']
+  readonly #session: Session
+  readonly #stop: Abort
+
+  constructor(session: Session, call: CallState, stop: Abort) {
+    this.#session = session
+    this.#stop = stop
+    this.session = session.id
+    this.owner = session.state.owner
+    this.callId = call.part.id
+    this.idempotencyKey = call.key ?? ''
+    this.attempt = call.attempt
+    this.progress = update => {
       if (session.lost || call.stage !== 'started') return
-      if ('output' in update) feed.delta({ type: 'output', callId, text: update.output })
-      else feed.delta({ type: 'progress', callId, ...update })
-    },
-    get options() {
-      return session.options()
-    },
+      const { callId } = this
+      if ('output' in update) session.feed.delta({ type: 'output', callId, text: update.output })
+      else session.feed.delta({ type: 'progress', callId, ...update })
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  get options(): Readonly<Record<string, string>> {
+    return this.#session.options()
   }
 }
 
