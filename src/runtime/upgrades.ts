@@ -2,7 +2,7 @@
 // Origin, key) since a browser lets any page open a socket to any server. What is said over it is the wire's matter.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
+import type { WebSocket, WebSocketServer } from 'ws'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import type { Principal } from '../wires/host.ts'
 import type { Keys } from './keys.ts'
@@ -36,35 +36,49 @@ export function acceptUpgrades(
   gate: UpgradeGate,
   routes: readonly UpgradeRoute[],
 ): () => void {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: gate.limits.bodyBytes,
-    perMessageDeflate: false,
-    handleProtocols: offered => [...offered].find(name => !name.startsWith(bearerProtocol)) ?? first(offered),
-  })
+  let accepting: Promise<Accepting> | undefined
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on('error', () => stream.destroy())
     const found = routeOf(routes, request)
     const principal = found && admit(gate, request)
     if (!found) refuse(stream, 404, 'There is no WebSocket here.')
     else if (typeof principal !== 'object') refuse(stream, principal ?? 403, refusals[principal ?? 403])
-    else
-      sockets.handleUpgrade(request, stream, head, socket => {
-        socket.on('error', () => socket.terminate())
-        found.route.open({ socket, principal, params: found.params, request })
-      })
+    else {
+      accepting ??= startAccepting(gate)
+      void accepting.then(({ sockets }) =>
+        sockets.handleUpgrade(request, stream, head, socket => {
+          socket.on('error', () => socket.terminate())
+          found.route.open({ socket, principal, params: found.params, request })
+        }),
+      )
+    }
   })
-  const stopBeating = beat(sockets, gate.limits.heartbeatMs)
-  return () => {
-    stopBeating()
-    // Whoever still has something to say over a socket says it first.
-    setImmediate(() => {
-      for (const socket of sockets.clients) {
-        socket.close(1001, 'The server is stopping.')
-        setTimeout(() => socket.terminate(), 500).unref()
-      }
-    })
-  }
+  return () => void accepting?.then(endAll)
+}
+
+type Accepting = { sockets: WebSocketServer; stopBeating: () => void }
+
+/** Loaded when the first socket comes: most servers never see one. */
+async function startAccepting(gate: UpgradeGate): Promise<Accepting> {
+  const { WebSocketServer } = await import('ws')
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: gate.limits.bodyBytes,
+    perMessageDeflate: false,
+    handleProtocols: offered => [...offered].find(name => !name.startsWith(bearerProtocol)) ?? first(offered),
+  })
+  return { sockets, stopBeating: beat(sockets, gate.limits.heartbeatMs) }
+}
+
+function endAll({ sockets, stopBeating }: Accepting): void {
+  stopBeating()
+  // Whoever still has something to say over a socket says it first.
+  setImmediate(() => {
+    for (const socket of sockets.clients) {
+      socket.close(1001, 'The server is stopping.')
+      setTimeout(() => socket.terminate(), 500).unref()
+    }
+  })
 }
 
 function first(offered: Set<string>): string | false {

@@ -181,7 +181,7 @@ test(cites('DK-WS-10', 'a cancelled run'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'never' }] })
   const peer = await open(t, at)
   peer.send({ message: 'go' })
-  await until(() => at.runs.length === 1)
+  await until(() => at.runs.length === 1 && peer.frames.length > 0)
   await at.request('POST', `/api/jobs/${String(peer.frames[0]!['runId'])}/cancel`)
   await peer.next('done')
   assert.equal(peer.frames.at(-1)?.type, 'done')
