@@ -1,8 +1,22 @@
 // The tools that a door's clients declare, in a session that other doors use too. A door speaks for its own: those that it
 // declared last give way to those that it declares now, and those of other doors stay. Its note in the settings has the names.
 import type { Settings } from '../language/events.ts'
-import type { ToolDeclaration } from '../language/tools.ts'
+import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
+
+/** A tool that the caller runs: what it does there is the caller's own affair. */
+export function clientTool(name: string, description: string, input: ToolInput): ToolDeclaration {
+  return {
+    name,
+    description,
+    input,
+    kind: 'other',
+    readOnly: false,
+    idempotent: false,
+    destructive: false,
+    side: 'client',
+  }
+}
 
 type Change = Pick<Settings, 'clientTools' | 'notes'>
 

@@ -1,9 +1,11 @@
 // The history that a client brings along, into ours: every call gets its result, in the order in which it was asked.
 // A call that the client left open is settled as abandoned, since nobody will ever answer it here.
+
 import type { Agent } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import { callsOf, type Entry } from '../../language/history.ts'
 import type { Json } from '../../lib/json.ts'
+import { leftOpen } from '../left-open.ts'
 import { decodeAnswer, decodeParts } from './decode-content.ts'
 import { callId, object, refuse, text } from './fields.ts'
 
@@ -67,19 +69,8 @@ function close(seed: Seed, open: Open | undefined): void {
     (call): CallResult => ({
       callId: call.id,
       name: call.name,
-      outcome: open.results.get(call.id) ?? abandoned,
+      outcome: open.results.get(call.id) ?? leftOpen,
     }),
   )
   seed.entries.push({ role: 'tool', results })
-}
-
-const abandoned: Outcome = {
-  kind: 'abandoned',
-  parts: [
-    {
-      type: 'text',
-      text: 'Not run: the conversation was continued elsewhere before this call was answered.',
-    },
-  ],
-  from: { source: 'runtime' },
 }

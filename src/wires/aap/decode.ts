@@ -1,10 +1,12 @@
 // Request bodies, into the engine's commands. The versions differ in one field name only (where a tool's schema
 // stands); everything else that they do differently is in serve.ts.
+
 import type { Agent, OptionValue } from '../../engine/index.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { Settings } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import { clientTool } from '../own-tools.ts'
 import { decodeParts } from './decode-content.ts'
 import { callId, flag, list, name, object, optional, refuse, text } from './fields.ts'
 import type { StreamMode, Version } from './schema.ts'
@@ -114,16 +116,12 @@ export function decodeTools(value: Json | undefined, version: Version): ToolDecl
     const at = `tools[${index}]`
     const spec = object(item, at)
     const title = optional(spec['title'], `${at}.title`, text)
+    const name = text(spec['name'], `${at}.name`)
+    const description = text(spec['description'], `${at}.description`)
+    const schema = object(spec[field], `${at}.${field}`)
     return {
-      name: text(spec['name'], `${at}.name`),
+      ...clientTool(name, description, { form: 'json', schema }),
       ...(title !== undefined && { title }),
-      description: text(spec['description'], `${at}.description`),
-      input: { form: 'json', schema: object(spec[field], `${at}.${field}`) },
-      kind: 'other',
-      readOnly: false,
-      idempotent: false,
-      destructive: false,
-      side: 'client',
     }
   })
 }

@@ -2,7 +2,6 @@
 // have; nothing here knows how a turn runs.
 import { setImmediate } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Agent, RequestKey, Session, SessionState } from '../../engine/index.ts'
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
@@ -10,7 +9,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { failureOf, readJsonObject, requestKey } from '../http/index.ts'
+import { plainErrors, readJsonObject, requestKey } from '../http/index.ts'
 import {
   decodeChosen,
   decodeOverrides,
@@ -33,11 +32,7 @@ type Handler = (c: Context<WireEnv>) => Promise<Response> | Response
 
 export function aapRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const { code, message, status } = failureOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json({ error: message, code }, status as ContentfulStatusCode)
-  })
+  app.onError(plainErrors(host))
   const wire = new Wire(host)
   mountV3(app, '', wire)
   mountSingular(app, '', wire, 1)

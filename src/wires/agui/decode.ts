@@ -1,5 +1,6 @@
 // A run's input, into ours. The client sends its whole history every time: of a thread that is known only what is new
 // counts, and of one that is not, all before the last words of the user becomes the beginning of a session.
+
 import type { Agent, Answers } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { FilePart, ImagePart, InputPart, Native, ThinkingPart } from '../../language/content.ts'
@@ -7,27 +8,19 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { shaped } from '../http/index.ts'
+import { leftOpen } from '../left-open.ts'
+import { clientTool } from '../own-tools.ts'
 import { type Content, type InputMessage, type Resume, type RunInput, runInput } from './schema.ts'
 
 export function decodeInput(body: JsonObject): RunInput {
-  const { success, data, error } = runInput.safeParse(body)
-  if (success) return data
-  const issue = error.issues[0]
-  const place = issue?.path.map(String).join('.').slice(0, 200)
-  throw new TurnwireError('bad_request', `${place || 'The body'} ${issue?.message ?? 'cannot be read'}.`)
+  return shaped(runInput, body)
 }
 
 export function decodeTools(tools: RunInput['tools']): ToolDeclaration[] {
-  return (tools ?? []).map(({ name, description, parameters }) => ({
-    name,
-    description,
-    input: { form: 'json', schema: parameters ?? { type: 'object', properties: {} } },
-    kind: 'other',
-    readOnly: false,
-    idempotent: false,
-    destructive: false,
-    side: 'client',
-  }))
+  return (tools ?? []).map(({ name, description, parameters }) =>
+    clientTool(name, description, { form: 'json', schema: parameters ?? { type: 'object', properties: {} } }),
+  )
 }
 
 /** What the application tells the agent about where it is. */
@@ -183,18 +176,7 @@ function takeResult(
 }
 
 function resultOf(call: CallPart, { results }: Open): CallResult {
-  return { callId: call.id, name: call.name, outcome: results.get(call.id) ?? abandoned }
-}
-
-const abandoned: Outcome = {
-  kind: 'abandoned',
-  parts: [
-    {
-      type: 'text',
-      text: 'Not run: the conversation was continued elsewhere before this call was answered.',
-    },
-  ],
-  from: { source: 'runtime' },
+  return { callId: call.id, name: call.name, outcome: results.get(call.id) ?? leftOpen }
 }
 
 /** Thoughts that we sealed come back as they were, signatures and all. */

@@ -1,7 +1,6 @@
 // The route. A thread is a session: the first run of a thread makes it, the next ones go on with it. A client that goes
 // away ends its view of the run and nothing else.
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import {
   type Accepted,
   type Agent,
@@ -15,10 +14,17 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import { hashJson } from '../../lib/hash.ts'
 import { type Json, parseJson } from '../../lib/json.ts'
-import { encodeSse } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { follow } from '../http/follow.ts'
-import { failureOf, openSse, RESPONSE_ALREADY_SENT, readJsonObject } from '../http/index.ts'
+import {
+  dataFrame,
+  nthOf,
+  openSse,
+  plainErrors,
+  RESPONSE_ALREADY_SENT,
+  readJsonObject,
+  triesOf,
+} from '../http/index.ts'
 import { changeOwn } from '../own-tools.ts'
 import {
   decodeContent,
@@ -37,11 +43,7 @@ const door = 'agui'
 
 export function aguiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const { code, message, status } = failureOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json({ error: message, code }, status as ContentfulStatusCode)
-  })
+  app.onError(plainErrors(host))
   const threads = new Threads(host)
   app.post('/agui/:agent', c => serveRun(c, host, threads))
   return app
@@ -62,7 +64,7 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, threads: Threads): 
   // Its shape was checked; the members that were not read go back as they came.
   const messages = body['messages'] as Json[]
   const own = new Set(plan.own)
-  const emit = (event: AguiEvent): void => writer.send(frame(event))
+  const emit = (event: AguiEvent): void => writer.send(dataFrame(event))
   const run = { threadId: input.threadId, runId: input.runId, messages, own }
   const view = new RunView(run, plan.state, emit, value => seal(host, owner, value))
   view.begin()
@@ -73,15 +75,6 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, threads: Threads): 
     },
   )
   return RESPONSE_ALREADY_SENT
-}
-
-/** One line, whatever characters it holds: some readers break lines at U+2028 too. */
-function frame(event: AguiEvent): string {
-  const data = JSON.stringify(event).replace(
-    /[\u0085\u2028\u2029]/g,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return encodeSse({ data })
 }
 
 // ---- the thread ---------------------------------------------------------------------------------------------
@@ -244,17 +237,6 @@ function wordsOf(
   }
   const awaits = state.entries.at(-1)?.role
   return state.turn === null && (awaits === 'user' || awaits === 'tool') ? { parts: [] } : undefined
-}
-
-/** How often these words were put to the model: again each time after it has failed. */
-function triesOf({ requests }: Session['state'], key: string): number {
-  let tries = 1
-  while (requests.has(nthOf(key, tries + 1))) tries += 1
-  return tries
-}
-
-function nthOf(key: string, nth: number): string {
-  return nth === 1 ? key : `${key}#${nth}`
 }
 
 function requestOf(key: string): RequestKey {

@@ -1,18 +1,12 @@
 // A Chat Completions request into a stateless question: what is asked of which model, with which history. Fields that
 // only the vendor understands (sampling, formats, effort) go along as they are. Messages are read in decode-messages.ts.
+
 import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
-import {
-  type Asked,
-  clientTool,
-  findTarget,
-  type Spoken,
-  schemaOf,
-  spokenTo,
-  stopsOf,
-} from '../stateless/index.ts'
+import { clientTool } from '../own-tools.ts'
+import { type Asked, findTarget, type Spoken, schemaOf, spokenTo, stopsOf } from '../stateless/index.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { ModelNotFound } from './errors.ts'
 import { absent, count, flag, list, object, refuse, text, unsupported, wrongType } from './refuse.ts'

@@ -1,9 +1,11 @@
 // An answer as Chat Completions tells it: one `chat.completion`, or the same as a stream of chunks. Thinking stands in
 // `reasoning_content`, which the vendor itself does not have and its clients carry along.
+
 import type { CallPart } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Usage } from '../../language/events.ts'
-import { type Answer, dataFrame, type Piece, type StreamEncoder } from '../stateless/index.ts'
+import { dataFrame } from '../http/index.ts'
+import type { Answer, Piece, StreamEncoder } from '../stateless/index.ts'
 import { errorBody } from './errors.ts'
 
 export type Head = { id: string; created: number; model: string }

@@ -5,6 +5,8 @@ import type { Answers } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
+import { shaped } from '../http/index.ts'
+import { clientTool } from '../own-tools.ts'
 
 const longestId = 256
 /** Many clients write `null` for what they leave out. */
@@ -78,30 +80,16 @@ export type Chat = z.infer<typeof chat>
 export type Answered = z.infer<typeof answers>
 export type Resume = z.infer<typeof resume>
 
-export const decodeTarget = (body: JsonObject): Pick<Chat, 'agent' | 'tools'> => read(z.object(target), body)
-export const decodeChat = (body: JsonObject): Chat => read(chat, body)
-export const decodeAnswered = (body: JsonObject): Answered => read(answers, body)
-export const decodeResume = (body: JsonObject): Resume => read(resume, body)
-
-function read<T>(schema: z.ZodType<T>, body: JsonObject): T {
-  const { success, data, error } = schema.safeParse(body)
-  if (success) return data
-  const issue = error.issues[0]
-  const place = issue?.path.map(String).join('.').slice(0, 200)
-  throw new TurnwireError('bad_request', `${place || 'The body'} ${issue?.message ?? 'cannot be read'}.`)
-}
+export const decodeTarget = (body: JsonObject): Pick<Chat, 'agent' | 'tools'> =>
+  shaped(z.object(target), body)
+export const decodeChat = (body: JsonObject): Chat => shaped(chat, body)
+export const decodeAnswered = (body: JsonObject): Answered => shaped(answers, body)
+export const decodeResume = (body: JsonObject): Resume => shaped(resume, body)
 
 export function decodeTools(tools: NonNullable<Chat['tools']>): ToolDeclaration[] {
   return tools.map(({ name, title, description, parameters }) => ({
-    name,
+    ...clientTool(name, description, { form: 'json', schema: parameters }),
     ...(title !== undefined && { title }),
-    description,
-    input: { form: 'json', schema: parameters },
-    kind: 'other',
-    readOnly: false,
-    idempotent: false,
-    destructive: false,
-    side: 'client',
   }))
 }
 

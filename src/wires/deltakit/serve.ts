@@ -6,10 +6,16 @@ import type { RequestKey } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { encodeSse } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { follow, type Place } from '../http/follow.ts'
-import { failureOf, openSse, RESPONSE_ALREADY_SENT, readJsonObject, requestKey } from '../http/index.ts'
+import {
+  dataFrame,
+  failureOf,
+  openSse,
+  RESPONSE_ALREADY_SENT,
+  readJsonObject,
+  requestKey,
+} from '../http/index.ts'
 import { answer, say, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { encodeHistory } from './encode.ts'
@@ -50,15 +56,6 @@ export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
 }
 
 const doneFrame = 'data: [DONE]\n\n'
-
-/** One line, whatever characters it holds: some readers break lines at U+2028 too. */
-function frame(event: DeltaKitEvent, id?: number): string {
-  const data = JSON.stringify(event).replace(
-    /[\u0085\u2028\u2029]/g,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return encodeSse(id === undefined ? { data } : { id, data })
-}
 
 class Wire {
   readonly #host: WireHost
@@ -103,8 +100,8 @@ class Wire {
     c.header('X-Session-Id', id)
     const { writer, gone } = this.#open(c)
     const { owner } = c.get('principal')
-    if (made) writer.send(frame(made))
-    const view = new RunView(event => writer.send(frame(event)), starts)
+    if (made) writer.send(dataFrame(made))
+    const view = new RunView(event => writer.send(dataFrame(event)), starts)
     void this.#play({ owner, id, first, replayed, until: 'stop' }, view, () => writer.ready(), gone).then(
       () => {
         view.finish('silently')
@@ -180,7 +177,7 @@ class Wire {
     const { owner } = c.get('principal')
     const view = new RunView((event, number, again) => {
       if (again) after = -1
-      if (number > after) writer.send(frame(event, number))
+      if (number > after) writer.send(dataFrame(event, number))
     }, 'with a turn')
     void this.#play({ owner, id: session, first, until: 'turn' }, view, () => writer.ready(), gone).then(
       () => {

@@ -1,17 +1,11 @@
 // A generateContent request into a stateless question. Fields that only the vendor understands (sampling, thinking,
 // safety) go along as they are; tools are the caller's own. Contents are read in decode-contents.ts.
+
 import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import {
-  type Asked,
-  clientTool,
-  type Spoken,
-  schemaOf,
-  spokenTo,
-  stopsOf,
-  type Target,
-} from '../stateless/index.ts'
+import { clientTool } from '../own-tools.ts'
+import { type Asked, type Spoken, schemaOf, spokenTo, stopsOf, type Target } from '../stateless/index.ts'
 import { decodeContents } from './decode-contents.ts'
 import {
   camelised,

@@ -1,17 +1,13 @@
 // An answer as a GenerateContentResponse, or as a stream of partial ones. Parts that this vendor made go out as they came,
 // signature and all. Calls come whole, in the last chunk, as they do from the vendor.
+
 import type { CallPart } from '../../language/calls.ts'
 import type { Native } from '../../language/content.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import {
-  type Answer,
-  argumentsObject,
-  dataFrame,
-  type Piece,
-  type StreamEncoder,
-} from '../stateless/index.ts'
+import { dataFrame } from '../http/index.ts'
+import { type Answer, argumentsObject, type Piece, type StreamEncoder } from '../stateless/index.ts'
 import { errorBody } from './refuse.ts'
 
 export type Head = { responseId: string; modelVersion: string; includeThoughts: boolean }

@@ -3,6 +3,7 @@
 // before it is opened. What the JSON means is each wire's own matter.
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
+import type * as z from 'zod'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
@@ -86,4 +87,13 @@ function decodeUtf8(bytes: Buffer): string {
   } catch {
     throw new TurnwireError('invalid_json', 'The body is not UTF-8. Send the JSON as UTF-8.')
   }
+}
+
+/** The body in the shape that a wire wants; what does not fit is refused with its place. */
+export function shaped<T>(schema: z.ZodType<T>, body: JsonObject): T {
+  const { success, data, error } = schema.safeParse(body)
+  if (success) return data
+  const issue = error.issues[0]
+  const place = issue?.path.map(String).join('.').slice(0, 200)
+  throw new TurnwireError('bad_request', `${place || 'The body'} ${issue?.message ?? 'cannot be read'}.`)
 }

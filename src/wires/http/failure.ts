@@ -1,7 +1,9 @@
 // What a caller is told of anything that was thrown, and what the operator's log keeps of it. The shape of the error
 // body is each wire's own.
+import type { ErrorHandler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, errorCodes, publicError, TurnwireError } from '../../language/errors.ts'
-import type { WireHost } from '../host.ts'
+import type { WireEnv, WireHost } from '../host.ts'
 
 export type Failure = { code: ErrorCode; message: string; status: number }
 
@@ -14,4 +16,13 @@ export function failureOf(error: unknown, log: WireHost['log']): Failure {
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     })
   return publicError(error)
+}
+
+/** For wires whose protocol has no error body of its own. */
+export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
+  return (error, c) => {
+    const { code, message, status } = failureOf(error, host.log)
+    // Every status of the closed list carries a body.
+    return c.json({ error: message, code }, status as ContentfulStatusCode)
+  }
 }

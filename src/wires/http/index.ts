@@ -1,5 +1,5 @@
 // What all HTTP wires share.
-export { readJson, readJsonObject } from './body.ts'
-export { type Failure, failureOf } from './failure.ts'
-export { requestKey } from './idempotency.ts'
-export { lastEventId, openSse, RESPONSE_ALREADY_SENT, sseFrame } from './sse.ts'
+export { readJson, readJsonObject, shaped } from './body.ts'
+export { type Failure, failureOf, plainErrors } from './failure.ts'
+export { nthOf, requestKey, triesOf } from './idempotency.ts'
+export { dataFrame, lastEventId, oneLine, openSse, RESPONSE_ALREADY_SENT, sseFrame } from './sse.ts'

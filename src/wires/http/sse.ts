@@ -50,11 +50,21 @@ const gone: SseSink = {
   },
 }
 
-/** One event whose data is one line of JSON, whatever characters it holds: some readers break lines at U+2028 too. */
+/** One event whose data is one line of JSON. */
 export function sseFrame(event: string, data: unknown, id?: number): string {
-  const text = JSON.stringify(data)
-  const line = /[\u0085\u2028\u2029]/.test(text) ? text.replace(/[\u0085\u2028\u2029]/g, escaped) : text
+  const line = oneLine(JSON.stringify(data))
   return encodeSse(id === undefined ? { event, data: line } : { event, id, data: line })
+}
+
+/** The same without a name. Text is taken for JSON already. */
+export function dataFrame(data: unknown, id?: number): string {
+  const line = oneLine(typeof data === 'string' ? data : JSON.stringify(data))
+  return encodeSse(id === undefined ? { data: line } : { id, data: line })
+}
+
+/** JSON that is one line whatever characters it holds: some readers break lines at U+2028 too. */
+export function oneLine(json: string): string {
+  return /[\u0085\u2028\u2029]/.test(json) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
 
 function escaped(character: string): string {

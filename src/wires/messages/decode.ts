@@ -1,12 +1,13 @@
 // A Messages request into a stateless question. Fields that only the vendor understands (thinking, effort, sampling) go
 // along as they are; tools are the caller's own. Messages are read in decode-messages.ts.
+
 import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
+import { clientTool } from '../own-tools.ts'
 import {
   type Asked,
-  clientTool,
   findTarget,
   isThinker,
   originFor,

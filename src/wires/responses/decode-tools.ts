@@ -1,8 +1,10 @@
 // The tools of a request and the choice among them, into ours, and back again for the response. Both forms of a function
 // are taken: flat, as the Responses API has it, and nested under `function`. Only tools that the client runs can be
 // declared: whatever else a request names is refused, so that no request makes the server reach out.
+
 import type { Grammar, ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { clientTool } from '../own-tools.ts'
 import { absent, bounded, flag, list, names, object, oneOf, onlyKnown, optional, text } from './fields.ts'
 import { missing, refuse, shown, unsupportedValue, wrongType } from './refuse.ts'
 
@@ -48,7 +50,7 @@ function decodeFunction(tool: JsonObject, path: string): ToolDeclaration {
     type: 'object',
     properties: {},
   }
-  return clientTool(tool, path, { form: 'json', schema, ...(strict !== undefined && { strict }) })
+  return declared(tool, path, { form: 'json', schema, ...(strict !== undefined && { strict }) })
 }
 
 function decodeCustom(tool: JsonObject, path: string): ToolDeclaration {
@@ -58,26 +60,18 @@ function decodeCustom(tool: JsonObject, path: string): ToolDeclaration {
     !format ||
     oneOf(format['type'] ?? null, `${path}.format.type`, ['text', 'grammar'] as const) === 'text'
   )
-    return clientTool(tool, path, { form: 'text' })
+    return declared(tool, path, { form: 'text' })
   const grammar: Grammar = {
     syntax: oneOf(format['syntax'] ?? null, `${path}.format.syntax`, ['lark', 'regex'] as const),
     definition: text(format['definition'], `${path}.format.definition`),
   }
-  return clientTool(tool, path, { form: 'text', grammar })
+  return declared(tool, path, { form: 'text', grammar })
 }
 
-function clientTool(tool: JsonObject, path: string, input: ToolDeclaration['input']): ToolDeclaration {
+function declared(tool: JsonObject, path: string, input: ToolDeclaration['input']): ToolDeclaration {
   refuseAsync(tool, path)
-  return {
-    name: bounded(tool['name'], `${path}.name`, longestName),
-    description: optional(tool['description'], `${path}.description`, text) ?? '',
-    input,
-    kind: 'other',
-    readOnly: false,
-    idempotent: false,
-    destructive: false,
-    side: 'client',
-  }
+  const name = bounded(tool['name'], `${path}.name`, longestName)
+  return clientTool(name, optional(tool['description'], `${path}.description`, text) ?? '', input)
 }
 
 /** Ways of calling that exist only where the vendor runs something itself. */

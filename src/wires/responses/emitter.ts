@@ -2,6 +2,7 @@
 // numbers of a response do not depend on how its text was cut: a stream that is taken up again, by another process even,
 // goes on in the middle of a text, without a gap and without a repeat.
 import { encodeSse } from '../../lib/sse.ts'
+import { oneLine } from '../http/index.ts'
 import type { EventName } from './schema.ts'
 
 export class Emitter {
@@ -55,14 +56,4 @@ export class Emitter {
     const data = `{"type":"${name}","sequence_number":${number},${fields}`
     this.#send?.(encodeSse({ event: name, data: oneLine(data) }))
   }
-}
-
-/** Some readers break lines at these too. */
-function oneLine(json: string): string {
-  return /[\u0085\u2028\u2029]/.test(json)
-    ? json.replace(
-        /[\u0085\u2028\u2029]/g,
-        found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-      )
-    : json
 }

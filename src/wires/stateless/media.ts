@@ -2,7 +2,6 @@
 // door says in its own vendor's manner.
 import type { Agent } from '../../engine/index.ts'
 import type { FilePart, ImagePart } from '../../language/content.ts'
-import type { ToolDeclaration, ToolInput } from '../../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 
 export type Refusal = { refused: string }
@@ -32,20 +31,6 @@ export function filePart(url: string, mediaType: string, name?: string): FilePar
 
 function isAddress(url: string): boolean {
   return /^https:\/\//i.test(url) && url.length <= longestAddress && URL.canParse(url)
-}
-
-/** A tool that the caller runs. */
-export function clientTool(name: string, description: string, input: ToolInput): ToolDeclaration {
-  return {
-    name,
-    description,
-    input,
-    kind: 'other',
-    readOnly: false,
-    idempotent: false,
-    destructive: false,
-    side: 'client',
-  }
 }
 
 /** Arguments as an object, for vendors that have no other form. Text that is none stands under a name of its own. */

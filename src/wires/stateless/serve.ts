@@ -2,7 +2,7 @@
 // first piece, so that a model that fails at once is an HTTP error; or once the caller has waited for a heartbeat's time.
 import type { Context } from 'hono'
 import { publicError, TurnwireError } from '../../language/errors.ts'
-import { encodeSse, type SseWriter } from '../../lib/sse.ts'
+import type { SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { type Failure, failureOf, openSse, RESPONSE_ALREADY_SENT } from '../http/index.ts'
 import { type Answer, type Asked, ask, Gone } from './ask.ts'
@@ -152,14 +152,4 @@ class Stream {
 /** A failed answer was logged where it failed; what is thrown elsewhere is logged here. */
 export function toldOf(error: unknown, log: WireHost['log']): Failure {
   return error instanceof TurnwireError ? publicError(error) : failureOf(error, log)
-}
-
-/** One event without a name, whose data is one line whatever characters it holds. */
-export function dataFrame(data: unknown): string {
-  const text = typeof data === 'string' ? data : JSON.stringify(data)
-  const line = text.replace(
-    /[\u0085\u2028\u2029]/g,
-    found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return encodeSse({ data: line })
 }

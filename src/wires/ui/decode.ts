@@ -1,5 +1,6 @@
 // A request of the AI SDK, into ours. It holds the whole chat every time: of a chat that is known only what is new
 // counts (words, results of the client's tools, answers to questions); of one that is not, the rest begins a session.
+
 import type { Agent, Answers, CallState } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
@@ -7,31 +8,25 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { shaped } from '../http/index.ts'
+import { leftOpen } from '../left-open.ts'
+import { clientTool } from '../own-tools.ts'
 import { type ChatRequest, chatRequest, type UiMessage } from './schema.ts'
 
 export function decodeRequest(body: JsonObject): ChatRequest {
-  const { success, data, error } = chatRequest.safeParse(body)
-  if (!success) {
-    const issue = error.issues[0]
-    const place = issue?.path.map(String).join('.').slice(0, 200)
-    throw new TurnwireError('bad_request', `${place || 'The body'} ${issue?.message ?? 'cannot be read'}.`)
-  }
+  const data = shaped(chatRequest, body)
   if (data.trigger === 'regenerate-message')
     refuse('An answer that was given is recorded and cannot be taken back. Send a new message instead.')
   return data
 }
 
 export function decodeTools(tools: ChatRequest['tools']): ToolDeclaration[] | undefined {
-  return tools?.map(({ name, description, parameters, inputSchema }) => ({
-    name,
-    description,
-    input: { form: 'json', schema: inputSchema ?? parameters ?? { type: 'object', properties: {} } },
-    kind: 'other',
-    readOnly: false,
-    idempotent: false,
-    destructive: false,
-    side: 'client',
-  }))
+  return tools?.map(({ name, description, parameters, inputSchema }) =>
+    clientTool(name, description, {
+      form: 'json',
+      schema: inputSchema ?? parameters ?? { type: 'object', properties: {} },
+    }),
+  )
 }
 
 // ---- the user's words ---------------------------------------------------------------------------------------
@@ -173,22 +168,17 @@ function callOf({ callId, name, part: { input } }: ToolPart): CallPart {
 
 function outcomeOf({ callId, state, part }: ToolPart, agent: Agent, seed: Seed): Outcome {
   const parts = resultPartsOf(state, part)
-  if (!parts) return state === 'output-denied' ? denied : abandoned
+  if (!parts) return state === 'output-denied' ? denied : leftOpen
   const { outcome, blob } = agent.gate.finishClient(parts, state === 'output-error', callId)
   if (blob) seed.blobs.push(blob)
   return outcome
 }
 
-const said = (kind: 'denied' | 'abandoned', text: string): Outcome => ({
-  kind,
-  parts: [{ type: 'text', text }],
+const denied: Outcome = {
+  kind: 'denied',
+  parts: [{ type: 'text', text: 'Tool call denied' }],
   from: { source: 'runtime' },
-})
-const denied = said('denied', 'Tool call denied')
-const abandoned = said(
-  'abandoned',
-  'Not run: the conversation was continued elsewhere before this call was answered.',
-)
+}
 
 /** The arguments as a value; undefined when they are no JSON. Free text is a string. */
 export function inputOf(form: CallPart['form'], text: string): Json | undefined {

@@ -1,29 +1,31 @@
 // The routes. A chat is a session: the first message makes it, the next ones go on with it, and a page that comes back
 // takes up the turn that runs. A client that goes away ends its view and nothing else.
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type Accepted, findCall, type RequestKey, type Session } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { Json } from '../../lib/json.ts'
-import { encodeSse } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { follow, type Place } from '../http/follow.ts'
-import { failureOf, openSse, RESPONSE_ALREADY_SENT, readJsonObject } from '../http/index.ts'
+import {
+  dataFrame,
+  nthOf,
+  openSse,
+  plainErrors,
+  RESPONSE_ALREADY_SENT,
+  readJsonObject,
+  triesOf,
+} from '../http/index.ts'
 import { changeOwn } from '../own-tools.ts'
 import { Chats, door, requestOf } from './chats.ts'
 import { decodeAnswers, decodeRequest, decodeTools, decodeWords, freshWords, toolParts } from './decode.ts'
 import { MessageView, type Shown } from './message-view.ts'
-import type { ChatRequest, Chunk } from './schema.ts'
+import type { ChatRequest } from './schema.ts'
 
 export function uiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const { code, message, status } = failureOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json({ error: message, code }, status as ContentfulStatusCode)
-  })
+  app.onError(plainErrors(host))
   const wire = new Wire(host)
   app.post('/ui/:agent', c => wire.chat(c))
   app.get('/ui/:agent/:id/stream', c => wire.resume(c))
@@ -31,15 +33,6 @@ export function uiRoutes(host: WireHost): Hono<WireEnv> {
 }
 
 const doneFrame = 'data: [DONE]\n\n'
-
-/** One line, whatever characters it holds: some readers break lines at U+2028 too. */
-function frame(chunk: Chunk): string {
-  const data = JSON.stringify(chunk).replace(
-    /[\u0085\u2028\u2029]/g,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return encodeSse({ data })
-}
 
 class Wire {
   readonly #host: WireHost
@@ -120,7 +113,7 @@ class Wire {
     c.header('X-Session-Id', id)
     const gone = new AbortController()
     const writer = openSse(c, this.#host, () => gone.abort())
-    const view = new MessageView(shown, before, chunk => writer.send(frame(chunk)))
+    const view = new MessageView(shown, before, chunk => writer.send(dataFrame(chunk)))
     const place: Place = { owner: c.get('principal').owner, id, first, replayed, until: 'stop' }
     void this.#play(place, view, () => writer.ready(), gone.signal).then(() => {
       view.finish()
@@ -195,15 +188,4 @@ function refuseIfChanged({ requests }: Session['state'], { key, hash }: RequestK
     'idempotency_conflict',
     'A message that was sent is recorded and cannot be changed. Send a new one.',
   )
-}
-
-/** How often these words were put to the model: again each time after it has failed. */
-function triesOf({ requests }: Session['state'], key: string): number {
-  let tries = 1
-  while (requests.has(nthOf(key, tries + 1))) tries += 1
-  return tries
-}
-
-function nthOf(key: string, nth: number): string {
-  return nth === 1 ? key : `${key}#${nth}`
 }
