@@ -72,6 +72,8 @@ export type ModelRequest = {
   maxTokens?: number
   /** The agent's options as the client set them, secrets opened. */
   options: Readonly<Record<string, string>>
+  /** False: of the vendor's own tools none is declared either, since the caller is to run every tool itself. */
+  hosted?: false
   /** By protocol name, fields for the request body as they are; they come after the provider's own. */
   body?: Readonly<Record<string, JsonObject>>
 }
@@ -247,6 +249,8 @@ export type Agent = {
   maxTokens?: number
   /** Absent: the history is summarised only when someone asks for it. */
   compaction?: Compaction
+  /** False: its model is asked without the vendor's own tools. */
+  hosted?: false
   /** False: clients may not bring tools of their own. */
   clientTools: boolean
   /** Absent when the history that clients read may have been redacted. */

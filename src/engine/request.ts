@@ -11,7 +11,9 @@ export function requestOf(
 ): ModelRequest {
   const { settings } = state
   const system = joinText(agent.system, settings.system)
-  const maxTokens = settings.maxTokens ?? agent.maxTokens
+  // The caller may ask for less than the operator allows, never for more.
+  const maxTokens = least(settings.maxTokens, agent.maxTokens)
+  const clientOnly = state.turn !== null && settings.clientOnly?.includes(state.turn.door) === true
   return {
     session: state.id,
     ...(system !== undefined && { system }),
@@ -20,9 +22,14 @@ export function requestOf(
     choice: settings.choice ?? agent.choice,
     parallel: settings.parallel ?? agent.parallel,
     ...(maxTokens !== undefined && { maxTokens }),
+    ...((agent.hosted === false || clientOnly) && { hosted: false }),
     ...(settings.body && { body: settings.body }),
     options: offered.options,
   }
+}
+
+function least(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined || second === undefined ? (first ?? second) : Math.min(first, second)
 }
 
 function joinText(first: string | undefined, second: string | undefined): string | undefined {

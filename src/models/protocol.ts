@@ -12,6 +12,8 @@ export type Target = {
   /** Artifacts (signatures, encrypted reasoning) made by another family are not sent to this one. */
   family: string
   maxTokens: number
+  /** What the operator set: a caller may ask for less, never for more. Absent: `maxTokens` is only a default. */
+  mostTokens?: number
   /** Fields that go into the body as they are: thinking, effort, sampling, service tier. */
   body: JsonObject
   /** The vendor's own tools, declared as the vendor wants them. Their blocks are carried through. */

@@ -131,8 +131,17 @@ async function respond<State>(
   }
 }
 
+/** The operator's cap holds whatever the caller asks for. */
+function withinCap(request: ModelRequest, { mostTokens }: Target): ModelRequest {
+  if (mostTokens === undefined || request.maxTokens === undefined || request.maxTokens <= mostTokens)
+    return request
+  return { ...request, maxTokens: mostTokens }
+}
+
 /** Fields that a caller sent for this very protocol come over the operator's; for another they mean nothing. */
-function prepare<State>(protocol: Protocol<State>, target: Target, request: ModelRequest): Prepared {
+function prepare<State>(protocol: Protocol<State>, deployed: Target, asked: ModelRequest): Prepared {
+  const request = withinCap(asked, deployed)
+  const target = request.hosted === false ? { ...deployed, hosted: [] } : deployed
   const { body } = request
   if (body === undefined) return protocol.prepare(request, target)
   const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined

@@ -53,7 +53,9 @@ export class Turnwire {
       takesUp: () => this.#takesUp,
       log: parts.log,
     })
-    const bare = new Map(this.agents.map(agent => [agent.name, { ...agent, tools: [] }]))
+    const bare = new Map(
+      this.agents.map(agent => [agent.name, { ...agent, tools: [], hosted: false as const }]),
+    )
     this.ephemeral = new Engine({
       ...this.engine.ports,
       store: memoryStore(),

@@ -72,6 +72,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       model,
       family: deployment.ownFamily === true && options.family === undefined ? `${name}:${family}` : family,
       maxTokens: options.maxTokens ?? deployment.maxTokens ?? MOST_TOKENS,
+      ...(options.maxTokens !== undefined && { mostTokens: options.maxTokens }),
       body: { ...thinks, ...options.body },
       hosted: options.hosted ?? [],
       quirks: new Set(options.quirks ?? deployment.quirks ?? []),

@@ -24,6 +24,7 @@ export class McpServer implements McpConnection {
   readonly #running = new Set<string>()
   readonly warnings: string[] = []
   #client: Promise<Client> | undefined
+  #current: Client | undefined
   #tools: Tool[] = []
   /** The hash of what the server now says of each tool. */
   #hashes = new Map<string, string>()
@@ -86,8 +87,8 @@ export class McpServer implements McpConnection {
     client.onerror = error =>
       this.#warn(`The MCP server "${this.#spec.name}" broke the protocol: ${printable(error.message, 300)}`)
     client.onclose = () => {
-      // The next call connects anew; none that was under way is sent again.
-      this.#client = undefined
+      // The next call connects anew; none that was under way is sent again. A connection that came after is kept.
+      if (this.#current === client) this.#client = undefined
     }
     if (elicit)
       client.setRequestHandler('elicitation/create', (request, { mcpReq }) =>
@@ -101,6 +102,7 @@ export class McpServer implements McpConnection {
         timeout: connectTimeoutMs,
         signal: AbortSignal.timeout(connectTimeoutMs),
       })
+      this.#current = client
     } catch (error) {
       await client.close().catch(() => {})
       await transport.close().catch(() => {})
