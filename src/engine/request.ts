@@ -1,5 +1,6 @@
 // What a model is asked next, from a session as it stands: the agent's own words and limits, and over them what the
 // session's settings say. It asks nobody.
+import { askOf } from '../language/settings.ts'
 import type { Agent, ModelRequest } from './ports.ts'
 import type { SessionState } from './state.ts'
 
@@ -10,20 +11,21 @@ export function requestOf(
   offered: Pick<ModelRequest, 'tools' | 'options'>,
 ): ModelRequest {
   const { settings } = state
-  const system = joinText(agent.system, settings.system)
+  const ask = askOf(settings, state.turn?.door)
+  const system = joinText(agent.system, ask.system)
   // The caller may ask for less than the operator allows, never for more.
-  const maxTokens = least(settings.maxTokens, agent.maxTokens)
+  const maxTokens = least(ask.maxTokens, agent.maxTokens)
   const clientOnly = state.turn !== null && settings.clientOnly?.includes(state.turn.door) === true
   return {
     session: state.id,
     ...(system !== undefined && { system }),
     history: state.view,
     tools: offered.tools,
-    choice: settings.choice ?? agent.choice,
-    parallel: settings.parallel ?? agent.parallel,
+    choice: ask.choice ?? agent.choice,
+    parallel: ask.parallel ?? agent.parallel,
     ...(maxTokens !== undefined && { maxTokens }),
     ...((agent.hosted === false || clientOnly) && { hosted: false }),
-    ...(settings.body && { body: settings.body }),
+    ...(ask.body && { body: ask.body }),
     options: offered.options,
   }
 }

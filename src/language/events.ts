@@ -10,21 +10,26 @@ import type { ToolChoice, ToolDeclaration } from './tools.ts'
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
 
-/** What a client may choose for its session, and change from turn to turn. */
-export type Settings = {
-  /** The exposed server tools that are on, and whether each runs without asking. `null`: all, as the operator declared them. */
-  tools: { name: string; trust: boolean }[] | null
-  options: Record<string, OptionValue>
-  clientTools: ToolDeclaration[]
-  /** The name of a configured model, when it is not the agent's own. */
-  model?: string
-  /** What the caller asks of the model, where that differs from the agent's own: its wire carries it. */
+/** What a caller asks of the model, where that differs from the agent's own. */
+export type Ask = {
   choice?: ToolChoice
   parallel?: boolean
   maxTokens?: number
   system?: string
   /** By protocol name, fields for that vendor's request body as they are: structured output, effort, sampling. */
   body?: Record<string, JsonObject>
+}
+
+/** What a client may choose for its session, and change from turn to turn. */
+export type Settings = Ask & {
+  /** The exposed server tools that are on, and whether each runs without asking. `null`: all, as the operator declared them. */
+  tools: { name: string; trust: boolean }[] | null
+  options: Record<string, OptionValue>
+  clientTools: ToolDeclaration[]
+  /** The name of a configured model, when it is not the agent's own. */
+  model?: string
+  /** By door: what its last request asked, for turns that are started there. No other door's turns heed it. */
+  asks?: Record<string, Ask>
   /** In turns of these doors none of the agent's own tools is offered, whether exposed or not. */
   clientOnly?: string[]
   /** By door: what it wants to read back of its last request. Nobody else reads it. */

@@ -122,7 +122,7 @@ class Threads {
     const settings: Settings = {
       ...plain,
       ...changeOwn(plain, door, decodeTools(input.tools)),
-      ...(system !== undefined && { system }),
+      ...(system !== undefined && { asks: { [door]: { system } } }),
     }
     const create = { owner, agent: agent.name, door, settings, seed: seed.entries }
     const session = await engine.create(create, requestOf(key))
@@ -210,7 +210,8 @@ function changesOf(settings: Settings, input: RunInput): Partial<Settings> | und
   const system = decodeContext(input.context)
   const changes: Partial<Settings> = {
     ...changeOwn(settings, door, decodeTools(input.tools)),
-    ...(system !== undefined && system !== settings.system && { system }),
+    ...(system !== undefined &&
+      system !== settings.asks?.[door]?.system && { asks: { ...settings.asks, [door]: { system } } }),
   }
   return Object.keys(changes).length > 0 ? changes : undefined
 }

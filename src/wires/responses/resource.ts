@@ -1,7 +1,9 @@
 // The response object. What the request said is told back from the session's settings alone, so that it reads the same
 // whether it is answered now or fetched a year later; it is written once per request, since it is sent several times.
+
 import type { Agent } from '../../engine/index.ts'
 import type { Settings, Usage } from '../../language/events.ts'
+import { askOf } from '../../language/settings.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { ownNames } from '../own-tools.ts'
 import { door, protocol } from './decode.ts'
@@ -63,10 +65,10 @@ export function requestFields(
   settings: Settings,
   conversation?: string,
 ): JsonObject {
-  const { choice, parallel, maxTokens, system } = settings
+  const { choice, parallel, maxTokens, system, body } = askOf(settings, door)
   const own = ownNames(settings, door)
   const clientTools = settings.clientTools.filter(({ name }) => own?.includes(name) ?? true)
-  const given = settings.body?.[protocol] ?? {}
+  const given = body?.[protocol] ?? {}
   const note = settings.notes?.[door] ?? {}
   const said = (name: string, otherwise: Json): Json => given[name] ?? otherwise
   return {

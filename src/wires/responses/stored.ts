@@ -1,10 +1,12 @@
 // Responses that are kept: a session of the durable engine, new or continued, takes the request, and its events are shown
 // as a response. A client that goes away ends its view and nothing else.
+
 import type { Context } from 'hono'
 import type { Accepted, RequestKey, Session, SessionState } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
+import { askOf } from '../../language/settings.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { requestKey } from '../http/index.ts'
@@ -122,22 +124,18 @@ function fits({ agent, settings }: Asked, state: SessionState): boolean {
   return agent.name === state.agent && (settings.model !== undefined || state.settings.model === undefined)
 }
 
-/** All that a request says counts for this request alone; what it leaves out is as the agent has it. */
-function changesOf(asked: Asked, { agent, state }: Session): Partial<Settings> {
+/** All that a request says counts for this door's turns alone; what it leaves out is as the agent has it. */
+function changesOf(asked: Asked, { state }: Session): Partial<Settings> {
   const current: Settings = state.settings
-  const { clientTools, model, choice, parallel, maxTokens, system, body, clientOnly } = asked.settings
+  const { clientTools, model, clientOnly } = asked.settings
   const wanted: Partial<Settings> = {
     ...declareOwn(current, door, clientTools, asked.note),
-    choice: choice ?? agent.choice,
-    parallel: parallel ?? agent.parallel,
-    system: system ?? '',
-    body: body ?? {},
+    asks: { ...current.asks, [door]: askOf(asked.settings, undefined) },
     clientOnly: clientOnly ?? [],
-    ...(maxTokens !== undefined && { maxTokens }),
     ...(model !== undefined && { model }),
   }
   // What stays as it is need not be recorded again: tools can be large, and a session long.
-  for (const name of ['clientTools', 'choice', 'parallel', 'system', 'body', 'clientOnly'] as const)
+  for (const name of ['clientTools', 'asks', 'clientOnly'] as const)
     if (JSON.stringify(wanted[name]) === JSON.stringify(current[name])) delete wanted[name]
   return wanted
 }
@@ -151,7 +149,8 @@ async function newSession(
   const { engine } = host
   const last = entries.at(-1)
   const seed = last?.role === 'user' ? entries.slice(0, -1) : [...entries]
-  const none = { ...asked.settings, clientTools: [] }
+  const { choice: _c, parallel: _p, maxTokens: _m, system: _s, body: _b, ...rest } = asked.settings
+  const none: Settings = { ...rest, clientTools: [], asks: { [door]: askOf(asked.settings, undefined) } }
   const settings: Settings = { ...none, ...declareOwn(none, door, asked.settings.clientTools, asked.note) }
   const create = { owner: principal.owner, agent: asked.agent.name, door, settings, seed }
   const session = await engine.create(create, given)
