@@ -11,10 +11,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { clientTool } from '../own-tools.ts'
-import { type Content, type InputMessage, type Resume, type RunInput, runInput } from './schema.ts'
+import { type Content, type InputMessage, type Resume, type RunInput, schemas } from './schema.ts'
 
 export function decodeInput(body: JsonObject): RunInput {
-  return shaped(runInput, body)
+  return shaped(schemas().runInput, body)
 }
 
 export function decodeTools(tools: RunInput['tools']): ToolDeclaration[] {

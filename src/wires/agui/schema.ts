@@ -1,81 +1,88 @@
 // AG-UI 1.0 as it goes over the wire: what is read of a run's input, and the events that are sent. Optional members are
 // left out, never null: the reference client refuses null.
-import { z } from 'zod'
+import type { infer as Infer, ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { lazySchemas, type Zod } from '../http/index.ts'
 
 // ---- input --------------------------------------------------------------------------------------------------
 
-const id = z
-  .string('must be a string')
-  .min(1, 'must not be empty')
-  .max(512, 'must have at most 512 characters')
-/** Many clients write `null` for what they leave out. */
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
-const text = z.string('must be a string')
-const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
+function makeSchemas(z: Zod) {
+  const id = z
+    .string('must be a string')
+    .min(1, 'must not be empty')
+    .max(512, 'must have at most 512 characters')
+  /** Many clients write `null` for what they leave out. */
+  const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
+  const text = z.string('must be a string')
+  const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
 
-const source = z.object({ type: text, value: text, mimeType: optional(text) }, 'must be an object')
-const part = z.discriminatedUnion(
-  'type',
-  [
-    z.object({ type: z.literal('text'), text }),
-    ...(['image', 'audio', 'video', 'document'] as const).map(type =>
-      z.object({ type: z.literal(type), source }),
-    ),
-  ],
-  'must be a part of type text, image, audio, video or document',
-)
-const content = z.union([z.string(), z.array(part)], 'must be a string or a list of parts')
+  const source = z.object({ type: text, value: text, mimeType: optional(text) }, 'must be an object')
+  const part = z.discriminatedUnion(
+    'type',
+    [
+      z.object({ type: z.literal('text'), text }),
+      ...(['image', 'audio', 'video', 'document'] as const).map(type =>
+        z.object({ type: z.literal(type), source }),
+      ),
+    ],
+    'must be a part of type text, image, audio, video or document',
+  )
+  const content = z.union([z.string(), z.array(part)], 'must be a string or a list of parts')
 
-const call = z.object({
-  id,
-  function: z.object({ name: text, arguments: text }, 'must be an object'),
-  encryptedValue: optional(text),
-})
+  const call = z.object({
+    id,
+    function: z.object({ name: text, arguments: text }, 'must be an object'),
+    encryptedValue: optional(text),
+  })
 
-const message = z.discriminatedUnion(
-  'role',
-  [
-    z.object({ role: z.literal('developer'), id, content: text }),
-    z.object({ role: z.literal('system'), id, content: text }),
-    z.object({ role: z.literal('user'), id, content }),
-    z.object({
-      role: z.literal('assistant'),
-      id,
-      content: optional(text),
-      toolCalls: optional(z.array(call, 'must be a list')),
-    }),
-    z.object({ role: z.literal('tool'), id, toolCallId: id, content, error: optional(text) }),
-    z.object({ role: z.literal('reasoning'), id, content: text, encryptedValue: optional(text) }),
-    z.object({ role: z.literal('activity'), id }),
-  ],
-  'must be a message with a role',
-)
+  const message = z.discriminatedUnion(
+    'role',
+    [
+      z.object({ role: z.literal('developer'), id, content: text }),
+      z.object({ role: z.literal('system'), id, content: text }),
+      z.object({ role: z.literal('user'), id, content }),
+      z.object({
+        role: z.literal('assistant'),
+        id,
+        content: optional(text),
+        toolCalls: optional(z.array(call, 'must be a list')),
+      }),
+      z.object({ role: z.literal('tool'), id, toolCallId: id, content, error: optional(text) }),
+      z.object({ role: z.literal('reasoning'), id, content: text, encryptedValue: optional(text) }),
+      z.object({ role: z.literal('activity'), id }),
+    ],
+    'must be a message with a role',
+  )
 
-const tool = z.object(
-  { name: text, description: text, parameters: optional(object) },
-  'must be an object with name and description',
-)
+  const tool = z.object(
+    { name: text, description: text, parameters: optional(object) },
+    'must be an object with name and description',
+  )
 
-const resume = z.object({
-  interruptId: id,
-  status: z.enum(['resolved', 'cancelled'], 'must be "resolved" or "cancelled"'),
-  payload: z.custom<Json>(() => true).optional(),
-})
+  const resume = z.object({
+    interruptId: id,
+    status: z.enum(['resolved', 'cancelled'], 'must be "resolved" or "cancelled"'),
+    payload: z.custom<Json>(() => true).optional(),
+  })
 
-export const runInput = z.object({
-  threadId: id,
-  runId: id,
-  messages: z.array(message, 'must be a list'),
-  tools: optional(z.array(tool, 'must be a list')),
-  context: optional(z.array(z.object({ description: text, value: text }), 'must be a list')),
-  resume: optional(z.array(resume, 'must be a list')),
-})
+  const runInput = z.object({
+    threadId: id,
+    runId: id,
+    messages: z.array(message, 'must be a list'),
+    tools: optional(z.array(tool, 'must be a list')),
+    context: optional(z.array(z.object({ description: text, value: text }), 'must be a list')),
+    resume: optional(z.array(resume, 'must be a list')),
+  })
+  return { runInput, content, resume }
+}
 
-export type RunInput = z.infer<typeof runInput>
+export const schemas = lazySchemas(makeSchemas)
+type Schemas = ReturnType<typeof schemas>
+
+export type RunInput = Infer<Schemas['runInput']>
 export type InputMessage = RunInput['messages'][number]
-export type Content = z.infer<typeof content>
-export type Resume = z.infer<typeof resume>
+export type Content = Infer<Schemas['content']>
+export type Resume = Infer<Schemas['resume']>
 
 // ---- messages and events ------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { clientTool } from '../own-tools.ts'
-import { type ChatRequest, chatRequest, type UiMessage } from './schema.ts'
+import { type ChatRequest, schemas, type UiMessage } from './schema.ts'
 
 export function decodeRequest(body: JsonObject): ChatRequest {
-  const data = shaped(chatRequest, body)
+  const data = shaped(schemas().chatRequest, body)
   if (data.trigger === 'regenerate-message')
     refuse('An answer that was given is recorded and cannot be taken back. Send a new message instead.')
   return data

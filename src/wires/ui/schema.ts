@@ -1,39 +1,45 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
-import { z } from 'zod'
+import type { infer as Infer, ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { lazySchemas, type Zod } from '../http/index.ts'
 
 // ---- requests -----------------------------------------------------------------------------------------------
 
-const text = z.string('must be a string')
-const id = text.min(1, 'must not be empty').max(512, 'must have at most 512 characters')
-/** Many clients write `null` for what they leave out. */
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
-const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
+function makeSchemas(z: Zod) {
+  const text = z.string('must be a string')
+  const id = text.min(1, 'must not be empty').max(512, 'must have at most 512 characters')
+  /** Many clients write `null` for what they leave out. */
+  const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
+  const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
 
-const message = z.object(
-  {
+  const message = z.object(
+    {
+      id,
+      role: z.enum(['system', 'user', 'assistant'], 'must be "system", "user" or "assistant"'),
+      parts: z.array(object, 'must be a list of parts'),
+    },
+    'must be a message',
+  )
+
+  /** Ours: the SDK declares no tools in its requests. */
+  const tool = z.object(
+    { name: text, description: text, parameters: optional(object), inputSchema: optional(object) },
+    'must be an object with name, description and inputSchema',
+  )
+
+  const chatRequest = z.object({
     id,
-    role: z.enum(['system', 'user', 'assistant'], 'must be "system", "user" or "assistant"'),
-    parts: z.array(object, 'must be a list of parts'),
-  },
-  'must be a message',
-)
+    messages: z.array(message, 'must be a list').min(1, 'is empty: send what the user says'),
+    trigger: optional(z.enum(['submit-message', 'regenerate-message'], 'is not known')),
+    messageId: optional(id),
+    tools: optional(z.array(tool, 'must be a list')),
+  })
+  return { chatRequest }
+}
 
-/** Ours: the SDK declares no tools in its requests. */
-const tool = z.object(
-  { name: text, description: text, parameters: optional(object), inputSchema: optional(object) },
-  'must be an object with name, description and inputSchema',
-)
+export const schemas = lazySchemas(makeSchemas)
 
-export const chatRequest = z.object({
-  id,
-  messages: z.array(message, 'must be a list').min(1, 'is empty: send what the user says'),
-  trigger: optional(z.enum(['submit-message', 'regenerate-message'], 'is not known')),
-  messageId: optional(id),
-  tools: optional(z.array(tool, 'must be a list')),
-})
-
-export type ChatRequest = z.infer<typeof chatRequest>
+export type ChatRequest = Infer<ReturnType<typeof schemas>['chatRequest']>
 export type UiMessage = ChatRequest['messages'][number]
 
 // ---- chunks -------------------------------------------------------------------------------------------------
