@@ -1,8 +1,8 @@
 // Repairs of Anthropic Messages requests, rule by rule. Each changes what its rules complain of and nothing else.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { anthropicPlain, toDialect } from '../shared/schema-dialect.ts'
-import { wireNames } from '../shared/wire-names.ts'
+import { anthropicPlain, toDialect } from '../common/schema-dialect.ts'
+import { wireNames } from '../common/wire-names.ts'
 import { type Item, NO_RESULT, pair } from './pairing.ts'
 import {
   asObject,

@@ -2,7 +2,7 @@
 // wrote the history, the documented stand-in signs for it.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { geminiJson, toDialect } from '../shared/schema-dialect.ts'
+import { geminiJson, toDialect } from '../common/schema-dialect.ts'
 import { dropSecond, respellNames, STAND_IN } from './google.ts'
 import { type Item, NO_RESULT, pair } from './pairing.ts'
 import {

@@ -2,7 +2,7 @@
 // thought.
 
 import type { JsonObject } from '../../lib/json.ts'
-import { wireNames } from '../shared/wire-names.ts'
+import { wireNames } from '../common/wire-names.ts'
 import { type Did, respell, type Slot, shown, slot, stringOf } from './treatment.ts'
 
 const NAME = { pattern: /^[a-zA-Z0-9_.:-]+$/, maxLength: 64, firstLetter: true }

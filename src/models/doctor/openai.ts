@@ -2,8 +2,8 @@
 // results stand differs.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { openaiLoose, toDialect } from '../shared/schema-dialect.ts'
-import { wireNames } from '../shared/wire-names.ts'
+import { openaiLoose, toDialect } from '../common/schema-dialect.ts'
+import { wireNames } from '../common/wire-names.ts'
 import { type Item, NO_RESULT, pair, separateCalls } from './pairing.ts'
 import {
   type Did,

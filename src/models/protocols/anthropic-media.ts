@@ -3,7 +3,7 @@
 
 import type { Outcome } from '../../language/calls.ts'
 import type { FilePart, ImagePart, InputPart, ResultPart } from '../../language/content.ts'
-import { emptyWords, isFailed, mediaNote, resultText, splitDataUri, wireJson } from '../shared/artifacts.ts'
+import { emptyWords, isFailed, mediaNote, resultText, splitDataUri, wireJson } from '../common/artifacts.ts'
 
 export type Warn = (warning: string) => void
 

@@ -5,7 +5,7 @@
 import type { Origin } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { nativeFor, sameOrigin } from '../shared/artifacts.ts'
+import { nativeFor, sameOrigin } from '../common/artifacts.ts'
 import { isServerUse } from './anthropic-decode.ts'
 
 export type Places = {

@@ -7,7 +7,7 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { cutUtf8, printable } from '../../lib/text.ts'
 import type { Failure, Prepared } from '../protocol.ts'
-import type { WireNames } from '../shared/wire-names.ts'
+import type { WireNames } from '../common/wire-names.ts'
 
 // ---- what the answer needs of the request ------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import type { ModelStop, Usage } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import type { Failure, Frame } from '../protocol.ts'
-import { textUnwrapper, wrapText } from '../shared/custom-tools.ts'
+import { textUnwrapper, wrapText } from '../common/custom-tools.ts'
 import {
   countOf,
   errorOf,

@@ -7,8 +7,8 @@ import type { Native, Origin } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import { hashJson, sha256 } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { nativeFor } from '../shared/artifacts.ts'
-import type { WireIds } from '../shared/wire-ids.ts'
+import { nativeFor } from '../common/artifacts.ts'
+import type { WireIds } from '../common/wire-ids.ts'
 import { stringOf } from './gemini-common.ts'
 
 /** `id`: empty when the vendor keeps nothing that we may go on from. `token`: empty when the answer is complete. */

@@ -4,8 +4,8 @@
 import type { ModelDelta } from '../../engine/ports.ts'
 import type { CallForm } from '../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { type TextUnwrapper, textUnwrapper } from '../shared/custom-tools.ts'
-import { NO_ARGUMENTS } from '../shared/truncated.ts'
+import { type TextUnwrapper, textUnwrapper } from '../common/custom-tools.ts'
+import { NO_ARGUMENTS } from '../common/truncated.ts'
 import { isTextTool, listOf, nameOf, objectOf, type Reading, stringOf } from './gemini-common.ts'
 
 export type ThoughtStep = { kind: 'thought'; given: JsonObject; summary: JsonObject[]; signature: string }

@@ -5,8 +5,8 @@
 import type { ModelCall, ModelDelta } from '../../engine/ports.ts'
 import type { CallForm } from '../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { type TextUnwrapper, textUnwrapper } from '../shared/custom-tools.ts'
-import { isCut, NO_ARGUMENTS } from '../shared/truncated.ts'
+import { type TextUnwrapper, textUnwrapper } from '../common/custom-tools.ts'
+import { isCut, NO_ARGUMENTS } from '../common/truncated.ts'
 
 type Call = {
   index: number | undefined

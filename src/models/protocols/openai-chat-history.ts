@@ -14,9 +14,9 @@ import {
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
 import type { Target } from '../protocol.ts'
-import { flaggedText, mediaNote, nativeFor, splitDataUri, wireJson } from '../shared/artifacts.ts'
-import { historyArgumentsText } from '../shared/truncated.ts'
-import type { WireIds } from '../shared/wire-ids.ts'
+import { flaggedText, mediaNote, nativeFor, splitDataUri, wireJson } from '../common/artifacts.ts'
+import { historyArgumentsText } from '../common/truncated.ts'
+import type { WireIds } from '../common/wire-ids.ts'
 import type { ChatQuirk } from './openai-chat-quirks.ts'
 import type { Warn } from './openai-chat-tools.ts'
 

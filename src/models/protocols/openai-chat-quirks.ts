@@ -1,7 +1,7 @@
 // How servers that speak Chat Completions differ in what they take. A deployment declares its oddities by these
 // names; none is guessed. Oddities in what servers say need no name: the decoder reads all of them.
 
-import type { IdRule } from '../shared/wire-ids.ts'
+import type { IdRule } from '../common/wire-ids.ts'
 
 export const chatQuirks = {
   /** The limit of the answer is called `max_tokens`. */

@@ -8,9 +8,9 @@ import type { FilePart, ImagePart, InputPart, Origin, ResultPart } from '../../l
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { cutMiddle } from '../../lib/text.ts'
-import { emptyWords, flaggedText, isFailed, nativeFor, sameOrigin, wireJson } from '../shared/artifacts.ts'
-import { historyArgumentsText } from '../shared/truncated.ts'
-import type { WireIds } from '../shared/wire-ids.ts'
+import { emptyWords, flaggedText, isFailed, nativeFor, sameOrigin, wireJson } from '../common/artifacts.ts'
+import { historyArgumentsText } from '../common/truncated.ts'
+import type { WireIds } from '../common/wire-ids.ts'
 import {
   type CallKind,
   callKinds,

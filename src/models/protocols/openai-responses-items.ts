@@ -6,7 +6,7 @@ import type { CallForm } from '../../language/calls.ts'
 import type { Origin } from '../../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import { NO_ARGUMENTS } from '../shared/truncated.ts'
+import { NO_ARGUMENTS } from '../common/truncated.ts'
 
 export const protocolName = 'openai-responses'
 

@@ -4,8 +4,8 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { openaiLoose, openaiStrict, toDialect } from '../shared/schema-dialect.ts'
-import { type NameRule, toolNames, type WireNames } from '../shared/wire-names.ts'
+import { openaiLoose, openaiStrict, toDialect } from '../common/schema-dialect.ts'
+import { type NameRule, toolNames, type WireNames } from '../common/wire-names.ts'
 
 const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128 }
 
