@@ -165,7 +165,7 @@ function longHistory(calls: number, { protocol, family }: Codec): Entry[] {
 }
 
 /** The next request when two entries are new: all else is remembered, and only put together again. */
-function nextRequest(codec: Codec, calls: number): { prepare(): void; join(): void } {
+function nextRequest(codec: Codec, calls: number): { prepare: () => void; join: () => void } {
   const whole = longHistory(calls + 400, codec)
   const history = whole.slice(0, calls * 2 + 1)
   const target = targetOf(codec)

@@ -2,7 +2,7 @@
 // machine is doing meanwhile hits all of them alike. What counts is the ratio of medians, of CPU time where a trial
 // does not wait for a disk or a clock.
 
-export type Variant = { name: string; run(): Promise<unknown> | unknown }
+export type Variant = { name: string; run: () => unknown }
 export type Trial = {
   name: string
   /** What is measured: CPU microseconds, or wall microseconds, per `units`. */

@@ -132,12 +132,15 @@ export async function bareCycle(
 }
 
 /** Commits rows with a sync each time, as a loop that must not forget would. */
-export function syncedCommits(file: string): { commit(rows: readonly unknown[]): void; close(): void } {
+export function syncedCommits(file: string): {
+  commit: (rows: readonly unknown[]) => void
+  close: () => void
+} {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE log (body TEXT)')
   const insert = database.prepare('INSERT INTO log VALUES (?)')
   return {
-    commit(rows) {
+    commit: rows => {
       database.exec('BEGIN IMMEDIATE')
       insert.run(JSON.stringify(rows))
       database.exec('COMMIT')

@@ -13,10 +13,10 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 
 })
 
 const {
-  scripts,
+  scripts: _scripts,
   devDependencies,
-  optionalDependencies,
-  private: _,
+  optionalDependencies: _optional,
+  private: _private,
   ...kept
 } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 const built = path => path.replace('./src/', './').replace(/\.ts$/, '.js')

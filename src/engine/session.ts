@@ -293,7 +293,7 @@ export class Session {
     // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
     if (status !== 'running' || this.#shownStatus !== 'running') this.feed.status(status)
     this.#shownStatus = status
-    const done = (): void => {
+    const kept = (): void => {
       for (const { type } of events) reached(type, this.ports.world)
       this.#durable = seq + events.length - 1
       written.resolve()
@@ -302,7 +302,7 @@ export class Session {
     try {
       this.ports.store
         .append({ session: this.id, epoch: this.#epoch, seq, events, status })
-        .then(done, refuse)
+        .then(kept, refuse)
     } catch (error) {
       refuse(error)
     }

@@ -164,7 +164,13 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   checkRules(agent['rules'], `${key}.rules`, wrong)
   checkLimitValues(agent['limits'], `${key}.limits`, wrong)
   const { choice, images } = agent
-  if (choice !== undefined && !isRecord(choice) && !['auto', 'none', 'required'].includes(String(choice)))
+  if (
+    choice !== undefined &&
+    !isRecord(choice) &&
+    choice !== 'auto' &&
+    choice !== 'none' &&
+    choice !== 'required'
+  )
     wrong(`${key}.choice`, 'must be "auto", "none", "required", { tool } or { allowed, mode }.')
   if (images !== undefined && !isRecord(images))
     wrong(`${key}.images`, 'must be an object such as { http: false }.')

@@ -6,8 +6,8 @@ import type { HostedPart, TextPart, ThinkingPart } from '../../language/content.
 import type { Usage } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import type { Failure } from '../protocol.ts'
 import { type ArgumentsEnd, isCut, NO_ARGUMENTS } from '../common/truncated.ts'
+import type { Failure } from '../protocol.ts'
 import { type Block, isServerUse, type State } from './anthropic-decode.ts'
 
 type Stop = ModelAnswer['stop']

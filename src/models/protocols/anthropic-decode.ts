@@ -6,9 +6,9 @@ import type { ModelDelta } from '../../engine/ports.ts'
 import type { CallForm } from '../../language/calls.ts'
 import type { Origin } from '../../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import type { Failure, Frame } from '../protocol.ts'
 import { type TextUnwrapper, textUnwrapper } from '../common/custom-tools.ts'
 import { NO_ARGUMENTS } from '../common/truncated.ts'
+import type { Failure, Frame } from '../protocol.ts'
 import { failureOfEvent } from './anthropic-failure.ts'
 
 /** What must be known of the request to read its answer. */

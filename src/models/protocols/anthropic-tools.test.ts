@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ToolChoice } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { Prepared } from '../protocol.ts'
 import { textToolSchema } from '../common/custom-tools.ts'
+import type { Prepared } from '../protocol.ts'
 import { assistant, bodyOf, call, own, prepare, results, tool, user } from './anthropic-harness.test.ts'
 
 const toolsOf = (prepared: Prepared): JsonObject[] => (bodyOf(prepared)['tools'] ?? []) as JsonObject[] // the codec's own list

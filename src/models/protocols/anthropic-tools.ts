@@ -5,10 +5,10 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { Target } from '../protocol.ts'
 import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
 import { anthropicPlain, anthropicStrict, strictCost, toDialect } from '../common/schema-dialect.ts'
 import { type NameRule, toolNames, type WireNames } from '../common/wire-names.ts'
+import type { Target } from '../protocol.ts'
 import type { Warn } from './anthropic-media.ts'
 
 /** Summed over all strict tools of a request; the last stands for a grammar that would be too large. */

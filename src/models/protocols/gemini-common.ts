@@ -6,8 +6,8 @@ import type { Origin } from '../../language/content.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { cutUtf8, printable } from '../../lib/text.ts'
-import type { Failure, Prepared } from '../protocol.ts'
 import type { WireNames } from '../common/wire-names.ts'
+import type { Failure, Prepared } from '../protocol.ts'
 
 // ---- what the answer needs of the request ------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ import type { HostedPart, Native, TextPart, ThinkingPart } from '../../language/
 import type { ModelStop, Usage } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import type { Failure, Frame } from '../protocol.ts'
 import { textUnwrapper, wrapText } from '../common/custom-tools.ts'
+import type { Failure, Frame } from '../protocol.ts'
 import {
   countOf,
   errorOf,

@@ -7,11 +7,11 @@ import type { FilePart, ImagePart } from '../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import type { Target } from '../protocol.ts'
 import { resultText, splitDataUri } from '../common/artifacts.ts'
 import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
 import { type Dialect, toDialect } from '../common/schema-dialect.ts'
 import type { NameRule, WireNames } from '../common/wire-names.ts'
+import type { Target } from '../protocol.ts'
 import { objectOf } from './gemini-common.ts'
 
 /** The API takes more characters in newer versions; every version takes these. */

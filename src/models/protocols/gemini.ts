@@ -7,10 +7,10 @@
 
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { Protocol, Target } from '../protocol.ts'
 import { wireJson } from '../common/artifacts.ts'
 import { geminiJson, geminiOpenApi } from '../common/schema-dialect.ts'
 import { toolNames } from '../common/wire-names.ts'
+import type { Protocol, Target } from '../protocol.ts'
 import { objectOf, type Reading, readingIn, readingOf, type Sent, statusFailure } from './gemini-common.ts'
 import { haltAnswer, initialState, type State, stepAnswer } from './gemini-decode.ts'
 import { encodeContents } from './gemini-history.ts'

@@ -7,9 +7,9 @@ import type { HostedPart, Native, TextPart, ThinkingPart } from '../../language/
 import type { Usage } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import type { Failure, Frame } from '../protocol.ts'
 import { wrapText } from '../common/custom-tools.ts'
 import { isCut } from '../common/truncated.ts'
+import type { Failure, Frame } from '../protocol.ts'
 import {
   countOf,
   errorOf,

@@ -8,11 +8,11 @@ import type { ModelRequest } from '../../engine/ports.ts'
 import type { Origin } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { Failure, Protocol, Target } from '../protocol.ts'
 import { wireJson } from '../common/artifacts.ts'
 import { geminiJson } from '../common/schema-dialect.ts'
 import { type IdRule, type WireIds, wireIds } from '../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../common/wire-names.ts'
+import type { Failure, Protocol, Target } from '../protocol.ts'
 import { objectOf, readingIn, readingOf, type Sent, statusFailure } from './gemini-common.ts'
 import {
   choiceOf,

@@ -13,10 +13,10 @@ import {
 } from '../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
-import type { Target } from '../protocol.ts'
 import { flaggedText, mediaNote, nativeFor, splitDataUri, wireJson } from '../common/artifacts.ts'
 import { historyArgumentsText } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
+import type { Target } from '../protocol.ts'
 import type { ChatQuirk } from './openai-chat-quirks.ts'
 import type { Warn } from './openai-chat-tools.ts'
 

@@ -4,10 +4,10 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { Target } from '../protocol.ts'
 import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
 import { openaiLoose, openaiStrict, toDialect } from '../common/schema-dialect.ts'
 import { type NameRule, toolNames, type WireNames } from '../common/wire-names.ts'
+import type { Target } from '../protocol.ts'
 import type { ChatQuirk } from './openai-chat-quirks.ts'
 
 const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }

@@ -45,7 +45,7 @@ export function sqliteStore(options: SqliteOptions): Store {
       appends.part(session)
       return group.ask(claimWrite(session))
     },
-    append: appends.append,
+    append: batch => appends.append(batch),
     remove(session) {
       appends.part(session)
       return group.ask(removeWrite(session))
