@@ -36,7 +36,7 @@ export type Answers = {
 }
 
 /** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
-export type Accepted = { first: number; replayed: boolean }
+export type Accepted = { first: number; replayed: true } | { first: number; replayed: false; at: number }
 
 /** What was recorded since the last write to the store. */
 type Batch = { seq: number; events: Event[]; hold: Hold; written: PromiseWithResolvers<void> }
@@ -189,10 +189,11 @@ export class Session {
       if (replayed) return replayed
       const events = decide()
       const first = this.state.seq + 1
+      const at = events[0]?.at ?? this.ports.world.now()
       this.ports.world.crashPoint('input-decided')
       const written = this.record(events)
       this.driver.wake()
-      return written.then(() => ({ first, replayed: false }))
+      return written.then(() => ({ first, replayed: false, at }))
     } catch (error) {
       return Promise.reject(error)
     }

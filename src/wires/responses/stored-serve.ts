@@ -36,6 +36,7 @@ export async function serveLive(
 ): Promise<Response | undefined> {
   const live = new LiveRun(session)
   let first: number
+  let at: number
   try {
     const accepted = await take()
     if (accepted.replayed) {
@@ -43,17 +44,17 @@ export async function serveLive(
       return undefined
     }
     first = accepted.first
+    at = accepted.at
   } catch (error) {
     live.stop()
     throw error
   }
   const { state, agent } = session
   const id = responseId({ session: session.id, first })
-  const now = host.engine.ports.world.now()
   const view = (emitter: Emitter): ResponseView =>
     new ResponseView({
       emitter,
-      resource: new Resource(id, now, requestFields(agent, state.settings, session.id)),
+      resource: new Resource(id, at, requestFields(agent, state.settings, session.id)),
       at: { stem: stemOf(session.id), first },
       agent: agent.name,
       live: false,

@@ -107,7 +107,7 @@ class Wire {
     { id }: Session,
     before: Session['state'],
     shown: Shown,
-    { first, replayed }: Accepted,
+    { first, replayed }: Pick<Accepted, 'first' | 'replayed'>,
   ): Response {
     c.header('X-Vercel-AI-UI-Message-Stream', 'v1')
     c.header('X-Session-Id', id)
