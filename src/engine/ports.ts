@@ -115,6 +115,8 @@ export type ModelAnswer = {
  */
 export type Model = {
   readonly id: string
+  /** Its vendor may ask before it runs a tool of its own: the question is a call of `hostedApproval`. */
+  readonly asksApproval?: true
   /** How many tokens a request may hold, where that is known. */
   readonly contextTokens?: number
   /** Whose artifacts it makes and takes back. Absent: nobody's. */

@@ -52,6 +52,12 @@ export function toolHash(tool: ToolDeclaration): string {
   return hash
 }
 
+/**
+ * A vendor that runs a tool on its own side may ask first. The question is a call of this tool, which passes the gate,
+ * waits for a person and is recorded like any other; it is never declared to a model.
+ */
+export const hostedApproval = 'hosted_tool_approval'
+
 export type ToolChoice =
   | 'auto'
   | 'none'

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
+import { hostedApproval } from '../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import type { Prepared, Protocol, Target } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
@@ -84,6 +85,7 @@ export function createModel<State>(options: ModelOptions<State>): Model {
   const model: Model = {
     id: options.id ?? `${provider.name}/${target.model}`,
     origin: { protocol: protocol.name, family: target.family },
+    ...(target.hosted.some(mayAsk) && { asksApproval: true }),
     respond: (request, watch, signal) => respond(runner, request, watch, signal),
   }
   preparers.set(model, request => prepare(protocol, target, request))
@@ -131,6 +133,25 @@ async function respond<State>(
   }
 }
 
+/** A hosted MCP server asks before each call, unless it was declared not to. */
+function mayAsk(tool: JsonObject): boolean {
+  return tool['type'] === 'mcp' && tool['require_approval'] !== 'never'
+}
+
+const withoutApproval = new WeakMap<ModelRequest['tools'], ModelRequest['tools']>()
+
+/** The vendor's own questions are no tool that a model could choose. The same list gives the same list: codecs remember by it. */
+function declared(tools: ModelRequest['tools']): ModelRequest['tools'] {
+  let rest = withoutApproval.get(tools)
+  if (!rest) {
+    rest = tools.some(tool => tool.name === hostedApproval)
+      ? tools.filter(tool => tool.name !== hostedApproval)
+      : tools
+    withoutApproval.set(tools, rest)
+  }
+  return rest
+}
+
 /** The operator's cap holds whatever the caller asks for. */
 function withinCap(request: ModelRequest, { mostTokens }: Target): ModelRequest {
   if (mostTokens === undefined || request.maxTokens === undefined || request.maxTokens <= mostTokens)
@@ -140,7 +161,7 @@ function withinCap(request: ModelRequest, { mostTokens }: Target): ModelRequest 
 
 /** Fields that a caller sent for this very protocol come over the operator's; for another they mean nothing. */
 function prepare<State>(protocol: Protocol<State>, deployed: Target, asked: ModelRequest): Prepared {
-  const request = withinCap(asked, deployed)
+  const request = withinCap({ ...asked, tools: declared(asked.tools) }, deployed)
   const target = request.hosted === false ? { ...deployed, hosted: [] } : deployed
   const { body } = request
   if (body === undefined) return protocol.prepare(request, target)

@@ -3,6 +3,7 @@
 import type { Agent, Model } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
+import { hostedApprovalTool } from '../tools/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
 
@@ -13,6 +14,7 @@ export function buildAgents(config: TurnwireConfig, log: Log): Agent[] {
 function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent {
   const { policy = {} } = config
   const own = typeof agent.model === 'string' ? named(config, agent.model) : agent.model
+  const mayAsk = [own, ...Object.values(config.models ?? {})].some(model => model.asksApproval)
   return {
     name: agent.name,
     version: agent.version ?? '1.0.0',
@@ -21,7 +23,7 @@ function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent
     ...(agent.system !== undefined && { system: agent.system }),
     ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
     ...(agent.compaction && { compaction: agent.compaction }),
-    tools: agent.tools ?? [],
+    tools: [...(agent.tools ?? []), ...(mayAsk ? [hostedApprovalTool()] : [])],
     options: agent.options ?? [],
     gate: createGate({
       ...policy,

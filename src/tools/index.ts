@@ -8,4 +8,5 @@ export {
   text,
   tool,
 } from './function.ts'
+export { hostedApprovalTool } from './hosted-approval.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'

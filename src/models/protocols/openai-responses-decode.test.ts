@@ -263,15 +263,17 @@ test('hosted items are carried whole, in place', () => {
       ['code_interpreter', 'print(1)'],
       ['mcp_list_tools', 'docs: 1 tools'],
       ['docs.read', '{"a":1}'],
-      ['mcp_approval_request', 'docs.write {}'],
       ['image_generation', 'completed'],
       ['program', 'await f()'],
       ['tool_search', 'completed'],
       ['some_new_thing', 'completed'],
     ],
   )
-  assert.match(answer.warnings?.[0] ?? '', /require_approval/)
-  assert.equal(answer.stop, 'end')
+  const asked = answer.parts.find(part => part.type === 'call')
+  assert.deepEqual(
+    [asked?.name, asked?.text, answer.stop],
+    ['hosted_tool_approval', '{"server":"docs","tool":"write","arguments":"{}"}', 'calls'],
+  )
 })
 
 for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {

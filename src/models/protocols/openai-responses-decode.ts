@@ -9,7 +9,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { Failure, Frame } from '../protocol.ts'
 import { interrupted, streamFailure } from './openai-responses-failure.ts'
 import {
+  approvalRequest,
+  type CallKind,
   callKinds,
+  callText,
   hasRefusal,
   objectsOf,
   ownName,
@@ -158,8 +161,13 @@ function finishItem(state: State, event: JsonObject): ModelDelta[] {
   slot.item = item
   slot.done = true
   const kind = callKinds.get(item['type'])
-  if (kind !== undefined) deltas.push(...showRest(state, slot, stringOf(item[kind.field])))
+  if (kind !== undefined) deltas.push(...showRest(state, slot, shownText(item, kind)))
   return deltas
+}
+
+/** A question to a person is shown as it will be read; arguments are shown as the model wrote them. */
+function shownText(item: JsonObject, kind: CallKind): string {
+  return item['type'] === approvalRequest ? callText(item, kind, false) : stringOf(item[kind.field])
 }
 
 type Place = 'content' | 'summary'
@@ -235,7 +243,6 @@ function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const parts = items.map(({ item, cut }) => partOf(item, cut, state.origin, state.names))
   const deltas = reveal(state, parts)
   const usage = usageOf(response['usage'])
-  const warnings = warningsOf(parts)
   const whole = status === 'completed' && !items.some(({ cut }) => cut)
   const id = stringOf(response['id'])
   const continuity = whole && id !== '' ? state.remember?.(id, parts) : undefined
@@ -245,7 +252,6 @@ function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
     origin: state.origin,
     ...(usage !== undefined && { usage }),
     ...(continuity !== undefined && { continuity }),
-    ...(warnings.length > 0 && { warnings }),
   }
   return deltas
 }
@@ -327,16 +333,6 @@ function usageOf(usage: Json | undefined): Usage | undefined {
     ...(cacheWrite > 0 && { cacheWrite }),
     ...(thinking > 0 && { thinking }),
   }
-}
-
-function warningsOf(parts: readonly Part[]): string[] {
-  return parts.flatMap(part =>
-    part.type === 'hosted' && part.tool === 'mcp_approval_request'
-      ? [
-          `The vendor's own MCP tool asks for an approval (${part.summary}), which is not given here: declare that server with require_approval "never".`,
-        ]
-      : [],
-  )
 }
 
 // ---- what was shown against what is --------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import { emptyWords, flaggedText, isFailed, nativeFor, sameOrigin, wireJson } fr
 import { historyArgumentsText } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
 import {
+  approvalRequest,
   type CallKind,
   callKinds,
   callText,
@@ -103,7 +104,8 @@ function answerItems(
     if (at >= kept) return plainItems(context, part, index)
     const item = verbatim(part, context.origin)
     if (item === undefined) return []
-    return [part.type === 'call' ? { ...item, call_id: context.ids.of(index, part.id) } : item]
+    const named = part.type === 'call' && item['type'] !== approvalRequest
+    return [named ? { ...item, call_id: context.ids.of(index, part.id) } : item]
   })
 }
 
@@ -165,7 +167,7 @@ function isSameCall(item: JsonObject, part: CallPart): boolean {
   return (
     part.cut !== true &&
     kind?.form === part.form &&
-    /^[a-zA-Z0-9_-]{1,128}$/.test(stringOf(item['name'])) &&
+    (item['type'] === approvalRequest || /^[a-zA-Z0-9_-]{1,128}$/.test(stringOf(item['name']))) &&
     callText(item, kind, false) === part.text
   )
 }
@@ -236,6 +238,8 @@ function resultItems(context: HistoryContext, entry: ToolEntry, index: number, p
       context.warn(`The result of the call "${result.callId}" has no call in this history and was left out.`)
       return []
     }
+    const item = at < kept ? verbatim(call, context.origin) : undefined
+    if (item?.['type'] === approvalRequest) return [approvalItem(item, result)]
     return [
       {
         type: call.form === 'text' ? 'custom_tool_call_output' : 'function_call_output',
@@ -245,6 +249,17 @@ function resultItems(context: HistoryContext, entry: ToolEntry, index: number, p
       },
     ]
   })
+}
+
+/** The person's word, or the refusal of whatever else kept the call from its approval. */
+function approvalItem(item: JsonObject, { outcome }: CallResult): JsonObject {
+  const approve = outcome.kind === 'ok'
+  return {
+    type: 'mcp_approval_response',
+    approval_request_id: stringOf(item['id']),
+    approve,
+    ...(!approve && { reason: flaggedText(outcome) }),
+  }
 }
 
 function answerBefore(history: readonly Entry[], index: number): AssistantEntry | undefined {

@@ -4,6 +4,7 @@
 import type { ModelAnswer } from '../../engine/ports.ts'
 import type { CallForm } from '../../language/calls.ts'
 import type { Origin } from '../../language/content.ts'
+import { hostedApproval } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import { NO_ARGUMENTS } from '../common/truncated.ts'
@@ -14,10 +15,14 @@ export type Part = ModelAnswer['parts'][number]
 
 export type CallKind = { form: CallForm; field: 'arguments' | 'input'; output: string }
 
-/** The two kinds of call that we carry out; every other item is the vendor's own affair. */
+/** An item that asks whether a hosted MCP tool may run. */
+export const approvalRequest = 'mcp_approval_request'
+
+/** The calls that we carry out, and the question whether the vendor may; every other item is the vendor's own affair. */
 export const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json | undefined, CallKind>([
   ['function_call', { form: 'json', field: 'arguments', output: 'function_call_output' }],
   ['custom_tool_call', { form: 'text', field: 'input', output: 'custom_tool_call_output' }],
+  [approvalRequest, { form: 'json', field: 'arguments', output: 'mcp_approval_response' }],
 ])
 
 export function stringOf(value: Json | undefined): string {
@@ -77,11 +82,19 @@ export function partOf(
 
 /** A function's arguments that are whole and empty are said as the empty object. */
 export function callText(item: JsonObject, kind: CallKind, cut: boolean): string {
+  if (item['type'] === approvalRequest) return approvalText(item)
   const text = stringOf(item[kind.field])
   return kind.form === 'json' && !cut && text.trim() === '' ? NO_ARGUMENTS : text
 }
 
+/** What a person is asked about: which tool of which server, with which arguments. */
+function approvalText(item: JsonObject): string {
+  const { server_label: server, name: tool, arguments: given } = item
+  return JSON.stringify({ server: stringOf(server), tool: stringOf(tool), arguments: stringOf(given) })
+}
+
 export function ownName(item: JsonObject, names: ReadonlyMap<string, string>): string {
+  if (item['type'] === approvalRequest) return hostedApproval
   const name = stringOf(item['name'])
   return names.get(name) ?? name
 }
@@ -117,8 +130,6 @@ function describe(item: JsonObject): string {
       return `${stringOf(item['server_label'])}: ${objectsOf(item['tools']).length} tools`
     case 'mcp_call':
       return stringOf(item['error']) || stringOf(item['arguments'])
-    case 'mcp_approval_request':
-      return `${stringOf(item['server_label'])}.${stringOf(item['name'])} ${stringOf(item['arguments'])}`
     case 'image_generation_call':
       return stringOf(item['revised_prompt']) || status
     case 'tool_search_output':

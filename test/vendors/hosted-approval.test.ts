@@ -1,0 +1,63 @@
+// A vendor's own MCP tool that asks first: the question waits for a person like any call, and the answer goes back as
+// the vendor wants it, byte for byte beside its question.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openai, Turnwire } from '../../src/index.ts'
+import { startDouble } from '../../src/testing/index.ts'
+
+const crm = { type: 'mcp', server_label: 'crm', server_url: 'https://crm.example/mcp' }
+const question = {
+  type: 'mcp_approval_request',
+  id: 'mcpr_1',
+  server_label: 'crm',
+  name: 'find.person',
+  arguments: '{"q":"Ana"}',
+}
+
+async function asking(t: { after(run: () => Promise<void>): void }, stateful: boolean) {
+  const double = await startDouble({
+    vendor: 'openai-responses',
+    script: [{ raw: [question] }, { text: 'Done.' }],
+  })
+  const model = openai({ model: 'gpt-5', apiKey: 'k', baseUrl: `${double.url}/v1`, hosted: [crm], stateful })
+  const turnwire = await Turnwire.open({ agents: [{ name: 'a', model }], data: 'memory' })
+  t.after(async () => {
+    await turnwire.close()
+    await double.close()
+  })
+  const session = await turnwire.session('a')
+  const reply = await session.send('Who is Ana?')
+  assert.equal(reply.status, 'waiting')
+  assert.deepEqual(reply.pending[0]?.input, { server: 'crm', tool: 'find.person', arguments: '{"q":"Ana"}' })
+  return { double, session, callId: reply.pending[0]!.callId }
+}
+
+for (const stateful of [false, true]) {
+  const how = stateful ? 'stored at the vendor' : 'stateless'
+
+  test(`approved, ${how}`, async t => {
+    const { double, session, callId } = await asking(t, stateful)
+    const reply = await session.approve(callId)
+    assert.deepEqual([reply.status, reply.text, reply.error], ['done', 'Done.', undefined])
+    const sent = JSON.stringify(double.exchanges.at(-1))
+    assert.match(sent, /mcp_approval_response/)
+    assert.match(sent, /approve\\*":true/)
+    assert.doesNotMatch(sent, /hosted_tool_approval/)
+    assert.deepEqual(double.rejections(), [])
+  })
+
+  test(`refused, ${how}`, async t => {
+    const { double, session, callId } = await asking(t, stateful)
+    const reply = await session.deny(callId, 'not her')
+    assert.deepEqual([reply.status, reply.text], ['done', 'Done.'])
+    const sent = JSON.stringify(double.exchanges.at(-1))
+    assert.match(sent, /approve\\*":false/)
+    assert.match(sent, /not her/)
+    assert.deepEqual(double.rejections(), [])
+  })
+}
+
+test('a server that was declared not to ask gives the agent no such tool', async () => {
+  const model = openai({ model: 'gpt-5', apiKey: 'k', hosted: [{ ...crm, require_approval: 'never' }] })
+  assert.equal(model.asksApproval, undefined)
+})
