@@ -2,6 +2,7 @@
 // settled without having run.
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Grant } from '../language/events.ts'
+import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import { settled } from './decide.ts'
 import type { Offered } from './offer.ts'
@@ -33,7 +34,7 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
     void session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
     return undefined
   }
-  const refusal = stage === 'proposed' ? overLimit(session, call, admission) : undefined
+  const refusal = stage === 'proposed' ? overLimit(session, call, offered, admission) : undefined
   if (refusal) {
     void session.record([refusal])
     return undefined
@@ -44,7 +45,7 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
     // New settings, or a grant that was spent or given meanwhile: the verdict is about the past, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Others of the batch may have been counted while policy was thinking.
-    const late = stage === 'proposed' ? overLimit(session, call, admission) : undefined
+    const late = stage === 'proposed' ? overLimit(session, call, offered, admission) : undefined
     void session.record(late ? [late] : eventsOf(session, call, offered, admission, verdict))
   }
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
@@ -85,7 +86,12 @@ export function admit(session: Session, call: CallState, { tool }: Offered): Adm
   return admission
 }
 
-function overLimit(session: Session, call: CallState, admission: Admitted): Event | undefined {
+function overLimit(
+  session: Session,
+  call: CallState,
+  offered: Offered,
+  admission: Admitted,
+): Event | undefined {
   const { turn } = session.state
   if (!turn) return undefined
   const { limits } = session.agent
@@ -104,7 +110,23 @@ function overLimit(session: Session, call: CallState, admission: Admitted): Even
   const uses = turn.identical.get(identityOf(call.part.name, admission.argsHash)) ?? 0
   if (uses >= limits.identicalCalls)
     return refuse('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)
-  return undefined
+  const { maxCalls } = askOf(session.state.settings, turn.door)
+  if (maxCalls === undefined || offered.side === 'client' || serverCalls(session) < maxCalls) return undefined
+  return settled(call, outcomes.limit(`the request allows ${maxCalls} tool calls.`), session.context)
+}
+
+/** The calls of this turn that ran here, or are about to. */
+function serverCalls({ state, offer }: Session): number {
+  const isOurs = (name: string): boolean => offer.byName.get(name)?.side === 'server'
+  let count = state.batch.filter(({ stage, part, outcome }) =>
+    stage === 'settled' ? outcome?.from.source === 'tool' : stage !== 'proposed' && isOurs(part.name),
+  ).length
+  const begin = state.entries.findLastIndex(entry => entry.role === 'user') + 1
+  for (const entry of state.entries.slice(begin)) {
+    if (entry.role === 'tool')
+      count += entry.results.filter(({ outcome }) => outcome.from.source === 'tool').length
+  }
+  return count
 }
 
 function authorise(

@@ -15,6 +15,8 @@ export type Ask = {
   choice?: ToolChoice
   parallel?: boolean
   maxTokens?: number
+  /** How many calls the server may run in a turn: further ones are refused, and the model goes on without them. */
+  maxCalls?: number
   system?: string
   /** By protocol name, fields for that vendor's request body as they are: structured output, effort, sampling. */
   body?: Record<string, JsonObject>

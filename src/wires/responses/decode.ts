@@ -223,6 +223,7 @@ function decodeSettings(
   const choice = decodeChoice(body['tool_choice'], clientTools, offered)
   const parallel = optional(body['parallel_tool_calls'], 'parallel_tool_calls', flag)
   const maxTokens = optional(body['max_output_tokens'], 'max_output_tokens', count)
+  const maxCalls = optional(body['max_tool_calls'], 'max_tool_calls', count)
   const system = optional(body['instructions'], 'instructions', text)
   const fields = decodeCarried(body, include)
   return {
@@ -233,6 +234,7 @@ function decodeSettings(
     ...(choice !== undefined && { choice }),
     ...(parallel !== undefined && { parallel }),
     ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxCalls !== undefined && { maxCalls }),
     ...(system !== undefined && { system }),
     ...(fields && { body: { [protocol]: fields } }),
     ...(!serverTools && { clientOnly: [door] }),

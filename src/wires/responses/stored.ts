@@ -149,7 +149,15 @@ async function newSession(
   const { engine } = host
   const last = entries.at(-1)
   const seed = last?.role === 'user' ? entries.slice(0, -1) : [...entries]
-  const { choice: _c, parallel: _p, maxTokens: _m, system: _s, body: _b, ...rest } = asked.settings
+  const {
+    choice: _c,
+    parallel: _p,
+    maxTokens: _m,
+    maxCalls: _n,
+    system: _s,
+    body: _b,
+    ...rest
+  } = asked.settings
   const none: Settings = { ...rest, clientTools: [], asks: { [door]: askOf(asked.settings, undefined) } }
   const settings: Settings = { ...none, ...declareOwn(none, door, asked.settings.clientTools, asked.note) }
   const create = { owner: principal.owner, agent: asked.agent.name, door, settings, seed }
