@@ -31,6 +31,7 @@ export const errorCodes = {
   approval_expired: { status: 410, retry: false, audience: 'caller' },
   too_large: { status: 413, retry: false, audience: 'caller' },
   unsupported_media: { status: 415, retry: false, audience: 'caller' },
+  rate_limited: { status: 429, retry: true, audience: 'caller' },
   internal: { status: 500, retry: false, audience: 'operator' },
   model_failed: { status: 502, retry: true, audience: 'caller' },
   model_rejected: { status: 502, retry: false, audience: 'operator' },

@@ -17,6 +17,7 @@ import { errorBody, responsesRoutes } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
 import type { AcpDoor } from './acp.ts'
 import { Keys, readKeys } from './keys.ts'
+import { rateLimit } from './rate-limit.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 
@@ -115,6 +116,7 @@ export function createApp(
   app.get('/health', c => c.json({ status: 'ok', agents: agents.length }))
   app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys))
+  app.use('*', limitStreams())
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
   app.route('/', uiRoutes(host))
@@ -196,6 +198,15 @@ function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
     }
     c.set('principal', principal)
     return next()
+  }
+}
+
+/** Reconnecting event streams are the one request that a client sends without being asked, again and again. */
+function limitStreams(): MiddlewareHandler<WireEnv> {
+  const take = rateLimit(100, 400)
+  return async (c, next) => {
+    if (c.req.method === 'GET' && c.req.path.endsWith('/events')) take(c.get('principal').owner)
+    await next()
   }
 }
 

@@ -306,3 +306,14 @@ describe('T-26 secrets', () => {
     assert.ok(bytes.includes(canary.argument), 'arguments are data, and are kept')
   })
 })
+
+test('T-25 a client that resumes without end is slowed down', async t => {
+  const rig = await serverRig(t, plain)
+  const id = await newSession(rig, 'ana')
+  const answers = await Promise.all(
+    Array.from({ length: 450 }, () => rig.as('ana', { path: `/aap/v3/sessions/${id}/events?after=-1` })),
+  )
+  const statuses = new Set(answers.map(({ status }) => status))
+  assert.deepEqual([...statuses].sort(), [400, 429])
+  assert.match(answers.find(({ status }) => status === 429)?.text ?? '', /rate_limited/)
+})
