@@ -314,6 +314,6 @@ test('T-25 a client that resumes without end is slowed down', async t => {
     Array.from({ length: 450 }, () => rig.as('ana', { path: `/aap/v3/sessions/${id}/events?after=-1` })),
   )
   const statuses = new Set(answers.map(({ status }) => status))
-  assert.deepEqual([...statuses].sort(), [400, 429])
+  assert.deepEqual(statuses, new Set([400, 429]))
   assert.match(answers.find(({ status }) => status === 429)?.text ?? '', /rate_limited/)
 })
