@@ -13,21 +13,26 @@ import { add } from './parts.ts'
 type Codec = { vendor: VendorName; protocol: Protocol<unknown>; model: string; family: string }
 
 /** A protocol is only ever given the state that it made itself. */
-const any = (protocol: unknown): Protocol<unknown> => protocol as Protocol<unknown>
+const erased = (protocol: unknown): Protocol<unknown> => protocol as Protocol<unknown>
 
 const codecs: Codec[] = [
   {
     vendor: 'anthropic',
-    protocol: any(protocols.anthropicMessages),
+    protocol: erased(protocols.anthropicMessages),
     model: 'claude-sonnet-4-6',
     family: 'claude',
   },
-  { vendor: 'openai-responses', protocol: any(protocols.openaiResponses), model: 'gpt-5.2', family: 'gpt' },
-  { vendor: 'openai-chat', protocol: any(protocols.openaiChat), model: 'gpt-5.2', family: 'gpt' },
-  { vendor: 'gemini', protocol: any(protocols.geminiGenerate), model: 'gemini-3-pro', family: 'gemini' },
+  {
+    vendor: 'openai-responses',
+    protocol: erased(protocols.openaiResponses),
+    model: 'gpt-5.2',
+    family: 'gpt',
+  },
+  { vendor: 'openai-chat', protocol: erased(protocols.openaiChat), model: 'gpt-5.2', family: 'gpt' },
+  { vendor: 'gemini', protocol: erased(protocols.geminiGenerate), model: 'gemini-3-pro', family: 'gemini' },
   {
     vendor: 'gemini-interactions',
-    protocol: any(protocols.geminiInteractions),
+    protocol: erased(protocols.geminiInteractions),
     model: 'gemini-3-pro',
     family: 'gemini',
   },
@@ -103,10 +108,6 @@ function parseAlone(chunks: readonly Uint8Array[]): number {
   return parsed
 }
 
-/** Gemini gives arguments as an object: they have to be written out again, which costs as much as reading them. */
-const most = ({ vendor }: Codec, turn: ScriptedTurn): number =>
-  vendor === 'gemini' && turn.calls !== undefined ? 3 : 2
-
 function readingTrial(name: string, turn: ScriptedTurn, repeat: number, id: string): Trial {
   const variants: Variant[] = []
   const bars: Trial['bars'] = []
@@ -122,7 +123,7 @@ function readingTrial(name: string, turn: ScriptedTurn, repeat: number, id: stri
       id: `${id} ${codec.vendor}`,
       ours: codec.vendor,
       floor: `${codec.vendor}, parse alone`,
-      most: most(codec, turn),
+      most: 2,
     })
   }
   return { name, measure: 'cpu', units: repeat, variants, bars }
