@@ -5,9 +5,11 @@
 export type Variant = { name: string; run: () => unknown }
 export type Trial = {
   name: string
-  /** What is measured: CPU microseconds, or wall microseconds, per `units`. */
-  measure: 'cpu' | 'wall'
+  /** What is measured, per `units`: CPU microseconds, wall microseconds, or the number that `run` itself gives. */
+  measure: 'cpu' | 'wall' | 'told'
   units: number
+  /** What the numbers are, where they are not microseconds. */
+  unit?: string
   /** How many times each variant is run after one run to warm up. */
   rounds?: number
   variants: Variant[]
@@ -19,6 +21,7 @@ export type Bar = { id: string; ours: string; floor: string; most: number }
 
 export type Result = {
   trial: string
+  unit?: string
   medians: Record<string, number>
   bars: (Bar & { ratio: number; met: boolean })[]
 }
@@ -37,13 +40,26 @@ export async function runTrial(trial: Trial): Promise<Result> {
     const ratio = (medians[bar.ours] ?? Number.NaN) / (medians[bar.floor] ?? Number.NaN)
     return { ...bar, ratio, met: ratio <= bar.most }
   })
-  return { trial: trial.name, medians, bars }
+  return { trial: trial.name, ...(trial.unit !== undefined && { unit: trial.unit }), medians, bars }
 }
 
-async function measure(what: 'cpu' | 'wall', run: Variant['run']): Promise<number> {
+/** A bar that is a number and no ratio. */
+export function limit(
+  id: string,
+  ours: string,
+  value: number,
+  most: number,
+  unit: string,
+): Result['bars'][0] {
+  const ratio = value / most
+  return { id, ours, floor: `${most.toLocaleString('en')} ${unit}`, most: 1, ratio, met: ratio <= 1 }
+}
+
+async function measure(what: Trial['measure'], run: Variant['run']): Promise<number> {
   const cpu = process.cpuUsage()
   const start = performance.now()
-  await run()
+  const told = await run()
+  if (what === 'told') return Number(told)
   if (what === 'wall') return (performance.now() - start) * 1000
   const { user, system } = process.cpuUsage(cpu)
   return user + system
@@ -57,7 +73,9 @@ export function median(values: readonly number[]): number {
 export function show(result: Result): string {
   const lines = [result.trial]
   for (const [name, value] of Object.entries(result.medians))
-    lines.push(`  ${name.padEnd(44)} ${format(value)}`)
+    lines.push(
+      `  ${name.padEnd(44)} ${result.unit === undefined ? format(value) : plain(value, result.unit)}`,
+    )
   for (const bar of result.bars)
     lines.push(
       `  ${bar.met ? 'met ' : 'MISS'} ${bar.id}: ${bar.ours} is ${bar.ratio.toFixed(2)}x ${bar.floor}, at most ${bar.most}x`,
@@ -67,4 +85,8 @@ export function show(result: Result): string {
 
 function format(us: number): string {
   return us >= 10_000 ? `${(us / 1000).toFixed(1)} ms` : `${us.toFixed(1)} us`
+}
+
+function plain(value: number, unit: string): string {
+  return `${value.toLocaleString('en', { maximumSignificantDigits: 4 })} ${unit}`
 }

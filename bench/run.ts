@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import * as peers from './peers.ts'
 import * as server from './server.ts'
 
 const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
@@ -16,6 +17,11 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   start: server.startAndIdle,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
+  ...(peers.installed && {
+    'peers-cycle': peers.cyclesOfPeers,
+    'peers-parallel': peers.parallelOfPeers,
+    'peers-streams': peers.streamsOfPeers,
+  }),
 }
 
 const words = process.argv.slice(2)
