@@ -76,7 +76,7 @@ export async function compact(session: Session, signal: AbortSignal): Promise<bo
       model,
       ...(usage && { usage }),
     }
-    await session.record([event])
+    await session.save([event])
     return true
   } finally {
     busy.delete(state)

@@ -3,7 +3,7 @@
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Event, Grant, GrantGiven, Settings } from '../language/events.ts'
+import type { Event, Grant, GrantGiven, ModelAnswered, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
@@ -31,14 +31,12 @@ export type Decision = {
 
 export type Create = { owner: string; agent: string; door: string; settings: Settings; seed: Entry[] }
 export type Say = {
-  type: 'say'
   parts: InputPart[]
   door: string
   settings?: Partial<Settings>
   request?: RequestKey
 }
 export type Respond = {
-  type: 'respond'
   /** Outcomes of the application's own tools. */
   results: { callId: string; outcome: Outcome }[]
   decisions: Decision[]
@@ -253,18 +251,12 @@ export function decideAnswer(
     return { ...part, id } satisfies CallPart
   })
   const { stop, origin, usage, continuity, warnings } = answer
-  return {
-    v: 1,
-    at: context.now,
-    type: 'model.answered',
-    parts,
-    stop,
-    model,
-    ...(origin && { origin }),
-    ...(usage && { usage }),
-    ...(continuity && { continuity }),
-    ...(warnings && warnings.length > 0 && { warnings }),
-  }
+  const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
+  if (origin) event.origin = origin
+  if (usage) event.usage = usage
+  if (continuity) event.continuity = continuity
+  if (warnings && warnings.length > 0) event.warnings = warnings
+  return event
 }
 
 /**

@@ -130,7 +130,7 @@ export class Driver {
       case 'await': {
         // Started by a process that is gone, and left to whoever holds the wheel.
         const left = action.calls.filter(call => !this.#running.has(call.part.id))
-        return left.length > 0 ? this.repeat(left) : undefined
+        return this.run(left)
       }
       case 'wait':
       case 'rest':
@@ -166,57 +166,38 @@ export class Driver {
       turn: state.turn.id,
       stop: action.stop,
     } as const
-    void this.#session.record([action.limit === undefined ? ended : { ...ended, limit: action.limit }])
+    this.#session.record([action.limit === undefined ? ended : { ...ended, limit: action.limit }])
   }
 
   // ---- calls ---------------------------------------------------------------------------------------------
 
-  async #start(calls: readonly CallState[]): Promise<void> {
-    const session = this.#session
-    const changed = calls.filter(call => call.stage === 'approved' && !this.#asShown(call))
-    if (changed.length > 0) await this.#judge(changed)
-    const ready = calls.filter(call => !changed.includes(call) && this.#asShown(call))
-    const at = session.ports.world.now()
-    session.ports.world.crashPoint('intent-decided')
-    await this.#runDurably(
-      ready.map(call => ({
-        v: 1,
-        at,
-        type: 'call.started',
-        callId: call.part.id,
-        attempt: call.attempt + 1,
-        key: call.key ?? session.ports.world.id('key'),
-      })),
-      ready,
-    )
+  #start(calls: readonly CallState[]): Promise<void> | undefined {
+    const changed = calls.filter(call => !this.#asShown(call))
+    return changed.length > 0 ? this.#judge(changed) : this.run(calls)
   }
 
-  /** The same calls once more, under the same keys: they were started before a crash and may be repeated. */
-  repeat(calls: readonly CallState[]): Promise<void> {
-    const at = this.#session.ports.world.now()
-    return this.#runDurably(
-      calls.map(call => ({
-        v: 1,
-        at,
-        type: 'call.started',
-        callId: call.part.id,
-        attempt: call.attempt + 1,
-        key: call.key ?? '',
-      })),
-      calls,
-    )
-  }
-
-  async #runDurably(intents: Event[], calls: readonly CallState[]): Promise<void> {
-    if (intents.length === 0) return
+  /**
+   * Records the intent, then runs. Also for calls that were started before a crash and may be repeated: they keep
+   * their keys.
+   */
+  async run(calls: readonly CallState[]): Promise<void> {
+    if (calls.length === 0) return
     const session = this.#session
-    // From here on they count as running: nobody else may start them while the intent is on its way.
-    const stops = calls.map(call => {
+    const { world } = session.ports
+    const at = world.now()
+    world.crashPoint('intent-decided')
+    const intents: Event[] = []
+    const stops: Abort[] = []
+    for (const call of calls) {
+      const { id } = call.part
+      const key = call.key ?? world.id('key')
+      intents.push({ v: 1, at, type: 'call.started', callId: id, attempt: call.attempt + 1, key })
+      // From here on it counts as running: nobody else may start it while the intent is on its way.
       const stop = new Abort()
-      this.#running.set(call.part.id, stop)
-      return stop
-    })
-    await session.record(intents)
+      this.#running.set(id, stop)
+      stops.push(stop)
+    }
+    await session.save(intents)
     for (const [index, call] of calls.entries()) {
       const stop = stops[index]!
       if (session.lost || call.stage !== 'started' || stop.aborted) this.#ran(call.part.id, stop)
@@ -225,13 +206,22 @@ export class Driver {
   }
 
   #run(call: CallState, stop: Abort): void {
-    const alive = runCall(this.#session, call, stop)
-      .catch(error => this.#session.lose(error))
-      .finally(() => {
-        this.#alive.delete(alive)
-        this.#ran(call.part.id, stop)
-      })
-    this.#alive.add(alive)
+    let alive: Promise<void> | undefined
+    const ran = (): void => {
+      if (alive) this.#alive.delete(alive)
+      this.#ran(call.part.id, stop)
+    }
+    const lost = (error: unknown): void => {
+      this.#session.lose(error)
+      ran()
+    }
+    try {
+      alive = runCall(this.#session, call, stop)?.then(ran, lost)
+      if (alive) this.#alive.add(alive)
+      else ran()
+    } catch (error) {
+      lost(error)
+    }
   }
 
   #ran(callId: string, stop: Abort): void {
@@ -270,6 +260,7 @@ export class Driver {
     try {
       if (isCompactionDue(session)) await tryCompaction(session, step.stop.signal)
       if (step.over) return
+      session.admissions.clear()
       feed.delta({ type: 'step.started', step: number })
       ports.world.crashPoint('model-asked')
       const model = agent.model(state.settings)
@@ -277,14 +268,16 @@ export class Driver {
       const answering = model.respond(
         requestOf(agent, state, { tools: session.offer.declarations, options: session.options() }),
         delta => {
-          if (!step.over) for (const each of translate(step, delta, number, ports.world)) feed.delta(each)
+          if (step.over) return
+          const shown = translate(step, delta, number, ports.world)
+          if (shown) feed.delta(shown)
         },
         step.stop.signal,
       )
       const answer = await step.stop.until(answering)
       if (step.over) return
       ports.world.crashPoint('model-answered')
-      void session.record([decideAnswer(answer, model.id, step.ids, session.context)])
+      session.record([decideAnswer(answer, model.id, step.ids, session.context)])
     } catch (error) {
       if (!step.over) this.#fail(error)
     } finally {
@@ -317,7 +310,7 @@ export class Driver {
       code: error instanceof TurnwireError ? error.code : 'internal',
       error: error instanceof Error ? error.message : String(error),
     })
-    void session.record([
+    session.record([
       {
         v: 1,
         at: ports.world.now(),
@@ -371,7 +364,7 @@ export class Driver {
     const session = this.#session
     if (session.lost || !session.state.turn || session.status !== 'running') return
     const partial = this.interruptStep()
-    void session.record([...partial, ...decideOutOfTime(session.state, session.context)])
+    session.record([...partial, ...decideOutOfTime(session.state, session.context)])
     this.wake()
   }
 }

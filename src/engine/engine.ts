@@ -21,6 +21,11 @@ export class Engine {
   readonly ports: EnginePorts
   /** In the order in which they were last used. */
   readonly #open = new Map<string, Session>()
+  /** No longer kept, but perhaps still held by whoever is at work with it: while that is so, it is the one copy. */
+  readonly #released = new Map<string, WeakRef<Session>>()
+  readonly #collected = new FinalizationRegistry<string>(id => {
+    if (this.#released.get(id)?.deref() === undefined) this.#released.delete(id)
+  })
   readonly #opening = new Map<string, Promise<Session>>()
   #stopping = false
   /** How often each lost session was tried again. */
@@ -64,7 +69,7 @@ export class Engine {
   /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
   async open(owner: string, id: string): Promise<Session> {
     this.#refuseIfStopping()
-    if (!this.#open.has(id)) {
+    if (!this.#find(id)) {
       const row = await this.ports.store.row(id)
       if (row?.owner !== owner) throw notFound()
       if (row.status === 'running' && this.ports.takesUp?.() === false)
@@ -80,7 +85,7 @@ export class Engine {
 
   /** A look that claims nothing: another process may be its writer. */
   async peek(owner: string, id: string): Promise<SessionState> {
-    const session = this.#open.get(id)
+    const session = this.#find(id)
     if (session?.state.owner === owner && session.status !== 'running' && session.clean) return session.state
     const row = await this.ports.store.row(id)
     if (row?.owner !== owner) throw notFound()
@@ -102,7 +107,7 @@ export class Engine {
 
   async remove(owner: string, id: string): Promise<void> {
     if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
-    const session = this.#open.get(id)
+    const session = this.#find(id)
     await session?.cancel()
     session?.lose(new TurnwireError('session_not_found', 'The session was deleted.'))
     await this.ports.store.remove(id)
@@ -203,7 +208,7 @@ export class Engine {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     const reason = new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
-    const sessions = [...this.#open.values()]
+    const sessions = [...this.#open.keys(), ...this.#released.keys()].flatMap(id => this.#find(id) ?? [])
     for (const session of sessions) {
       session.stopping = true
       session.driver.dropStep(reason)
@@ -218,9 +223,15 @@ export class Engine {
 
   // ---- keeping -------------------------------------------------------------------------------------------
 
+  /** The copy of this process, if there is one that still counts. */
+  #find(id: string): Session | undefined {
+    const session = this.#open.get(id) ?? this.#released.get(id)?.deref()
+    return session?.lost ? undefined : session
+  }
+
   async #load(id: string): Promise<Session> {
-    const open = this.#open.get(id)
-    if (open && !open.lost) return this.#keep(open)
+    const open = this.#find(id)
+    if (open) return this.#keep(open)
     const opening = this.#opening.get(id)
     if (opening) return opening
     const loading = this.#claim(id).finally(() => this.#opening.delete(id))
@@ -244,6 +255,7 @@ export class Engine {
 
   #keep(session: Session): Session {
     session.stopping ||= this.#stopping
+    this.#released.delete(session.id)
     this.#open.delete(session.id)
     this.#open.set(session.id, session)
     if (this.#open.size > kept) this.#letGo()
@@ -253,14 +265,18 @@ export class Engine {
   #letGo(): void {
     for (const [id, session] of this.#open) {
       if (this.#open.size <= kept) return
-      if (session.status !== 'running' && !session.feed.watched && session.driver.callsRunning === 0)
-        this.#open.delete(id)
+      if (session.status === 'running' || session.feed.watched || session.driver.callsRunning > 0) continue
+      this.#open.delete(id)
+      this.#released.set(id, new WeakRef(session))
+      this.#collected.register(session, id)
     }
   }
 
   #forget(session: Session, reason: unknown): void {
-    if (this.#open.get(session.id) !== session) return
+    const known = this.#open.get(session.id) ?? this.#released.get(session.id)?.deref()
+    if (known !== session) return
     this.#open.delete(session.id)
+    this.#released.delete(session.id)
     // What memory says is ahead of the log: whether there is work left is the store's to say.
     if (!this.#stopping && mayPass(reason)) this.#takeUpLater(session.id)
   }
@@ -281,10 +297,10 @@ async function takeUp(session: Session): Promise<void> {
     return (offered.tool.readOnly || offered.tool.idempotent) && call.attempt <= offered.tool.retries + 2
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
-  if (events.length > 0) await session.record(events)
+  if (events.length > 0) await session.save(events)
   // Whoever holds the wheel decides about the rest.
   if (session.state.controlledBy !== undefined) return
-  await session.driver.repeat(started.filter(call => call.stage === 'started'))
+  await session.driver.run(started.filter(call => call.stage === 'started'))
   session.driver.wake()
 }
 

@@ -3,7 +3,7 @@
 import type { CallPart, CallResult } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { CallSettled, Event, HistoryCompacted, ModelAnswered } from '../language/events.ts'
-import type { Entry } from '../language/history.ts'
+import type { AssistantEntry, Entry } from '../language/history.ts'
 import { type CallState, findCall, identityOf, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
@@ -109,12 +109,10 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
 function takeAnswer(state: SessionState, event: ModelAnswered): void {
   const calls = event.parts.filter((part): part is CallPart => part.type === 'call')
   if (event.parts.length > 0) {
-    addEntry(state, {
-      role: 'assistant',
-      parts: event.parts,
-      ...(event.origin && { origin: event.origin }),
-      ...(event.continuity && { continuity: event.continuity }),
-    })
+    const entry: AssistantEntry = { role: 'assistant', parts: event.parts }
+    if (event.origin) entry.origin = event.origin
+    if (event.continuity) entry.continuity = event.continuity
+    addEntry(state, entry)
   }
   state.batch = calls.map(part => ({ part, stage: 'proposed', text: part.text, attempt: 0 }))
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output

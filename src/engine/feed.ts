@@ -13,9 +13,7 @@ export type FeedItem =
 export type Watcher = (item: FeedItem) => void
 
 /** Events that are not durable yet, and what came after them. */
-type Held = { items: FeedItem[]; durable: boolean }
-
-export type Hold = { add(recorded: Recorded): void; release(): void }
+export type Held = { items: FeedItem[]; durable: boolean }
 
 const outputTail = 64 * 1024
 
@@ -45,16 +43,15 @@ export class Feed {
   }
 
   /** Opens a place for events on their way to the store: they, and all that comes after, wait for its release. */
-  hold(): Hold {
+  hold(): Held {
     const held: Held = { items: [], durable: false }
     this.#held.push(held)
-    return {
-      add: recorded => void held.items.push({ type: 'event', ...recorded }),
-      release: () => {
-        held.durable = true
-        while (this.#held[0]?.durable) for (const item of this.#held.shift()!.items) this.#deliver(item)
-      },
-    }
+    return held
+  }
+
+  release(held: Held): void {
+    held.durable = true
+    while (this.#held[0]?.durable) for (const item of this.#held.shift()!.items) this.#deliver(item)
   }
 
   delta(delta: Delta): void {

@@ -25,8 +25,8 @@ export class Hand {
       throw new TurnwireError('controlled', `This session is driven by ${controlledBy}.`)
     const at = session.ports.world.now()
     if (controlledBy !== undefined && controlledBy !== by)
-      void session.record([{ v: 1, at, type: 'control.returned', by }])
-    if (controlledBy !== by) await session.record([{ v: 1, at, type: 'control.taken', by }])
+      session.record([{ v: 1, at, type: 'control.returned', by }])
+    if (controlledBy !== by) await session.save([{ v: 1, at, type: 'control.taken', by }])
     await session.driver.settle()
     return new Hand(session, by)
   }
@@ -49,7 +49,7 @@ export class Hand {
     this.#mustBeFree()
     if (this.look().do !== 'ask-model')
       throw new TurnwireError('bad_request', 'It is not the model\u2019s turn to speak.')
-    await this.session.record([decideAnswer(answer, `person:${this.by}`, [], this.session.context)])
+    await this.session.save([decideAnswer(answer, `person:${this.by}`, [], this.session.context)])
   }
 
   /** Gives a call its result without running it. */
@@ -64,7 +64,7 @@ export class Hand {
       await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
       this.#unsettled(callId)
     }
-    await this.session.record([
+    await this.session.save([
       settled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
     ])
   }
@@ -89,13 +89,13 @@ export class Hand {
       argsHash: admission.argsHash,
       by: this.by,
     }
-    await this.session.record([edited])
+    await this.session.save([edited])
   }
 
   /** Gives the wheel back: the loop goes on from here. */
   async release(): Promise<void> {
     this.#mustBeFree()
-    await this.session.record([
+    await this.session.save([
       { v: 1, at: this.session.ports.world.now(), type: 'control.returned', by: this.by },
     ])
     this.session.driver.wake()

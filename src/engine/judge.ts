@@ -1,13 +1,13 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
 import { TurnwireError } from '../language/errors.ts'
-import type { Event, Grant } from '../language/events.ts'
+import type { ApprovalRequested, CallAllowed, Event, Grant } from '../language/events.ts'
 import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import { settled } from './decide.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import type { Admission, Verdict } from './ports.ts'
+import type { Admission, Question, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, identityOf } from './state.ts'
 
@@ -20,38 +20,39 @@ export function judgeAll(session: Session, calls: readonly CallState[]): Promise
 
 /** Judges one call and records the verdict. Waits only if policy itself has to ask elsewhere. */
 function judge(session: Session, call: CallState): Promise<void> | undefined {
-  const { stage } = call
-  const { settings } = session.state
-  const grants = [...session.state.grants.values()]
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) {
     const names = [...session.offer.byName.keys()]
-    void session.record([settled(call, outcomes.unknownTool(call.part.name, names), session.context)])
+    session.record([settled(call, outcomes.unknownTool(call.part.name, names), session.context)])
     return undefined
   }
   const admission = admit(session, call, offered)
   if (!admission.ok) {
-    void session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
+    session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
     return undefined
   }
-  const refusal = stage === 'proposed' ? overLimit(session, call, offered, admission) : undefined
+  const refusal = overLimit(session, call, offered, admission)
   if (refusal) {
-    void session.record([refusal])
+    session.record([refusal])
     return undefined
   }
-  const act = (verdict: Verdict | undefined): void => {
+  const { stage } = call
+  const { settings } = session.state
+  const grants = [...session.state.grants.values()]
+  const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
+  if (!(verdict instanceof Promise)) {
+    session.record([eventOf(session, call, offered, admission, verdict)])
+    return undefined
+  }
+  return verdict.then(late => {
     // A cancellation may have settled it while policy was thinking.
     if (session.lost || call.stage !== stage) return
     // New settings, or a grant that was spent or given meanwhile: the verdict is about the past, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Others of the batch may have been counted while policy was thinking.
-    const late = stage === 'proposed' ? overLimit(session, call, offered, admission) : undefined
-    void session.record(late ? [late] : eventsOf(session, call, offered, admission, verdict))
-  }
-  const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
-  if (verdict instanceof Promise) return verdict.then(act)
-  act(verdict)
-  return undefined
+    const over = overLimit(session, call, offered, admission)
+    session.record([over ?? eventOf(session, call, offered, admission, late)])
+  })
 }
 
 /** What policy says of a call with other arguments than the model's: a person's edit passes the same gate. */
@@ -73,19 +74,21 @@ function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): 
   return before.length === now.size && before.every(grant => now.get(grant.id) === grant)
 }
 
-const admissions = new WeakMap<CallState, { text: string; tool: ToolDeclaration; admission: Admission }>()
+/** What the gate found of the open calls, by their ids. */
+export type Admissions = Map<string, { text: string; tool: ToolDeclaration; admission: Admission }>
 
 /** Looked at once per text and tool: what was judged is what runs. */
-export function admit(session: Session, call: CallState, { tool }: Offered): Admission {
-  const known = admissions.get(call)
+export function admit({ admissions, agent }: Session, call: CallState, { tool }: Offered): Admission {
+  const known = admissions.get(call.part.id)
   if (known?.text === call.text && known.tool === tool) return known.admission
   const { name, form, cut } = call.part
   const wanted = cut === undefined ? { name, form, text: call.text } : { name, form, text: call.text, cut }
-  const admission = session.agent.gate.admit(wanted, tool)
-  admissions.set(call, { text: call.text, tool, admission })
+  const admission = agent.gate.admit(wanted, tool)
+  admissions.set(call.part.id, { text: call.text, tool, admission })
   return admission
 }
 
+/** Only a call that was not judged before counts. */
 function overLimit(
   session: Session,
   call: CallState,
@@ -93,7 +96,7 @@ function overLimit(
   admission: Admitted,
 ): Event | undefined {
   const { turn } = session.state
-  if (!turn) return undefined
+  if (!turn || call.stage !== 'proposed') return undefined
   const { limits } = session.agent
   const refuse = (limit: 'steps' | 'calls' | 'identicalCalls', words: string): Event => ({
     v: 1,
@@ -143,7 +146,7 @@ function authorise(
     return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
   }
   try {
-    const verdict = agent.gate.authorise({
+    const question: Question = {
       session: state.id,
       owner: state.owner,
       agent: agent.name,
@@ -153,43 +156,51 @@ function authorise(
       input: admission.input,
       argsHash: admission.argsHash,
       trust: tool.trust,
-      ...(clientTrust !== undefined && { clientTrust }),
       grants,
       now: ports.world.now(),
-    })
+    }
+    if (clientTrust !== undefined) question.clientTrust = clientTrust
+    const verdict = agent.gate.authorise(question)
     return verdict instanceof Promise ? verdict.catch(denied) : verdict
   } catch (error) {
     return denied(error)
   }
 }
 
-function eventsOf(
+function eventOf(
   session: Session,
   call: CallState,
   offered: Offered,
   { argsHash }: Admitted,
   verdict: Verdict | undefined,
-): Event[] {
+): Event {
   const at = session.ports.world.now()
-  const bound = { callId: call.part.id, argsHash, toolHash: toolHash(offered.tool) }
-  if (!verdict) return [{ v: 1, at, type: 'call.handed', ...bound }]
+  const callId = call.part.id
+  const hash = toolHash(offered.tool)
+  if (!verdict) return { v: 1, at, type: 'call.handed', callId, argsHash, toolHash: hash }
   const { rule } = verdict
-  if (verdict.verdict === 'deny')
-    return [settled(call, outcomes.deniedByPolicy(verdict.reason), session.context)]
-  if (verdict.verdict === 'allow') {
-    const { grantId } = verdict
-    return [{ v: 1, at, type: 'call.allowed', ...bound, rule, ...(grantId !== undefined && { grantId }) }]
+  switch (verdict.verdict) {
+    case 'deny':
+      return settled(call, outcomes.deniedByPolicy(verdict.reason), session.context)
+    case 'allow': {
+      const event: CallAllowed = { v: 1, at, type: 'call.allowed', callId, argsHash, toolHash: hash, rule }
+      if (verdict.grantId !== undefined) event.grantId = verdict.grantId
+      return event
+    }
+    case 'ask': {
+      const { reason, expiresInMs } = verdict
+      const event: ApprovalRequested = {
+        v: 1,
+        at,
+        type: 'approval.requested',
+        callId,
+        argsHash,
+        toolHash: hash,
+        rule,
+      }
+      if (reason !== undefined) event.reason = reason
+      if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
+      return event
+    }
   }
-  const { reason, expiresInMs } = verdict
-  return [
-    {
-      v: 1,
-      at,
-      type: 'approval.requested',
-      ...bound,
-      rule,
-      ...(reason !== undefined && { reason }),
-      ...(expiresInMs !== undefined && { expiresAt: at + expiresInMs }),
-    },
-  ]
 }

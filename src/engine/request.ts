@@ -16,18 +16,19 @@ export function requestOf(
   // The caller may ask for less than the operator allows, never for more.
   const maxTokens = least(ask.maxTokens, agent.maxTokens)
   const clientOnly = state.turn !== null && settings.clientOnly?.includes(state.turn.door) === true
-  return {
+  const request: ModelRequest = {
     session: state.id,
-    ...(system !== undefined && { system }),
     history: state.view,
     tools: offered.tools,
     choice: ask.choice ?? agent.choice,
     parallel: ask.parallel ?? agent.parallel,
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...((agent.hosted === false || clientOnly) && { hosted: false }),
-    ...(ask.body && { body: ask.body }),
     options: offered.options,
   }
+  if (system !== undefined) request.system = system
+  if (maxTokens !== undefined) request.maxTokens = maxTokens
+  if (agent.hosted === false || clientOnly) request.hosted = false
+  if (ask.body) request.body = ask.body
+  return request
 }
 
 function least(first: number | undefined, second: number | undefined): number | undefined {

@@ -4,6 +4,7 @@
 import type { Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
+import type { Json } from '../lib/json.ts'
 import { settled } from './decide.ts'
 import { admit } from './judge.ts'
 import { outcomes } from './outcomes.ts'
@@ -11,20 +12,35 @@ import { type Finished, InvalidInput, type Tool, type ToolContext, type ToolOutp
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
-export async function runCall(session: Session, call: CallState, stop: Abort): Promise<void> {
+/** Gives a promise only if there is something to wait for. */
+export function runCall(session: Session, call: CallState, stop: Abort): Promise<void> | undefined {
   const offered = session.offer.byName.get(call.part.name)
   // Settings may change while the intent is on its way to the store.
   if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash)
-    return finish(session, call, { outcome: notRun(call, 'the tool was changed or taken away.') }, 0)
+    return settle(session, call, { outcome: notRun(call, 'the tool was changed or taken away.') }, 0)
   const { tool } = offered
   const admission = admit(session, call, offered)
-  if (!admission.ok) return finish(session, call, { outcome: notRun(call, admission.reason) }, 0)
+  if (!admission.ok) return settle(session, call, { outcome: notRun(call, admission.reason) }, 0)
   const startedAt = session.ports.world.now()
-  for (;;) {
-    const attempt = await attemptCall(session, call, tool, admission.input, stop)
+  const attempt = attemptCall(session, call, tool, admission.input, stop)
+  return attempt instanceof Promise || attempt.retry
+    ? untilSettled(session, call, tool, admission.input, stop, attempt, startedAt)
+    : settle(session, call, attempt, session.ports.world.now() - startedAt)
+}
+
+async function untilSettled(
+  session: Session,
+  call: CallState,
+  tool: Tool,
+  input: Json,
+  stop: Abort,
+  first: Attempt | Promise<Attempt>,
+  startedAt: number,
+): Promise<void> {
+  for (let attempt = await first; ; attempt = await attemptCall(session, call, tool, input, stop)) {
     const again = attempt.retry && call.attempt <= tool.retries && !stop.aborted && call.stage === 'started'
-    if (!again) return finish(session, call, attempt, session.ports.world.now() - startedAt)
-    await session.record([
+    if (!again) return settle(session, call, attempt, session.ports.world.now() - startedAt)
+    await session.save([
       {
         v: 1,
         at: session.ports.world.now(),
@@ -34,7 +50,7 @@ export async function runCall(session: Session, call: CallState, stop: Abort): P
         key: call.key ?? '',
       },
     ])
-    if (session.lost || stop.aborted || call.stage !== 'started') return
+    if (session.lost || stop.aborted || call.stage !== 'started') return undefined
   }
 }
 
@@ -45,35 +61,43 @@ function notRun(call: CallState, reason: string): Outcome {
 
 type Attempt = Finished & { retry?: true }
 
-async function attemptCall(
+function attemptCall(
   session: Session,
   call: CallState,
   tool: Tool,
-  input: Parameters<Tool['run']>[0],
+  input: Json,
   stop: Abort,
-): Promise<Attempt> {
-  const callId = call.part.id
-  try {
-    const running = tool.run(input, new CallContext(session, call, stop))
-    const output = running instanceof Promise ? await withinTime(session, tool, running, stop) : running
+): Attempt | Promise<Attempt> {
+  const failed = (error: unknown): Attempt => failure(session, call, tool, error)
+  const ended = (output: ToolOutput | 'timeout'): Attempt => {
     session.ports.world.crashPoint('call-ran')
     return output === 'timeout'
       ? { outcome: outcomes.timeout(tool.timeoutMs) }
-      : session.agent.gate.finish(output, tool, callId)
+      : session.agent.gate.finish(output, tool, call.part.id)
+  }
+  try {
+    const running = tool.run(input, new CallContext(session, call, stop))
+    return running instanceof Promise
+      ? withinTime(session, tool, running, stop).then(ended).catch(failed)
+      : ended(running)
   } catch (error) {
-    const refused = error instanceof InvalidInput
-    // Only the first attempt can say that nothing has happened.
-    if (refused && call.attempt === 1) return { outcome: outcomes.invalid(error.message) }
-    const { outcome, blob } = session.agent.gate.finish(
-      { parts: [{ type: 'text', text: `The tool failed: ${messageOf(error)}` }], failed: true },
-      { name: tool.name, outputLimit: tool.outputLimit },
-      callId,
-    )
-    return {
-      outcome,
-      ...(blob && { blob }),
-      ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
-    }
+    return failed(error)
+  }
+}
+
+function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt {
+  const refused = error instanceof InvalidInput
+  // Only the first attempt can say that nothing has happened.
+  if (refused && call.attempt === 1) return { outcome: outcomes.invalid(error.message) }
+  const { outcome, blob } = session.agent.gate.finish(
+    { parts: [{ type: 'text', text: `The tool failed: ${messageOf(error)}` }], failed: true },
+    { name: tool.name, outputLimit: tool.outputLimit },
+    call.part.id,
+  )
+  return {
+    outcome,
+    ...(blob && { blob }),
+    ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   }
 }
 
@@ -138,20 +162,27 @@ class CallContext implements ToolContext {
   }
 }
 
-async function finish(session: Session, call: CallState, finished: Finished, ms: number): Promise<void> {
-  if (session.lost) return
-  const outcome: Outcome = ms > 0 ? { ...finished.outcome, ms } : finished.outcome
-  if (finished.blob) {
-    try {
-      await session.ports.store.putBlob(session.id, finished.blob.name, finished.blob.body)
-    } catch (error) {
-      session.lose(error)
-      return
-    }
+function settle(
+  session: Session,
+  call: CallState,
+  { outcome, blob }: Finished,
+  ms: number,
+): Promise<void> | undefined {
+  const timed: Outcome = ms > 0 ? { ...outcome, ms } : outcome
+  if (!blob) {
+    recordOutcome(session, call, timed)
+    return undefined
   }
+  return session.ports.store.putBlob(session.id, blob.name, blob.body).then(
+    () => recordOutcome(session, call, timed),
+    error => session.lose(error),
+  )
+}
+
+function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  void session.record([
+  session.record([
     call.stage === 'settled'
       ? { v: 1, at: session.ports.world.now(), type: 'call.late', callId: call.part.id, outcome }
       : settled(call, outcome, session.context),

@@ -20,8 +20,8 @@ import {
 } from './decide.ts'
 import { Driver } from './driver.ts'
 import { evolve } from './evolve.ts'
-import { Feed, type Hold } from './feed.ts'
-import { judgeEdit } from './judge.ts'
+import { Feed, type Held } from './feed.ts'
+import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
 import type { Agent, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
@@ -38,8 +38,8 @@ export type Answers = {
 /** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
 export type Accepted = { first: number; replayed: true } | { first: number; replayed: false; at: number }
 
-/** What was recorded since the last write to the store. */
-type Batch = { seq: number; events: Event[]; hold: Hold; written: PromiseWithResolvers<void> }
+/** What goes to the store in one write. `written` is made when someone waits for it. */
+type Batch = { seq: number; events: Event[]; held: Held; written: PromiseWithResolvers<void> | undefined }
 
 export class Session {
   readonly state: SessionState
@@ -47,14 +47,17 @@ export class Session {
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
+  readonly admissions: Admissions = new Map()
+  readonly #id: Context['id']
   readonly #epoch: number
   readonly #onLost: (session: Session, reason: unknown) => void
   #lost: unknown
-  #lastWrite: Promise<void> = Promise.resolve()
   #shownStatus: SessionStatus
   #attached: readonly Tool[] = []
+  /** Not given to the store yet. */
   #batch: Batch | undefined
-  #durable: number
+  /** The newest that is not durable yet. */
+  #last: Batch | undefined
   stopping = false
 
   constructor(
@@ -69,12 +72,12 @@ export class Session {
     this.state = state
     this.#epoch = epoch
     this.#onLost = onLost
-    this.#durable = state.seq
     this.#shownStatus = statusOf(state)
     this.feed = new Feed(state.seq, this.#shownStatus, error =>
       ports.log('error', 'A watcher failed and was taken away.', { session: state.id, error: String(error) }),
     )
     this.driver = new Driver(this)
+    this.#id = prefix => ports.world.id(prefix)
   }
 
   get id(): string {
@@ -90,8 +93,7 @@ export class Session {
   }
 
   get context(): Context {
-    const { world } = this.ports
-    return { agent: this.agent, now: world.now(), id: prefix => world.id(prefix) }
+    return { agent: this.agent, now: this.ports.world.now(), id: this.#id }
   }
 
   get offer(): Offer {
@@ -125,8 +127,8 @@ export class Session {
 
   // ---- commands ------------------------------------------------------------------------------------------
 
-  say(say: Omit<Say, 'type'>): Promise<Accepted> {
-    return this.#accept(say.request, () => decideSay(this.state, { type: 'say', ...say }, this.context))
+  say(say: Say): Promise<Accepted> {
+    return this.#accept(say.request, () => decideSay(this.state, say, this.context))
   }
 
   async respond(answers: Answers): Promise<Accepted> {
@@ -141,20 +143,20 @@ export class Session {
 
   async configure(settings: Partial<Settings>): Promise<void> {
     this.#refuseIfGone()
-    await this.record(decideConfigure(this.state, settings, this.context))
+    await this.save(decideConfigure(this.state, settings, this.context))
   }
 
   /** Remembers a permission, or a refusal, for calls to come. Gives its id. */
   async grant(grant: Omit<Grant, 'id'>): Promise<string> {
     this.#refuseIfGone()
     const given = decideGrant(grant, this.context)
-    await this.record([given])
+    await this.save([given])
     return given.grant.id
   }
 
   async revoke(grantId: string, by: string): Promise<void> {
     this.#refuseIfGone()
-    await this.record(decideRevoke(this.state, grantId, by, this.context))
+    await this.save(decideRevoke(this.state, grantId, by, this.context))
   }
 
   /** Ends the turn now, whatever it is doing, and leaves a history that can be continued. */
@@ -166,7 +168,7 @@ export class Session {
       return false
     }
     const partial = this.driver.interruptStep()
-    await this.record([...partial, ...decideCancel(this.state, this.context)])
+    await this.save([...partial, ...decideCancel(this.state, this.context)])
     this.driver.wake()
     return true
   }
@@ -191,7 +193,7 @@ export class Session {
       const first = this.state.seq + 1
       const at = events[0]?.at ?? this.ports.world.now()
       this.ports.world.crashPoint('input-decided')
-      const written = this.record(events)
+      const written = this.save(events)
       this.driver.wake()
       return written.then(() => ({ first, replayed: false, at }))
     } catch (error) {
@@ -225,7 +227,6 @@ export class Session {
     return {
       blobs,
       respond: {
-        type: 'respond',
         results,
         decisions,
         ...(settings && { settings }),
@@ -252,53 +253,52 @@ export class Session {
 
   // ---- the log -------------------------------------------------------------------------------------------
 
-  /**
-   * Applies events at once and gives a promise of their durability. What is recorded before the next turn of the
-   * microtask queue goes to the store together.
-   */
-  record(events: readonly Event[]): Promise<void> {
-    if (this.#lost !== undefined) return refused(this.#lost)
-    if (events.length === 0) return this.#lastWrite
+  /** Applies events at once. What is recorded before the next turn of the microtask queue goes to the store together. */
+  record(events: readonly Event[]): void {
+    if (this.#lost !== undefined || events.length === 0) return
     const { state } = this
     this.#batch ??= this.#newBatch(state.seq + 1)
     const batch = this.#batch
     for (const event of events) {
       evolve(state, event)
       batch.events.push(event)
-      batch.hold.add({ seq: state.seq, event })
+      batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
-    return this.#lastWrite
+  }
+
+  /** Records, and waits until it is durable. */
+  save(events: readonly Event[]): Promise<void> {
+    this.record(events)
+    return this.flushed()
   }
 
   #newBatch(seq: number): Batch {
-    const written = Promise.withResolvers<void>()
-    const batch: Batch = { seq, events: [], hold: this.feed.hold(), written }
-    this.#lastWrite = written.promise
+    const batch: Batch = { seq, events: [], held: this.feed.hold(), written: undefined }
+    this.#last = batch
     queueMicrotask(() => this.#write(batch))
     return batch
   }
 
   #write(batch: Batch): void {
     this.#batch = undefined
-    const { seq, events, hold, written } = batch
     const refuse = (reason: unknown): void => {
       this.lose(reason)
-      written.promise.catch(() => {})
-      written.reject(reason)
+      batch.written?.reject(reason)
     }
     if (this.#lost !== undefined) {
       refuse(this.#lost)
       return
     }
+    const { seq, events } = batch
     const status = statusOf(this.state)
     // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
     if (status !== 'running' || this.#shownStatus !== 'running') this.feed.status(status)
     this.#shownStatus = status
     const kept = (): void => {
       for (const { type } of events) reached(type, this.ports.world)
-      this.#durable = seq + events.length - 1
-      written.resolve()
-      hold.release()
+      if (this.#last === batch) this.#last = undefined
+      batch.written?.resolve()
+      this.feed.release(batch.held)
     }
     try {
       this.ports.store
@@ -311,12 +311,20 @@ export class Session {
 
   /** Nothing of its state is still on its way to the store. */
   get clean(): boolean {
-    return this.#durable === this.state.seq
+    return this.#last === undefined
   }
 
   /** Durable up to here. */
   flushed(): Promise<void> {
-    return this.#lost === undefined ? this.#lastWrite : refused(this.#lost)
+    if (this.#lost !== undefined) return refused(this.#lost)
+    const last = this.#last
+    if (!last) return Promise.resolve()
+    if (!last.written) {
+      last.written = Promise.withResolvers()
+      // Whoever does not look at it may ignore it.
+      last.written.promise.catch(() => {})
+    }
+    return last.written.promise
   }
 
   /** This copy is void: stop everything that runs for it and tell whoever watches. */

@@ -7,25 +7,25 @@ import type { ModelDelta, World } from './ports.ts'
 export type Step = { stop: Abort; model: string; ids: string[]; text: string; over: boolean }
 
 /** The model counts its calls; whoever watches knows them by our ids, which are given here. */
-export function translate(step: Step, delta: ModelDelta, number: number, world: World): Delta[] {
+export function translate(step: Step, delta: ModelDelta, number: number, world: World): Delta | undefined {
   switch (delta.type) {
     case 'text':
       step.text += delta.text
-      return [delta]
+      return delta
     case 'thinking':
-      return [delta]
+      return delta
     case 'call': {
       const callId = world.id('call')
       step.ids[delta.index] = callId
-      return [{ type: 'call.opened', callId, name: delta.name, form: delta.form }]
+      return { type: 'call.opened', callId, name: delta.name, form: delta.form }
     }
     case 'arguments': {
       const callId = step.ids[delta.index]
-      return callId === undefined ? [] : [{ type: 'arguments', callId, text: delta.text }]
+      return callId === undefined ? undefined : { type: 'arguments', callId, text: delta.text }
     }
     case 'reset':
       step.ids = []
       step.text = ''
-      return [{ type: 'step.reset', step: number }]
+      return { type: 'step.reset', step: number }
   }
 }

@@ -3,21 +3,20 @@
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LENGTH = 22
+const codes = Array.from(ALPHABET, letter => letter.charCodeAt(0))
 const pool = new Uint8Array(4096)
 let used = pool.length
 
 export function randomId(prefix: string): string {
-  let id = `${prefix}_`
-  for (let left = LENGTH; left > 0; ) {
+  const letters: number[] = []
+  while (letters.length < LENGTH) {
     if (used === pool.length) {
       crypto.getRandomValues(pool)
       used = 0
     }
     // Six bits have 64 values and the alphabet 62: the two others are drawn again, so that none is favoured.
-    const index = pool[used++]! & 63
-    if (index >= ALPHABET.length) continue
-    id += ALPHABET[index]
-    left--
+    const code = codes[pool[used++]! & 63]
+    if (code !== undefined) letters.push(code)
   }
-  return id
+  return `${prefix}_${String.fromCharCode(...letters)}`
 }

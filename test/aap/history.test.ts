@@ -38,7 +38,7 @@ test(cites('AAP-HIST-02', 'AAP-HIST-01', 'after a compaction the two differ'), a
   const id = await newSession(at)
   await answerOf(turn(at, id, say('hi')))
   const session = await at.engine.open('alice', id)
-  await session.record([
+  await session.save([
     {
       v: 1,
       at: 0,

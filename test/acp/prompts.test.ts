@@ -190,7 +190,7 @@ describe('updates', () => {
     await wanting.prompt(id, 'go')
     const session = await sessionOf(rig, id)
     const entries = [{ role: 'system' as const, text: 'in short' }]
-    await session.record([{ v: 1, at: 1, type: 'history.compacted', replaces: 2, entries }])
+    await session.save([{ v: 1, at: 1, type: 'history.compacted', replaces: 2, entries }])
     await until(() => only(wanting.updates, 'compaction_update').length === 1)
     assert.match(only(wanting.updates, 'notice')[0]?.title ?? '', /"gone"/)
     assert.ok(!kinds(plain.updates).some(kind => kind === 'notice' || kind.startsWith('compaction')))

@@ -44,7 +44,6 @@ test('refused whole or accepted whole', () => {
     fc.property(submission, ({ tape, results, decisions }) => {
       const grown = growWaiting(tape)
       const respond: Respond = {
-        type: 'respond',
         results: results.map(at => ({
           callId: idAt(grown, at, 'handed'),
           outcome: outcomes.failed('x', 'mine'),

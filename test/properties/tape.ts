@@ -106,7 +106,6 @@ export class Grown {
       decideSay(
         this.state,
         {
-          type: 'say',
           parts: [{ type: 'text', text: 'hello' }],
           door: 'test',
           ...(this.tape.choose(2) === 0 && { request: { key, hash: 'h' } }),
@@ -119,7 +118,7 @@ export class Grown {
   #respond(): void {
     const open = this.state.batch.filter(call => call.stage === 'handed' || call.stage === 'asking')
     const chosen = open.filter((_, at) => at === 0 || this.tape.choose(2) === 0)
-    const respond: Respond = { type: 'respond', results: [], decisions: [] }
+    const respond: Respond = { results: [], decisions: [] }
     for (const { part, stage } of chosen)
       if (stage === 'handed') respond.results.push({ callId: part.id, outcome: outcomes.failed('x', 'mine') })
       else respond.decisions.push({ callId: part.id, granted: this.tape.choose(2) === 0, by: 'ana' })
