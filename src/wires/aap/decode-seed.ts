@@ -14,8 +14,8 @@ export type Blob = { name: string; body: string }
 /** `blobs` are the wholes of results that were cut; they are kept once the session exists. */
 export type Seed = { entries: Entry[]; blobs: Blob[] }
 
-/** The calls of the assistant message before, and what has been said of them so far. */
-type Open = { calls: CallPart[]; results: Map<string, Outcome> }
+/** The calls of the assistant message before, and by their ids what has been said of them so far. */
+type Open = { calls: CallPart[]; results: Map<string, Outcome | undefined> }
 
 export function decodeSeed(messages: readonly Json[], agent: Agent, where = 'messages'): Seed {
   const seed: Seed = { entries: [], blobs: [] }
@@ -25,9 +25,9 @@ export function decodeSeed(messages: readonly Json[], agent: Agent, where = 'mes
     const message = object(item, at)
     if (message['role'] === 'tool') {
       const id = callId(message['toolCallId'], `${at}.toolCallId`)
-      if (!open?.calls.some(call => call.id === id))
+      if (!open?.results.has(id))
         refuse(`${at} answers the call "${id}", which the assistant message before it does not make.`)
-      if (open.results.has(id)) refuse(`${at} answers the call "${id}" a second time.`)
+      if (open.results.get(id)) refuse(`${at} answers the call "${id}" a second time.`)
       const parts = decodeParts(message['content'], `${at}.content`, agent.images)
       const { outcome, blob } = agent.gate.finishClient(parts, false, id)
       if (blob) seed.blobs.push(blob)
@@ -39,8 +39,8 @@ export function decodeSeed(messages: readonly Json[], agent: Agent, where = 'mes
     const entry = decodeEntry(message, at, agent)
     if (entry === undefined) continue
     seed.entries.push(entry)
-    if (entry.role === 'assistant' && callsOf(entry).length > 0)
-      open = { calls: callsOf(entry), results: new Map() }
+    const calls = entry.role === 'assistant' ? callsOf(entry) : []
+    if (calls.length > 0) open = { calls, results: new Map(calls.map(call => [call.id, undefined])) }
   }
   close(seed, open)
   return seed
