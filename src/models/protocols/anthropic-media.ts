@@ -2,23 +2,22 @@
 // API would refuse (and would then refuse in every later request too) is said in words. Each block is JSON text.
 
 import type { Outcome } from '../../language/calls.ts'
-import type { FilePart, ImagePart, InputPart, ResultPart } from '../../language/content.ts'
-import { emptyWords, isFailed, mediaNote, resultText, splitDataUri, wireJson } from '../common/artifacts.ts'
+import type { InputPart, ResultPart } from '../../language/content.ts'
+import { emptyWords, isFailed, mediaNote, resultText, wireJson } from '../common/artifacts.ts'
+import {
+  type Inline,
+  inlineOf,
+  isInline,
+  isPicture,
+  type Media,
+  mention,
+  pictureOf,
+  textOfFile,
+} from '../common/media.ts'
 
 export type Warn = (warning: string) => void
 
-type Media = ImagePart | FilePart
-
-const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
-/** How each kind of image begins in base64. The API refuses one whose declared type is not what its bytes say. */
-const BEGINNINGS: readonly (readonly [start: string, mediaType: string])[] = [
-  ['iVBORw0KGgo', 'image/png'],
-  ['/9j/', 'image/jpeg'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-]
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
-const TEXTUAL = /^(text\/|application\/(json|xml|yaml|x-yaml|javascript|x-ndjson)$)|\+(json|xml)$/
+const PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 const EMPTY_MESSAGE = '(The message was empty.)'
 
 /** Empty and blank text is refused, so it gives no block. */
@@ -54,47 +53,34 @@ function contentBlocks(parts: readonly (InputPart | ResultPart)[], warn: Warn): 
   })
 }
 
-function mention(part: Media): string {
-  return /^https?:/i.test(part.url) ? `${mediaNote(part)} ${part.url}` : mediaNote(part)
-}
-
 function mediaBlock(part: Media): Record<string, unknown> | undefined {
-  const data = splitDataUri(part.url)
-  const mediaType = (part.type === 'file' ? part.mediaType : (data?.mediaType ?? '')).toLowerCase()
-  const isImage = part.type === 'image' || mediaType.startsWith('image/')
-  if (data === undefined) return addressBlock(part, isImage, mediaType)
-  const base64 = data.base64.replace(/\s+/g, '')
-  if (!BASE64.test(base64)) return undefined
-  if (isImage) return imageBlock(base64, mediaType)
-  return part.type === 'file' ? documentBlock(part, base64, mediaType) : undefined
+  if (!isInline(part)) return addressBlock(part)
+  const inline = inlineOf(part)
+  if (inline === undefined) return undefined
+  return isPicture(part) ? pictureBlock(inline) : documentBlock(part, inline)
 }
 
-function addressBlock(part: Media, isImage: boolean, mediaType: string): Record<string, unknown> | undefined {
+function addressBlock(part: Media): Record<string, unknown> | undefined {
   if (!/^https:\/\//i.test(part.url)) return undefined
   const source = { type: 'url', url: part.url }
-  if (isImage) return { type: 'image', source }
-  return mediaType === 'application/pdf' ? { type: 'document', source, ...titleOf(part) } : undefined
+  if (isPicture(part)) return { type: 'image', source }
+  const isPdf = part.type === 'file' && part.mediaType.toLowerCase() === 'application/pdf'
+  return isPdf ? { type: 'document', source, ...titleOf(part) } : undefined
 }
 
-function imageBlock(data: string, declared: string): Record<string, unknown> | undefined {
-  const found = BEGINNINGS.find(([start]) => data.startsWith(start))?.[1] ?? declared
-  const media_type = found === 'image/jpg' ? 'image/jpeg' : found
-  if (!IMAGES.includes(media_type)) return undefined
-  return { type: 'image', source: { type: 'base64', media_type, data } }
+function pictureBlock(inline: Inline): Record<string, unknown> | undefined {
+  const picture = pictureOf(inline, PICTURES)
+  if (picture === undefined) return undefined
+  return { type: 'image', source: { type: 'base64', media_type: picture.mediaType, data: picture.base64 } }
 }
 
-function documentBlock(
-  part: FilePart,
-  base64: string,
-  mediaType: string,
-): Record<string, unknown> | undefined {
-  if (mediaType === 'application/pdf') {
-    const source = { type: 'base64', media_type: mediaType, data: base64 }
+function documentBlock(part: Media, inline: Inline): Record<string, unknown> | undefined {
+  if (inline.mediaType === 'application/pdf') {
+    const source = { type: 'base64', media_type: inline.mediaType, data: inline.base64 }
     return { type: 'document', source, ...titleOf(part) }
   }
-  if (!TEXTUAL.test(mediaType)) return undefined
-  const data = Buffer.from(base64, 'base64').toString('utf8')
-  if (data.trim() === '') return undefined
+  const data = textOfFile(inline)
+  if (data === undefined) return undefined
   return { type: 'document', source: { type: 'text', media_type: 'text/plain', data }, ...titleOf(part) }
 }
 

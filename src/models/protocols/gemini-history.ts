@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
 import { isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../common/artifacts.ts'
 import { encodeEntries } from '../common/encode-cache.ts'
+import { type Media, mention } from '../common/media.ts'
 import { historyArguments } from '../common/truncated.ts'
 import type { WireNames } from '../common/wire-names.ts'
 import { stringOf } from './gemini-common.ts'
@@ -87,7 +88,7 @@ function completeEnds(contents: Content[], warn: Warn): void {
 function encodeEntry(context: Context, entry: Entry, index: number): string[] {
   switch (entry.role) {
     case 'user':
-      return entry.parts.flatMap(inputPart).map(wireJson)
+      return entry.parts.flatMap(part => inputPart(context, part)).map(wireJson)
     case 'system':
       if (entry.text.trim() === '') return []
       context.warn(MOVED_SYSTEM)
@@ -100,13 +101,14 @@ function encodeEntry(context: Context, entry: Entry, index: number): string[] {
 }
 
 /** An empty text is no part. */
-function inputPart(part: InputPart): JsonObject[] {
-  if (part.type !== 'text') return [mediaPart(part)]
+function inputPart(context: Context, part: InputPart): JsonObject[] {
+  if (part.type !== 'text') return [mediaPart(context, part) ?? { text: mention(part) }]
   return part.text === '' ? [] : [{ text: part.text }]
 }
 
-function mediaPart(part: Exclude<ResultPart, { type: 'text' }>): JsonObject {
-  const media = mediaOf(part)
+function mediaPart(context: Context, part: Media): JsonObject | undefined {
+  const media = mediaOf(part, context.warn)
+  if (media === undefined) return undefined
   return 'base64' in media
     ? { inlineData: { mimeType: media.mediaType, data: media.base64 } }
     : { fileData: { mimeType: media.mediaType, fileUri: media.url } }
@@ -177,7 +179,7 @@ function responseParts(context: Context, entry: ToolEntry, index: number): JsonO
   const told = entry.results.filter(result => !paired.has(result))
   return [
     ...pairs.map(pair => responsePart(context, pair)),
-    ...(context.older ? pairs.flatMap(shownMedia) : []),
+    ...(context.older ? pairs.flatMap(pair => shownMedia(context, pair)) : []),
     ...told.map(result => ({ text: loneResult(result) })),
   ]
 }
@@ -187,24 +189,25 @@ function responsePart(context: Context, { call, result, entry }: Paired): JsonOb
   const id = callIdOf(context, call, entry)
   const name = stringOf(nativeCallOf(context, call)?.functionCall['name']) || context.names.toWire(call.name)
   const text = resultText(outcome)
-  const media = context.older ? [] : mediaIn(outcome.parts)
+  const media = context.older ? [] : mediaIn(context, outcome.parts)
   return {
     functionResponse: {
       ...(id !== undefined && { id }),
       name,
       response: isFailed(outcome) ? { error: text } : { output: text },
-      ...(media.length > 0 && { parts: media.map(mediaPart) }),
+      ...(media.length > 0 && { parts: media }),
     },
   }
 }
 
-function mediaIn(parts: readonly ResultPart[]): Exclude<ResultPart, { type: 'text' }>[] {
-  return parts.filter(part => part.type !== 'text')
+/** What cannot be sent is mentioned in the result's own text. */
+function mediaIn(context: Context, parts: readonly ResultPart[]): JsonObject[] {
+  const media = parts.map(part => (part.type === 'text' ? undefined : mediaPart(context, part)))
+  return media.filter(part => part !== undefined)
 }
 
 /** Where a response holds no media, it stands after all responses, with the name of its tool. */
-function shownMedia({ call, result }: Paired): JsonObject[] {
-  const media = mediaIn(result.outcome.parts)
-  if (media.length === 0) return []
-  return [{ text: wellFormed(`[from ${call.name}]`) }, ...media.map(mediaPart)]
+function shownMedia(context: Context, { call, result }: Paired): JsonObject[] {
+  const media = mediaIn(context, result.outcome.parts)
+  return media.length === 0 ? [] : [{ text: wellFormed(`[from ${call.name}]`) }, ...media]
 }

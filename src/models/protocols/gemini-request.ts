@@ -3,12 +3,20 @@
 // the codecs themselves.
 
 import type { CallPart, CallResult } from '../../language/calls.ts'
-import type { FilePart, ImagePart } from '../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json.ts'
-import { resultText, splitDataUri } from '../common/artifacts.ts'
+import { mediaNote, resultText } from '../common/artifacts.ts'
 import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
+import {
+  type Inline,
+  inlineOf,
+  isInline,
+  isPicture,
+  isTextual,
+  type Media,
+  pictureOf,
+} from '../common/media.ts'
 import { type Dialect, toDialect } from '../common/schema-dialect.ts'
 import type { NameRule, WireNames } from '../common/wire-names.ts'
 import type { Target } from '../protocol.ts'
@@ -174,7 +182,7 @@ export function instructions(
 
 // ---- media -------------------------------------------------------------------------------------------------
 
-export type Media = { mediaType: string; base64: string } | { mediaType: string; url: string }
+export type Carried = Inline | { mediaType: string; url: string }
 
 const byExtension: Readonly<Record<string, string>> = {
   png: 'image/png',
@@ -185,15 +193,31 @@ const byExtension: Readonly<Record<string, string>> = {
   heic: 'image/heic',
   heif: 'image/heif',
 }
+const pictures: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/webp',
+  'image/heic',
+  'image/heif',
+])
 
-export function mediaOf(part: ImagePart | FilePart): Media {
-  const inline = splitDataUri(part.url)
-  if (inline !== undefined) {
-    const mediaType = part.type === 'file' ? part.mediaType : inline.mediaType
-    return { mediaType, base64: inline.base64 }
-  }
+/** Undefined when the service takes no such thing: it is mentioned then. */
+export function mediaOf(part: Media, warn: Warn): Carried | undefined {
+  const media = isInline(part) ? inlineMedia(part) : addressOf(part)
+  if (media === undefined) warn(`${mediaNote(part)} could not be sent to Gemini and was only mentioned.`)
+  return media
+}
+
+function inlineMedia(part: Media): Carried | undefined {
+  const inline = inlineOf(part)
+  if (isPicture(part)) return pictureOf(inline, pictures)
+  if (inline === undefined || /^(?:audio|video)\/|^application\/pdf$/.test(inline.mediaType)) return inline
+  return isTextual(inline.mediaType) ? { ...inline, mediaType: 'text/plain' } : undefined
+}
+
+/** The API wants a type with every address; most pictures on the web are JPEG. */
+function addressOf(part: Media): Carried {
   if (part.type === 'file') return { mediaType: part.mediaType, url: part.url }
   const extension = /\.([a-z]+)(?:[?#]|$)/i.exec(part.url)?.[1]?.toLowerCase() ?? ''
-  // The API wants a type with every address; most pictures on the web are this one.
   return { mediaType: byExtension[extension] ?? 'image/jpeg', url: part.url }
 }

@@ -8,6 +8,7 @@ import type { AssistantEntry, Entry, ToolEntry } from '../../language/history.ts
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { isFailed, nativeFor, resultText, wireJson } from '../common/artifacts.ts'
 import { encodeEntries } from '../common/encode-cache.ts'
+import { type Media, mention } from '../common/media.ts'
 import { historyArguments } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
 import type { WireNames } from '../common/wire-names.ts'
@@ -109,7 +110,7 @@ function isContinued(entry: Entry | undefined, origin: Origin): boolean {
 function encodeEntry(context: Context, entry: Entry, index: number): JsonObject[] {
   switch (entry.role) {
     case 'user': {
-      const content = entry.parts.flatMap(contentOf)
+      const content = entry.parts.flatMap(part => contentOf(context, part))
       return content.length === 0 ? [] : [userStep(content)]
     }
     case 'system':
@@ -128,9 +129,14 @@ function userStep(content: JsonObject[]): JsonObject {
 }
 
 /** An empty text is no content. */
-function contentOf(part: InputPart | ResultPart): JsonObject[] {
+function contentOf(context: Context, part: InputPart | ResultPart): JsonObject[] {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
-  const media = mediaOf(part)
+  return mediaContent(context, part) ?? [{ type: 'text', text: mention(part) }]
+}
+
+function mediaContent(context: Context, part: Media): JsonObject[] | undefined {
+  const media = mediaOf(part, context.warn)
+  if (media === undefined) return undefined
   const kind = /^(image|audio|video)\//.exec(media.mediaType)?.[1] ?? 'document'
   const where: JsonObject = 'base64' in media ? { data: media.base64 } : { uri: media.url }
   return [{ type: kind, mime_type: media.mediaType, ...where }]
@@ -209,13 +215,15 @@ function resultSteps(context: Context, entry: ToolEntry, index: number): JsonObj
 
 function resultStep(context: Context, { call, result }: Paired, index: number): JsonObject {
   const { outcome } = result
-  const media = outcome.parts.filter(part => part.type !== 'text')
   const text = resultText(outcome)
+  const media = outcome.parts.flatMap(part =>
+    part.type === 'text' ? [] : (mediaContent(context, part) ?? []),
+  )
   return {
     type: 'function_result',
     call_id: context.ids.of(index, call.id),
     name: nameOfCall(context, call),
-    result: media.length === 0 ? text : [{ type: 'text', text }, ...media.flatMap(contentOf)],
+    result: media.length === 0 ? text : [{ type: 'text', text }, ...media],
     ...(isFailed(outcome) && { is_error: true }),
   }
 }

@@ -3,7 +3,7 @@
 // from. Answers are read in openai-chat-decode.ts.
 
 import type { CallPart, CallResult } from '../../language/calls.ts'
-import type { FilePart, ImagePart, InputPart, Origin } from '../../language/content.ts'
+import type { InputPart, Origin } from '../../language/content.ts'
 import {
   type AssistantEntry,
   callsOf,
@@ -13,7 +13,8 @@ import {
 } from '../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
-import { flaggedText, mediaNote, nativeFor, splitDataUri, wireJson } from '../common/artifacts.ts'
+import { flaggedText, mediaNote, nativeFor, wireJson } from '../common/artifacts.ts'
+import { inlineOf, isInline, isPicture, type Media, mention, pictureOf, textOfFile } from '../common/media.ts'
 import { historyArgumentsText } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
 import type { Target } from '../protocol.ts'
@@ -98,27 +99,39 @@ function userContent(context: HistoryContext, parts: readonly InputPart[]): Json
 
 function inputPart(context: HistoryContext, part: InputPart): JsonObject[] {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: wellFormed(part.text) }]
-  return [part.type === 'image' ? imagePart(context, part) : filePart(context, part)]
+  return [(isPicture(part) ? imagePart(context, part) : filePart(context, part)) ?? mentioned(context, part)]
 }
 
-function imagePart(context: HistoryContext, part: ImagePart): JsonObject {
-  if (!has(context, 'no-images')) return { type: 'image_url', image_url: { url: part.url } }
-  context.warn('This server takes no images: one was left out.')
-  return { type: 'text', text: mediaNote(part) }
+const pictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function mentioned(context: HistoryContext, part: Media): JsonObject {
+  context.warn(`${mediaNote(part)} could not be given to this server and was only mentioned.`)
+  return { type: 'text', text: wellFormed(mention(part)) }
 }
 
-function filePart(context: HistoryContext, part: FilePart): JsonObject {
-  const data = splitDataUri(part.url)
-  if (data !== undefined && part.mediaType.startsWith('image/'))
-    return imagePart(context, { type: 'image', url: part.url })
-  if (data !== undefined && !has(context, 'no-files'))
-    return { type: 'file', file: { filename: part.name ?? 'file', file_data: part.url } }
-  if (data !== undefined && part.mediaType.startsWith('text/')) {
-    const text = Buffer.from(data.base64, 'base64').toString('utf8')
-    return { type: 'text', text: wellFormed(`[file: ${part.name ?? part.mediaType}]\n${text}`) }
-  }
-  context.warn('A file could not be given to this server and was left out.')
-  return { type: 'text', text: data === undefined ? `${mediaNote(part)} ${part.url}` : mediaNote(part) }
+function imagePart(context: HistoryContext, part: Media): JsonObject | undefined {
+  if (has(context, 'no-images')) return undefined
+  if (!isInline(part)) return { type: 'image_url', image_url: { url: part.url } }
+  const picture = pictureOf(inlineOf(part), pictures)
+  if (picture === undefined) return undefined
+  return { type: 'image_url', image_url: { url: `data:${picture.mediaType};base64,${picture.base64}` } }
+}
+
+/** Of documents the vendor takes PDF alone; a text is given as text. */
+function filePart(context: HistoryContext, part: Media): JsonObject | undefined {
+  const inline = inlineOf(part)
+  if (inline === undefined) return undefined
+  const { mediaType, base64 } = inline
+  const name = part.type === 'file' ? part.name : undefined
+  if (mediaType === 'application/pdf' && !has(context, 'no-files'))
+    return {
+      type: 'file',
+      file: { filename: name ?? 'file.pdf', file_data: `data:${mediaType};base64,${base64}` },
+    }
+  const text = textOfFile(inline)
+  return text === undefined
+    ? undefined
+    : { type: 'text', text: wellFormed(`[file: ${name ?? mediaType}]\n${text}`) }
 }
 
 // ---- assistants ------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ const text = fc.oneof(
   fc.constantFrom('', ' ', '\ud83d', '{"a":1}', '\\ud800', '"\\', '[]', '{"a":'),
 )
 const media = fc.constantFrom<InputPart>(
-  { type: 'image', url: 'data:image/png;base64,aGk=' },
+  { type: 'image', url: 'data:image/png;base64,iVBORw0KGgoAAAAN' },
   { type: 'image', url: 'https://x.test/a.png' },
   { type: 'file', url: 'data:application/pdf;base64,aGk=', mediaType: 'application/pdf' },
   { type: 'file', url: 'data:text/plain;base64,aGk=', mediaType: 'text/plain', name: '\ud83d' },

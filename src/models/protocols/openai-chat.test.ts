@@ -124,7 +124,7 @@ describe('history', () => {
   })
 
   test('C-08: images and files of results follow the batch, as data of their tool', () => {
-    const image = { type: 'image', url: 'data:image/png;base64,AAAA' } as const
+    const image = { type: 'image', url: 'data:image/png;base64,iVBORw0KGgoAAAAN' } as const
     const pdf = {
       type: 'file',
       url: 'data:application/pdf;base64,AAAA',

@@ -4,11 +4,20 @@
 // go back like that, the answer is told in plain items instead: no ids, no reasoning, nothing hosted.
 
 import type { CallPart, CallResult } from '../../language/calls.ts'
-import type { FilePart, ImagePart, InputPart, Origin, ResultPart } from '../../language/content.ts'
+import type { InputPart, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { cutMiddle } from '../../lib/text.ts'
-import { emptyWords, flaggedText, isFailed, nativeFor, sameOrigin, wireJson } from '../common/artifacts.ts'
+import {
+  emptyWords,
+  flaggedText,
+  isFailed,
+  mediaNote,
+  nativeFor,
+  sameOrigin,
+  wireJson,
+} from '../common/artifacts.ts'
+import { inlineOf, isInline, isPicture, isTextual, type Media, mention, pictureOf } from '../common/media.ts'
 import { historyArgumentsText } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
 import {
@@ -39,7 +48,7 @@ function itemsOf(context: HistoryContext, entry: Entry, index: number, plain: bo
     case 'system':
       return entry.text === '' ? [] : [message('developer', [inputText(entry.text)])]
     case 'user':
-      return userItems(entry.parts)
+      return userItems(context, entry.parts)
     case 'assistant':
       return answerItems(context, entry, index, plain)
     case 'tool':
@@ -49,8 +58,10 @@ function itemsOf(context: HistoryContext, entry: Entry, index: number, plain: bo
 
 // ---- what people say -------------------------------------------------------------------------------------
 
-function userItems(parts: readonly InputPart[]): JsonObject[] {
-  const content = parts.filter(part => part.type !== 'text' || part.text !== '').map(inputPart)
+function userItems(context: HistoryContext, parts: readonly InputPart[]): JsonObject[] {
+  const content = parts
+    .filter(part => part.type !== 'text' || part.text !== '')
+    .map(part => inputPart(context, part))
   return content.length === 0 ? [] : [message('user', content)]
 }
 
@@ -62,14 +73,37 @@ function inputText(text: string): JsonObject {
   return { type: 'input_text', text }
 }
 
-function inputPart(part: InputPart | ResultPart): JsonObject {
-  return part.type === 'text' ? inputText(part.text) : inputMedia(part)
+function inputPart(context: HistoryContext, part: InputPart | ResultPart): JsonObject {
+  return part.type === 'text' ? inputText(part.text) : inputMedia(context, part)
 }
 
-function inputMedia(part: ImagePart | FilePart): JsonObject {
-  if (part.type === 'image') return { type: 'input_image', image_url: part.url, detail: 'auto' }
-  if (!part.url.startsWith('data:')) return { type: 'input_file', file_url: part.url }
-  return { type: 'input_file', filename: part.name ?? fileName(part.mediaType), file_data: part.url }
+const pictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const documents = /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-|openxmlformats-|oasis\.))/
+
+/** A picture or a file that the vendor takes; else a mention of it. */
+function inputMedia(context: HistoryContext, part: Media): JsonObject {
+  const sent = isPicture(part) ? inputImage(part) : inputFile(part)
+  if (sent !== undefined) return sent
+  context.warn(`${mediaNote(part)} could not be sent to this vendor and was only mentioned.`)
+  return inputText(mention(part))
+}
+
+function inputImage(part: Media): JsonObject | undefined {
+  if (!isInline(part)) return { type: 'input_image', image_url: part.url, detail: 'auto' }
+  const picture = pictureOf(inlineOf(part), pictures)
+  if (picture === undefined) return undefined
+  const image_url = `data:${picture.mediaType};base64,${picture.base64}`
+  return { type: 'input_image', image_url, detail: 'auto' }
+}
+
+function inputFile(part: Media): JsonObject | undefined {
+  if (!isInline(part)) return { type: 'input_file', file_url: part.url }
+  const inline = inlineOf(part)
+  if (inline === undefined) return undefined
+  const { mediaType, base64 } = inline
+  if (!documents.test(mediaType) && !isTextual(mediaType)) return undefined
+  const filename = (part.type === 'file' ? part.name : undefined) ?? fileName(mediaType)
+  return { type: 'input_file', filename, file_data: `data:${mediaType};base64,${base64}` }
 }
 
 /** The vendor tells the type of a file by its name. */
@@ -286,7 +320,9 @@ function outputOf(context: HistoryContext, { outcome, callId }: CallResult): Jso
   }
   if (outcome.parts.every(part => part.type === 'text')) return bounded(flaggedText(outcome))
   const parts = outcome.parts.filter(part => part.type !== 'text' || part.text !== '')
-  const content = parts.map(part => (part.type === 'text' ? inputText(bounded(part.text)) : inputMedia(part)))
+  const content = parts.map(part =>
+    part.type === 'text' ? inputText(bounded(part.text)) : inputMedia(context, part),
+  )
   return isFailed(outcome) ? [inputText(`[${outcome.kind}] ${emptyWords(outcome)}`), ...content] : content
 }
 

@@ -44,7 +44,7 @@ const nativeIds = fc.constantFrom(
   'call_'.padEnd(500, 'x'),
 )
 const media = fc.constantFrom<InputPart>(
-  { type: 'image', url: 'data:image/png;base64,aGk=' },
+  { type: 'image', url: 'data:image/png;base64,iVBORw0KGgoAAAAN' },
   { type: 'image', url: 'https://x.test/a.png' },
   { type: 'file', url: 'data:application/pdf;base64,aGk=', mediaType: 'application/pdf' },
   { type: 'file', url: 'https://x.test/a.pdf', mediaType: 'application/pdf', name: '\ud83d.pdf' },

@@ -60,7 +60,7 @@ test('system entries in mid-history are developer messages', () => {
 })
 
 test('images and files, in what people say and in what tools give', () => {
-  const png = 'data:image/png;base64,aGk='
+  const png = 'data:image/png;base64,iVBORw0KGgoAAAAN'
   const pdf = 'data:application/pdf;base64,aGk='
   const parts = [
     { type: 'text' as const, text: '' },

@@ -1,0 +1,67 @@
+// What a picture or a file is: told from its bytes where they are here, from its declared type where they are not.
+// Vendors refuse a picture of a kind that they do not know, or whose bytes are of another kind than declared, and then
+// refuse every later request of the session with it. So what a vendor does not take is mentioned, not sent.
+
+import type { FilePart, ImagePart } from '../../language/content.ts'
+import { mediaNote, splitDataUri } from './artifacts.ts'
+
+export type Media = ImagePart | FilePart
+export type Inline = { mediaType: string; base64: string }
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+/** How the bytes of each kind of picture begin. */
+const BEGINNINGS: readonly (readonly [start: RegExp, mediaType: string])[] = [
+  [/^\x89PNG\r\n/, 'image/png'],
+  [/^\xff\xd8\xff/, 'image/jpeg'],
+  [/^GIF8[79]a/, 'image/gif'],
+  [/^RIFF.{4}WEBP/s, 'image/webp'],
+  [/^.{4}ftyp(?:hei[cxms]|hev[cm])/s, 'image/heic'],
+  [/^.{4}ftyp(?:mif1|msf1)/s, 'image/heif'],
+]
+/** As many characters of base64 as hold the longest beginning. */
+const HEAD = 16
+const TEXTUAL =
+  /^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|x-javascript|x-ndjson|x-sh|sql|toml)$)|\+(?:json|xml)$/
+
+/** What a data URI holds, in base64 that every parser takes; undefined for any other address, and for broken base64. */
+export function inlineOf(part: Media): Inline | undefined {
+  const data = splitDataUri(part.url)
+  if (data === undefined) return undefined
+  const bare = data.base64.replace(/\s+/g, '')
+  if (!BASE64.test(bare) || bare.replace(/=+$/, '').length % 4 === 1) return undefined
+  const declared = part.type === 'file' ? part.mediaType : data.mediaType
+  return { mediaType: declared.toLowerCase(), base64: bare.padEnd(Math.ceil(bare.length / 4) * 4, '=') }
+}
+
+export function isInline(part: Media): boolean {
+  return /^data:/i.test(part.url)
+}
+
+/** Whether the part is a picture, by its declared type. */
+export function isPicture(part: Media): boolean {
+  return part.type === 'image' || /^image\//i.test(part.mediaType)
+}
+
+/** The picture under the type that its bytes are of, when that is one of `takes`. */
+export function pictureOf(inline: Inline | undefined, takes: ReadonlySet<string>): Inline | undefined {
+  if (inline === undefined) return undefined
+  const head = Buffer.from(inline.base64.slice(0, HEAD), 'base64').toString('latin1')
+  const mediaType = BEGINNINGS.find(([start]) => start.test(head))?.[1]
+  return mediaType !== undefined && takes.has(mediaType) ? { ...inline, mediaType } : undefined
+}
+
+export function isTextual(mediaType: string): boolean {
+  return TEXTUAL.test(mediaType)
+}
+
+/** The text of a textual file; undefined for any other, and for a blank one. */
+export function textOfFile({ mediaType, base64 }: Inline): string | undefined {
+  if (!isTextual(mediaType)) return undefined
+  const text = Buffer.from(base64, 'base64').toString('utf8')
+  return text.trim() === '' ? undefined : text
+}
+
+/** Words for what is not sent, with its address where somebody could follow it. */
+export function mention(part: Media): string {
+  return /^https?:/i.test(part.url) ? `${mediaNote(part)} ${part.url}` : mediaNote(part)
+}
