@@ -56,8 +56,8 @@ function checkSeed(seed: readonly Entry[]): void {
   const seen = new Set<string>()
   for (const entry of seed) {
     if (entry.role === 'tool') {
-      const given = entry.results.map(result => result.callId)
-      if (given.length === 0 || given.length !== open.length || open.some(id => !given.includes(id)))
+      const given = new Set(entry.results.map(result => result.callId))
+      if (entry.results.length !== open.length || given.size === 0 || open.some(id => !given.has(id)))
         throw new TurnwireError(
           'bad_request',
           'Seeded tool results must answer exactly the calls of the message before.',

@@ -3,7 +3,9 @@
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
+import type { JsonObject } from '../lib/json.ts'
 import { inspectSchema, SchemaError } from '../lib/schema.ts'
+import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import type { Agent, Tool } from './ports.ts'
 
 export type Offered =
@@ -107,7 +109,7 @@ function checkClientTools(agent: Agent, { clientTools: tools, clientOnly }: Sett
       )
     if (tool.input.form !== 'json') continue
     try {
-      inspectSchema(tool.input.schema)
+      checkSchema(tool.input.schema)
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       throw new TurnwireError(
@@ -116,4 +118,13 @@ function checkClientTools(agent: Agent, { clientTools: tools, clientOnly }: Sett
       )
     }
   }
+}
+
+/** A tool that no call could ever fit is better refused than offered. */
+function checkSchema(schema: JsonObject): void {
+  inspectSchema(schema)
+  checkDeclaredSchema(schema)
+  const { type } = schema
+  if (type !== undefined && ![type].flat().includes('object'))
+    throw new SchemaError('/type', 'The arguments of a tool are an object, so "type" must be "object".')
 }

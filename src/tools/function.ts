@@ -8,6 +8,7 @@ import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../langu
 import { compileGrammar } from '../lib/grammar/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
 import { inspectSchema, type SchemaIssue } from '../lib/schema.ts'
+import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import {
   type AnySchema,
   describeSchema,
@@ -16,7 +17,6 @@ import {
   type SchemaDescription,
 } from '../lib/standard-schema.ts'
 import { cutUtf8 } from '../lib/text.ts'
-import { checkDeclaredSchema } from './declared-schema.ts'
 import { toOutput } from './return-value.ts'
 
 const textInput: unique symbol = Symbol('text input')

@@ -194,6 +194,16 @@ test(
     ])
     assert.deepEqual(await refusal(await create('helper', 'clipboard')), [400, 'bad_request'])
     assert.equal((await create('alone', [])).status, 201)
+    for (const parameters of [
+      { type: 'objekt' },
+      { type: 'array' },
+      { type: 'object', required: 'x' },
+      { type: 'object', properties: { x: 'string' } },
+    ])
+      assert.deepEqual(await refusal(await create('helper', [{ ...clipboard, parameters }])), [
+        400,
+        'invalid_tool',
+      ])
   },
 )
 

@@ -7,8 +7,8 @@ import type { ToolKind } from '../../language/tools.ts'
 import { sha256 } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { inspectSchema } from '../../lib/schema.ts'
+import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
 import { cutUtf8, printable, wellFormed } from '../../lib/text.ts'
-import { checkDeclaredSchema } from '../declared-schema.ts'
 
 export type Declared = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
 /** `raw`: its name on the server. */

@@ -1,8 +1,8 @@
 // The slips that people make when they write a JSON Schema by hand, found when a tool is defined. It is not
 // the metaschema: compiling a schema costs a millisecond, and a server with thousands of tools must start at
 // once, so the full judgement waits for the first call.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import { SchemaError } from '../lib/schema.ts'
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { SchemaError } from './schema-inspect.ts'
 
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 const single = [
