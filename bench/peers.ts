@@ -121,9 +121,9 @@ export async function cyclesOfPeers(): Promise<Trial> {
       return () => cycle(session)
     }),
   }
-  const theirs = (await loadAll()).map(({ name, converse }) => ({
-    name,
-    run: many(() => converse(cycleScript)),
+  const theirs = (await loadAll()).map(peer => ({
+    name: peer.name,
+    run: many(() => peer.converse(cycleScript)),
   }))
   return {
     name: 'one cycle in memory, in conversations of ten (CPU)',

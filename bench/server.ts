@@ -1,55 +1,9 @@
 // The whole server against a bare one: turns per second with many clients, start to first answer, memory when idle.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
-import { fileURLToPath } from 'node:url'
-import type { Result, Trial } from './harness.ts'
+import { Agent } from 'node:http'
+import { limit, median, type Result, type Trial } from './harness.ts'
 import { join, tempFolder } from './parts.ts'
-
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-
-type Served = { child: ChildProcess; port: number; readyMs: number }
-
-/** Starts a program and waits until it has printed its port. */
-function start(args: string[], env: Record<string, string> = {}): Promise<Served> {
-  const began = performance.now()
-  const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, ...env },
-  })
-  return new Promise((resolve, reject) => {
-    let text = ''
-    child.once('exit', code => reject(new Error(`It ended with code ${code}: ${text}`)))
-    child.stdout?.on('data', piece => {
-      text += String(piece)
-      const found = /(?:port |127\.0\.0\.1:)(\d+)/.exec(text)
-      if (found) resolve({ child, port: Number(found[1]), readyMs: performance.now() - began })
-    })
-  })
-}
-
-const serveArgs = [here('../bin/turnwire.mjs'), 'serve', '--config', here('fixtures/bench.config.ts')]
-
-function post(agent: Agent, port: number, path: string, body: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const text = JSON.stringify(body)
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
-    const sent = request({ agent, port, host: '127.0.0.1', path, method: 'POST', headers }, response => {
-      let answer = ''
-      response.setEncoding('utf8')
-      response.on('data', piece => {
-        answer += piece
-      })
-      response.on('end', () =>
-        response.statusCode && response.statusCode < 300
-          ? resolve(JSON.parse(answer))
-          : reject(new Error(answer)),
-      )
-    })
-    sent.on('error', reject)
-    sent.end(text)
-  })
-}
+import { here, post, start, startTurnwire } from './served.ts'
 
 const turn = { messages: [{ role: 'user', content: 'What is two and three?' }] }
 
@@ -58,21 +12,25 @@ export async function turnsPerSecond(): Promise<Trial> {
   const clients = 64
   const turns = 20
   const folder = tempFolder()
-  const ours = await start(serveArgs, { PORT: '0', TURNWIRE_DATA: join(folder.path, 'data') })
+  const ours = await startTurnwire('bench.config.ts', join(folder.path, 'data'))
   const bare = await start([here('fixtures/bare-server.ts'), join(folder.path, 'bare.db')])
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const paths = await Promise.all(
     Array.from({ length: clients }, async () => {
-      const created = await post(agent, ours.port, '/sessions', {
-        agent: { name: 'bench' },
+      const created = await post({
+        agent,
+        port: ours.port,
+        path: '/sessions',
+        body: { agent: { name: 'bench' } },
       })
-      return `/sessions/${(created as { sessionId: string }).sessionId}/turns`
+      return `/sessions/${JSON.parse(created).sessionId}/turns`
     }),
   )
   const load = (port: number, pathOf: (client: number) => string) => () =>
     Promise.all(
       paths.map(async (_, client) => {
-        for (let index = 0; index < turns; index += 1) await post(agent, port, pathOf(client), turn)
+        for (let index = 0; index < turns; index += 1)
+          await post({ agent, port, path: pathOf(client), body: turn })
       }),
     )
   return {
@@ -84,10 +42,9 @@ export async function turnsPerSecond(): Promise<Trial> {
       { name: 'turnwire (AAP)', run: load(ours.port, client => paths[client] ?? '/') },
     ],
     bars: [{ id: 'P6', ours: 'turnwire (AAP)', floor: 'bare server', most: 2 }],
-    close() {
+    async close() {
       agent.destroy()
-      ours.child.kill()
-      bare.child.kill()
+      await Promise.all([ours.stop(), bare.stop()])
       folder.remove()
     },
   }
@@ -100,36 +57,20 @@ export async function startAndIdle(): Promise<Result> {
   let rss = 0
   for (let round = 0; round < 6; round += 1) {
     const began = performance.now()
-    const served = await start(serveArgs, { PORT: '0', TURNWIRE_DATA: join(folder.path, 'data') })
-    await fetch(`http://127.0.0.1:${served.port}/health`)
+    const served = await startTurnwire('bench.config.ts', join(folder.path, 'data'), {}, [])
+    await fetch(`${served.url}/health`)
     times.push(performance.now() - began)
     await new Promise(resolve => setTimeout(resolve, 300))
-    rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${served.child.pid}/status`, 'utf8'))?.[1]) / 1024
-    served.child.kill()
-    await new Promise(resolve => served.child.once('exit', resolve))
+    rss =
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${served.child.pid}/status`, 'utf8'))?.[1]) * 1.024e-3
+    await served.stop()
   }
   folder.remove()
-  const first = [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
+  const first = median(times)
   return {
-    trial: 'start to first answer (ms, in place of us), idle memory (MiB)',
+    trial: 'start to first answer (ms), idle memory (MB)',
+    unit: '',
     medians: { 'start to first answer': first, 'idle RSS': rss },
-    bars: [
-      {
-        id: 'start under 1 s',
-        ours: 'start',
-        floor: '1,000 ms',
-        most: 1,
-        ratio: first / 1000,
-        met: first <= 1000,
-      },
-      {
-        id: 'idle RSS under 120 MB',
-        ours: 'RSS',
-        floor: '120 MiB',
-        most: 1,
-        ratio: rss / 120,
-        met: rss <= 120,
-      },
-    ],
+    bars: [limit('P10', 'start to first answer', first, 500, 'ms'), limit('P10', 'idle RSS', rss, 110, 'MB')],
   }
 }

@@ -1,0 +1,137 @@
+// Programs that are measured in a process of their own: started, asked what they spent, ended. And the little that a
+// client of them needs.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { type Agent, request } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import type { Variant } from './harness.ts'
+
+export const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export type Memory = { rss: number; heapUsed: number; external: number }
+export type Stalls = { p99: number; max: number }
+type Questions = { cpu: number; memory: Memory; watchStalls: boolean; stalls: Stalls }
+
+export type Served = {
+  child: ChildProcess
+  port: number
+  url: string
+  readyMs: number
+  /** See fixtures/probe.ts. */
+  ask<Q extends keyof Questions>(question: Q): Promise<Questions[Q]>
+  stop(): Promise<void>
+}
+
+const probe = ['--import', here('fixtures/probe.ts')]
+
+/** Starts a program and waits until it has printed its port. `flags` are node's; without the probe it cannot be asked. */
+export function start(
+  args: string[],
+  env: Record<string, string> = {},
+  flags: string[] = probe,
+): Promise<Served> {
+  const began = performance.now()
+  const child = spawn(process.execPath, [...flags, ...args], {
+    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+    env: { ...process.env, ...env },
+  })
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.once('exit', code => reject(new Error(`It ended with code ${code}: ${text}`)))
+    child.stdout?.on('data', piece => {
+      text += String(piece)
+      const found = /(?:port |127\.0\.0\.1:)(\d+)/.exec(text)
+      if (!found) return
+      const port = Number(found[1])
+      const readyMs = performance.now() - began
+      resolve({
+        child,
+        port,
+        url: `http://127.0.0.1:${port}`,
+        readyMs,
+        ask: asker(child),
+        stop: () => stop(child),
+      })
+    })
+  })
+}
+
+/** One question at a time: answers carry no number. */
+function asker(child: ChildProcess): Served['ask'] {
+  return question =>
+    new Promise(resolve => {
+      // What the probe answers to this question is of this type.
+      child.once('message', answer => resolve(answer as Questions[typeof question]))
+      child.send(question)
+    })
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise(resolve => {
+    child.once('exit', () => resolve())
+    child.kill()
+  })
+}
+
+/** The whole server with a configuration of `fixtures`, and its data in `folder`. */
+export function startTurnwire(
+  config: string,
+  folder: string,
+  env: Record<string, string> = {},
+  flags?: string[],
+): Promise<Served> {
+  const args = [here('../bin/turnwire.mjs'), 'serve', '--config', here(`fixtures/${config}`)]
+  return start(args, { PORT: '0', TURNWIRE_DATA: folder, ...env }, flags)
+}
+
+/** A variant that tells the CPU microseconds of the program while `load` runs. */
+export function cpuOf(name: string, served: Served, load: () => Promise<unknown>): Variant {
+  return {
+    name,
+    async run() {
+      const before = await served.ask('cpu')
+      await load()
+      return (await served.ask('cpu')) - before
+    },
+  }
+}
+
+export type Sent = {
+  agent: Agent
+  port: number
+  path: string
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** A POST whose answer is read to its end; rejects when it is no success. */
+export function post({ agent, port, path, body, headers = {} }: Sent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const text = JSON.stringify(body)
+    const sent = request(
+      {
+        agent,
+        port,
+        host: '127.0.0.1',
+        path,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+          ...headers,
+        },
+      },
+      response => {
+        let answer = ''
+        response.setEncoding('utf8')
+        response.on('data', piece => {
+          answer += piece
+        })
+        response.on('end', () =>
+          response.statusCode && response.statusCode < 300 ? resolve(answer) : reject(new Error(answer)),
+        )
+      },
+    )
+    sent.on('error', reject)
+    sent.end(text)
+  })
+}
