@@ -192,7 +192,7 @@ function streamMessage(message: JsonRecord, partial: string[], turn: ScriptedTur
   const blocks = recordsOf(content)
   const scripted = blocks.length - partial.length
   for (const [index, block] of blocks.entries()) {
-    frames.push(...streamBlock(block, index, turn.chunk, partial[index - scripted]))
+    for (const frame of streamBlock(block, index, turn.chunk, partial[index - scripted])) frames.push(frame)
   }
   if (faultOf(turn, 'usage-only-delta')) {
     frames.push(event('message_delta', { delta: {}, usage: { ...deltaUsage(totals), output_tokens: 1 } }))

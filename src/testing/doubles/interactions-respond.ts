@@ -168,7 +168,8 @@ function streamInteraction(interaction: JsonRecord, steps: Step[], turn: Scripte
   const { id, model, created, status } = interaction
   const head = { id, object: 'interaction', model, created }
   const frames = [event('interaction.created', { interaction: { ...head, status: 'in_progress' } })]
-  for (const [index, one] of steps.entries()) frames.push(...streamStep(one, index, turn.chunk, event))
+  for (const [index, one] of steps.entries())
+    for (const frame of streamStep(one, index, turn.chunk, event)) frames.push(frame)
   if (status === 'requires_action') {
     frames.push(event('interaction.status_update', { interaction_id: id, status }))
   }
