@@ -47,7 +47,7 @@ test('zod mini is described too', async () => {
 test('a zod schema with no JSON form says so', () => {
   assert.throws(() => describeSchema(z.object({ at: z.date() })), {
     name: 'SchemaError',
-    message: /zod schema cannot be written as JSON Schema: .* Pass JSON Schema beside it/,
+    message: /zod schema cannot be written as JSON Schema: Date .*[^.]\. Use what JSON can hold/,
   })
 })
 
@@ -60,10 +60,19 @@ const mute: StandardSchema<string> = {
   },
 }
 
-test('a Standard Schema that cannot describe itself needs JSON Schema beside it', () => {
-  assert.throws(() => describeSchema(mute), /mute schema .* Pass JSON Schema beside it/)
-  const { json, refine } = describeSchema(mute, { type: 'string' })
-  assert.deepEqual(json, { type: 'string' })
+test('a Standard Schema that cannot describe itself is refused in words', () => {
+  assert.throws(() => describeSchema(mute), /mute schema .* Write JSON Schema in its place/)
+})
+
+test('an object of schemas is no schema', () => {
+  assert.throws(() => describeSchema({ a: z.string(), b: 1 }), /object of zod schemas.*Wrap it: z\.object/)
+  assert.throws(() => describeSchema({ a: mute }), /object of mute schemas.*in a schema of an object/)
+})
+
+test('issues of a library are placed by pointers', () => {
+  const { refine } = describeSchema({
+    '~standard': { ...mute['~standard'], jsonSchema: { input: () => ({ type: 'string' }) } },
+  })
   assert.deepEqual(refine?.(1), { issues: [{ path: '/a/0', message: 'no text' }] })
 })
 

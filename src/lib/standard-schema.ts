@@ -37,20 +37,26 @@ export type SchemaDescription = {
   refine?: (value: unknown) => Promise<Refined> | Refined
 }
 
-/** `json` stands beside a Standard Schema that cannot describe itself. Throws SchemaError. */
-export function describeSchema(schema: unknown, json?: JsonObject): SchemaDescription {
+/** Throws SchemaError. */
+export function describeSchema(schema: unknown): SchemaDescription {
   const standard = standardOf(schema)
-  if (standard !== undefined) {
-    return {
-      json: json ?? jsonSchemaOf(schema, standard),
-      refine: value => refine(standard, value),
-    }
-  }
+  if (standard !== undefined)
+    return { json: jsonSchemaOf(schema, standard), refine: value => refine(standard, value) }
+  const shape = isJsonObject(schema) ? Object.values(schema).map(standardOf).find(Boolean) : undefined
+  if (shape !== undefined)
+    throw new SchemaError(
+      '',
+      `It is an object of ${shape.vendor} schemas, not a schema. Wrap it: ${wrapping(shape.vendor)}`,
+    )
   if (isJsonObject(schema)) return { json: schema }
   throw new SchemaError(
     '',
     'A schema must be a JSON Schema object, a zod 4 schema or another Standard Schema.',
   )
+}
+
+function wrapping(vendor: string): string {
+  return vendor === 'zod' ? 'z.object({ … }).' : 'in a schema of an object.'
 }
 
 type Standard = StandardSchema['~standard'] & {
@@ -83,12 +89,12 @@ function convert(schema: unknown, standard: Standard): unknown {
     const why = error instanceof Error ? error.message : String(error)
     throw new SchemaError(
       '',
-      `The ${standard.vendor} schema cannot be written as JSON Schema: ${why} Pass JSON Schema beside it.`,
+      `The ${standard.vendor} schema cannot be written as JSON Schema: ${why.replace(/\.$/, '')}. Use what JSON can hold, such as text or numbers.`,
     )
   }
   throw new SchemaError(
     '',
-    `A ${standard.vendor} schema of this version cannot describe itself as JSON Schema. Pass JSON Schema beside it.`,
+    `A ${standard.vendor} schema of this version cannot describe itself as JSON Schema. Write JSON Schema in its place.`,
   )
 }
 

@@ -1,20 +1,31 @@
 // Finds and reads a configuration file. TypeScript is loaded as it is.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { TurnwireError } from '../language/errors.ts'
-import { checkConfig, type TurnwireConfig } from './config.ts'
+import { checkConfig } from './check-config.ts'
+import type { TurnwireConfig } from './config.ts'
 
 const names = ['turnwire.config.ts', 'turnwire.config.mts', 'turnwire.config.js', 'turnwire.config.mjs']
 
-/** The file given, else the first of the usual names in `folder`, else undefined. */
+/** The file given, or the first of the usual names in the folder given, else in `folder`; undefined if there is none. */
 export function findConfig(given: string | undefined, folder: string): string | undefined {
-  if (given === undefined) return names.map(name => resolve(folder, name)).find(file => existsSync(file))
+  if (given === undefined) return configIn(folder)
   const file = resolve(folder, given)
   if (!existsSync(file))
     throw new TurnwireError('config_invalid', `There is no file ${file}. Make one with: turnwire init`)
-  return file
+  if (!statSync(file).isDirectory()) return file
+  const inside = configIn(file)
+  if (inside !== undefined) return inside
+  throw new TurnwireError(
+    'config_invalid',
+    `There is no ${names[0]} in ${file}. Make one with: turnwire init ${given}`,
+  )
+}
+
+function configIn(folder: string): string | undefined {
+  return names.map(name => resolve(folder, name)).find(file => existsSync(file))
 }
 
 export async function loadConfig(file: string): Promise<TurnwireConfig> {
@@ -24,7 +35,7 @@ export async function loadConfig(file: string): Promise<TurnwireConfig> {
     loaded = await import(pathToFileURL(file).href)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
-    throw new TurnwireError('config_invalid', `${file} cannot be loaded: ${words}`, { cause })
+    throw new TurnwireError('config_invalid', `${placeOf(cause, file)} cannot be loaded: ${words}`, { cause })
   }
   if (loaded.default === undefined)
     throw new TurnwireError(
@@ -35,18 +46,29 @@ export async function loadConfig(file: string): Promise<TurnwireConfig> {
   return loaded.default
 }
 
+/** The file, with the line that went wrong where the error's stack tells. */
+function placeOf(cause: unknown, file: string): string {
+  const stack = cause instanceof Error ? (cause.stack ?? '') : ''
+  for (const name of [pathToFileURL(file).href, file]) {
+    const [, line] = stack.split(`${name}:`)
+    if (line !== undefined) return `${file}:${Number.parseInt(line, 10)}`
+  }
+  return file
+}
+
 let found = false
 
 /**
- * A configuration imports `turnwire`. Where that package is not installed beside it (the command came from a checkout or
- * a global installation), this one is meant.
+ * A configuration imports `turnwire`, and zod for the shapes of its tools. Where these packages are not installed beside
+ * it (the command came from a checkout or a global installation), this one and its own zod are meant.
  */
 function findOurselves(): void {
   if (found) return
   found = true
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier !== 'turnwire' && !specifier.startsWith('turnwire/')) return next(specifier, context)
+      const foreign = context.parentURL?.includes('/node_modules/') === true
+      if (foreign || !/^(?:turnwire|zod)(?:\/|$)/.test(specifier)) return next(specifier, context)
       try {
         return next(specifier, context)
       } catch {

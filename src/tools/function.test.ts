@@ -153,6 +153,14 @@ describe('a definition', () => {
     ['a tiny output limit', { outputLimit: 10 }, /"outputLimit".*from 256/],
     ['a flag that is no flag', { readOnly: 'yes' }, /"readOnly" as "yes"/],
     ['no schema', { input: undefined }, /input schema that cannot be used/],
+    ['a misspelt setting', { readonly: true }, /unknown member "readonly"; known are: .*readOnly/],
+    ['a shape of zod', { input: { city: z.string() } }, /Wrap it: z\.object\(\{ … \}\)\.$/],
+    [
+      'properties alone',
+      { input: { city: 'string' } },
+      /no keyword of JSON Schema, only city\. Write \{ type: 'object', properties/,
+    ],
+    ['a date', { input: z.object({ at: z.date() }) }, /Use what JSON can hold, such as text or numbers\.$/],
     ['a schema of an array', { input: { type: 'array' } }, /describe an object/],
     [
       'a misspelt type',

@@ -18,6 +18,7 @@ import {
 } from '../lib/standard-schema.ts'
 import { cutUtf8 } from '../lib/text.ts'
 import { toOutput } from './return-value.ts'
+import { checkHasKeywords } from './schema-keywords.ts'
 
 const textInput: unique symbol = Symbol('text input')
 /** Free text instead of JSON arguments: made by `text()` or `grammar()`. */
@@ -41,7 +42,7 @@ export function grammar(definition: Grammar): TextInput {
   try {
     compileGrammar(syntax, source)
   } catch (error) {
-    throw new TurnwireError('invalid_tool', `The grammar cannot be used: ${reasonOf(error)}`, {
+    throw new TurnwireError('invalid_tool', `The grammar cannot be used: ${reasonOf(error)}.`, {
       cause: error,
     })
   }
@@ -149,8 +150,29 @@ function checkWords<S extends InputSchema>(definition: ToolDefinition<S>): ToolD
     refuse(name, 'needs a description: it is what the model reads to decide when to call it')
   if (title !== undefined && typeof title !== 'string') refuse(name, 'has a title that is not a text')
   if (typeof run !== 'function') refuse(name, 'needs "run": the function that carries it out')
+  for (const member of Object.keys(definition))
+    if (!members.includes(member))
+      refuse(name, `has the unknown member ${shown(member)}; known are: ${members.join(', ')}`)
   return definition
 }
+
+const members: readonly string[] = [
+  'name',
+  'title',
+  'description',
+  'input',
+  'output',
+  'kind',
+  'readOnly',
+  'idempotent',
+  'destructive',
+  'timeoutMs',
+  'retries',
+  'outputLimit',
+  'trust',
+  'exposed',
+  'run',
+] satisfies (keyof ToolDefinition<InputSchema>)[]
 
 type Flags = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run'>
 
@@ -211,6 +233,7 @@ function describe(schema: unknown, name: string, member: 'input' | 'output'): Sc
   try {
     const { json, refine } = describeSchema(schema)
     inspectSchema(json)
+    if (member === 'input') checkHasKeywords(json)
     checkDeclaredSchema(json)
     const copy: unknown = JSON.parse(JSON.stringify(json))
     if (!isJsonObject(copy)) throw new TypeError('a schema must be an object')
@@ -237,7 +260,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const words = error instanceof Error ? error.message : String(error)
+  return words.replace(/\.$/, '')
 }
 
 function shown(value: unknown): string {

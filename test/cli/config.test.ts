@@ -1,6 +1,6 @@
 // Mistakes in a configuration: each with its file, its key and its remedy, and exit code 1.
 import assert from 'node:assert/strict'
-import { realpathSync, writeFileSync } from 'node:fs'
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, turnwire } from './rig.ts'
@@ -40,7 +40,7 @@ const cases: Case[] = [
   agents[0].model: must be a model or the name of one: try rehearsal(), which needs no key.
   agents[1].name: "a" is taken by an agent before it.
   agents[2].name: must be 1 to 64 letters, digits, ".", "_" or "-".
-  agents[2].model: there is no model named "gpt" in models.`,
+  agents[2].model: there is no model named "gpt" in models. A vendor's model is made by its provider, such as anthropic({ model }).`,
   },
   {
     name: 'tools and options',
@@ -52,7 +52,51 @@ const cases: Case[] = [
   {
     name: 'a tool that cannot be made',
     config: `${head}export default defineConfig({ agents: [{ ...${agent}, tools: [tool({ name: 'x', description: 'y', input: {} })] }] })`,
-    says: file => `${file} cannot be loaded: The tool "x" needs "run": the function that carries it out.`,
+    says: file => `${file}:2 cannot be loaded: The tool "x" needs "run": the function that carries it out.`,
+  },
+  {
+    name: 'what tool() takes, but without tool()',
+    config: `${head}export default defineConfig({ agents: [{ ...${agent}, tools: [{ name: 'x', description: 'y', input: {}, run() {} }] }] })`,
+    says: file => `${file} cannot be used:
+  agents[0].tools[0]: is not a tool: make it with tool({ name, description, input, run }).`,
+  },
+  {
+    name: 'a slip of the pen',
+    config: `${head}\nexport default defineConfig({ agents: [ `,
+    says: file => `${file}:3 cannot be loaded: Expression expected`,
+  },
+  {
+    name: 'a word that is not there',
+    config: `${head}import * as z from 'zod'\nexport default defineConfig({ agents: [z.object, nowhere] })`,
+    says: file => `${file}:3 cannot be loaded: nowhere is not defined`,
+  },
+  {
+    name: 'a promise',
+    config: `${head}export default Promise.resolve({ agents: [${agent}] })`,
+    says: file => `${file} cannot be used:
+  (config): is a promise. Export the object itself: the file may use await at its top level.`,
+  },
+  {
+    name: 'a provider without its model',
+    config: `import { anthropic } from 'turnwire'\nexport default { agents: [{ name: 'a', model: anthropic('claude') }] }`,
+    says: file =>
+      `${file}:2 cannot be loaded: The provider "anthropic" needs the name of a model, in an object: { model: "…" }.`,
+  },
+  {
+    name: 'addresses where names are meant, and the other way round',
+    config: `${head}export default { agents: [${agent}], data: 'postgres://db/x', server: { hosts: ['https://app.example'], origins: ['https://app.example/'] } }`,
+    says: file => `${file} cannot be used:
+  server.hosts: must be a list of names such as "app.example" or "app.example:8443", without https:// before them.
+  server.origins: must be a list such as ["https://app.example"]: https:// and the name, no slash at the end; or ["*"].
+  data: must be a folder, "memory", or a store; a database is not reached by its address.`,
+  },
+  {
+    name: 'rules and sets that do not exist',
+    config: `${head}export default { agents: [{ ...${agent}, rules: [{ tool: 'x', then: 'block' }], images: { https: false } }], policy: { redact: ['secret'] } }`,
+    says: file => `${file} cannot be used:
+  agents[0].images.https: there is no such setting. Did you mean "http"?
+  agents[0].rules[0].then: must be "allow", "ask" or "deny".
+  policy.redact[0]: names the unknown set "secret". Known are: secrets, private-keys, jwts, bearer-tokens, api-keys, aws-keys.`,
   },
   {
     name: 'a limit that is none',
@@ -83,6 +127,21 @@ describe('a configuration that cannot be used', () => {
       const { code, stdout, stderr } = turnwire(['serve'], { cwd, env: { PORT: '0' } })
       assert.deepEqual([stderr, stdout, code], [`${says(file)}\n`, '', 1])
     })
+
+  test('a folder stands for the file in it, and says so when there is none', t => {
+    const cwd = realpathSync(folder(t))
+    mkdirSync(join(cwd, 'agents'))
+    const { code, stderr } = turnwire(['serve', '-c', 'agents'], { cwd })
+    assert.deepEqual(
+      [code, stderr],
+      [1, `There is no turnwire.config.ts in ${join(cwd, 'agents')}. Make one with: turnwire init agents\n`],
+    )
+    writeFileSync(join(cwd, 'agents', 'turnwire.config.mts'), 'export default 17')
+    assert.match(
+      turnwire(['serve', '-c', 'agents'], { cwd }).stderr,
+      /agents\/turnwire\.config\.mts cannot be used/,
+    )
+  })
 
   test('one that is not there', t => {
     const cwd = realpathSync(folder(t))

@@ -45,19 +45,22 @@ export type Deployment<State> = {
   keyOptional?: boolean
   auth?: (key: string) => Record<string, string>
   path?: (path: string) => string
-  quirks?: readonly string[]
+  quirks?: readonly string[] | ((model: string) => readonly string[])
+  /** The limit of an answer where nobody says one. Absent: the vendor's own. */
   maxTokens?: number
   /** Artifacts of this deployment are of no use to the vendor's own, nor the other way round. */
   ownFamily?: boolean
   thinking?: (wanted: string | JsonObject) => JsonObject
 }
 
-/** Enough for any answer of today's models, and within what all of them take. */
-const MOST_TOKENS = 32_000
-
 export function deploy<State>(deployment: Deployment<State>, options: ProviderOptions): Model {
   const { name, protocol, path } = deployment
   const { model, thinking, limits, id } = options
+  if (typeof model !== 'string' || model === '')
+    throw new TurnwireError(
+      'config_invalid',
+      `The provider "${name}" needs the name of a model, in an object: { model: "…" }.`,
+    )
   const family = options.family ?? familyOf(model)
   const thinks = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
   return createModel({
@@ -71,16 +74,23 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     target: {
       model,
       family: deployment.ownFamily === true && options.family === undefined ? `${name}:${family}` : family,
-      maxTokens: options.maxTokens ?? deployment.maxTokens ?? MOST_TOKENS,
+      maxTokens: options.maxTokens ?? deployment.maxTokens ?? NO_LIMIT,
       ...(options.maxTokens !== undefined && { mostTokens: options.maxTokens }),
       body: { ...thinks, ...options.body },
       hosted: options.hosted ?? [],
-      quirks: new Set(options.quirks ?? deployment.quirks ?? []),
+      quirks: new Set(options.quirks ?? quirksOf(deployment, model)),
       stateful: options.stateful ?? false,
     },
     ...(limits && { limits }),
     ...(id !== undefined && { id }),
   })
+}
+
+/** A limit of ours may be more than a model takes, and its own depends on the model. */
+const NO_LIMIT = 0
+
+function quirksOf<State>({ quirks }: Deployment<State>, model: string): readonly string[] {
+  return typeof quirks === 'function' ? quirks(model) : (quirks ?? [])
 }
 
 function given(value: string | (() => string)): string {
@@ -125,7 +135,9 @@ function missing(provider: string, name: string, option: string): TurnwireError 
 
 const FAMILIES: readonly (readonly [prefix: RegExp, family: string])[] = [
   [/^claude/, 'claude'],
-  [/^(gpt|o\d|chatgpt|codex)/, 'gpt'],
+  // These do not reason: what the others have thought is of no use to them.
+  [/^(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/, 'gpt-plain'],
+  [/^(gpt|o\d|codex)/, 'gpt'],
   [/^(gemini|learnlm)/, 'gemini'],
   [/^deepseek/, 'deepseek'],
   [/^grok/, 'grok'],
@@ -138,6 +150,6 @@ const FAMILIES: readonly (readonly [prefix: RegExp, family: string])[] = [
 
 /** A model of no known family is a family of its own: what it made goes back to it alone. */
 export function familyOf(model: string): string {
-  const name = model.toLowerCase().replace(/^.*\//, '')
+  const name = model.toLowerCase().replace(/^.*\/|^ft:/, '')
   return FAMILIES.find(([prefix]) => prefix.test(name))?.[1] ?? name
 }
