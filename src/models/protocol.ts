@@ -11,6 +11,7 @@ export type Target = {
   model: string
   /** Artifacts (signatures, encrypted reasoning) made by another family are not sent to this one. */
   family: string
+  /** The limit of an answer where nobody says one; 0: the vendor's own holds. */
   maxTokens: number
   /** What the operator set: a caller may ask for less, never for more. Absent: `maxTokens` is only a default. */
   mostTokens?: number
@@ -48,6 +49,8 @@ export type Failure = {
   retry: boolean
   /** The vendor no longer keeps what the request went on from: the whole history may do better, at once. */
   forgotten?: true
+  /** The deployment has told that it has this quirk, which nobody has declared: asked with it, it may answer. */
+  quirk?: string
 }
 
 /**

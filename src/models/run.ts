@@ -63,6 +63,7 @@ export type ModelOptions<State> = {
 type Runner<State> = {
   protocol: Protocol<State>
   provider: Provider
+  /** Replaced when the deployment tells of a quirk, so that it is told once. */
   target: Target
   limits: RunLimits
   agents(): Agents
@@ -88,7 +89,7 @@ export function createModel<State>(options: ModelOptions<State>): Model {
     ...(target.hosted.some(mayAsk) && { asksApproval: true }),
     respond: (request, watch, signal) => respond(runner, request, watch, signal),
   }
-  preparers.set(model, request => prepare(protocol, target, request))
+  preparers.set(model, request => prepare(protocol, runner.target, request))
   return model
 }
 
@@ -120,6 +121,13 @@ async function respond<State>(
     const { failure, shown } = result
     if (failure.forgotten && target.stateful && !shown) {
       target = { ...target, stateful: false }
+      prepared = prepare(protocol, target, request)
+      continue
+    }
+    if (failure.quirk !== undefined && !target.quirks.has(failure.quirk) && !shown) {
+      const quirks = new Set([...target.quirks, failure.quirk])
+      runner.target = { ...runner.target, quirks }
+      target = { ...target, quirks }
       prepared = prepare(protocol, target, request)
       continue
     }

@@ -219,6 +219,7 @@ export const chatTreatments: readonly Treatment[] = [
 
 // ---- Responses ---------------------------------------------------------------------------------------------
 
+const SEALED = 'reasoning.encrypted_content'
 const itemsOf = (body: JsonObject): JsonObject[] => objectsOf(body['input'])
 const typeOf = (item: JsonObject): string =>
   stringOf(item['type']) || (item['role'] === undefined ? '' : 'message')
@@ -297,6 +298,18 @@ function dropReasoning(body: JsonObject, did: Did, findings: readonly Finding[])
   )
 }
 
+function dropAllReasoning(body: JsonObject, did: Did): void {
+  const kept = itemsOf(body).filter(item => typeOf(item) !== 'reasoning')
+  if (kept.length < itemsOf(body).length) {
+    body['input'] = kept
+    did('Dropped all reasoning: this model takes none.')
+  }
+  const { include } = body
+  if (!Array.isArray(include) || !include.includes(SEALED)) return
+  body['include'] = include.filter(value => value !== SEALED)
+  did('Dropped the wish for encrypted reasoning: this model gives none.')
+}
+
 function dropReferences(body: JsonObject, did: Did): void {
   const kept = itemsOf(body).filter(item => typeOf(item) !== 'item_reference')
   if (kept.length < itemsOf(body).length) did('Dropped references to items that are not stored.')
@@ -337,6 +350,7 @@ export const responsesTreatments: readonly Treatment[] = [
   { rules: ['R-00'], apply: mendText },
   { rules: ['R-00'], apply: fillModel },
   { rules: ['R-11', 'R-00'], apply: fixTokens },
+  { rules: ['R-NR'], apply: dropAllReasoning },
   { rules: ['R-08', 'R-06'], apply: dropReasoning },
   { rules: ['R-03'], apply: respellIds(callIds, 64) },
   { rules: ['R-03'], apply: fixItemIds },

@@ -62,6 +62,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'R-11': 'The limit of the answer is called `max_output_tokens`, and is at least 16.',
   'R-12': 'The tool choice names no tool that is offered.',
   'R-14': 'What the model said stands in another order than it came in.',
+  'R-NR': 'This model does not reason: it gives no encrypted reasoning, and takes no reasoning back.',
   '2.4': 'A schema is not one that the API takes, or not of the strict kind that it claims to be.',
   'G-00': 'The request holds something that Gemini does not know.',
   'G-01': 'A turn with calls must be followed by one turn with as many responses.',

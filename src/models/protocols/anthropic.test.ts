@@ -34,7 +34,7 @@ describe('the envelope', () => {
     assert.equal(body['temperature'], 0.5)
     assert.deepEqual(body['output_config'], { effort: 'low' })
     assert.equal('temperature' in bodyOf(prepare()), false)
-    assert.equal(bodyOf(prepare({ maxTokens: 9999 }))['max_tokens'], 4096)
+    assert.equal(bodyOf(prepare({ maxTokens: 9999 }))['max_tokens'], 9999)
   })
 
   test('the agent’s instructions, then the system entries at the start (A-20)', () => {

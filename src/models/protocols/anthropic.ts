@@ -47,7 +47,7 @@ function prepare(request: ModelRequest, target: Target): Prepared {
   const { system, spoken } = splitSystem(request)
   const { hosted } = target
   const talk = encodeHistory(spoken, { origin, names, namesKey: key, hosted, warn })
-  const maxTokens = Math.min(request.maxTokens ?? Number.POSITIVE_INFINITY, target.maxTokens)
+  const maxTokens = request.maxTokens ?? target.maxTokens
   const thinking = thinkingField(target.body, maxTokens, talk.forbidsManualThinking, warn)
   const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
   const mentioned = {

@@ -69,21 +69,27 @@ function prepare(request: ModelRequest, target: Target): Sent<Reading> {
     ...(system.length > 0 && { systemInstruction: { parts: system.map(text => ({ text })) } }),
     ...toolsField(declared, target, openApi),
     ...configField(choice, target),
-    generationConfig: {
-      ...objectOf(target.body['generationConfig']),
-      maxOutputTokens: request.maxTokens ?? target.maxTokens,
-    },
+    ...generationField(request, target),
   }
+  const rest = wireJson(fields).slice(1)
   return {
     path: `/models/${encodeURIComponent(target.model)}:streamGenerateContent?alt=sse`,
     headers: {},
     // Contents are JSON text already; only what changes from request to request is written anew.
-    body: `${wireJson(fields).slice(0, -1)},"contents":${contents}}`,
+    body: `{"contents":${contents}${rest === '}' ? rest : `,${rest}`}`,
     warnings,
     names: names.fromWire,
     encoded,
     reading: readingOf(request.tools, names, origin, !request.parallel),
   }
+}
+
+/** A limit that is no positive number is not said: the model has its own. */
+function generationField(request: ModelRequest, target: Target): JsonObject {
+  const own = objectOf(target.body['generationConfig'])
+  const most = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
+  const generationConfig: JsonObject = most === undefined ? own : { ...own, maxOutputTokens: most }
+  return Object.keys(generationConfig).length > 0 ? { generationConfig } : {}
 }
 
 function toolsField(declared: readonly Declared[], target: Target, openApi: boolean): JsonObject {

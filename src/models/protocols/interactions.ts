@@ -150,14 +150,17 @@ function toolFields(
   const asked: Json | undefined = choice?.only
     ? { allowed_tools: { mode: choice.mode, tools: choice.only } }
     : mode
+  // A limit that is no positive number is not said: the model has its own.
+  const most = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
+  const generation_config: JsonObject = {
+    ...objectOf(target.body['generation_config']),
+    ...(most !== undefined && { max_output_tokens: most }),
+    // `auto` is what the service does unasked.
+    ...(asked !== undefined && asked !== 'auto' && { tool_choice: asked }),
+  }
   return {
     ...(tools.length > 0 && { tools }),
-    generation_config: {
-      ...objectOf(target.body['generation_config']),
-      max_output_tokens: request.maxTokens ?? target.maxTokens,
-      // `auto` is what the service does unasked.
-      ...(asked !== undefined && asked !== 'auto' && { tool_choice: asked }),
-    },
+    ...(Object.keys(generation_config).length > 0 && { generation_config }),
   }
 }
 

@@ -8,6 +8,12 @@ import { stringOf } from './openai-responses-items.ts'
 
 const longestMessage = 2_000
 
+/** The quirk of a model that neither gives reasoning nor takes it back. */
+export const noReasoning = 'no-reasoning'
+
+/** What such a model answers when it is asked for encrypted reasoning, or given some. */
+const reasonsNot = /encrypted content is not supported|reasoning input items can only be provided/i
+
 /** Codes that a later attempt can do better with; any other code of a failed response is about what we sent. */
 const passing = new Set([
   'server_error',
@@ -48,8 +54,14 @@ export function statusFailure(status: number, _headers: Headers, body: Json | st
     code: status === 408 || status === 504 ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected',
     message: `${status}: ${said(error, words)}`,
     retry,
-    ...(code === 'previous_response_not_found' && { forgotten: true }),
+    ...(isForgotten(error) && { forgotten: true }),
+    ...(status === 400 && reasonsNot.test(stringOf(error['message'])) && { quirk: noReasoning }),
   }
+}
+
+/** Not kept, no longer kept, or kept for nobody: an organisation may have switched that off. */
+function isForgotten(error: JsonObject): boolean {
+  return error['code'] === 'previous_response_not_found' || error['param'] === 'previous_response_id'
 }
 
 function said(error: JsonObject, otherwise: string): string {

@@ -351,10 +351,15 @@ function factsOf(entry: AssistantEntry, origin: Origin): Facts {
 }
 
 /**
- * The entries (answers, and the results that follow them) that must be told plainly because of what stands before
- * them: an item's id was used already, or the program that made their calls is not there any more.
+ * The entries (answers, and the results that follow them) that must be told plainly: because of what stands before
+ * them (an item's id was used already, or the program that made their calls is not there any more), or because they
+ * hold reasoning that this model does not take.
  */
-export function plainEntries(history: readonly Entry[], origin: Origin): Set<number> {
+export function plainEntries(
+  history: readonly Entry[],
+  origin: Origin,
+  takesReasoning: boolean,
+): Set<number> {
   const used = new Set<string>()
   const programs = new Set<string>()
   const plain = new Set<number>()
@@ -365,7 +370,8 @@ export function plainEntries(history: readonly Entry[], origin: Origin): Set<num
       const { ids, programs: made, callers } = factsOf(entry, origin)
       const repeats = ids.some(id => used.has(id)) || new Set(ids).size < ids.length
       const orphaned = callers.some(caller => !programs.has(caller) && !made.includes(caller))
-      if (repeats || orphaned) plain.add(index)
+      const reasoned = !takesReasoning && entry.parts.some(part => part.type === 'thinking')
+      if (repeats || orphaned || reasoned) plain.add(index)
       else {
         for (const id of ids) used.add(id)
         for (const program of made) programs.add(program)

@@ -63,6 +63,51 @@ test('a stored response that is gone: the whole history is sent instead', async 
   )
 })
 
+test('a model that does not reason says so once: it is asked without reasoning from then on', async () => {
+  const plain = { ...target, model: 'gpt-4o', family: 'gpt' }
+  const { model, double } = await open([{ text: 'one' }, { text: 'two' }], { target: plain })
+  const never = new AbortController().signal
+  const history = thought()
+  assert.equal((await model.respond(request(history), () => {}, never)).stop, 'end')
+  assert.equal((await model.respond(request([...history, user('more')]), () => {}, never)).stop, 'end')
+  assert.deepEqual(
+    double.exchanges.map(({ status, body }) => [status, isJsonObject(body) && 'include' in body]),
+    [
+      [400, true],
+      [200, false],
+      [200, false],
+    ],
+  )
+  assert.deepEqual(
+    double.rejections().map(({ rule }) => rule),
+    ['R-NR'],
+  )
+})
+
+/** What a model that reasons has said. */
+function thought(): Entry[] {
+  const origin = { protocol: 'openai-responses', family: 'gpt' }
+  const sealed = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' }
+  const said = {
+    type: 'message',
+    id: 'msg_1',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'yes' }],
+  }
+  return [
+    user('hi'),
+    {
+      role: 'assistant',
+      origin,
+      parts: [
+        { type: 'thinking', text: '', native: { origin, data: sealed } },
+        { type: 'text', text: 'yes', native: { origin, data: said } },
+      ],
+    },
+    user('again'),
+  ]
+}
+
 const calls = [
   { name: 'get_weather', input: { city: 'Paris' } },
   { name: 'get_time', input: { city: 'Oslo' } },

@@ -1,22 +1,25 @@
 // The Responses API as a protocol. By default nothing is kept by the vendor: the whole history is sent, with the
 // model's own items in place and its reasoning encrypted. A stateful target goes on from the last response where
 // that is sound. The body is put together here; items, tools and answers are in the files beside this one.
+//
+// Quirk: `no-reasoning` is a model that neither gives reasoning nor takes it back.
 
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { Origin } from '../../language/content.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { wireJson } from '../common/artifacts.ts'
 import { encodeEntries } from '../common/encode-cache.ts'
 import { type IdRule, wireIds } from '../common/wire-ids.ts'
 import type { Prepared, Protocol, Target } from '../protocol.ts'
 import { continuityOf, digestHistory, type Resumption, resumption } from './openai-responses-continuity.ts'
 import { haltState, initialState, type State, stepFrame } from './openai-responses-decode.ts'
-import { statusFailure } from './openai-responses-failure.ts'
+import { noReasoning, statusFailure } from './openai-responses-failure.ts'
 import { encodeEntry, type HistoryContext, plainEntries } from './openai-responses-history.ts'
 import { protocolName } from './openai-responses-items.ts'
 import { type Offer, offerTools, toolFields } from './openai-responses-tools.ts'
 
 export type { State } from './openai-responses-decode.ts'
+export { noReasoning } from './openai-responses-failure.ts'
 
 export const openaiResponses: Protocol<State> = {
   name: protocolName,
@@ -48,8 +51,8 @@ function prepare(request: ModelRequest, target: Target): Sent {
     ...(request.system !== undefined && request.system !== '' && { instructions: request.system }),
     ...(input.resumed !== undefined && { previous_response_id: input.resumed.response }),
     ...toolFields(request, target.hosted, offer, warn),
-    max_output_tokens: tokens(request.maxTokens ?? target.maxTokens, warn),
-    include: included(target.body['include']),
+    ...limited(request.maxTokens ?? target.maxTokens, warn),
+    ...included(target),
     store: target.stateful,
     stream: true,
   }
@@ -90,10 +93,11 @@ function encodeInput(
 ): Input {
   const { history } = request
   const ids = wireIds(history, origin, idRule)
-  const plain = plainEntries(history, origin)
+  const plain = plainEntries(history, origin, takesReasoning(target))
   const resumed = target.stateful ? resumption(history, origin, ids, plain) : undefined
   const from = resumed?.from ?? 0
-  const context: HistoryContext = { history, origin, ids, toWire: name => offer.names.toWire(name), warn }
+  const toWire = (name: string): string => offer.names.toWire(name)
+  const context: HistoryContext = { history, origin, ids, toWire, warn }
   const { pieces, encoded } = encodeEntries(
     from === 0 ? history : history.slice(from),
     `${protocolName} ${target.family}`,
@@ -123,13 +127,22 @@ function operatorFields(target: Target, warn: (text: string) => void): JsonObjec
   return Object.fromEntries(given.filter(([name]) => !refused.includes(name)))
 }
 
-function tokens(wanted: number, warn: (text: string) => void): number {
-  if (wanted >= fewestTokens) return Math.floor(wanted)
+/** A limit that is no positive number is not said: the vendor has its own. */
+function limited(wanted: number, warn: (text: string) => void): JsonObject {
+  if (!(wanted > 0)) return {}
+  if (wanted >= fewestTokens) return { max_output_tokens: Math.floor(wanted) }
   warn(`The vendor takes no limit below ${fewestTokens} tokens, so the limit of ${wanted} was raised to it.`)
-  return fewestTokens
+  return { max_output_tokens: fewestTokens }
 }
 
-function included(own: Json | undefined): Json[] {
-  const values = Array.isArray(own) ? own : []
-  return values.includes(sealedReasoning) ? values : [...values, sealedReasoning]
+function takesReasoning(target: Target): boolean {
+  return !target.quirks.has(noReasoning)
+}
+
+/** Asked of a model that does not reason, encrypted reasoning is a mistake. */
+function included(target: Target): JsonObject {
+  const own = target.body['include']
+  const values = (Array.isArray(own) ? own : []).filter(value => value !== sealedReasoning)
+  if (takesReasoning(target)) values.push(sealedReasoning)
+  return values.length > 0 ? { include: values } : {}
 }

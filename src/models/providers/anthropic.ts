@@ -8,6 +8,8 @@ const deployment = {
   protocol: anthropicMessages,
   baseUrl: 'https://api.anthropic.com',
   keyVariable: 'ANTHROPIC_API_KEY',
+  // This API wants a limit said; every model of today takes this one.
+  maxTokens: 32_000,
   auth: key => ({ 'x-api-key': key }),
   thinking: wanted =>
     typeof wanted === 'string'

@@ -4,7 +4,7 @@ import type { Model } from '../../engine/ports.ts'
 import { openaiChat } from '../protocols/openai-chat.ts'
 import { openaiResponses } from '../protocols/openai-responses.ts'
 import { deploy, type ProviderOptions, variable } from './deployment.ts'
-import { openaiReasoning } from './openai.ts'
+import { openaiQuirks, openaiReasoning } from './openai.ts'
 
 export type AzureOptions = ProviderOptions & {
   endpoint?: string
@@ -29,5 +29,6 @@ export function azureOpenai(options: AzureOptions): Model {
   }
   const baseUrl = (): string => `${endpoint()}/openai/v1`
   if (options.api === 'chat') return deploy({ ...shared, protocol: openaiChat, baseUrl }, options)
-  return deploy({ ...shared, protocol: openaiResponses, baseUrl, thinking: openaiReasoning }, options)
+  const responses = { ...shared, protocol: openaiResponses, quirks: openaiQuirks, thinking: openaiReasoning }
+  return deploy({ ...responses, baseUrl }, options)
 }

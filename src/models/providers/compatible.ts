@@ -4,9 +4,6 @@ import type { Model } from '../../engine/ports.ts'
 import { compatibleQuirks, openaiChat, type State } from '../protocols/openai-chat.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
-/** The server's own limit holds unless the operator says one: it depends on the model that is loaded. */
-const NO_LIMIT = 0
-
 export type CompatibleDeployment = Omit<Deployment<State>, 'protocol'>
 
 export function deployCompatible(deployment: CompatibleDeployment, options: ProviderOptions): Model {
@@ -14,7 +11,6 @@ export function deployCompatible(deployment: CompatibleDeployment, options: Prov
     {
       protocol: openaiChat,
       quirks: compatibleQuirks,
-      maxTokens: NO_LIMIT,
       ownFamily: true,
       thinking: wanted => (typeof wanted === 'string' ? { reasoning_effort: wanted } : wanted),
       ...deployment,

@@ -1,17 +1,21 @@
 // OpenAI's own API, by Responses.
 import type { Model } from '../../engine/ports.ts'
-import { openaiResponses, type State } from '../protocols/openai-responses.ts'
-import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
+import { noReasoning, openaiResponses, type State } from '../protocols/openai-responses.ts'
+import { type Deployment, deploy, familyOf, type ProviderOptions } from './deployment.ts'
 
 export const openaiReasoning: NonNullable<Deployment<State>['thinking']> = wanted => ({
   reasoning: typeof wanted === 'string' ? { effort: wanted, summary: 'auto' } : wanted,
 })
+
+export const openaiQuirks = (model: string): readonly string[] =>
+  familyOf(model) === 'gpt-plain' ? [noReasoning] : []
 
 const deployment: Deployment<State> = {
   name: 'openai',
   protocol: openaiResponses,
   baseUrl: 'https://api.openai.com/v1',
   keyVariable: 'OPENAI_API_KEY',
+  quirks: openaiQuirks,
   thinking: openaiReasoning,
 }
 

@@ -208,3 +208,36 @@ async function recorder(context: TestContext) {
   // A TCP server that listens has an AddressInfo; the string form is for pipes only.
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
 }
+
+describe('what depends on the model', () => {
+  const bodyOf = (model: Model, over: Partial<ModelRequest> = {}) =>
+    JSON.parse(preparedFor(model, { ...request, ...over })?.body ?? '{}')
+
+  test('encrypted reasoning is asked of models that reason, and of no other', () => {
+    for (const model of ['gpt-5', 'gpt-5.2-codex', 'o3', 'o4-mini', 'codex-mini-latest', 'gpt-6'])
+      assert.deepEqual(bodyOf(openai({ model, apiKey: KEY })).include, ['reasoning.encrypted_content'], model)
+    for (const model of ['gpt-4o', 'gpt-4.1-mini', 'gpt-3.5-turbo', 'gpt-5-chat-latest', 'ft:gpt-4o:acme::x'])
+      assert.equal(bodyOf(openai({ model, apiKey: KEY })).include, undefined, model)
+    const endpoint = 'https://x.openai.azure.com'
+    assert.equal(bodyOf(azureOpenai({ model: 'gpt-4o', apiKey: KEY, endpoint })).include, undefined)
+    const include = ['file_search_call.results', 'reasoning.encrypted_content']
+    const asked = bodyOf(openai({ model: 'gpt-4o', apiKey: KEY, body: { include } }))
+    assert.deepEqual(asked.include, ['file_search_call.results'])
+  })
+
+  test('a limit of tokens that nobody has said is the vendor\u2019s own, but where one must be said', () => {
+    const limits = /max_?(?:output_?|completion_)?tokens/i
+    const key = { apiKey: KEY }
+    for (const model of [
+      openai({ model: 'gpt-4o', ...key }),
+      openaiChat({ model: 'gpt-4o', ...key }),
+      gemini({ model: 'gemini-2.0-flash', ...key }),
+      geminiInteractions({ model: 'gemini-3-pro', ...key }),
+      groq({ model: 'llama', ...key }),
+    ])
+      assert.doesNotMatch(preparedFor(model, request)?.body ?? '', limits, model.id)
+    assert.equal(bodyOf(anthropic({ model: 'claude-opus-4-1', ...key })).max_tokens, 32_000)
+    const asked = bodyOf(anthropic({ model: 'claude-opus-4-1', ...key }), { maxTokens: 60_000 })
+    assert.equal(asked.max_tokens, 60_000)
+  })
+})

@@ -19,7 +19,7 @@ import {
 } from './openai-refusals.ts'
 import { checkStrictSchema } from './openai-schema.ts'
 import { checkInput } from './responses-input.ts'
-import type { ResponsesMemory } from './responses-memory.ts'
+import { chainItems, type ResponsesMemory } from './responses-memory.ts'
 import { checkChoice, checkTools } from './responses-tools.ts'
 import type { Mode, Rejection } from './script.ts'
 
@@ -72,6 +72,7 @@ export function checkResponses(
     ...checkTools(body['tools'], 'tools'),
     ...checkChoice(body['tool_choice'], tools.filter(isObject)),
     ...checkTextFormat(body['text']),
+    ...checkReasoningModel(body, memory),
     ...checkInput(body, memory, mode, organisationOf(headers)),
   ]
 }
@@ -144,6 +145,23 @@ function checkState(body: Json, memory: ResponsesMemory): Rejection[] {
     const message =
       'One of "input" or "previous_response_id" or \'prompt\' or \'conversation_id\' must be provided.'
     found.push(refuse('R-00', message, 'input', 'missing_required_parameter'))
+  }
+  return found
+}
+
+/** Models that do not reason neither give encrypted reasoning nor take reasoning back, their own or a stored one. */
+function checkReasoningModel(body: Json, memory: ResponsesMemory): Rejection[] {
+  if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(textOf(body['model']))) return []
+  const found: Rejection[] = []
+  const include: unknown[] = Array.isArray(body['include']) ? body['include'] : []
+  if (include.includes('reasoning.encrypted_content'))
+    found.push(refuse('R-NR', 'Encrypted content is not supported with this model.', 'include'))
+  const input: unknown[] = Array.isArray(body['input']) ? body['input'] : []
+  const items = [...chainItems(memory, body['previous_response_id']), ...input.filter(isObject)]
+  if (items.some(item => item['type'] === 'reasoning')) {
+    const message =
+      'Reasoning input items can only be provided to a reasoning or computer use model. Remove reasoning items from your input and try again.'
+    found.push(refuse('R-NR', message, 'input'))
   }
   return found
 }
