@@ -218,11 +218,29 @@ describe('how it ends', () => {
       '',
       'null',
       '[]',
-      '{',
+      'ping',
       '{"choices":null}',
       '{"choices":[null,{"index":1,"delta":{"content":"other"}}]}',
     ])
       assert.deepEqual(openaiChat.step(state, { data }), [])
+  })
+
+  test('a chunk torn apart is a failure: what it held may be the middle of an argument', () => {
+    const state = openaiChat.initial(openaiChat.prepare(request([user('x')], { tools: [tool('f')] }), target))
+    const piece = (text: string) => ({
+      choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }],
+    })
+    const open = { index: 0, id: 'call_1', function: { name: 'f', arguments: '{"path":"/tmp/' } }
+    const frames = [
+      JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [open] } }] }),
+      JSON.stringify(piece('keep/')).slice(0, -9),
+      JSON.stringify(piece('all"}')),
+      JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }),
+    ]
+    for (const data of frames) openaiChat.step(state, { data })
+    const end = openaiChat.halt(state)
+    assert.ok('failure' in end)
+    assert.deepEqual([end.failure.code, end.failure.retry], ['model_failed', true])
   })
 
   test('usage', () => {

@@ -48,7 +48,8 @@ export function initialState({ origin, names, wrapped, single }: Reading): State
 }
 
 export function stepFrame(state: State, frame: Frame): ModelDelta[] {
-  const chunk = parseChunk(frame.data)
+  if (state.failure !== undefined) return []
+  const chunk = parseChunk(state, frame.data)
   if (chunk === undefined) return []
   if (isJsonObject(chunk['error'])) {
     state.failure = streamFailure(chunk['error'])
@@ -59,11 +60,14 @@ export function stepFrame(state: State, frame: Frame): ModelDelta[] {
   return choices.flatMap(choice => (isFirst(choice) ? takeChoice(state, choice) : []))
 }
 
-function parseChunk(data: string): JsonObject | undefined {
+/** Text that is no object says nothing; an object torn apart means lost words, of which some may be arguments. */
+function parseChunk(state: State, data: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(data)
     return isJsonObject(value) ? value : undefined
   } catch {
+    const message = 'The model provider sent a chunk that is not JSON.'
+    if (data.trimStart().startsWith('{')) state.failure = { code: 'model_failed', message, retry: true }
     return undefined
   }
 }
