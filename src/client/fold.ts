@@ -1,15 +1,15 @@
 // The events of a turn, folded into the messages that they say. The other way round too: an answer that came whole
 // is played as the events of `message` mode, so that a caller reads both alike.
-import type { AgentMessage, ContentBlock, StopReason, TurnAnswer, TurnEvent } from './types.ts'
+import type { AgentMessage, ContentBlock, Stop, TurnAnswer, TurnEvent } from './types.ts'
 
 export class TurnFold {
   readonly #messages: AgentMessage[] = []
   #blocks: ContentBlock[] = []
-  #stopReason: StopReason | undefined
+  #stop: Stop | undefined
 
   /** Undefined until the turn has stopped. */
-  get stopReason(): StopReason | undefined {
-    return this.#stopReason
+  get stop(): Stop | undefined {
+    return this.#stop
   }
 
   /** Complete once the turn has stopped; before that, what is whole already. */
@@ -42,10 +42,12 @@ export class TurnFold {
         this.#close()
         this.#messages.push({ role: 'tool', toolCallId: event.toolCallId, content: event.content })
         break
-      case 'turn_stop':
+      case 'turn_stop': {
+        const { event: _, ...stop } = event
         this.#close()
-        this.#stopReason = event.stopReason
+        this.#stop = stop
         break
+      }
     }
   }
 
@@ -69,7 +71,7 @@ export class TurnFold {
   }
 }
 
-export function* unfold({ stopReason, messages }: TurnAnswer): Generator<TurnEvent> {
+export function* unfold({ messages, ...stop }: TurnAnswer): Generator<TurnEvent> {
   yield { event: 'turn_start' }
   for (const message of messages) {
     if (message.role === 'tool') {
@@ -87,5 +89,5 @@ export function* unfold({ stopReason, messages }: TurnAnswer): Generator<TurnEve
       }
     }
   }
-  yield { event: 'turn_stop', stopReason }
+  yield { event: 'turn_stop', ...stop }
 }

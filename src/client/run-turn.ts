@@ -44,6 +44,10 @@ export type RunTurnOptions = {
 
 export type RunTurnResult = {
   stopReason: StopReason | 'cancelled'
+  /** With `error`, and with a limit of the server, what it says of that. */
+  error?: string
+  code?: string
+  limit?: string
   messages: AgentMessage[]
   /** With `tool_use`: what is left for the caller to answer. */
   pending: ToolCall[]
@@ -89,7 +93,7 @@ async function untilOver(run: Run, options: RunTurnOptions): Promise<RunTurnResu
     if (signal?.aborted) return undefined
     pending = sent.pending
     if (sent.stopReason !== 'tool_use' || pending.length === 0 || round >= rounds)
-      return { stopReason: sent.stopReason, messages: run.messages, pending }
+      return { ...sent, messages: run.messages }
     messages = await run.answer(pending)
   }
 }
@@ -115,7 +119,7 @@ class Run {
   async send(
     messages: ApplicationMessage[],
     first: boolean,
-  ): Promise<{ stopReason: StopReason; pending: ToolCall[] }> {
+  ): Promise<Omit<RunTurnResult, 'messages'> & { stopReason: StopReason }> {
     const { sessionId, stream = 'delta', overrides = {}, onEvent } = this.#options
     const turn = await this.#client.sendTurn(sessionId, { messages, stream, ...(first && overrides) })
     for (const message of messages) if (message.role === 'tool') this.#open.delete(message.toolCallId)
@@ -126,12 +130,13 @@ class Run {
       } else if (event.event === 'tool_result') this.#open.delete(event.toolCallId)
       onEvent?.(event)
     }
-    const answer = await turn.answer()
-    this.messages.push(...answer.messages)
-    const pending = [...this.#open.values()]
+    const { messages: said, asks = [], ...stop } = await turn.answer()
+    this.messages.push(...said)
+    const asked = new Map(asks.map(ask => [ask.toolCallId, ask]))
+    const pending = [...this.#open.values()].map(call => ({ ...call, ...asked.get(call.toolCallId) }))
     // Some servers keep the result of a granted call to themselves: what was decided is not asked again.
     this.#open.clear()
-    return { stopReason: answer.stopReason, pending }
+    return { ...stop, pending }
   }
 
   /** All answers for one request, or undefined when one of them is not ours to give. */

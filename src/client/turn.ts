@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { decodeSse, type SseMessage } from '../lib/sse.ts'
 import { AapError } from './errors.ts'
 import { TurnFold, unfold } from './fold.ts'
-import type { Content, StopReason, TurnAnswer, TurnEvent } from './types.ts'
+import type { Ask, Content, Stop, StopReason, TurnAnswer, TurnEvent } from './types.ts'
 
 export class Turn implements AsyncIterable<TurnEvent> {
   readonly #events: AsyncGenerator<TurnEvent, void, undefined>
@@ -23,10 +23,10 @@ export class Turn implements AsyncIterable<TurnEvent> {
   /** Reads what is left of the turn and gives the whole of it. */
   async answer(): Promise<TurnAnswer> {
     for await (const event of this) void event
-    const { stopReason, messages } = this.#fold
-    if (stopReason === undefined)
+    const { stop, messages } = this.#fold
+    if (stop === undefined)
       throw new AapError(0, 'connection_lost', 'The turn was left before it had stopped.')
-    return { stopReason, messages }
+    return { ...stop, messages }
   }
 }
 
@@ -64,13 +64,38 @@ function lost(cause?: unknown): AapError {
 const stopReasons: readonly StopReason[] = ['end_turn', 'tool_use', 'max_tokens', 'refusal', 'error']
 
 function answerOf(value: unknown): TurnAnswer {
-  if (
-    isJsonObject(value) &&
-    stopReasons.some(reason => reason === value['stopReason']) &&
-    Array.isArray(value['messages'])
-  )
-    return value as unknown as TurnAnswer // The two members that are relied on were looked at.
+  if (isJsonObject(value) && isStopReason(value['stopReason']) && Array.isArray(value['messages']))
+    // Messages are passed on as they came: a reader skips the kinds that it does not know.
+    return { ...stopOf(value), messages: value['messages'] as TurnAnswer['messages'] }
   throw new AapError(0, 'unexpected_answer', 'The answer to a turn has no stopReason or no messages.')
+}
+
+function isStopReason(value: unknown): value is StopReason {
+  return stopReasons.some(reason => reason === value)
+}
+
+function stopOf(members: JsonObject): Stop {
+  const { stopReason, error, code, limit, asks } = members
+  const given = Array.isArray(asks) ? asks.flatMap(askOf) : []
+  return {
+    stopReason: isStopReason(stopReason) ? stopReason : 'error',
+    ...(typeof error === 'string' && { error }),
+    ...(typeof code === 'string' && { code }),
+    ...(typeof limit === 'string' && { limit }),
+    ...(given.length > 0 && { asks: given }),
+  }
+}
+
+function askOf(value: unknown): Ask[] {
+  if (!isJsonObject(value) || typeof value['toolCallId'] !== 'string') return []
+  const { toolCallId, reason, expiresAt } = value
+  return [
+    {
+      toolCallId,
+      ...(typeof reason === 'string' && { reason }),
+      ...(typeof expiresAt === 'number' && { expiresAt }),
+    },
+  ]
 }
 
 /** Undefined: an event that this client does not know, which is no reason to stop. */
@@ -102,7 +127,7 @@ function eventOf({ event, data }: SseMessage): TurnEvent | undefined {
       return { event, toolCallId: text(members, 'toolCallId'), content: given as Content }
     }
     case 'turn_stop':
-      return { event, stopReason: stopReasons.find(reason => reason === members['stopReason']) ?? 'error' }
+      return { event, ...stopOf(members) }
     default:
       return undefined
   }

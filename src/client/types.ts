@@ -62,8 +62,21 @@ export type NewSession = { agent: AgentConfig; messages?: HistoryMessage[]; tool
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-export type TurnAnswer = { stopReason: StopReason; messages: AgentMessage[] }
-export type ToolCall = { toolCallId: string; name: string; input: JsonObject }
+/** What whoever is to grant a call should know. `expiresAt`: until when it can be granted, in milliseconds. */
+export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
+/** The protocol has `stopReason` alone; Turnwire says more where there is more to say. */
+export type Stop = {
+  stopReason: StopReason
+  /** With `error`: what went wrong, for people and for programs. */
+  error?: string
+  code?: string
+  /** With `max_tokens`: which limit of the server ended the turn, if it was one. */
+  limit?: string
+  /** With `tool_use`. */
+  asks?: Ask[]
+}
+export type TurnAnswer = Stop & { messages: AgentMessage[] }
+export type ToolCall = { toolCallId: string; name: string; input: JsonObject } & Omit<Ask, 'toolCallId'>
 
 export type TurnEvent =
   | { event: 'turn_start' }
@@ -73,7 +86,7 @@ export type TurnEvent =
   | { event: 'thinking'; thinking: string }
   | ({ event: 'tool_call' } & ToolCall)
   | { event: 'tool_result'; toolCallId: string; content: Content }
-  | { event: 'turn_stop'; stopReason: StopReason }
+  | ({ event: 'turn_stop' } & Stop)
 
 /** The text of a message or a result; blocks that are no text are left out. */
 export function textOfContent(content: Content): string {

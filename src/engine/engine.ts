@@ -207,7 +207,10 @@ export class Engine {
   /** Steps in flight are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
-    const reason = new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+    const reason = new TurnwireError(
+      'stopping',
+      'The server is stopping. What is under way goes on when it is back.',
+    )
     const sessions = [...this.#open.keys(), ...this.#released.keys()].flatMap(id => this.#find(id) ?? [])
     for (const session of sessions) {
       session.stopping = true

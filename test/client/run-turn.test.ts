@@ -54,6 +54,25 @@ test('own tools are run, permissions asked, all sent back in one step', async t 
   )
 })
 
+test('whoever is asked is told why; a failure says what it was', async t => {
+  const failing = [...script.slice(0, 1), { fail: { code: 'model_timeout' as const, message: 'Too slow.' } }]
+  const rules = [{ tool: 'send', then: 'ask' as const, reason: 'It leaves the house.' }]
+  const { client } = await serve(t, failing, { agent: { rules } })
+  const sessionId = await client.createSession(session)
+  const reasons: (string | undefined)[] = []
+  const result = await client.runTurn({
+    sessionId,
+    text: 'Go',
+    tools: { clipboard: () => 'copied' },
+    onPermission: ({ reason }) => {
+      reasons.push(reason)
+      return true
+    },
+  })
+  assert.deepEqual(reasons, ['It leaves the house.'])
+  assert.deepEqual([result.stopReason, result.error, result.code], ['error', 'Too slow.', 'model_timeout'])
+})
+
 describe('answers', () => {
   const run = async (
     t: TestContext,

@@ -105,6 +105,8 @@ AAP-STOP-06 | 1 2 3 | ours | refusal: the provider's filter ended the answer.
 AAP-STOP-07 | 1 2 3 | response, StopReason | error: the model failed, also in mid-stream; exactly one turn_stop.
 AAP-STOP-08 | 1 2 3 | ours | error: the store failed in mid-turn; exactly one turn_stop.
 AAP-STOP-09 | 1 2 3 | ours | end_turn: the turn was cancelled.
+AAP-STOP-10 | 1 2 3 | ours | A stop says more where there is more: error and code with error, limit with a limit of the runtime.
+AAP-STOP-11 | 1 2 3 | ours | error with the code stopping: the server stops, and the turn goes on at its next start.
 `
 
 const calls = `
@@ -138,6 +140,7 @@ AAP-CALL-27 | 1 2 3 | messages | A client's result is a string or a list of bloc
 AAP-CALL-28 | 3 | ours | A grant may carry changed arguments in input: the call runs with them, and the model is told.
 AAP-CALL-29 | 3 | ours | Changed arguments that do not fit, or that come with a denial, are refused.
 AAP-CALL-30 | 1 2 3 | tools | A call is addressed by its toolCallId alone, the same in stream, history and follow-up.
+AAP-CALL-31 | 1 2 3 | ours | asks says of each call that waits for a permission why it is asked about, and until when, if there is a rule that says so.
 `
 
 const history = `

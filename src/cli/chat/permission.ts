@@ -16,6 +16,7 @@ export async function askPermission(call: ToolCall, terminal: Terminal, styles: 
   let input = call.input
   let edited = false
   terminal.write(`\n  ${yellow('●')} ${bold(printable(call.name, 128))} wants to run\n`)
+  if (call.reason !== undefined) terminal.write(`    ${yellow(printable(call.reason, 400))}\n`)
   terminal.write(described(input, styles, shownAtFirst))
   for (;;) {
     const line = await terminal.ask(

@@ -1,5 +1,7 @@
 // The Agent Application Protocol as it goes over the wire: frozen types of version 3, and what versions 1 and 2 say
 // differently. Types only; decode.ts and encode.ts turn them into ours and back.
+import type { ErrorCode } from '../../language/errors.ts'
+import type { LimitName } from '../../language/events.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 export type Version = 1 | 2 | 3
@@ -72,7 +74,17 @@ export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-export type TurnAnswer = { stopReason: StopReason; messages: AgentMessage[] }
+/** Beyond the protocol: what is asked of whoever is to grant this call. */
+export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
+/** All but the first are beyond the protocol, and there only when there is something to say. */
+export type Stop = {
+  stopReason: StopReason
+  error?: string
+  code?: ErrorCode
+  limit?: LimitName
+  asks?: Ask[]
+}
+export type TurnAnswer = Stop & { messages: AgentMessage[] }
 
 /** Each is sent as `event: <name>` and a line of data. `session_start` is gone since version 3. */
 export type TurnEvents = {
@@ -84,7 +96,7 @@ export type TurnEvents = {
   thinking: { thinking: string }
   tool_call: { toolCallId: string; name: string; input: JsonObject }
   tool_result: { toolCallId: string; content: Content }
-  turn_stop: { stopReason: StopReason }
+  turn_stop: Stop
 }
 export type TurnEventName = keyof TurnEvents
 /** Takes one event of a turn. */

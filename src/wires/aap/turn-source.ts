@@ -45,7 +45,7 @@ export class LiveTurn {
     return new Promise(resolve => {
       this.#done = resolve
       this.#take = item => {
-        if (item.type === 'closed') view.fail()
+        if (item.type === 'closed') view.fail(item.reason)
         else if (item.type !== 'status') {
           view.take(item)
           return
@@ -109,7 +109,7 @@ async function follow(
   const unwatch = await engine.watch(owner, id, state.seq, item => {
     if (over || item.type === 'status') return
     if (item.type === 'closed') {
-      view.fail()
+      view.fail(item.reason)
       end()
       return
     }

@@ -1,9 +1,19 @@
 // One turn as the protocol shows it: feed items in, `turn_start` … `turn_stop` out. The three stream modes are one view:
 // `message` takes whole answers, `delta` adds their pieces, and `none` folds the events of `message` into messages.
 import type { FeedItem } from '../../engine/index.ts'
-import type { CallSettled, Event, ModelAnswered, TurnStop } from '../../language/events.ts'
+import { publicError } from '../../language/errors.ts'
+import type { CallSettled, Event, ModelAnswered, TurnEnded, TurnStop } from '../../language/events.ts'
 import { encodeInput, encodeParts, plainest, thinkingOf } from './encode.ts'
-import type { AgentMessage, ContentBlock, Emit, StopReason, TurnAnswer, TurnEvents } from './schema.ts'
+import type {
+  AgentMessage,
+  Ask,
+  ContentBlock,
+  Emit,
+  Stop,
+  StopReason,
+  TurnAnswer,
+  TurnEvents,
+} from './schema.ts'
 import { ShownStep } from './shown-step.ts'
 
 const stopReasons: Record<TurnStop, StopReason> = {
@@ -22,7 +32,8 @@ export class TurnView {
   readonly #emit: Emit
   readonly #deltas: boolean
   readonly #shown = new ShownStep()
-  #ended: TurnStop | undefined
+  readonly #asks = new Map<string, Ask>()
+  #ended: TurnEnded | undefined
   #over = false
 
   constructor(mode: 'delta' | 'message', emit: Emit) {
@@ -42,25 +53,42 @@ export class TurnView {
 
   /** The turn is over, or waits for the client. */
   finish(): void {
-    this.#stop(this.#ended === undefined ? 'tool_use' : stopReasons[this.#ended])
+    this.#stop(this.#ended === undefined ? this.#waiting() : stopOf(this.#ended))
   }
 
   /** The turn is lost to this stream. */
-  fail(): void {
-    this.#stop('error')
+  fail(reason: unknown): void {
+    const { code, message } = publicError(reason)
+    this.#stop({ stopReason: 'error', error: message, code })
   }
 
-  #stop(stopReason: StopReason): void {
+  #stop(stop: Stop): void {
     if (this.#over) return
     this.#over = true
-    this.#emit('turn_stop', { stopReason })
+    this.#emit('turn_stop', stop)
+  }
+
+  #waiting(): Stop {
+    const asks = [...this.#asks.values()]
+    return asks.length > 0 ? { stopReason: 'tool_use', asks } : { stopReason: 'tool_use' }
   }
 
   #takeEvent(event: Event): void {
     if (event.type === 'model.answered') this.#answer(event)
     else if (event.type === 'call.settled') this.#result(event)
+    else if (event.type === 'approval.requested') this.#ask(event)
     else if (event.type === 'turn.started') this.#ended = undefined
-    else if (event.type === 'turn.ended') this.#ended = event.stop
+    else if (event.type === 'turn.ended') this.#ended = event
+  }
+
+  /** Only where there is more to say than that the call waits. */
+  #ask({ callId, reason, expiresAt }: Extract<Event, { type: 'approval.requested' }>): void {
+    if (reason === undefined && expiresAt === undefined) return
+    this.#asks.set(callId, {
+      toolCallId: callId,
+      ...(reason !== undefined && { reason }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    })
   }
 
   #takeDelta(delta: Extract<FeedItem, { type: 'delta' }>['delta']): void {
@@ -113,8 +141,17 @@ export class TurnView {
    * settled. What a new user message abandoned belongs to the turn before and is read in the history.
    */
   #result({ callId, outcome }: CallSettled): void {
+    this.#asks.delete(callId)
     if (outcome.from.source === 'client' || outcome.kind === 'abandoned') return
     this.#emit('tool_result', { toolCallId: callId, content: encodeParts(outcome.parts) })
+  }
+}
+
+function stopOf({ stop, error, limit }: TurnEnded): Stop {
+  return {
+    stopReason: stopReasons[stop],
+    ...(error && { error: error.message, code: error.code }),
+    ...(limit !== undefined && { limit }),
   }
 }
 
@@ -122,7 +159,7 @@ export class TurnView {
 export class TurnFold {
   readonly #messages: AgentMessage[] = []
   #blocks: ContentBlock[] = []
-  #stopReason: StopReason = 'error'
+  #stop: Stop = { stopReason: 'error' }
 
   readonly emit: Emit = (event, data) => {
     const fold = this.#folds[event]
@@ -130,7 +167,7 @@ export class TurnFold {
   }
 
   get answer(): TurnAnswer {
-    return { stopReason: this.#stopReason, messages: this.#messages }
+    return { ...this.#stop, messages: this.#messages }
   }
 
   readonly #folds: { [Name in keyof TurnEvents]: (data: TurnEvents[Name]) => void } = {
@@ -145,9 +182,9 @@ export class TurnFold {
       this.#close()
       this.#messages.push({ role: 'tool', ...result })
     },
-    turn_stop: ({ stopReason }) => {
+    turn_stop: stop => {
       this.#close()
-      this.#stopReason = stopReason
+      this.#stop = stop
     },
   }
 

@@ -129,6 +129,6 @@ async function play(
     await source.run(view, pace)
   } catch (error) {
     host.log('error', 'A turn could not be shown to its end.', { error: String(error) })
-    view.fail()
+    view.fail(error)
   }
 }
