@@ -8,7 +8,7 @@ import type { Bar, Trial, Variant } from './harness.ts'
 import { begin, cycle, join, makeEngine, memoryStore, sqliteStore, tempFolder } from './parts.ts'
 
 type Answer = { text: string[]; calls: { name: string; pieces: string[] }[] }
-type PeerTool = {
+export type PeerTool = {
   name: string
   description: string
   schema: JsonObject

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import * as http from './over-http.ts'
 import * as peers from './peers.ts'
 import * as server from './server.ts'
 
@@ -11,6 +12,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   'cycle-memory': engine.cycleInMemory,
   'cycle-disk': engine.cycleOnDisk,
   'long-session': engine.longSession,
+  'http-cycle': http.cyclesOverHttp,
+  'http-long-session': http.longSessionOverHttp,
   parallel: engine.parallelCalls,
   streams: engine.longStreams,
   server: server.turnsPerSecond,

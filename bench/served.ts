@@ -31,7 +31,7 @@ export function start(
 ): Promise<Served> {
   const began = performance.now()
   const child = spawn(process.execPath, [...flags, ...args], {
-    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
   })
   return new Promise((resolve, reject) => {
