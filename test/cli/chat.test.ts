@@ -38,8 +38,9 @@ describe('from a pipe', () => {
     assert.match(stdout, /Please answer y, n, e, a or v\./)
     assert.match(stdout, /That is not JSON: /)
     assert.match(stdout, /✓ send_mail .*Sent to bob@example\.org/)
-    assert.match(stdout, /get_weather {2}runs by itself/)
-    assert.match(stdout, /Bye\.\n$/)
+    assert.match(stdout, /get_weather {3}runs by itself {2}The current/)
+    assert.match(stdout, /local_time {4}runs here {7}The date/)
+    assert.match(stdout, /Bye\. Go on later with: turnwire chat --session sess_\w+\n$/)
     assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u)
     const [mail] = readdirSync(join(cwd, '.turnwire/outbox'))
     assert.match(
@@ -84,7 +85,7 @@ describe('from a pipe', () => {
     assert.equal(left.code, 0)
     assert.match(
       left.stdout,
-      /wants to run[\s\S]*It waits for an answer\. Go on later with: turnwire chat --session sess_\w+\n/,
+      /wants to run[\s\S]*It waits for an answer\.\n\n.*\nBye\. Go on later with: turnwire chat --session sess_\w+\n/,
     )
     const listed = turnwire(['chat'], { cwd, input: say('/sessions') })
     const id = /sess_\w+/.exec(listed.stdout)?.[0] ?? assert.fail(listed.stdout)
@@ -93,7 +94,10 @@ describe('from a pipe', () => {
     assert.match(again.stdout, /✓ send_mail {2}Sent to ana@example\.org/)
     assert.match(again.stdout, /› Mail ana@example\.org that I am late\n/)
     const none = turnwire(['chat', '--session', 'sess_none'], { cwd, input: '' })
-    assert.match(none.stdout, /Session not found|no session/i)
+    assert.deepEqual(
+      [none.code, none.stderr],
+      [2, 'There is no session sess_none here. See them with: turnwire sessions list\n'],
+    )
   })
 
   test('with a server elsewhere, and its key', async t => {
@@ -115,6 +119,37 @@ describe('from a pipe', () => {
     const nobody = turnwire(['chat', '--url', 'http://127.0.0.1:9'], { cwd })
     assert.equal(nobody.stderr, 'No answer from http://127.0.0.1:9: is the server running?\n')
   })
+})
+
+test('results of several lines keep them, code keeps its shape, and what fails says why', t => {
+  const cwd = folder(t)
+  writeFileSync(
+    join(cwd, 'turnwire.config.mts'),
+    `import { anthropic, defineConfig, scripted, tool } from 'turnwire'
+const list = tool({
+  name: 'list', description: 'Lists.', input: { type: 'object' }, trust: 'trusted',
+  run: () => Array.from({ length: 12 }, (_, index) => 'row ' + index).join('\\n'),
+})
+const script = [{ calls: [{ name: 'list' }] }, { text: 'if x:\\n    y  = 1' }, {}]
+export default defineConfig({
+  agents: [{ name: 'a', model: scripted(script), tools: [list] }, { name: 'b', model: anthropic({ model: 'claude-x' }) }],
+})`,
+  )
+  const { stdout, stderr } = turnwire(['chat'], { cwd, input: say('Go', 'And?') })
+  assert.match(stdout, / {2}✓ list {2}row 0\n {4}row 1\n[\s\S]* {4}row 7\n {4}… 4 more lines\n/)
+  assert.match(stdout, / {2}if x:\n {6}y {2}= 1\n/)
+  assert.match(stdout, /› And\?\n\n {2}\(no words\)\n/)
+  assert.equal(stderr, '')
+
+  const failed = turnwire(['chat', '--agent', 'b'], { cwd, input: say('Go') })
+  const words =
+    'The model step failed: anthropic cannot be asked: set ANTHROPIC_API_KEY, or give apiKey to the model.'
+  assert.ok(failed.stdout.includes(`› Go\n\n  ${words}\n`), failed.stdout)
+  assert.equal(failed.stderr, '')
+
+  const id = /sess_\w+/.exec(failed.stdout)?.[0] ?? ''
+  const again = turnwire(['chat', '--session', id], { cwd, input: '' })
+  assert.match(again.stdout, /^b\n/, 'the agent is that of the session')
 })
 
 const waiter = `import { existsSync, writeFileSync } from 'node:fs'
@@ -202,6 +237,10 @@ describe('on a terminal', () => {
     type('y\r')
     type('\u0003')
     await until(/Cancelled\.[\s\S]*Cancelled\.[\s\S]*› $/)
+    type('What I')
+    await until(/What I$/)
+    type('\u0003 /tools\r')
+    await until(/runs here[\s\S]*› $/)
     type('\u0003')
     assert.equal(await exit, 0)
     assert.ok(stdout().includes('\u001b[36m›\u001b[39m'))

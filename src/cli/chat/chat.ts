@@ -8,6 +8,7 @@ import {
   type Permission,
   pendingCalls,
   type RunTurnOptions,
+  type RunTurnResult,
   type ServerToolRef,
   type ToolCall,
   type TurnEvent,
@@ -25,12 +26,17 @@ export type ChatOptions = {
   client: AapClient
   terminal: Terminal
   styles: Styles
+  /** All that the server has; a session may belong to any of them. */
+  agents: readonly AgentInfo[]
   agent: AgentInfo
-  /** Tools that run without a question, as far as it is known here. */
-  trusted: ReadonlySet<string>
+  /** Tools of an agent that run without a question, as far as it is known here. */
+  trusted(agent: string): ReadonlySet<string>
+  /** A session to go on with. */
   session?: string
   /** The command that leads back here, less the session. */
   again: string
+  /** What the server's log has said since it was last asked, if that is known here. */
+  troubles(): string[]
 }
 
 /** The person went away while they were asked: the question stays open. */
@@ -48,6 +54,7 @@ const commands: readonly [string, string][] = [
 export class Chat {
   readonly #options: ChatOptions
   readonly #view: TurnView
+  #agent: AgentInfo
   #trusted: ReadonlySet<string>
   #session: string | undefined
   /** The person said "always" since the last turn: the server is to be told. */
@@ -55,7 +62,8 @@ export class Chat {
 
   constructor(options: ChatOptions) {
     this.#options = options
-    this.#trusted = options.trusted
+    this.#agent = options.agent
+    this.#trusted = options.trusted(options.agent.name)
     const { terminal, styles } = options
     this.#view = new TurnView(
       text => terminal.write(text),
@@ -73,7 +81,12 @@ export class Chat {
       if (line === '') continue
       await this.#attempt(() => (line.startsWith('/') ? this.#command(line) : this.#turn({ text: line })))
     }
-    terminal.write(styles.dim('Bye.\n'))
+    terminal.write(styles.dim(`Bye.${this.#wayBack()}\n`))
+  }
+
+  #wayBack(): string {
+    if (this.#session === undefined) return ''
+    return ` Go on later with: ${printable(this.#options.again, 300)} --session ${printable(this.#session, 80)}`
   }
 
   /** A line that ends in a backslash goes on in the next. */
@@ -94,15 +107,11 @@ export class Chat {
       await work()
     } catch (error) {
       if (error instanceof Gone) {
-        const id = this.#session ?? ''
-        this.#view.say(
-          `  ${this.#options.styles.yellow(`It waits for an answer. Go on later with: ${printable(this.#options.again, 300)} --session ${printable(id, 80)}`)}`,
-        )
+        this.#view.tell('It waits for an answer.', this.#options.styles.yellow)
         return
       }
       if (!(error instanceof AapError)) throw error
-      const words = printable(error.message, { multiline: true, maxChars: 1000 }).replaceAll('\n', '\n  ')
-      this.#view.say(`  ${this.#options.styles.red(words)}`)
+      this.#view.tell(error.message, this.#options.styles.red)
       // Nothing of the refused request was recorded: the question is open, and an answer that fits may follow.
       if (error.code === 'invalid_edit') await this.#attempt(() => this.#answerPending())
     }
@@ -134,33 +143,19 @@ export class Chat {
       this.#view.say(
         `  ${styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')}`,
       )
-    const { stopReason, pending } = await terminal
+    const result = await terminal
       .busy(interrupt, () => runWhenFree(client, options, waits))
       .catch((error: unknown) => {
         // An "always" of a request that was refused must not answer for the person when they are asked again.
         this.#trusted = trusted
         throw error
       })
-    const words = this.#closing(stopReason, pending)
-    if (words !== '') this.#view.say(`  ${styles.yellow(words)}`)
+    const troubles = this.#options.troubles()
+    for (const words of troubles) this.#view.tell(words, styles.red)
+    if (result.stopReason === 'end_turn' && !endsInWords(result)) this.#view.tell('(no words)', styles.dim)
+    else if (result.stopReason !== 'error' || troubles.length === 0)
+      this.#view.tell(closingOf(result), styles.yellow)
     this.#view.end()
-  }
-
-  #closing(stopReason: string, pending: readonly ToolCall[]): string {
-    switch (stopReason) {
-      case 'cancelled':
-        return 'Cancelled.'
-      case 'max_tokens':
-        return 'It stopped at a limit.'
-      case 'refusal':
-        return 'The model refused.'
-      case 'error':
-        return 'It failed. The log of the server says why.'
-      case 'tool_use':
-        return `It waits for ${pending.map(call => printable(call.name, 80)).join(', ') || 'something'}, which cannot be answered from here.`
-      default:
-        return ''
-    }
   }
 
   async #permission(call: ToolCall, interrupt: () => void): Promise<Permission> {
@@ -182,7 +177,8 @@ export class Chat {
   }
 
   #create(): Promise<string> {
-    const { client, agent } = this.#options
+    const { client } = this.#options
+    const agent = this.#agent
     const takesTools = agent.capabilities?.application?.tools !== undefined
     return client.createSession({
       agent: { name: agent.name, tools: this.#toolRefs() },
@@ -191,7 +187,7 @@ export class Chat {
   }
 
   #toolRefs(): ServerToolRef[] {
-    return (this.#options.agent.tools ?? []).map(({ name }) => ({ name, trust: this.#trusted.has(name) }))
+    return (this.#agent.tools ?? []).map(({ name }) => ({ name, trust: this.#trusted.has(name) }))
   }
 
   // ---- commands --------------------------------------------------------------------------------------------
@@ -231,10 +227,20 @@ export class Chat {
   /** Goes on where the session stopped, also in the middle of a turn. */
   async #use(id: string): Promise<void> {
     const { client, terminal, styles } = this.#options
-    const { sessionId } = await client.getSession(id)
+    const { sessionId, agent } = await client.getSession(id)
     this.#session = sessionId
+    this.#meet(agent.name)
     terminal.write(`  ${styles.dim(`Going on with ${printable(sessionId, 80)}.`)}\n`)
     await this.#answerPending()
+  }
+
+  /** The agent of a session that was begun elsewhere may be another one. */
+  #meet(name: string): void {
+    const found = this.#options.agents.find(agent => agent.name === name)
+    if (!found || found.name === this.#agent.name) return
+    this.#agent = found
+    this.#trusted = this.#options.trusted(found.name)
+    this.#trustChanged = false
   }
 
   async #answerPending(): Promise<void> {
@@ -292,18 +298,48 @@ export class Chat {
   }
 
   #tools(): void {
-    const { terminal, styles, agent } = this.#options
+    const { terminal, styles } = this.#options
+    const tools = this.#agent.tools ?? []
+    const longest = Math.max(...[...tools, ...localToolSpecs].map(({ name }) => printable(name, 80).length))
     const line = (name: string, trust: string, style: Style, description: string): void => {
-      const shown = printable(name, 80)
-      const room = Math.min(160, Math.max(20, terminal.width - shown.length - trust.length - 7))
+      const shown = printable(name, 80).padEnd(Math.min(longest, 24))
+      const room = Math.min(160, Math.max(20, terminal.width - shown.length - 21))
       terminal.write(
-        `  ${styles.bold(shown)}  ${style(trust)}  ${styles.dim(printable(description, room))}\n`,
+        `  ${styles.bold(shown)}  ${style(trust.padEnd(14))}  ${styles.dim(printable(description, room))}\n`,
       )
     }
-    for (const { name, description } of agent.tools ?? []) {
+    for (const { name, description } of tools) {
       if (this.#trusted.has(name)) line(name, 'runs by itself', styles.green, description)
       else line(name, 'asks first', styles.yellow, description)
     }
     for (const { name, description } of localToolSpecs) line(name, 'runs here', styles.cyan, description)
+  }
+}
+
+function endsInWords({ messages }: RunTurnResult): boolean {
+  const last = messages.findLast(message => message.role === 'assistant')
+  if (last === undefined || typeof last.content === 'string') return (last?.content ?? '') !== ''
+  return last.content.some(block => block.type === 'text')
+}
+
+/** What there is to say of how a turn stopped. */
+function closingOf({ stopReason, pending, error, limit }: RunTurnResult): string {
+  switch (stopReason) {
+    case 'cancelled':
+      return 'Cancelled.'
+    case 'max_tokens':
+      return limit === undefined
+        ? 'It stopped at a limit.'
+        : `It stopped at a limit: ${printable(limit, 80)}.`
+    case 'refusal':
+      return 'The model refused.'
+    case 'error':
+      return error === undefined
+        ? 'It failed. The log of the server says why.'
+        : `It failed: ${printable(error, 1000)}`
+    case 'tool_use':
+      return `It waits for ${pending.map(call => printable(call.name, 80)).join(', ') || 'something'}, which cannot be answered from here.`
+    default:
+      return ''
   }
 }

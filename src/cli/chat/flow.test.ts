@@ -22,6 +22,21 @@ test('line feeds are kept, also empty lines', () => {
   assert.equal(flowed(80, 'a\n\nb\n'), '  a\n\n  b\n')
 })
 
+test('code and tables keep their spaces; a line that is broken here begins without', () => {
+  assert.equal(flowed(80, ' if x:\n    return  1\n\tpass'), '  if x:\n      return  1\n      pass\n')
+  assert.equal(flowed(80, ...'| a   | b |\n  | 1 |'.split('')), '  | a   | b |\n    | 1 |\n')
+  assert.equal(flowed(9, 'a\n  bcd   efg'), '  a\n    bcd\n  efg\n')
+})
+
+test('a line that is begun elsewhere is gone on with', () => {
+  let text = '→ name '
+  const flow = new Flow(written => (text += written), { indent: '    ', width: () => 14 })
+  flow.beginAt(7)
+  flow.add('one two three', word => word)
+  flow.end()
+  assert.equal(text, '→ name one two\n    three\n')
+})
+
 test('wide characters count twice and may be broken between', () => {
   assert.equal(widthOf('日本 e\u0301'), 6)
   assert.equal(flowed(8, '日本語日本語'), '  日本語\n  日本語\n')

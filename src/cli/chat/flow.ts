@@ -1,5 +1,5 @@
-// Streamed words as paragraphs: indented, broken between words before the edge of the terminal. It is handed text that is
-// already printable; it adds line breaks and nothing else.
+// Streamed words as paragraphs: indented, broken between words before the edge of the terminal. Spaces stay as they were
+// written, so that code and tables keep their shape. It is handed text that is already printable.
 import type { Style } from '../style.ts'
 
 const wide =
@@ -12,12 +12,16 @@ export function widthOf(text: string): number {
   return width
 }
 
+const tab = '    '
+
 export class Flow {
   readonly #write: (text: string) => void
   readonly #indent: string
   /** Infinity: lines are left as they are. */
   readonly #width: () => number
   #column = 0
+  /** Whoever writes began this line: the spaces in front are theirs. */
+  #ownLine = false
   #spaces = ''
   #word = ''
   #style: Style = text => text
@@ -36,7 +40,7 @@ export class Flow {
       if (piece === '\n') this.#newLine()
       else if (/^\s/.test(piece)) {
         this.#flushWord()
-        this.#spaces += ' '
+        this.#spaces += piece.replaceAll('\t', tab)
       } else if (wide.test(piece)) {
         this.#flushWord()
         this.#word = piece
@@ -45,10 +49,16 @@ export class Flow {
     }
   }
 
+  /** What comes next goes on in a line that has something in it already. */
+  beginAt(column: number): void {
+    this.#column = column
+  }
+
   /** Ends the paragraph; what comes next starts on a line of its own. */
   end(): void {
     this.#flushWord()
     this.#spaces = ''
+    this.#ownLine = false
     if (this.#column === 0) return
     this.#write('\n')
     this.#column = 0
@@ -57,6 +67,7 @@ export class Flow {
   #newLine(): void {
     this.#flushWord()
     this.#spaces = ''
+    this.#ownLine = true
     this.#write('\n')
     this.#column = 0
   }
@@ -69,11 +80,12 @@ export class Flow {
     if (this.#column > 0 && this.#column + this.#spaces.length + width > this.#width()) {
       this.#write('\n')
       this.#column = 0
+      this.#ownLine = false
     }
     if (this.#column === 0) {
       this.#write(this.#indent)
       this.#column = this.#indent.length
-      this.#spaces = ''
+      if (!this.#ownLine) this.#spaces = ''
     }
     this.#write(this.#spaces + this.#style(word))
     this.#column += this.#spaces.length + width

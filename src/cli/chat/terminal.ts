@@ -69,6 +69,12 @@ export class Terminal {
         editor.close()
       })
       editor.on('SIGINT', () => {
+        // What was typed is given up first, as shells do.
+        if (remember && editor.line !== '') {
+          editor.write(null, { ctrl: true, name: 'e' })
+          editor.write(null, { ctrl: true, name: 'u' })
+          return
+        }
         this.write('^C')
         interrupted = true
         editor.close()

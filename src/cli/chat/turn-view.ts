@@ -2,15 +2,17 @@
 // tools and servers, so none of it reaches the terminal but through `printable`.
 import { type Content, type ToolCall, type TurnEvent, textOfContent } from '../../client/index.ts'
 import { printable } from '../../lib/text.ts'
-import type { Styles } from '../style.ts'
-import { Flow } from './flow.ts'
+import type { Style, Styles } from '../style.ts'
+import { Flow, widthOf } from './flow.ts'
 
 const longestArguments = 240
 const longestResult = 600
+const mostLines = 8
 
 export class TurnView {
   readonly #write: (text: string) => void
   readonly #styles: Styles
+  readonly #width: () => number
   readonly #flow: Flow
   readonly #names = new Map<string, string>()
   #at: 'start' | 'text' | 'thinking' | 'tools' = 'start'
@@ -19,6 +21,7 @@ export class TurnView {
 
   constructor(write: (text: string) => void, width: () => number, styles: Styles) {
     this.#write = write
+    this.#width = width
     this.#styles = styles
     this.#flow = new Flow(write, { indent: '  ', width })
   }
@@ -57,20 +60,26 @@ export class TurnView {
     const { green, red, dim } = this.#styles
     this.#enter('tools')
     const text = textOfContent(content)
-    const name = this.#names.get(toolCallId) ?? toolCallId
+    const name = printable(this.#names.get(toolCallId) ?? toolCallId, 128)
     const mark = wentWrong(text) ? red('✗') : green('✓')
-    const from = where === '' ? '' : dim(` (${where})`)
-    this.#write(
-      `  ${mark} ${dim(printable(name, 128))}${from}  ${printable(text || picture(content), longestResult)}\n`,
-    )
+    const shown = printable(text || picture(content), { multiline: true, maxChars: longestResult })
+    const lines = shown.trimEnd().split('\n').slice(0, mostLines)
+    this.#entry(mark, name, dim, where === '' ? '' : ` (${where})`, lines.join('\n'))
+    const more = text.trimEnd().split('\n').length - lines.length
+    if (more > 0) this.#write(dim(`    … ${more} more ${more === 1 ? 'line' : 'lines'}\n`))
   }
 
   /** A line of our own, between what the agent says. */
   say(line: string): void {
-    this.#flow.end()
-    if (this.#at !== 'start') this.#write('\n')
-    this.#at = 'start'
+    this.#pause()
     this.#write(`${line}\n`)
+  }
+
+  /** Words of our own, broken into lines. */
+  tell(words: string, style: Style): void {
+    this.#pause()
+    this.#flow.add(printable(words, { multiline: true, maxChars: 2000 }), style)
+    this.#flow.end()
   }
 
   end(): void {
@@ -79,12 +88,31 @@ export class TurnView {
     this.#at = 'start'
   }
 
+  #pause(): void {
+    this.#flow.end()
+    if (this.#at !== 'start') this.#write('\n')
+    this.#at = 'start'
+  }
+
+  /** A line with a mark and a name; what goes beyond the edge stands below, further in. */
+  #entry(mark: string, name: string, style: Style, after: string, text: string): void {
+    this.#write(`  ${mark} ${style(name)}${this.#styles.dim(after)}  `)
+    const flow = new Flow(this.#write, { indent: '    ', width: this.#width })
+    flow.beginAt(6 + widthOf(name) + after.length)
+    flow.add(text, plain)
+    flow.end()
+  }
+
   #call({ toolCallId, name, input }: ToolCall): void {
-    const { yellow, bold, dim } = this.#styles
+    const { yellow, bold } = this.#styles
     this.#enter('tools')
     this.#names.set(toolCallId, name)
-    this.#write(
-      `  ${yellow('→')} ${bold(printable(name, 128))}  ${dim(printable(JSON.stringify(input), longestArguments))}\n`,
+    this.#entry(
+      yellow('→'),
+      printable(name, 128),
+      bold,
+      '',
+      printable(JSON.stringify(input), longestArguments),
     )
   }
 

@@ -1,8 +1,9 @@
 // Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
 // which nobody else can reach because its key never leaves this process.
-import { AapClient, type AgentInfo } from '../../client/index.ts'
+import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
 import { printable } from '../../lib/text.ts'
 import { Chat } from '../chat/chat.ts'
+import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
 import { type Command, textValue, UsageError, type Values } from '../command.ts'
 import { nearest } from '../nearest.ts'
@@ -28,25 +29,35 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
     const terminal = new Terminal()
     try {
       const client = new AapClient(server)
-      const agent = choose((await client.getMeta()).agents, textValue(values, 'agent'))
+      const { agents } = await client.getMeta()
+      const session = await found(client, textValue(values, 'session'), server.where)
+      const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
       const style = styles(wantsColour(process.stdout))
-      const session = textValue(values, 'session')
-      terminal.write(`${style.bold(printable(agent.title ?? agent.name, 80))}\n`)
-      if (agent.description !== undefined) terminal.write(`${printable(agent.description, 400)}\n`)
-      terminal.write(`${style.dim(`${server.words} /help lists commands, Ctrl-C leaves.`)}\n`)
+      const greeting = new Flow(text => terminal.write(text), { indent: '', width: () => terminal.width })
+      greeting.add(printable(agent.title ?? agent.name, 80), style.bold)
+      greeting.end()
+      greeting.add(printable(agent.description ?? '', 400), text => text)
+      greeting.end()
+      greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
+      greeting.end()
+      const { trusted, again, troubles } = server
+      const begun = session && { session: session.sessionId }
       await new Chat({
         client,
         terminal,
         styles: style,
+        agents,
         agent,
-        trusted: server.trusted(agent.name),
-        again: server.again,
-        ...(session !== undefined && { session }),
+        trusted,
+        again,
+        troubles,
+        ...begun,
       }).run()
       return 0
     } finally {
       terminal.close()
       await server.stop()
+      for (const words of server.troubles()) process.stderr.write(`${printable(words, 2000)}\n`)
     }
   },
 }
@@ -55,9 +66,26 @@ type Server = {
   baseUrl: string
   apiKey?: string
   words: string
+  /** Where its sessions are, for whoever names one that is not there. */
+  where: string
   again: string
   trusted(agent: string): ReadonlySet<string>
+  troubles(): string[]
   stop(): Promise<void>
+}
+
+async function found(
+  client: AapClient,
+  id: string | undefined,
+  where: string,
+): Promise<SessionInfo | undefined> {
+  if (id === undefined) return undefined
+  try {
+    return await client.getSession(id)
+  } catch (error) {
+    if (!(error instanceof AapError && error.code === 'session_not_found')) throw error
+    throw new UsageError(`There is no session ${printable(id, 80)} ${where}`)
+  }
 }
 
 async function reach(values: Values): Promise<Server> {
@@ -72,9 +100,11 @@ async function reach(values: Values): Promise<Server> {
     baseUrl: url,
     ...(key && { apiKey: key }),
     words: `Connected to ${printable(url, 200)}.`,
+    where: 'at that server, or it is another key’s. /sessions in a chat lists yours.',
     again: `turnwire chat --url ${url}`,
     // What its operator trusts is not told: the person is asked about each tool, and may say "always".
     trusted: () => new Set(),
+    troubles: () => [],
     stop: () => Promise.resolve(),
   }
 }
@@ -90,9 +120,11 @@ async function ownServer(values: Values): Promise<Server> {
     ])
   const { key, entry } = newKey(localOwner)
   const guarded = { ...config, server: { ...config.server, keys: [...(config.server?.keys ?? []), entry] } }
+  let troubles: string[] = []
+  const write = (line: string): void => void troubles.push(wordsOf(line))
   // A server, or another chat, may be at work in the same folder: what it has under way is left to it.
   const turnwire = await Turnwire.open(guarded, {
-    log: createLog({ level: 'error' }),
+    log: createLog({ level: 'error', write }),
     source,
     takeUp: false,
   })
@@ -105,7 +137,13 @@ async function ownServer(values: Values): Promise<Server> {
   return {
     baseUrl: running.url,
     apiKey: key,
+    where: 'here. See them with: turnwire sessions list',
     again: 'turnwire chat',
+    troubles: () => {
+      const said = troubles
+      troubles = []
+      return said
+    },
     words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
     trusted: name => {
       const tools = turnwire.agents.find(agent => agent.name === name)?.tools ?? []
@@ -113,6 +151,12 @@ async function ownServer(values: Values): Promise<Server> {
     },
     stop: () => running.stop(),
   }
+}
+
+/** A line of the log, for someone who sits before it. */
+function wordsOf(line: string): string {
+  const { message, error } = JSON.parse(line) as { message: string; error?: string } // Our own log wrote it.
+  return error === undefined ? message : `${message.replace(/\.$/, '')}: ${error}`
 }
 
 function choose(agents: readonly AgentInfo[], name: string | undefined): AgentInfo {
