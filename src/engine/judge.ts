@@ -14,7 +14,11 @@ import { type CallState, identityOf } from './state.ts'
 type Admitted = Extract<Admission, { ok: true }>
 
 export function judgeAll(session: Session, calls: readonly CallState[]): Promise<void> | undefined {
-  const waiting = calls.flatMap(call => judge(session, call) ?? [])
+  const waiting: Promise<void>[] = []
+  for (const call of calls) {
+    const judging = judge(session, call)
+    if (judging) waiting.push(judging)
+  }
   return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => {})
 }
 

@@ -29,8 +29,8 @@ const deeds = { proposed: 'judge', approved: 'run', started: 'await' } as const
 
 function nextOfBatch(batch: CallState[]): Action {
   for (const stage of stages) {
-    if (batch.some(call => call.stage === stage))
-      return { do: deeds[stage], calls: batch.filter(call => call.stage === stage) }
+    const calls = batch.filter(call => call.stage === stage)
+    if (calls.length > 0) return { do: deeds[stage], calls }
   }
   return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
 }

@@ -126,30 +126,35 @@ function withinTime(
   })
 }
 
-/** A class, for its getters: most tools look at neither the signal nor the options, and then neither is made. */
+/** A class, for its getters: what a tool does not look at is not made. */
 class CallContext implements ToolContext {
   readonly session: string
   readonly owner: string
   readonly callId: string
   readonly idempotencyKey: string
   readonly attempt: number
-  readonly progress: ToolContext['progress']
   readonly #session: Session
+  readonly #call: CallState
   readonly #stop: Abort
 
   constructor(session: Session, call: CallState, stop: Abort) {
     this.#session = session
+    this.#call = call
     this.#stop = stop
     this.session = session.id
     this.owner = session.state.owner
     this.callId = call.part.id
     this.idempotencyKey = call.key ?? ''
     this.attempt = call.attempt
-    this.progress = update => {
-      if (session.lost || call.stage !== 'started') return
+  }
+
+  get progress(): ToolContext['progress'] {
+    return update => {
       const { callId } = this
-      if ('output' in update) session.feed.delta({ type: 'output', callId, text: update.output })
-      else session.feed.delta({ type: 'progress', callId, ...update })
+      const { feed, lost } = this.#session
+      if (lost || this.#call.stage !== 'started') return
+      if ('output' in update) feed.delta({ type: 'output', callId, text: update.output })
+      else feed.delta({ type: 'progress', callId, ...update })
     }
   }
 

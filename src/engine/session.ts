@@ -120,8 +120,11 @@ export class Session {
   options(): Record<string, string> {
     const options: Record<string, string> = {}
     for (const { name, default: value } of this.agent.options) options[name] = value
-    for (const [name, value] of Object.entries(this.state.settings.options))
+    const chosen = this.state.settings.options
+    for (const name of Object.keys(chosen)) {
+      const value = chosen[name]!
       options[name] = typeof value === 'string' ? value : this.ports.vault.open(value.sealed)
+    }
     return options
   }
 
@@ -283,7 +286,9 @@ export class Session {
     this.#batch = undefined
     const refuse = (reason: unknown): void => {
       this.lose(reason)
-      batch.written?.reject(reason)
+      if (!batch.written) return
+      batch.written.promise.catch(() => {})
+      batch.written.reject(reason)
     }
     if (this.#lost !== undefined) {
       refuse(this.#lost)
@@ -319,11 +324,7 @@ export class Session {
     if (this.#lost !== undefined) return refused(this.#lost)
     const last = this.#last
     if (!last) return Promise.resolve()
-    if (!last.written) {
-      last.written = Promise.withResolvers()
-      // Whoever does not look at it may ignore it.
-      last.written.promise.catch(() => {})
-    }
+    last.written ??= Promise.withResolvers()
     return last.written.promise
   }
 

@@ -70,7 +70,7 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): P
  */
 export class Abort {
   #controller: AbortController | undefined
-  #listeners: Set<() => void> | undefined
+  #listeners: (() => void)[] = []
   #aborted = false
   #reason: unknown
 
@@ -92,8 +92,8 @@ export class Abort {
     this.#aborted = true
     this.#reason = reason
     this.#controller?.abort(reason)
-    const listeners = this.#listeners ?? []
-    this.#listeners = undefined
+    const listeners = this.#listeners
+    this.#listeners = []
     for (const listener of listeners) listener()
   }
 
@@ -103,9 +103,11 @@ export class Abort {
       listener()
       return () => {}
     }
-    this.#listeners ??= new Set()
-    this.#listeners.add(listener)
-    return () => this.#listeners?.delete(listener)
+    this.#listeners.push(listener)
+    return () => {
+      const at = this.#listeners.indexOf(listener)
+      if (at >= 0) this.#listeners.splice(at, 1)
+    }
   }
 
   /** As `untilAborted`. */

@@ -71,8 +71,10 @@ function checkOutput(
   if (size > maxOutputBytes)
     return { kind: 'error', parts: [tooMuch(`The tool "${tool.name}" ran, but it`, size, maxOutputBytes)] }
   // A tool that failed owes no result of the declared shape.
-  if (failed === true) return { kind: 'error', parts, ...(structured !== undefined && { structured }) }
-  if (tool.output === undefined) return { kind: 'ok', parts, ...(structured !== undefined && { structured }) }
+  if (failed === true || tool.output === undefined) {
+    const kind = failed === true ? 'error' : 'ok'
+    return structured === undefined ? { kind, parts } : { kind, parts, structured }
+  }
   if (structured === undefined)
     return misfit(tool.name, 'It declares an output schema, but gave no structured result.', parts)
   const problem = schemaProblem(tool.output, structured)
@@ -145,14 +147,10 @@ function compose(
   const structured = placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
   const { parts, leftOut } = bound(whole, { text: textLimit, media: settings.mediaLimit }, callId)
   const kept = leftOut > 0 ? keep(whole, callId) : undefined
-  const outcome: Outcome = {
-    kind: checked.kind,
-    parts: saidInWords(parts, checked.kind),
-    ...(structured !== undefined && { structured }),
-    from,
-    ...(kept && { cut: { bytes: leftOut, blob: kept.name } }),
-    ...(tally.count > 0 && { redactions: tally.count }),
-  }
+  const outcome: Outcome = { kind: checked.kind, parts: saidInWords(parts, checked.kind), from }
+  if (structured !== undefined) outcome.structured = structured
+  if (kept) outcome.cut = { bytes: leftOut, blob: kept.name }
+  if (tally.count > 0) outcome.redactions = tally.count
   return kept ? { outcome, blob: kept } : { outcome }
 }
 

@@ -139,7 +139,7 @@ function checkCaller(
   hosts: readonly string[],
   origins: readonly string[],
   hostname: string,
-): MiddlewareHandler {
+): MiddlewareHandler<WireEnv> {
   const allowed = namesOf(hosts, hostname)
   return async (c, next) => {
     const host = c.req.header('host')
@@ -160,10 +160,11 @@ function checkCaller(
 }
 
 /** A page of an allowed origin may read the answer, and ask beforehand whether it may. */
-async function answerBrowser(c: Context, origin: string, next: Next): Promise<Response | undefined> {
-  c.header('Access-Control-Allow-Origin', origin)
-  c.header('Access-Control-Expose-Headers', 'Retry-After, X-Session-Id')
-  c.header('Vary', 'Origin')
+async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): Promise<Response | undefined> {
+  c.env.outgoing
+    .setHeader('Access-Control-Allow-Origin', origin)
+    .setHeader('Access-Control-Expose-Headers', 'Retry-After, X-Session-Id')
+    .setHeader('Vary', 'Origin')
   if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined)
     return c.body(null, 204, {
       'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
@@ -206,7 +207,7 @@ function limitStreams(): MiddlewareHandler<WireEnv> {
   const take = rateLimit(100, 400)
   return async (c, next) => {
     if (c.req.method === 'GET' && c.req.path.endsWith('/events')) take(c.get('principal').owner)
-    await next()
+    return next()
   }
 }
 

@@ -8,29 +8,72 @@ import { randomId } from '../lib/random.ts'
 /** `clear` drops every timer that has not run: none of them may keep a program alive that is done. */
 export type RealWorld = World & { clear(): void }
 
+/** A wait of this much or more may end late by one tick. */
+const LONG_MS = 5_000
+const TICK_MS = 250
+
 export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld {
-  const timers = new Set<NodeJS.Timeout>()
+  const short = new Set<NodeJS.Timeout>()
+  const long = longWaits()
   return {
     now: Date.now,
     id: randomId,
     timer(ms, run) {
-      // Longer than a timer can count means never.
-      if (ms > 0x7fffffff) return () => {}
+      if (ms >= LONG_MS) return long.add(ms, run)
       const timer = setTimeout(() => {
-        timers.delete(timer)
+        short.delete(timer)
         run()
       }, ms)
-      timers.add(timer)
+      short.add(timer)
       return () => {
-        timers.delete(timer)
+        short.delete(timer)
         clearTimeout(timer)
       }
     },
     clear() {
-      for (const timer of timers) clearTimeout(timer)
-      timers.clear()
+      for (const timer of short) clearTimeout(timer)
+      short.clear()
+      long.clear()
     },
     crashPoint: crashAt === undefined || crashAt === '' ? () => {} : killerAt(crashAt),
+  }
+}
+
+/**
+ * Long waits share one slow tick. Every turn and every call has one, nearly all are called off within moments, and a
+ * timer each would cost more than many a turn does besides.
+ */
+function longWaits(): { add(ms: number, run: () => void): () => void; clear(): void } {
+  const waits = new Set<{ due: number; run: () => void }>()
+  let ticking: NodeJS.Timeout | undefined
+  const stop = (): void => {
+    clearInterval(ticking)
+    ticking = undefined
+  }
+  const tick = (): void => {
+    const now = performance.now()
+    for (const wait of waits) {
+      if (wait.due > now) continue
+      waits.delete(wait)
+      wait.run()
+    }
+    if (waits.size === 0) stop()
+  }
+  return {
+    add(ms, run) {
+      const wait = { due: performance.now() + ms, run }
+      if (waits.size === 0) ticking?.ref()
+      waits.add(wait)
+      ticking ??= setInterval(tick, TICK_MS)
+      return () => {
+        // Until the next tick finds nothing to wait for, it must not keep the program alive.
+        if (waits.delete(wait) && waits.size === 0) ticking?.unref()
+      }
+    },
+    clear() {
+      waits.clear()
+      stop()
+    },
   }
 }
 

@@ -58,7 +58,7 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, threads: Threads): 
   const plan = planOf(session, input, name)
   // Refused before anything is said: an error of HTTP. After that it is an event.
   const first = await plan.commands[0]?.run()
-  c.header('X-Session-Id', session.id)
+  c.env.outgoing.setHeader('X-Session-Id', session.id)
   const gone = new AbortController()
   const writer = openSse(c, host, () => gone.abort())
   // Its shape was checked; the members that were not read go back as they came.

@@ -1,9 +1,8 @@
 // The route. Nothing here knows how a model is asked.
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { errorCodes } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readJsonObject } from '../http/index.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
 import { answerStream, answerWhole, toldOf } from '../stateless/index.ts'
 import { decodeRequest } from './decode.ts'
 import { ChunkEncoder, encodeCompletion, type Head } from './encode.ts'
@@ -14,9 +13,9 @@ export function chatRoutes(host: WireHost): Hono<WireEnv> {
   app.onError((error, c) => {
     const failure = toldOf(error, host.log)
     // The vendor's clients repeat every 5xx unless they are told that it will not help.
-    if (failure.status >= 500) c.header('x-should-retry', String(errorCodes[failure.code].retry))
-    // Every status of the closed list carries a body.
-    return c.json(errorBody(error, failure), failure.status as ContentfulStatusCode)
+    if (failure.status >= 500)
+      c.env.outgoing.setHeader('x-should-retry', String(errorCodes[failure.code].retry))
+    return sendJson(c, errorBody(error, failure), failure.status)
   })
   app.post('/v1/chat/completions', c => complete(c, host))
   return app
@@ -32,5 +31,5 @@ async function complete(c: Context<WireEnv>, host: WireHost): Promise<Response> 
   }
   if (stream) return answerStream(c, host, asked, new ChunkEncoder(head, includeUsage))
   const answer = await answerWhole(c, host, asked)
-  return answer ? c.json(encodeCompletion(head, answer)) : c.body(null)
+  return answer ? sendJson(c, encodeCompletion(head, answer)) : c.body(null)
 }

@@ -1,7 +1,6 @@
 // The routes. A message or an answer is streamed until the session rests or waits; a job is streamed until its turn has
 // ended. A client that goes away ends its view and nothing else.
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { RequestKey } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -15,6 +14,7 @@ import {
   RESPONSE_ALREADY_SENT,
   readJsonObject,
   requestKey,
+  sendJson,
 } from '../http/index.ts'
 import { answer, say, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
@@ -29,19 +29,18 @@ export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
     const { code, message, status } = failureOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json({ detail: message, error: message, code }, status as ContentfulStatusCode)
+    return sendJson(c, { detail: message, error: message, code }, status)
   })
   const wire = new Wire(host)
   app.post('/api/chat', wire.chat)
-  app.post('/api/chat/answer', wire.answer)
-  app.post('/api/chat/:agent', wire.chat)
+  // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
+  app.post('/api/chat/:agent', c => (c.req.param('agent') === 'answer' ? wire.answer(c) : wire.chat(c)))
   app.post('/api/sessions', wire.create)
   app.get('/api/history', wire.history)
   app.post('/api/jobs', wire.start)
   app.get(
     '/api/jobs/:id',
-    wire.job(async (c, run) => c.json(encodeJob(run, await wire.waits(c, run)))),
+    wire.job(async (c, run) => sendJson(c, encodeJob(run, await wire.waits(c, run)))),
   )
   app.get(
     '/api/jobs/:id/events',
@@ -87,7 +86,7 @@ class Wire {
       )
     const session = await this.#host.engine.open(owner, answered.sessionId)
     const accepted = await answer(session, answered, name, request)
-    if (answered.stream === false) return c.json({ status: 'ok' })
+    if (answered.stream === false) return sendJson(c, { status: 'ok' })
     return this.#stream(c, { id: session.id, ...accepted }, 'at once')
   }
 
@@ -97,7 +96,7 @@ class Wire {
     starts: 'with a turn' | 'at once',
     made?: SessionMade,
   ): Response {
-    c.header('X-Session-Id', id)
+    c.env.outgoing.setHeader('X-Session-Id', id)
     const { writer, gone } = this.#open(c)
     const { owner } = c.get('principal')
     if (made) writer.send(dataFrame(made))
@@ -137,12 +136,12 @@ class Wire {
       { sessionId: undefined, agent, tools },
       request,
     )
-    return c.json({ sessionId: session.id }, 201)
+    return sendJson(c, { sessionId: session.id }, 201)
   }
 
   readonly history: Handler = async c => {
     const state = await this.#host.engine.peek(c.get('principal').owner, sessionIdOf(c))
-    return c.json(encodeHistory(state))
+    return sendJson(c, encodeHistory(state))
   }
 
   // ---- background runs --------------------------------------------------------------------------------------
@@ -154,14 +153,14 @@ class Wire {
     const { first } = await say(found, chat, request)
     const { id } = found.session
     const runId = runIdOf(id, first)
-    c.header('X-Session-Id', id)
-    return c.json({ runId, job_id: runId, status: 'pending', sessionId: id })
+    c.env.outgoing.setHeader('X-Session-Id', id)
+    return sendJson(c, { runId, job_id: runId, status: 'pending', sessionId: id })
   }
 
   job(handle: (c: Context<WireEnv>, run: Run) => Promise<Response> | Response): Handler {
     return async c => {
       const run = await findRun(this.#host.engine, c.get('principal').owner, c.req.param('id') ?? '')
-      return run ? handle(c, run) : c.json({ detail: 'Job not found' }, 404)
+      return run ? handle(c, run) : sendJson(c, { detail: 'Job not found' }, 404)
     }
   }
 
@@ -172,7 +171,7 @@ class Wire {
 
   events(c: Context<WireEnv>, { session, first }: Run): Response {
     let after = lastEventOf(c)
-    c.header('X-Session-Id', session)
+    c.env.outgoing.setHeader('X-Session-Id', session)
     const { writer, gone } = this.#open(c)
     const { owner } = c.get('principal')
     const view = new RunView((event, number, again) => {
@@ -192,7 +191,7 @@ class Wire {
   async cancel(c: Context<WireEnv>, { session: id, turn }: Run): Promise<Response> {
     const session = await this.#host.engine.open(c.get('principal').owner, id)
     if (session.state.turn?.id === turn.turn) await session.cancel()
-    return c.json({ status: 'ok' })
+    return sendJson(c, { status: 'ok' })
   }
 
   /** What a page that comes back needs: the run that is not over, and its events so far as the socket numbers them. */
@@ -200,11 +199,11 @@ class Wire {
     const { owner } = c.get('principal')
     const id = sessionIdOf(c)
     const run = await lastRun(this.#host.engine, owner, id)
-    if (!run || run.ended) return c.json({ run_id: null, status: null, message: null, events: [] })
+    if (!run || run.ended) return sendJson(c, { run_id: null, status: null, message: null, events: [] })
     const events: DeltaKitEvent[] = [{ type: 'run_started', runId: run.id, sessionId: id }]
     const view = new RunView(event => events.push(event), 'with a turn')
     for (const recorded of run.log) view.take({ type: 'event', ...recorded })
-    return c.json({ run_id: run.id, status: 'running', message: textOf(run.turn.parts), events })
+    return sendJson(c, { run_id: run.id, status: 'running', message: textOf(run.turn.parts), events })
   }
 
   // ---- small things -----------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 // The routes. A model's name and what is asked of it share one segment of the path, parted by a colon.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readJsonObject } from '../http/index.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
 import { answerStream, answerWhole, findTarget, targetNames, toldOf } from '../stateless/index.ts'
 import { decodeRequest } from './decode.ts'
 import { encodeResponse, type Head, PartialEncoder } from './encode.ts'
@@ -15,14 +14,13 @@ export function geminiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
     const failure = toldOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json(errorBody(failure), failure.status as ContentfulStatusCode)
+    return sendJson(c, errorBody(failure), failure.status)
   })
-  app.get('/v1beta/models', c => c.json({ models: targetNames(host).map(name => describe(host, name)) }))
+  app.get('/v1beta/models', c => sendJson(c, { models: targetNames(host).map(name => describe(host, name)) }))
   app.get('/v1beta/models/:name', c => {
     const name = c.req.param('name')
     if (!findTarget(host, name)) throw new ModelNotFound(name, 'generateContent')
-    return c.json(describe(host, name))
+    return sendJson(c, describe(host, name))
   })
   app.post('/v1beta/models/:call', c => generate(c, host))
   return app
@@ -33,7 +31,7 @@ export const refuseQueryKeys: MiddlewareHandler = async (c, next) => {
   if (c.req.query('key') === undefined) return next()
   const message =
     'A key in the address ends up in logs and is not taken. Send it in the header x-goog-api-key, and change it if it is in use.'
-  return c.json(errorBody({ code: 'bad_request', message, status: 400 }), 400)
+  return sendJson(c, errorBody({ code: 'bad_request', message, status: 400 }), 400)
 }
 
 function describe({ agents }: WireHost, name: string): object {
@@ -67,5 +65,5 @@ async function generate(c: Context<WireEnv>, host: WireHost): Promise<Response> 
   if (!answer) return c.body(null)
   const response = encodeResponse(head, answer)
   // Asked to stream without `alt=sse`, the vendor gives its chunks as one list.
-  return c.json(streams ? [response] : response)
+  return sendJson(c, streams ? [response] : response)
 }

@@ -48,7 +48,7 @@ function checkHeaders({ headers }: IncomingMessage): void {
 function readBytes(c: Context<WireEnv>, incoming: IncomingMessage, most: number): Promise<Buffer> {
   const tooLarge = (): TurnwireError => {
     // What is left of the body is not read, so the connection cannot carry another request.
-    c.header('Connection', 'close')
+    c.env.outgoing.setHeader('Connection', 'close')
     return new TurnwireError('too_large', `The body is larger than ${most} bytes. Send less.`)
   }
   if (Number(incoming.headers['content-length'] ?? 0) > most) return Promise.reject(tooLarge())

@@ -1,9 +1,9 @@
 // What a caller is told of anything that was thrown, and what the operator's log keeps of it. The shape of the error
 // body is each wire's own.
 import type { ErrorHandler } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { type ErrorCode, errorCodes, publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
+import { sendJson } from './send.ts'
 
 export type Failure = { code: ErrorCode; message: string; status: number }
 
@@ -22,7 +22,6 @@ export function failureOf(error: unknown, log: WireHost['log']): Failure {
 export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
   return (error, c) => {
     const { code, message, status } = failureOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json({ error: message, code }, status as ContentfulStatusCode)
+    return sendJson(c, { error: message, code }, status)
   }
 }

@@ -1,11 +1,8 @@
 // A stream of server-sent events on the raw response: hono routes the request, but the frames go past it, one write per
 // turn of the event loop. What is sent, and when it ends, is each wire's own matter.
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import { encodeSse, type SseSink, SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-
-export { RESPONSE_ALREADY_SENT }
 
 /**
  * `onClose` is called once, whoever ends the connection; also when it was gone before the stream began. `speaksAtOnce`:
@@ -28,8 +25,6 @@ export function openSse(
 function sinkOf(c: Context<WireEnv>, speaksAtOnce: boolean): SseSink {
   const { outgoing } = c.env
   if (outgoing.destroyed) return gone
-  // What the server's own middleware has set for this response. (`c.res` would make hono send one of its own.)
-  for (const [name, value] of c.body(null).headers) outgoing.setHeader(name, value)
   outgoing.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache, no-transform',

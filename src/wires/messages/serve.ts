@@ -1,9 +1,8 @@
 // The routes. Nothing here knows how a model is asked.
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { errorCodes } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readJsonObject } from '../http/index.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
 import { answerStream, answerWhole, toldOf } from '../stateless/index.ts'
 import { estimateTokens } from './count.ts'
 import { decodeRequest, type MessagesRequest } from './decode.ts'
@@ -17,16 +16,16 @@ export function messagesRoutes(host: WireHost): Hono<WireEnv> {
   app.onError((error, c) => {
     const failure = toldOf(error, host.log)
     const requestId = world.id('req')
-    c.header('request-id', requestId)
+    c.env.outgoing.setHeader('request-id', requestId)
     // The vendor's clients repeat every 5xx unless they are told that it will not help.
-    if (failure.status >= 500) c.header('x-should-retry', String(errorCodes[failure.code].retry))
-    // Every status of the closed list carries a body.
-    return c.json(errorBody(error, failure, requestId), failure.status as ContentfulStatusCode)
+    if (failure.status >= 500)
+      c.env.outgoing.setHeader('x-should-retry', String(errorCodes[failure.code].retry))
+    return sendJson(c, errorBody(error, failure, requestId), failure.status)
   })
   app.post('/v1/messages', c => create(c, host))
   app.post('/v1/messages/count_tokens', async c => {
     const { asked } = await read(c, host, true)
-    return c.json({ input_tokens: estimateTokens(asked) })
+    return sendJson(c, { input_tokens: estimateTokens(asked) })
   })
   return app
 }
@@ -46,8 +45,8 @@ async function create(c: Context<WireEnv>, host: WireHost): Promise<Response> {
   const { asked, stream, signs } = await read(c, host, false)
   const { world } = host.ephemeral.ports
   const head: Head = { id: world.id('msg'), model: asked.target.name }
-  c.header('request-id', world.id('req'))
+  c.env.outgoing.setHeader('request-id', world.id('req'))
   if (stream) return answerStream(c, host, asked, new EventEncoder(head, signs))
   const answer = await answerWhole(c, host, asked)
-  return answer ? c.json(encodeMessage(head, answer)) : c.body(null)
+  return answer ? sendJson(c, encodeMessage(head, answer)) : c.body(null)
 }

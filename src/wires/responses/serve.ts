@@ -1,9 +1,8 @@
 // The routes of the Responses API, and the list of models that its clients ask for.
 import { type Context, Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { JsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readJsonObject } from '../http/index.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
 import { decodeRequest } from './decode.ts'
 import { buildHistory } from './decode-history.ts'
 import { decodeItems } from './decode-items.ts'
@@ -15,14 +14,11 @@ import { serveStored } from './stored.ts'
 import { deleteResponse, findResponse, type StoredResponse } from './stored-log.ts'
 import { jsonOf, streamStored } from './stored-serve.ts'
 
-const json = { 'content-type': 'application/json' }
-
 export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
     const { status, body } = errorOf(error, host.log)
-    // Every status of the closed list carries a body.
-    return c.json(body, status as ContentfulStatusCode)
+    return sendJson(c, body, status)
   })
   app.post('/v1/responses', c => create(c, host, undefined))
   app.post('/v1/responses/:agentId', c => create(c, host, c.req.param('agentId')))
@@ -30,10 +26,12 @@ export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   app.delete('/v1/responses/:id', async c => {
     const response = await found(c, host)
     await deleteResponse(host, c.get('principal').owner, response)
-    return c.json({ id: response.id, object: 'response', deleted: true })
+    return sendJson(c, { id: response.id, object: 'response', deleted: true })
   })
   app.post('/v1/responses/:id/cancel', c => cancel(c, host))
-  app.get('/v1/responses/:id/input_items', async c => c.json(listInputItems(await found(c, host), pageOf(c))))
+  app.get('/v1/responses/:id/input_items', async c =>
+    sendJson(c, listInputItems(await found(c, host), pageOf(c))),
+  )
   mountModels(app, host)
   app.all('/v1/responses/*', c => {
     const message = `Invalid URL (${c.req.method} ${shown(c.req.path)})`
@@ -62,7 +60,7 @@ async function retrieve(c: Context<WireEnv>, host: WireHost): Promise<Response> 
   const after = startingAfter(c.req.query('starting_after'))
   if (stream === 'true') return streamStored(c, host, c.get('principal').owner, response, after)
   if (stream !== undefined && stream !== 'false') unsupportedValue('stream', stream, ['true', 'false'])
-  return c.body(jsonOf(host, response), 200, json)
+  return sendJson(c, jsonOf(host, response))
 }
 
 function startingAfter(value: string | undefined): number {
@@ -79,10 +77,10 @@ function startingAfter(value: string | undefined): number {
 async function cancel(c: Context<WireEnv>, host: WireHost): Promise<Response> {
   const { owner } = c.get('principal')
   const response = await found(c, host)
-  if (response.over) return c.body(jsonOf(host, response), 200, json)
+  if (response.over) return sendJson(c, jsonOf(host, response))
   const session = await host.engine.open(owner, response.session)
   await session.cancel()
-  return c.body(jsonOf(host, await found(c, host)), 200, json)
+  return sendJson(c, jsonOf(host, await found(c, host)))
 }
 
 function pageOf(c: Context<WireEnv>): Page {
@@ -99,10 +97,10 @@ function mountModels(app: Hono<WireEnv>, host: WireHost): void {
   const created = Math.floor(host.engine.ports.world.now() / 1000)
   const names = [...new Set([...host.agents.map(agent => agent.name), ...host.models])]
   const model = (id: string): JsonObject => ({ id, object: 'model', created, owned_by: 'turnwire' })
-  app.get('/v1/models', c => c.json({ object: 'list', data: names.map(model) }))
+  app.get('/v1/models', c => sendJson(c, { object: 'list', data: names.map(model) }))
   app.get('/v1/models/:id', c => {
     const id = c.req.param('id')
     if (!names.includes(id)) throw noSuchModel(id)
-    return c.json(model(id))
+    return sendJson(c, model(id))
   })
 }

@@ -6,7 +6,7 @@ import { Hand, type Session } from '../../engine/index.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { openSse, RESPONSE_ALREADY_SENT } from '../http/index.ts'
+import { openSse, RESPONSE_ALREADY_SENT, sendJson } from '../http/index.ts'
 import { type Asked, door } from './decode.ts'
 import { Emitter } from './emitter.ts'
 import { responseId, stemOf } from './ids.ts'
@@ -45,7 +45,7 @@ async function answer(
     await drive(session)
     const { ended } = view
     if (ended?.error) throw new TurnwireError(ended.error.code, ended.error.message)
-    return c.body(view.finish(), 200, { 'content-type': 'application/json' })
+    return sendJson(c, view.finish())
   } finally {
     outgoing.off('close', end)
     end()

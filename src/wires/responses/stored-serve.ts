@@ -13,7 +13,7 @@ import type { CallPart } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { openSse, RESPONSE_ALREADY_SENT } from '../http/index.ts'
+import { openSse, RESPONSE_ALREADY_SENT, sendJson } from '../http/index.ts'
 import type { Asked } from './decode.ts'
 import { Emitter } from './emitter.ts'
 import { responseId, stemOf } from './ids.ts'
@@ -21,8 +21,6 @@ import { Resource, requestFields } from './resource.ts'
 import { findResponse, type StoredResponse, viewOfStored } from './stored-log.ts'
 import { Diverged } from './track.ts'
 import { ResponseView } from './view.ts'
-
-const json = { 'content-type': 'application/json' }
 
 // ---- live -----------------------------------------------------------------------------------------------------------
 
@@ -68,12 +66,12 @@ export async function serveLive(
   const shown = view(new Emitter())
   if (asked.background) {
     live.stop()
-    return c.body(shown.unfinished, 200, json)
+    return sendJson(c, shown.unfinished)
   }
   c.env.outgoing.once('close', () => live.stop())
   const whole = await live.play(first, shown, false)
   if (whole === undefined) throw gone()
-  return c.body(whole, 200, json)
+  return sendJson(c, whole)
 }
 
 function gone(): TurnwireError {
@@ -151,10 +149,10 @@ export async function serveReplayed(
   const first = session.state.requests.get(request.key)?.seq ?? 0
   const response = await findResponse(host, owner, responseId({ session: session.id, first }))
   if (asked.stream) return streamStored(c, host, owner, response, -1)
-  if (asked.background || response.over) return c.body(jsonOf(host, response), 200, json)
+  if (asked.background || response.over) return sendJson(c, jsonOf(host, response))
   const whole = await follow(host, owner, response, new Emitter(), () => Promise.resolve())
   if (whole === undefined) throw gone()
-  return c.body(whole, 200, json)
+  return sendJson(c, whole)
 }
 
 /** The response as it is now. */

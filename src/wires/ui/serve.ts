@@ -109,8 +109,8 @@ class Wire {
     shown: Shown,
     { first, replayed }: Pick<Accepted, 'first' | 'replayed'>,
   ): Response {
-    c.header('X-Vercel-AI-UI-Message-Stream', 'v1')
-    c.header('X-Session-Id', id)
+    c.env.outgoing.setHeader('X-Vercel-AI-UI-Message-Stream', 'v1')
+    c.env.outgoing.setHeader('X-Session-Id', id)
     const gone = new AbortController()
     const writer = openSse(c, this.#host, () => gone.abort())
     const view = new MessageView(shown, before, chunk => writer.send(dataFrame(chunk)))
