@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelRequest } from '../engine/ports.ts'
+import { checkRequestAll } from '../testing/doubles/index.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat, preparedFor } from './index.ts'
 
 const crm = {
@@ -34,6 +35,21 @@ test('where the caller runs every tool, the vendor\u2019s own are not declared e
   for (const [name, model, sign] of hosted) {
     assert.match(preparedFor(model, request())?.body ?? '', sign, name)
     assert.doesNotMatch(preparedFor(model, request({ hosted: false }))?.body ?? '', sign, name)
+  }
+})
+
+test('nor are the servers that only they would use', () => {
+  const model = anthropic({
+    model: 'claude-sonnet-4-5',
+    apiKey: 'k',
+    body: { mcp_servers: [{ type: 'url', name: 'crm', url: 'https://crm.example/mcp' }] },
+    hosted: [{ type: 'mcp_toolset', mcp_server_name: 'crm' }],
+  })
+  for (const over of [{}, { hosted: false } as const]) {
+    const prepared = preparedFor(model, request(over))
+    assert.deepEqual(checkRequestAll('anthropic', JSON.parse(prepared?.body ?? '{}')), [])
+    assert.equal(prepared?.body.includes('crm.example'), !('hosted' in over))
+    assert.deepEqual(prepared?.warnings, [])
   }
 })
 

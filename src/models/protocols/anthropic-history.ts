@@ -140,6 +140,11 @@ export function referredNames(spoken: readonly Entry[], origin: Origin): Set<str
   return referred
 }
 
+/** Whether the vendor's MCP connector speaks in this history. */
+export function saysMcp(spoken: readonly Entry[], origin: Origin): boolean {
+  return spoken.some(entry => hostedBlocks(entry, origin).some(({ type }) => type === 'mcp_tool_use'))
+}
+
 // ---- entries ---------------------------------------------------------------------------------------------
 
 type Context = { speaker: Speaker; ids: WireIds; places: Places; spoken: readonly Entry[] }

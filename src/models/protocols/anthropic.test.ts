@@ -82,6 +82,29 @@ describe('the envelope', () => {
     assert.equal(body.includes('"betas"'), false)
     assert.equal('anthropic-beta' in prepare().headers, false)
   })
+
+  test('what the MCP connector did needs its header too, when the connector itself is gone', () => {
+    const use = { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'find', server_name: 'm', input: {} }
+    const result = { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] }
+    const native = { protocol: 'anthropic', family: 'claude' }
+    const told = [use, result].map(data => ({
+      type: 'hosted' as const,
+      tool: 'm.find',
+      summary: '',
+      native: { origin: native, data },
+    }))
+    const { headers, body } = prepare({ history: [user('a'), assistant(...told), user('b')] })
+    assert.match(body, /mcp_tool_result/)
+    assert.equal(headers['anthropic-beta'], 'mcp-client-2025-11-20')
+  })
+
+  test('a server that no toolset names is left out', () => {
+    const mcp_servers = ['m', 'n'].map(name => ({ type: 'url', name, url: 'https://m.example' }))
+    const toolset = { type: 'mcp_toolset', mcp_server_name: 'm' }
+    const prepared = prepare({}, { body: { mcp_servers }, hosted: [toolset] })
+    assert.deepEqual(bodyOf(prepared)['mcp_servers'], [mcp_servers[0]])
+    assert.match(prepared.warnings.join(), /mcp_servers/)
+  })
 })
 
 describe('messages', () => {

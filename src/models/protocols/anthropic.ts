@@ -10,7 +10,7 @@ import type { Prepared, Protocol, Target } from '../protocol.ts'
 import { haltAnswer } from './anthropic-answer.ts'
 import { initialState, type Reading, type State, stepAnswer } from './anthropic-decode.ts'
 import { failureOfStatus } from './anthropic-failure.ts'
-import { calledNames, encodeHistory, referredNames } from './anthropic-history.ts'
+import { calledNames, encodeHistory, referredNames, saysMcp } from './anthropic-history.ts'
 import type { Warn } from './anthropic-media.ts'
 import { callersOf, latestContainer } from './anthropic-places.ts'
 import { namesOf, planTools } from './anthropic-tools.ts'
@@ -55,14 +55,24 @@ function prepare(request: ModelRequest, target: Target): Prepared {
     referred: referredNames(spoken, origin),
   }
   const plan = planTools(request, target, names, mentioned, thinks, warn)
-  const { betas, thinking: _, container: given, messages: __, ...settings } = target.body
+  const {
+    betas,
+    thinking: _,
+    container: given,
+    messages: __,
+    mcp_servers: servers,
+    ...settings
+  } = target.body
   const container = containerField(spoken, origin, target, given)
+  const mcp_servers = usedServers(servers, request, target, warn)
+  const usesMcp = target.hosted.some(tool => tool['type'] === 'mcp_toolset') || saysMcp(spoken, origin)
   const head: JsonObject = {
     ...settings,
     model: target.model,
     max_tokens: maxTokens,
     ...(thinking && { thinking }),
     ...(container !== undefined && { container }),
+    ...(mcp_servers.length > 0 && { mcp_servers }),
     ...(system !== '' && { system }),
     ...(plan.tools.length > 0 && { tools: plan.tools }),
     ...(plan.choice && { tool_choice: plan.choice }),
@@ -71,7 +81,7 @@ function prepare(request: ModelRequest, target: Target): Prepared {
   readings.set(plan.names, { origin, names: plan.names, texts: plan.texts })
   return {
     path: '/v1/messages',
-    headers: headersOf(betas, target),
+    headers: headersOf(betas, usesMcp),
     body: `${wireJson(head).slice(0, -1)},"messages":${talk.messages}}`,
     warnings,
     names: plan.names,
@@ -127,11 +137,23 @@ function containerField(
   return isJsonObject(given) ? { ...given, id } : id
 }
 
-/** `betas` in the target's body is the SDK's spelling of a header. The MCP connector is in beta and brings its own. */
-function headersOf(betas: Json | undefined, target: Target): Record<string, string> {
+/** A server that no toolset names is refused; where the vendor's own tools are not offered, none is named. */
+function usedServers(servers: Json | undefined, request: ModelRequest, target: Target, warn: Warn): Json[] {
+  const named = new Set(target.hosted.map(tool => tool['mcp_server_name']))
+  return (Array.isArray(servers) ? servers : []).filter(server => {
+    if (isJsonObject(server) && named.has(server['name'])) return true
+    if (request.hosted !== false)
+      warn('A server of `mcp_servers` was left out: no `mcp_toolset` among the hosted tools names it.')
+    return false
+  })
+}
+
+/**
+ * `betas` in the target's body is the SDK's spelling of a header. The MCP connector is in beta and brings its own, also
+ * when the history only tells of what it did.
+ */
+function headersOf(betas: Json | undefined, usesMcp: boolean): Record<string, string> {
   const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
-  const usesMcp =
-    target.body['mcp_servers'] !== undefined || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
   if (usesMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
   return {
     'anthropic-version': VERSION,

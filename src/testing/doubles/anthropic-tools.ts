@@ -265,14 +265,32 @@ export function checkToolChoice(body: JsonRecord): Rejection[] {
   return found
 }
 
+/** Without the beta header neither the field, nor the tool, nor a block of the connector is known. */
+function lockedMcp(body: JsonRecord, servers: unknown, toolsets: JsonRecord[]): Rejection[] {
+  if (servers !== undefined) return [extra('mcp_servers')]
+  if (toolsets.length > 0) return [extra('tools.0.mcp_toolset')]
+  return recordsOf(body['messages']).flatMap((message, index) =>
+    recordsOf(message['content']).flatMap((block, place) => {
+      const type = stringOf(block['type'])
+      if (!type.startsWith('mcp_tool_')) return []
+      const at = `messages.${index}.content.${place}`
+      return [
+        invalid(
+          'A-MCP',
+          `${at}: Input tag '${type}' found using 'type' does not match any of the expected tags`,
+        ),
+      ]
+    }),
+  )
+}
+
 /** The MCP connector: a beta field, and every server is used by exactly one toolset. */
 export function checkMcp(body: JsonRecord, betas: readonly string[] | null): Rejection[] {
   const servers = body['mcp_servers']
   const toolsets = recordsOf(body['tools']).filter(tool => tool['type'] === 'mcp_toolset')
+  const isUnlocked = betas === null || betas.some(beta => beta.startsWith('mcp-client-'))
+  if (!isUnlocked) return lockedMcp(body, servers, toolsets)
   if (servers === undefined && toolsets.length === 0) return []
-  if (betas !== null && !betas.some(beta => beta.startsWith('mcp-client-'))) {
-    return [servers === undefined ? extra('tools.0.mcp_toolset') : extra('mcp_servers')]
-  }
   if (servers !== undefined && !Array.isArray(servers)) {
     return [invalid('A-MCP', 'mcp_servers: Input should be a valid list')]
   }
