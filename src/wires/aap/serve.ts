@@ -9,7 +9,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { plainErrors, readJsonObject, requestKey } from '../http/index.ts'
+import { plainErrors, readJsonObject, requestKey, sendJson } from '../http/index.ts'
 import {
   decodeChosen,
   decodeOverrides,
@@ -81,7 +81,7 @@ class Wire {
   readonly #seal = (text: string): string => this.#host.seal(text)
 
   meta(version: Version): Handler {
-    return c => c.json(encodeMeta(this.#host.agents, version))
+    return c => sendJson(c, encodeMeta(this.#host.agents, version))
   }
 
   // ---- sessions ---------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class Wire {
         await setImmediate()
         if (shown !== undefined) sessions.push(shown)
       }
-      return c.json({ sessions, ...(next !== undefined && { next }) })
+      return sendJson(c, { sessions, ...(next !== undefined && { next }) })
     }
   }
 
@@ -119,7 +119,7 @@ class Wire {
     const { agent, settings } = this.#settingsOf(body, 3)
     const seed = decodeSeed(optional(body['messages'], 'messages', list) ?? [], agent)
     const session = await this.#make(c, agent, settings, seed, requestKey(c, 'aap:create', body))
-    return c.json({ sessionId: session.id }, 201)
+    return sendJson(c, { sessionId: session.id }, 201)
   }
 
   /** Versions 1 and 2 create a session by its first turn. */
@@ -180,7 +180,7 @@ class Wire {
     return async c => {
       const state = await this.#peek(c)
       const info = encodeSession(state, this.#agentOf(state), version)
-      return c.json(version === 1 ? { ...info, history: await this.#historyOfV1(c, state) } : info)
+      return sendJson(c, version === 1 ? { ...info, history: await this.#historyOfV1(c, state) } : info)
     }
   }
 
@@ -204,7 +204,7 @@ class Wire {
   readonly history: Handler = async c => {
     const state = await this.#peek(c)
     const history = await this.#historyOf(c, state, historyType(c.req.query('type'), 'type'))
-    return c.json({ history })
+    return sendJson(c, { history })
   }
 
   async #historyOf(c: Context<WireEnv>, state: SessionState, type: HistoryType): Promise<History> {
@@ -237,7 +237,7 @@ class Wire {
     const callId = c.req.param('callId')
     for (const entry of historyOf(state, 'full')) {
       const found = entry.role === 'tool' && entry.results.find(result => result.callId === callId)
-      if (found) return c.json(encodeResult(found.callId, await this.#whole(c, state.id, found)))
+      if (found) return sendJson(c, encodeResult(found.callId, await this.#whole(c, state.id, found)))
     }
     throw new TurnwireError('not_found', 'There is no result of such a call in this session.')
   }

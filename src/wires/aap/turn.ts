@@ -5,7 +5,7 @@ import { type Accepted, type Answers, findCall, type RequestKey, type Session } 
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { openSse, RESPONSE_ALREADY_SENT, sseFrame } from '../http/index.ts'
+import { openSse, RESPONSE_ALREADY_SENT, sendJson, sseFrame } from '../http/index.ts'
 import type { Answered, Permission, Said } from './decode.ts'
 import { decodeArguments } from './decode-content.ts'
 import { refuse } from './fields.ts'
@@ -100,7 +100,7 @@ async function answer(
   const fold = new TurnFold()
   c.env.outgoing.once('close', () => source.stop())
   await play(host, source, new TurnView('message', fold.emit), () => Promise.resolve())
-  return created ? c.json({ sessionId, ...fold.answer }, 201) : c.json(fold.answer)
+  return created ? sendJson(c, { sessionId, ...fold.answer }, 201) : sendJson(c, fold.answer)
 }
 
 function stream(
