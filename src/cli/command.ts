@@ -27,6 +27,9 @@ export type Command = {
   run(input: { values: Values; words: readonly string[] }): Promise<number>
 }
 
+/** How this command is started again: npm and npx find it where a shell may not. */
+export const self = process.env['npm_lifecycle_event'] === undefined ? 'turnwire' : 'npx turnwire'
+
 /** The caller's mistake: exit code 2, and one line that says what to do. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'

@@ -1,7 +1,7 @@
 // The command's door: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
 // Each command is loaded only when it is asked for.
 import { printable } from '../lib/text.ts'
-import { type Command, columns, helpOf, readArguments, UsageError } from './command.ts'
+import { type Command, columns, helpOf, readArguments, self, UsageError } from './command.ts'
 import { nearest } from './nearest.ts'
 
 type Entry = { summary: string; load(): Promise<Command> }
@@ -64,7 +64,8 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   const [first = 'help', ...rest] = argv
   if (first === '--version' || first === '-v') return print(`${await version()}\n`)
   if (first === '--help' || first === '-h') return print(overview())
-  if (first === 'help') return print(rest[0] === undefined ? overview() : helpOf(await find(rest[0])))
+  if (first === 'help')
+    return print(rest[0] === undefined || rest[0] === 'help' ? overview() : helpOf(await find(rest[0])))
   const command = await find(first)
   const { values, words } = readArguments(command, rest)
   if (values['help'] === true) return print(helpOf(command))
@@ -89,7 +90,7 @@ turnwire <command> [options]
 
 Commands
 ${columns([...rows, ['help <command>', 'Show what a command does and takes.']])}
-Start with: turnwire chat   (a demonstration that needs no key)
+Start with: ${self} chat   (a demonstration that needs no key)
 `
 }
 

@@ -117,6 +117,7 @@ export function createApp(
   app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys))
   app.use('*', limitStreams())
+  app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), doors }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
   app.route('/', uiRoutes(host))
@@ -127,6 +128,19 @@ export function createApp(
   app.route('/', geminiRoutes(host))
   if (acp) app.route('/', acp.routes)
   return app
+}
+
+/** For whoever opens the address to see what is there. */
+const doors = {
+  '/health': 'whether it is up',
+  '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
+  '/v1/responses, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
+  '/v1/chat/completions': 'OpenAI Chat Completions: docs/protocols/chat.md',
+  '/v1/messages': 'Anthropic Messages: docs/protocols/messages.md',
+  '/v1beta/models': 'Gemini generateContent: docs/protocols/gemini.md',
+  '/api/chat, /api/jobs, /api/ws': 'DeltaKit: docs/protocols/deltakit.md',
+  '/agui/<agent>': 'AG-UI: docs/protocols/agui.md',
+  '/ui/<agent>': 'AI SDK UI: docs/protocols/ai-sdk-ui.md',
 }
 
 /** The names under which this server is reached. */

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, root, turnwire } from './rig.ts'
 
-const commands = ['serve', 'chat', 'init', 'keys', 'sessions', 'double']
+const commands = ['serve', 'chat', 'acp', 'init', 'keys', 'sessions', 'prepare', 'doctor', 'double']
 
 describe('help', () => {
   test('lists every command, with or without being asked', t => {
     const cwd = folder(t)
-    for (const args of [[], ['help'], ['--help'], ['-h']]) {
+    for (const args of [[], ['help'], ['help', 'help'], ['--help'], ['-h']]) {
       const { code, stdout, stderr } = turnwire(args, { cwd })
       assert.deepEqual([code, stderr], [0, ''])
       for (const name of commands) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
@@ -54,7 +54,10 @@ describe('a wrong word gets exit code 2 and the likely right one', () => {
     ],
     [['double', 'gemni', '-s', 'x'], 'There is no double of "gemni". Did you mean "gemini"?'],
     [['double', 'gemini'], 'Say what it is to play: --script <file>'],
+    [['double', 'gemini', '-s', 'nope.yaml'], 'There is no file nope.yaml.'],
     [['double', 'gemini', '--lenient=yes'], '--lenient takes no value.'],
+    [['doctor'], 'Say what to look at: turnwire doctor <history.json | session> --as <vendor>'],
+    [['prepare'], 'Say which session: turnwire prepare <id>. See them with: turnwire sessions list'],
     [['keys', 'ad'], 'turnwire keys knows add, list and remove, not "ad".'],
     [['keys', 'add'], 'Say which: turnwire keys add <name>'],
     [['keys', 'add', 'a b'], 'The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".'],

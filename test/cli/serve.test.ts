@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'
-import { environment, folder, serve, turnwire } from './rig.ts'
+import { environment, folder, root, serve, turnwire } from './rig.ts'
 
 /** The printed line, taken apart as a shell would. */
 function printedRequest(stdout: string): { url: string; body: string } {
@@ -22,6 +22,12 @@ describe('without a configuration', () => {
     assert.match(stdout(), /sessions {2}\.turnwire/)
     assert.match(stdout(), /access {4}open to every program on this machine: no key exists/)
     assert.doesNotMatch(stdout(), /[^\P{Cc}\n]/u)
+    const front = (await (await fetch(url)).json()) as { agents: string[]; doors: object } // Looked at next.
+    assert.deepEqual(front.agents, ['helper'])
+    for (const line of Object.values(front.doors)) {
+      const [, page] = /: (docs\S+)$/.exec(String(line)) ?? []
+      assert.ok(page === undefined || existsSync(join(root, page)), page)
+    }
     const tried = printedRequest(stdout())
     const response = await fetch(tried.url, {
       method: 'PUT',

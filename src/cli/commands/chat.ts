@@ -5,7 +5,7 @@ import { printable } from '../../lib/text.ts'
 import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
-import { type Command, textValue, UsageError, type Values } from '../command.ts'
+import { type Command, self, textValue, UsageError, type Values } from '../command.ts'
 import { nearest } from '../nearest.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -101,7 +101,7 @@ async function reach(values: Values): Promise<Server> {
     ...(key && { apiKey: key }),
     words: `Connected to ${printable(url, 200)}.`,
     where: 'at that server, or it is another key’s. /sessions in a chat lists yours.',
-    again: `turnwire chat --url ${url}`,
+    again: `${self} chat --url ${url}`,
     // What its operator trusts is not told: the person is asked about each tool, and may say "always".
     trusted: () => new Set(),
     troubles: () => [],
@@ -137,8 +137,8 @@ async function ownServer(values: Values): Promise<Server> {
   return {
     baseUrl: running.url,
     apiKey: key,
-    where: 'here. See them with: turnwire sessions list',
-    again: 'turnwire chat',
+    where: `here. See them with: ${self} sessions list`,
+    again: `${self} chat`,
     troubles: () => {
       const said = troubles
       troubles = []

@@ -30,7 +30,7 @@ Vendors: ${doctorVendors.join(', ')}`,
   words: 1,
   async run({ values, words: [given] }) {
     if (given === undefined)
-      throw new UsageError('Say what to look at: turnwire doctor <history.json> --as <vendor>')
+      throw new UsageError('Say what to look at: turnwire doctor <history.json | session> --as <vendor>')
     const vendor = vendorOf(textValue(values, 'as'))
     const history = await read(given, values)
     const { checkHistory, repairHistory } = await import('../../testing/doctor.ts')

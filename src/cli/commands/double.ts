@@ -1,6 +1,6 @@
 // Runs a strict stand-in for a vendor's API: it answers from a script and refuses what the real one refuses. For people
 // who test a client of theirs by hand, or from another language.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { printable } from '../../lib/text.ts'
 import type { Exchange, ScriptedTurn, VendorName } from '../../testing/doubles/index.ts'
 import { type Command, readPort, textValue, UsageError } from '../command.ts'
@@ -80,6 +80,7 @@ async function readScriptFile(file: string): Promise<ScriptedTurn[]> {
     import('../../testing/doubles/index.ts'),
     import('yaml'),
   ])
+  if (!existsSync(file)) throw new UsageError(`There is no file ${printable(file, 200)}.`)
   try {
     return readScript(parse(readFileSync(file, 'utf8')), file)
   } catch (error) {

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import type { Command } from '../command.ts'
-import { UsageError } from '../command.ts'
+import { self, UsageError } from '../command.ts'
 import { styles, wantsColour } from '../style.ts'
 
 export const init: Command = {
@@ -31,8 +31,8 @@ function nextSteps(folder: string, file: string): string {
   const enter = resolve(folder) === process.cwd() ? '' : `cd ${folder} && `
   return `Wrote ${file}.
 
-  ${bold(`${enter}turnwire chat`)}    talk to it in the terminal
-  ${bold(`${enter}turnwire serve`)}   serve it over HTTP
+  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
+  ${bold(`${enter}${self} serve`)}   serve it over HTTP
 
 It runs without a key, on a model that has no weights. Put a real one in its place when you like: the file says where.
 `

@@ -47,6 +47,10 @@ export async function preparedSession(values: Values, id: string) {
     throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
   const [{ config }, { store }] = await Promise.all([setUp(values), openStore(folder)])
   try {
+    if ((await store.row(id)) === undefined)
+      throw new UsageError(
+        `There is no session ${printable(id, 80)} here. See them with: turnwire sessions list`,
+      )
     return await prepareSession(store, id, config, {
       ...(as !== undefined && { as }),
       ...(model !== undefined && { model }),

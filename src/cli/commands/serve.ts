@@ -4,7 +4,7 @@ import { printable } from '../../lib/text.ts'
 import { createLog } from '../../runtime/log.ts'
 import { type Running, startServer } from '../../runtime/server.ts'
 import { Turnwire } from '../../runtime/turnwire.ts'
-import { type Command, readPort, textValue } from '../command.ts'
+import { type Command, readPort, self, textValue } from '../command.ts'
 import { configOption, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
@@ -70,9 +70,9 @@ function greeting({ source, demo }: Setup, turnwire: Turnwire, { url, open }: Ru
   const lines = [
     `${bold('Turnwire')} listens on ${cyan(url)}`,
     '',
-    `  agents    ${names} ${dim(demo ? '(the demonstration: there is no turnwire.config.ts here; make one with: turnwire init)' : `(${source})`)}`,
+    `  agents    ${names} ${dim(demo ? `(the demonstration: there is no turnwire.config.ts here; make one with: ${self} init)` : `(${source})`)}`,
     `  sessions  ${where}`,
-    `  access    ${open ? yellow('open to every program on this machine: no key exists (make one with: turnwire keys add <name>)') : 'with a key'}`,
+    `  access    ${open ? yellow(`open to every program on this machine: no key exists (make one with: ${self} keys add <name>)`) : 'with a key'}`,
     '',
     'Try it:',
     '',
