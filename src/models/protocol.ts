@@ -23,6 +23,8 @@ export type Target = {
   quirks: ReadonlySet<string>
   /** True: continue by the vendor's own memory (`previous_response_id`, `previous_interaction_id`) where it is sound. */
   stateful: boolean
+  /** The vendor no longer keeps what this session left with it: nothing of that is named, be it a response or a container. */
+  forgotten?: true
 }
 
 export type Prepared = {
@@ -35,6 +37,8 @@ export type Prepared = {
   warnings: string[]
   /** Wire name → our name, to read the answer back. */
   names: ReadonlyMap<string, string>
+  /** It names something that the vendor keeps, and that may be gone. */
+  leans?: boolean
   /** How many entries of the history had to be encoded for this request; the others were remembered. */
   encoded: number
 }
@@ -47,7 +51,7 @@ export type Failure = {
   message: string
   retryAfterMs?: number
   retry: boolean
-  /** The vendor no longer keeps what the request went on from: the whole history may do better, at once. */
+  /** The vendor no longer keeps what the request leans on: without it, the same may do better, at once. */
   forgotten?: true
   /** The deployment has told that it has this quirk, which nobody has declared: asked with it, it may answer. */
   quirk?: string

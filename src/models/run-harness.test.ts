@@ -83,11 +83,14 @@ export const textOf = (answer: ModelAnswer): string =>
 
 export async function serve(
   context: TestContext,
-  answer: (response: Response, incoming: Incoming) => void,
+  answer: (response: Response, incoming: Incoming, body: string) => void,
 ): Promise<string> {
   const server = createServer((incoming, response) => {
-    incoming.resume()
-    incoming.on('end', () => answer(response, incoming))
+    let body = ''
+    incoming.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk
+    })
+    incoming.on('end', () => answer(response, incoming, body))
   })
   context.after(() => closing(server))
   return listen(server)

@@ -275,7 +275,10 @@ describe('what is sent and read', () => {
   test('a vendor that has forgotten the conversation is sent the whole of it, once', async context => {
     const forgetful: typeof openaiChat = {
       ...openaiChat,
-      prepare: (asked, at) => openaiChat.prepare(asked, { ...at, body: at.stateful ? { bogus: 1 } : {} }),
+      prepare: (asked, at) => ({
+        ...openaiChat.prepare(asked, { ...at, body: at.forgotten ? {} : { bogus: 1 } }),
+        leans: at.forgotten !== true,
+      }),
       failure: (status, headers, body) => ({ ...openaiChat.failure(status, headers, body), forgotten: true }),
     }
     const server = await double(context, { text: 'Hello.' })
@@ -293,8 +296,10 @@ describe('what is sent and read', () => {
     const never = await double(context)
     const stubborn = {
       ...forgetful,
-      prepare: (asked: ModelRequest, at: typeof target) =>
-        openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
+      prepare: (asked: ModelRequest, at: typeof target) => ({
+        ...openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
+        leans: at.forgotten !== true,
+      }),
     }
     const other = createModel({
       protocol: stubborn,

@@ -119,8 +119,10 @@ async function respond<State>(
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)
     const { failure, shown } = result
-    if (failure.forgotten && target.stateful && !shown) {
-      target = { ...target, stateful: false }
+    // Some vendors answer with an error of their own where something that they kept is gone.
+    const inVain = failure.code === 'model_failed' && tried >= limits.retries
+    if (prepared.leans === true && (failure.forgotten === true || inVain) && !shown) {
+      target = { ...target, forgotten: true }
       prepared = prepare(protocol, target, request)
       continue
     }

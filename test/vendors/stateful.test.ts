@@ -15,6 +15,11 @@ import {
 } from './rig.ts'
 import { thinkAndCall, tools } from './scenes.ts'
 
+const addresses = {
+  'openai-responses': '/v1/responses',
+  'gemini-interactions': '/v1beta/interactions',
+} as const
+
 let vendors: Vendors
 before(async () => {
   vendors = await startVendors({ stateful: true })
@@ -24,6 +29,16 @@ after(() => vendors.close())
 const chained = (vendor: Vendor): boolean => {
   const { body } = lastExchange(vendors, vendor)
   return isJsonObject(body) && ('previous_response_id' in body || 'previous_interaction_id' in body)
+}
+
+/** The id under which the vendor keeps its latest answer. */
+function keptIdOf(vendor: Vendor): string {
+  for (const { data } of lastExchange(vendors, vendor).frames) {
+    if (data === '[DONE]') continue
+    const { response, interaction } = JSON.parse(data)
+    if (response ?? interaction) return (response ?? interaction).id
+  }
+  return assert.fail('no answer has an id')
 }
 
 describe('a conversation that the vendor keeps', () => {
@@ -44,5 +59,33 @@ describe('a conversation that the vendor keeps', () => {
       await tell(session, 'And now?')
       assert.ok(!chained(vendor), 'what it keeps is not what the model is to read')
       for (const name of [vendor, 'anthropic'] as const) assert.deepEqual(refusals(vendors.doubles[name]), [])
+    })
+})
+
+describe('a conversation that the vendor has lost', () => {
+  for (const vendor of ['openai-responses', 'gemini-interactions'] as const)
+    test(`${vendor}: the whole of it is sent, and kept anew`, async () => {
+      const table = openTable(vendors, { tools })
+      const session = await begin(table, vendor)
+      await thinkAndCall(vendors, session, vendor)
+      const { url, exchanges } = vendors.doubles[vendor]
+      const id = keptIdOf(vendor)
+      const headers = { authorization: 'Bearer key-of-a-test', 'x-goog-api-key': 'key-of-a-test' }
+      const gone = await fetch(`${url}${addresses[vendor]}/${id}`, { method: 'DELETE', headers })
+      assert.equal(gone.status, 200)
+      const before = exchanges.length
+      await tell(session, 'More.')
+      const asked = exchanges
+        .slice(before)
+        .map(({ status, body }) => [
+          status,
+          isJsonObject(body) && ('previous_response_id' in body || 'previous_interaction_id' in body),
+        ])
+      assert.deepEqual(asked, [
+        [vendor === 'openai-responses' ? 400 : 404, true],
+        [200, false],
+      ])
+      await tell(session, 'Still there?')
+      assert.ok(chained(vendor), 'and goes on from there')
     })
 })

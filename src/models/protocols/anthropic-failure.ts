@@ -40,7 +40,8 @@ export function failureOfStatus(status: number, headers: Headers, body: Json | s
     typeof body === 'string' && body !== '' ? { message: body } : told,
     `status ${status}${request === null ? '' : `, request ${request}`}`,
   )
-  return { ...kindOfStatus(status), message }
+  const gone = (status === 400 || status === 404) && /\bcontainer\b/i.test(message)
+  return { ...kindOfStatus(status), message, ...(gone && { forgotten: true }) }
 }
 
 function kindOfStatus(status: number): Kind {

@@ -21,6 +21,8 @@ export type Speaker = {
   /** All that names depend on beside the name itself. */
   namesKey: string
   hosted: readonly JsonObject[]
+  /** Where code of the vendor's waits for results; undefined when that is gone. */
+  container: string | undefined
   warn: Warn
 }
 
@@ -48,7 +50,7 @@ const GO_ON = 'Continue.'
 /** `spoken`: the history without the system entries that it begins with. */
 export function encodeHistory(spoken: readonly Entry[], speaker: Speaker): Conversation {
   const ids = wireIds(spoken, speaker.origin, ID_RULE)
-  const places = placesOf(spoken, speaker.origin, speaker.hosted)
+  const places = placesOf(spoken, speaker)
   const { pieces, encoded } = encodeEntries(
     spoken,
     `${speaker.origin.protocol} ${speaker.origin.family} ${speaker.namesKey}`,

@@ -22,9 +22,13 @@ export type Places = {
   isPaused: boolean
 }
 
-export function placesOf(spoken: readonly Entry[], origin: Origin, hosted: readonly JsonObject[]): Places {
+/** `container`: where code of the vendor's waits for results, if it still does. */
+type Around = { origin: Origin; hosted: readonly JsonObject[]; container: string | undefined }
+
+export function placesOf(spoken: readonly Entry[], around: Around): Places {
+  const { origin } = around
   const unpaired = unpairedCalls(spoken)
-  const dropped = danglingIds(spoken, origin, hosted, unpaired)
+  const dropped = danglingIds(spoken, around, unpaired)
   const isPaused = endsPaused(spoken, origin, dropped)
   const lostOf = (index: number): string[] =>
     dropped.size === 0 ? [] : hostedIds(spoken[index], origin).filter(id => dropped.has(id))
@@ -74,8 +78,7 @@ function idsIn(entry: Entry): string[] {
  */
 function danglingIds(
   spoken: readonly Entry[],
-  origin: Origin,
-  hosted: readonly JsonObject[],
+  { origin, hosted, container }: Around,
   unpaired: ReadonlyMap<number, unknown>,
 ): Set<string> {
   const dropped = new Set<string>()
@@ -90,7 +93,7 @@ function danglingIds(
     }
   }
   const calling = callersOf(spoken, origin)
-  const isAdrift = (id: string): boolean => calling.has(id) && latestContainer(spoken, origin) === undefined
+  const isAdrift = (id: string): boolean => calling.has(id) && container === undefined
   for (const [id, use] of open) if (!isDeclared(use, hosted) || isAdrift(id)) dropped.add(id)
   const isAnswer = spoken.at(-1)?.role === 'assistant'
   // An answer that is not gone on with is followed by a word of ours, and that closes the way for all results.

@@ -46,7 +46,8 @@ function prepare(request: ModelRequest, target: Target): Prepared {
   const { names, key } = namesOf(request.tools, target.hosted)
   const { system, spoken } = splitSystem(request)
   const { hosted } = target
-  const talk = encodeHistory(spoken, { origin, names, namesKey: key, hosted, warn })
+  const waitsIn = target.forgotten ? undefined : latestContainer(spoken, origin)
+  const talk = encodeHistory(spoken, { origin, names, namesKey: key, hosted, container: waitsIn, warn })
   const maxTokens = request.maxTokens ?? target.maxTokens
   const thinking = thinkingField(target.body, maxTokens, talk.forbidsManualThinking, warn)
   const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
@@ -63,7 +64,8 @@ function prepare(request: ModelRequest, target: Target): Prepared {
     mcp_servers: servers,
     ...settings
   } = target.body
-  const container = containerField(spoken, origin, target, given)
+  const id = runsCode(target) || callersOf(spoken, origin).size > 0 ? waitsIn : undefined
+  const container = id === undefined ? given : isJsonObject(given) ? { ...given, id } : id
   const mcp_servers = usedServers(servers, request, target, warn)
   const usesMcp = target.hosted.some(tool => tool['type'] === 'mcp_toolset') || saysMcp(spoken, origin)
   const head: JsonObject = {
@@ -85,6 +87,7 @@ function prepare(request: ModelRequest, target: Target): Prepared {
     body: `${wireJson(head).slice(0, -1)},"messages":${talk.messages}}`,
     warnings,
     names: plan.names,
+    leans: id !== undefined,
     encoded: talk.encoded,
   }
 }
@@ -124,17 +127,8 @@ function thinkingField(
 }
 
 /** The latest container goes along while code can run in it, or waits in it. */
-function containerField(
-  spoken: readonly Entry[],
-  origin: Origin,
-  target: Target,
-  given: Json | undefined,
-): Json | undefined {
-  const runsCode = target.hosted.some(tool => tool['name'] === 'code_execution')
-  if (!runsCode && callersOf(spoken, origin).size === 0) return given
-  const id = latestContainer(spoken, origin)
-  if (id === undefined) return given
-  return isJsonObject(given) ? { ...given, id } : id
+function runsCode(target: Target): boolean {
+  return target.hosted.some(tool => tool['name'] === 'code_execution')
 }
 
 /** A server that no toolset names is refused; where the vendor's own tools are not offered, none is named. */

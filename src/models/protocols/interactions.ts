@@ -83,6 +83,7 @@ function prepare(request: ModelRequest, target: Target): Sent<InteractionReading
     body: plan.silent ? wireJson(fields) : `${wireJson(fields).slice(0, -1)},"input":[${steps}]}`,
     warnings,
     names: names.fromWire,
+    leans: 'previous_interaction_id' in plan.fields,
     encoded,
     reading: {
       ...readingOf(request.tools, names, origin, !request.parallel),
@@ -99,7 +100,8 @@ function planOf(spoken: readonly Entry[], target: Target, origin: Origin, ids: W
   const end = spoken.length
   const token = tokenOf(spoken.at(-1), origin)
   const at = spoken.findLastIndex(entry => entry.role === 'assistant')
-  const kept = target.stateful ? keptInteraction(spoken, at, origin, ids) : undefined
+  const resumes = target.stateful && !target.forgotten
+  const kept = resumes ? keptInteraction(spoken, at, origin, ids) : undefined
   if (token !== '') {
     if (kept !== undefined) {
       const fields = { previous_interaction_id: kept, continuation_token: token }
@@ -164,8 +166,9 @@ function toolFields(
   }
 }
 
+/** What is gone is not found; the service words most of its refusals alike, so the words decide among those. */
 function failure(status: number, headers: Headers, body: Json | string): Failure {
   const said = statusFailure(status, headers, body)
-  if (status !== 404 || !/interaction/i.test(said.message)) return said
-  return { ...said, forgotten: true }
+  const gone = status === 404 || (status === 400 && /previous[_ ]interaction/i.test(said.message))
+  return gone ? { ...said, forgotten: true } : said
 }

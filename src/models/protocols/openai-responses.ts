@@ -63,6 +63,7 @@ function prepare(request: ModelRequest, target: Target): Sent {
     body: `${wireJson(fields).slice(0, -1)},"input":[${input.items}]}`,
     warnings,
     names: offer.names.fromWire,
+    leans: input.resumed !== undefined,
     encoded: input.encoded,
     sent: { origin, ...(target.stateful && { before: digestHistory(request.history) }) },
   }
@@ -94,7 +95,7 @@ function encodeInput(
   const { history } = request
   const ids = wireIds(history, origin, idRule)
   const plain = plainEntries(history, origin, takesReasoning(target))
-  const resumed = target.stateful ? resumption(history, origin, ids, plain) : undefined
+  const resumed = target.stateful && !target.forgotten ? resumption(history, origin, ids, plain) : undefined
   const from = resumed?.from ?? 0
   const toWire = (name: string): string => offer.names.toWire(name)
   const context: HistoryContext = { history, origin, ids, toWire, warn }
