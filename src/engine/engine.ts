@@ -9,9 +9,9 @@ import type { FeedItem, Watcher } from './feed.ts'
 import { goneAgent } from './gone-agent.ts'
 import { Hand } from './hand.ts'
 import { statusOf } from './next.ts'
-import type { Agent, EnginePorts, SessionRow } from './ports.ts'
+import type { Agent, EnginePorts, ListedRow } from './ports.ts'
 import { Session } from './session.ts'
-import { type CallState, emptyState, type SessionState } from './state.ts'
+import { type CallState, emptyState, type SessionState, summaryOf } from './state.ts'
 
 const kept = 256
 /** One for all: making an error costs more than dropping a session. */
@@ -49,9 +49,12 @@ export class Engine {
     const id = world.id('sess')
     const now = world.now()
     const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
+    const state = emptyState(id)
+    for (const event of events) evolve(state, event)
     const made = await store.create({
       row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
       events,
+      summary: summaryOf(state),
       ...(request && { request }),
     })
     if ('existing' in made) {
@@ -59,8 +62,6 @@ export class Engine {
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
       return this.open(create.owner, made.existing)
     }
-    const state = emptyState(id)
-    for (const event of events) evolve(state, event)
     return this.#keep(
       new Session(this.ports, agent, state, made.epoch, (lost, reason) => this.#forget(lost, reason)),
     )
@@ -101,7 +102,7 @@ export class Engine {
   list(
     owner: string,
     page: { after?: string; limit: number },
-  ): Promise<{ rows: SessionRow[]; next?: string }> {
+  ): Promise<{ rows: ListedRow[]; next?: string }> {
     return this.ports.store.list(owner, page)
   }
 

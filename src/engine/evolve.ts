@@ -1,6 +1,7 @@
 // evolve(state, event): what an event changes. Pure in all but that it changes the state it is given: no clock,
 // no chance, no I/O, and no judgement either, since what is in the log has happened.
 import type { CallPart, CallResult } from '../language/calls.ts'
+import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { CallSettled, Event, HistoryCompacted, ModelAnswered } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
@@ -82,7 +83,18 @@ export function evolve(state: SessionState, event: Event): SessionState {
 
 function addEntry(state: SessionState, entry: Entry): void {
   state.entries.push(entry)
+  if (state.opening === undefined && entry.role === 'user') open(state, entry.parts)
   if (state.view !== state.entries) state.view.push(entry)
+}
+
+const longestOpening = 400
+
+function open(state: SessionState, parts: readonly InputPart[]): void {
+  for (const part of parts) {
+    if (part.type !== 'text' || part.text.trim() === '') continue
+    state.opening = part.text.trim().slice(0, longestOpening).toWellFormed()
+    return
+  }
 }
 
 function compacted(state: SessionState, event: HistoryCompacted): void {

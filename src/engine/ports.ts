@@ -279,6 +279,16 @@ export type SessionRow = {
   head: number
 }
 
+/** What lists show of a session, beside its log so that they need not read it. */
+export type Summary = {
+  settings: Settings
+  /** The beginning of the first thing that a user said. */
+  opening?: string
+}
+
+/** Without a summary: it was recorded by a version that kept none. */
+export type ListedRow = SessionRow & { summary?: Summary }
+
 export type Append = {
   session: string
   epoch: number
@@ -286,11 +296,14 @@ export type Append = {
   seq: number
   events: readonly Event[]
   status: SessionStatus
+  /** When it is another than before. */
+  summary?: Summary
 }
 
 export type NewSession = {
   row: Omit<SessionRow, 'head' | 'updatedAt'>
   events: readonly Event[]
+  summary?: Summary
   /** Makes creation repeatable: a second creation with the owner's same key gives the first session. */
   request?: { key: string; hash: string }
 }
@@ -311,7 +324,9 @@ export type Store = {
   /** Events with a number greater than `after`, in order. */
   read(session: string, after?: number): Promise<Recorded[]>
   /** Newest first. `after` is the `next` of the page before. */
-  list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: SessionRow[]; next?: string }>
+  list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
+  /** Whoever has a session, in any order. For the operator's own eyes. */
+  owners(): Promise<string[]>
   /** All sessions whose status is `running`: work was under way when their writer went away. */
   unfinished(): Promise<string[]>
   remove(session: string): Promise<boolean>

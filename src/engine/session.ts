@@ -24,8 +24,8 @@ import { Feed, type Held } from './feed.ts'
 import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
-import type { Agent, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
-import { findCall, type SessionState } from './state.ts'
+import type { Agent, CrashPoint, EnginePorts, SessionStatus, Summary, Tool, World } from './ports.ts'
+import { findCall, type SessionState, summaryOf } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = {
@@ -53,6 +53,7 @@ export class Session {
   readonly #onLost: (session: Session, reason: unknown) => void
   #lost: unknown
   #shownStatus: SessionStatus
+  #summary: Summary
   #attached: readonly Tool[] = []
   /** Not given to the store yet. */
   #batch: Batch | undefined
@@ -73,6 +74,7 @@ export class Session {
     this.#epoch = epoch
     this.#onLost = onLost
     this.#shownStatus = statusOf(state)
+    this.#summary = summaryOf(state)
     this.feed = new Feed(state.seq, this.#shownStatus, error =>
       ports.log('error', 'A watcher failed and was taken away.', { session: state.id, error: String(error) }),
     )
@@ -307,11 +309,20 @@ export class Session {
     }
     try {
       this.ports.store
-        .append({ session: this.id, epoch: this.#epoch, seq, events, status })
+        .append({ session: this.id, epoch: this.#epoch, seq, events, status, ...this.#newSummary() })
         .then(kept, refuse)
     } catch (error) {
       refuse(error)
     }
+  }
+
+  /** Looked at with every write, and hardly ever another. */
+  #newSummary(): { summary?: Summary } {
+    const { settings, opening } = this.state
+    const { settings: before, opening: begun } = this.#summary
+    if (settings === before && opening === begun) return unchanged
+    this.#summary = summaryOf(this.state)
+    return { summary: this.#summary }
   }
 
   /** Nothing of its state is still on its way to the store. */
@@ -342,6 +353,8 @@ export class Session {
     if (this.stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
   }
 }
+
+const unchanged = {}
 
 /** A rejection that whoever does not look at it may ignore. */
 function refused(reason: unknown): Promise<never> {

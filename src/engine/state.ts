@@ -3,6 +3,7 @@
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { Summary } from './ports.ts'
 
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
@@ -51,6 +52,8 @@ export type SessionState = {
   createdAt: number
   updatedAt: number
   settings: Settings
+  /** The beginning of the first thing that a user said. */
+  opening?: string
   /** All that was said, whole. */
   entries: Entry[]
   /** What a model reads: the same list, until a compaction puts a summary in place of its beginning. */
@@ -107,4 +110,8 @@ export function findCall(state: SessionState, callId: string): CallState | undef
 
 export function identityOf(name: string, argsHash: string): string {
   return `${name}\u0000${argsHash}`
+}
+
+export function summaryOf({ settings, opening }: SessionState): Summary {
+  return opening === undefined ? { settings } : { settings, opening }
 }

@@ -2,7 +2,7 @@
 // against. Events are kept as the objects they are and nothing is copied, so a caller must not change what it
 // gave. It is safe for one process only and survives nothing.
 import { randomBytes } from 'node:crypto'
-import type { Append, NewSession, SessionRow, Store } from '../engine/ports.ts'
+import type { Append, NewSession, SessionRow, Store, Summary } from '../engine/ports.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import { type Asked, type Failure, fallsWith } from './failures.ts'
@@ -15,6 +15,7 @@ type Session = {
   epoch: number
   events: Event[]
   blobs: Map<string, string>
+  summary?: Summary
   request?: { key: string; hash: string }
 }
 
@@ -42,7 +43,7 @@ export function memoryStore(): Store {
     return failure !== undefined && fallsWith(failure, asked) ? failure : undefined
   }
 
-  function create({ row, events, request }: NewSession): ReturnType<Store['create']> {
+  function create({ row, events, summary, request }: NewSession): ReturnType<Store['create']> {
     const failure = fallen(row.id, { kind: 'create' })
     if (failure !== undefined) return Promise.reject(failure.error)
     const owner: Owner = owners.get(row.owner) ?? { sessions: [], requests: new Map() }
@@ -57,6 +58,7 @@ export function memoryStore(): Store {
       epoch: 1,
       events: [...events],
       blobs: new Map(),
+      ...(summary && { summary }),
       ...(request && { request }),
     }
     sessions.set(row.id, session)
@@ -78,6 +80,7 @@ export function memoryStore(): Store {
     for (const event of events) session.events.push(event)
     row.head = session.events.length
     row.status = batch.status
+    if (batch.summary) session.summary = batch.summary
     row.updatedAt = events.at(-1)?.at ?? row.updatedAt
     return done
   }
@@ -98,7 +101,10 @@ export function memoryStore(): Store {
     const start = Math.max(end - page.limit, 0)
     const rows = mine.slice(start, end).reverse()
     const next = start > 0 ? encodeCursor(secret, name, mine[start]!.ordinal) : undefined
-    return { rows: rows.map(({ row }) => ({ ...row })), ...(next !== undefined && { next }) }
+    return {
+      rows: rows.map(({ row, summary }) => (summary ? { ...row, summary } : { ...row })),
+      ...(next !== undefined && { next }),
+    }
   }
 
   function remove(id: string): Promise<boolean> {
@@ -137,6 +143,9 @@ export function memoryStore(): Store {
     async row(id) {
       const session = sessions.get(id)
       return session && { ...session.row }
+    },
+    async owners() {
+      return [...owners.keys()]
     },
     async unfinished() {
       return [...sessions.values()].filter(({ row }) => row.status === 'running').map(({ row }) => row.id)

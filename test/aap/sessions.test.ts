@@ -1,6 +1,8 @@
 // Creating, showing, listing and deleting sessions.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { Store } from '../../src/engine/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { cites } from '../requirements/manifest.ts'
 import {
   agentOf,
@@ -10,6 +12,7 @@ import {
   type Info,
   info,
   newSession,
+  type Rig,
   refusal,
   rig,
   say,
@@ -307,6 +310,38 @@ test(
     assert.equal(bob.status, 400)
   },
 )
+
+test(cites('AAP-SESS-21', 'a page of sessions is shown without reading their logs'), async t => {
+  const store = memoryStore()
+  let reads = 0
+  const read: Store['read'] = (id, after) => {
+    reads += 1
+    return store.read(id, after)
+  }
+  const at = await rig(t, { store: { ...store, read } })
+  const id = await newSession(at, { tools: [clipboard] })
+  const first = await info(at, id)
+  await answerOf(
+    turn(at, id, { ...say('go'), agent: { options: { city: 'Oslo', key: 'sk-CANARY' } }, tools: [] }),
+  )
+  const second = await info(at, id)
+  assert.notDeepEqual(second, first)
+  const listed = async (place: Rig) =>
+    ((await (await place.request('GET', '/sessions')).json()) as { sessions: Info[] }).sessions
+  const other = await at.restart({ store: { ...store, read } })
+  reads = 0
+  assert.deepEqual(await listed(other), [second])
+  assert.equal(reads, 0)
+  // What an older version recorded has no summary: its log says the same.
+  const bare: Store = {
+    ...store,
+    list: async (owner, page) => {
+      const { rows, ...rest } = await store.list(owner, page)
+      return { ...rest, rows: rows.map(({ summary: _, ...row }) => row) }
+    },
+  }
+  assert.deepEqual(await listed(await at.restart({ store: bare })), [second])
+})
 
 test(cites('AAP-SESS-26', 'AAP-SESS-29', 'a seed must be a history'), async t => {
   const at = await rig(t)

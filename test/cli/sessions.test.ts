@@ -29,11 +29,12 @@ test('list, show, events, delete', async t => {
   assert.match(
     listed.stdout,
     new RegExp(
-      `^ {2}${session.id} {2}idle {5}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d {2}a, local, \\d+ events\n$`,
+      `^ {2}${session.id} {2}idle {5}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d {2}a, local, \\d+ events {2}Please [^\\p{C}]+\n$`,
+      'u',
     ),
   )
-  const row = JSON.parse(sessions('list', '--json').stdout) as { id: string; owner: string } // Compared next.
-  assert.deepEqual([row.id, row.owner], [session.id, 'local'])
+  const row = JSON.parse(sessions('list', '--json').stdout) as Record<string, unknown> // Compared next.
+  assert.deepEqual([row['id'], row['owner'], row['opening']], [session.id, 'local', `Please ${hostile}`])
   assert.equal(sessions('list', '--owner', 'nobody').stdout, 'There are no sessions in .turnwire.\n')
 
   const { stdout } = sessions('show', session.id)
@@ -63,6 +64,20 @@ test('list, show, events, delete', async t => {
   assert.equal(sessions('show', 'nope').code, 2)
   assert.match(sessions('delete', session.id).stdout, /is deleted/)
   assert.equal(sessions().stdout, 'There are no sessions in .turnwire.\n')
+})
+
+test('the list shows the sessions of every owner, also of one whose key is gone', async t => {
+  const cwd = folder(t)
+  const data = join(cwd, '.turnwire')
+  const runtime = await Turnwire.open({ agents: [{ name: 'a', model: scripted([]) }], data })
+  for (const owner of ['local', 'shop', 'gone']) await runtime.session('a', { owner })
+  await runtime.close()
+  const { stdout } = turnwire(['sessions', 'list', '--json'], { cwd })
+  const owners = stdout
+    .trim()
+    .split('\n')
+    .map(line => (JSON.parse(line) as { owner: string }).owner) // Compared next.
+  assert.deepEqual(owners.sort(), ['gone', 'local', 'shop'])
 })
 
 test('a file that is not ours is left alone', t => {

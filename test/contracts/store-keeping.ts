@@ -157,6 +157,38 @@ export function listing(subject: Subject): void {
     await rejects(subject.store.list('bob', { limit: 1, after: next }), 'bad_request')
   })
 
+  test('a summary is as the last write that had one left it', async () => {
+    const { store } = subject
+    const settings = { tools: null, options: {}, clientTools: [] }
+    const others = { ...settings, options: { tone: 'dry \ud800' } }
+    const summaries = async () => (await store.list('ada', { limit: 9 })).rows.map(row => row.summary)
+    await store.create(newSession('s', { summary: { settings } }))
+    await store.create(newSession('without'))
+    assert.deepEqual(await summaries(), [undefined, { settings }])
+    const first = { settings, opening: 'Hello' }
+    // Asked for together, as a writer in a hurry does.
+    await Promise.all([
+      store.append(batch('s', 1, 1, { summary: first })),
+      store.append(batch('s', 2, 1)),
+      store.append(batch('s', 3, 1, { summary: { ...first, settings: others } })),
+      store.append(batch('s', 4, 1)),
+    ])
+    assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
+    await rejects(store.append(batch('s', 9, 1, { summary: { settings } })), 'lease_lost')
+    assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
+  })
+
+  test('owners are those who have a session, each once', async () => {
+    const { store } = subject
+    assert.deepEqual(await store.owners(), [])
+    await make(1, 3)
+    for (const owner of ['bob', 'bob', '', 'zoe \ud800', 'yan \udc00'])
+      await store.create(newSession(`${owner}${Math.random()}`, { owner }))
+    assert.deepEqual((await store.owners()).sort(), ['', 'ada', 'bob', 'yan \udc00', 'zoe \ud800'])
+    for (const { id } of (await store.list('bob', { limit: 9 })).rows) await store.remove(id)
+    assert.deepEqual((await store.owners()).sort(), ['', 'ada', 'yan \udc00', 'zoe \ud800'])
+  })
+
   test('a limit that is no limit is refused', async () => {
     for (const limit of [0, -1, 1.5, Number.NaN, Infinity])
       await rejects(subject.store.list('ada', { limit }), 'bad_request')

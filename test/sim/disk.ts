@@ -71,6 +71,7 @@ export class Disk {
       // As from a disk: no two readings share an object.
       read: (id, after) => read(async () => parsed(JSON.stringify(await this.#inner.read(id, after)))),
       list: (owner, page) => read(() => this.#inner.list(owner, page)),
+      owners: () => read(() => this.#inner.owners()),
       unfinished: () => read(() => this.#inner.unfinished()),
       blob: (id, name) => read(() => this.#inner.blob(id, name)),
       close: async () => {},

@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Recorded } from '../../language/events.ts'
 import { printable } from '../../lib/text.ts'
-import { readKeys } from '../../runtime/keys.ts'
-import { localOwner, openStore } from '../../runtime/turnwire.ts'
+import { openStore } from '../../runtime/turnwire.ts'
 import { type Command, columns, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -61,14 +60,15 @@ const list: Action = async ({ store, folder, values }) => {
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw new UsageError('--limit must be a whole number from 1 to 1000.')
   const owner = textValue(values, 'owner')
-  const owners = owner === undefined ? [localOwner, ...readKeys(folder).map(({ name }) => name)] : [owner]
-  const pages = await Promise.all([...new Set(owners)].map(each => store.list(each, { limit })))
+  const owners = owner === undefined ? await store.owners() : [owner]
+  const pages = await Promise.all(owners.map(each => store.list(each, { limit })))
   const rows = pages
     .flatMap(page => page.rows)
     .sort((a, b) => b.createdAt - a.createdAt)
     .slice(0, limit)
   if (values['json'] === true) {
-    for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`)
+    for (const { summary, ...row } of rows)
+      process.stdout.write(`${JSON.stringify({ ...row, opening: summary?.opening })}\n`)
     return
   }
   if (rows.length === 0) process.stdout.write(`There are no sessions in ${folder}.\n`)
@@ -81,7 +81,10 @@ const list: Action = async ({ store, folder, values }) => {
             row.status.padEnd(7),
             new Date(row.updatedAt).toISOString().slice(0, 16).replace('T', ' '),
             `${printable(row.agent, 40)}, ${printable(row.owner, 40)}, ${row.head} events`,
-          ].join('  '),
+            printable(row.summary?.opening ?? '', 40),
+          ]
+            .join('  ')
+            .trimEnd(),
         ]),
       ),
     )

@@ -58,6 +58,7 @@ export function sqliteStore(options: SqliteOptions): Store {
         return found === undefined ? [] : decodeBatches(sql.selectBatches(found.id, after), after)
       }),
     list: (owner, page) => read(sql => listPage(sql, owner, page)),
+    owners: () => read(sql => sql.listOwners()),
     unfinished: () => read(sql => sql.listRunning()),
     blob: (session, name) => read(sql => sql.selectBlob(session, name)),
     async close() {

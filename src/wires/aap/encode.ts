@@ -89,15 +89,18 @@ function encodeTool({ name, title, description, input }: ToolDeclaration, versio
 // ---- sessions -----------------------------------------------------------------------------------------------
 
 /** `agent` is undefined when the operator has taken it away since: then nothing tells its secrets from the rest. */
-export function encodeSession(state: SessionState, agent: Agent | undefined, version: Version): SessionInfo {
-  const { settings } = state
+export function encodeSession(
+  { id, agent: name, settings }: Pick<SessionState, 'id' | 'agent' | 'settings'>,
+  agent: Agent | undefined,
+  version: Version,
+): SessionInfo {
   const tools =
     settings.tools ??
     (agent ? exposedTools(agent).map(tool => ({ name: tool.name, trust: tool.trust === 'trusted' })) : [])
   return {
-    sessionId: state.id,
+    sessionId: id,
     agent: {
-      name: state.agent,
+      name,
       tools: tools.map(({ name, trust }) => ({ name, trust })),
       options: maskOptions(settings.options, agent),
     },

@@ -23,7 +23,7 @@ import { decodeSeed, type Seed } from './decode-seed.ts'
 import { encodeHistory, encodeMeta, encodeResult, encodeSession, historyOf } from './encode.ts'
 import { serveEvents } from './events.ts'
 import { list, name, object, optional, refuse } from './fields.ts'
-import type { History, HistoryType, Version } from './schema.ts'
+import type { History, HistoryType, SessionInfo, Version } from './schema.ts'
 import { door, serveTurn } from './turn.ts'
 
 const pageSize = 50
@@ -93,25 +93,30 @@ class Wire {
       const after = c.req.query('after')
       const { rows, next } = await engine.list(owner, { limit: pageSize, ...(after && { after }) })
       const sessions: unknown[] = []
-      for (const { id } of rows) {
-        const shown = version === 1 ? id : await this.#infoIfThere(owner, id, version)
-        // A page may hold long sessions: others get their turn between two of them.
-        await setImmediate()
-        if (shown !== undefined) sessions.push(shown)
+      for (const { id, agent, summary } of rows) {
+        if (version === 1) sessions.push(id)
+        else if (summary) sessions.push(this.#encodeSession({ id, agent, ...summary }, version))
+        else sessions.push(...(await this.#infoIfThere(owner, id, version)))
       }
       return sendJson(c, { sessions, ...(next !== undefined && { next }) })
     }
   }
 
-  async #infoIfThere(owner: string, id: string, version: Version): Promise<unknown> {
+  /** From its log, for want of a summary. None: it was deleted after the page was read. */
+  async #infoIfThere(owner: string, id: string, version: Version): Promise<SessionInfo[]> {
     try {
-      const state = await this.#host.engine.peek(owner, id)
-      return encodeSession(state, this.#agentOf(state), version)
+      const info = this.#encodeSession(await this.#host.engine.peek(owner, id), version)
+      // A page may hold long sessions: others get their turn between two of them.
+      await setImmediate()
+      return [info]
     } catch (error) {
-      // It was deleted after the page was read.
-      if (error instanceof TurnwireError && error.code === 'session_not_found') return undefined
+      if (error instanceof TurnwireError && error.code === 'session_not_found') return []
       throw error
     }
+  }
+
+  #encodeSession(shown: Parameters<typeof encodeSession>[0], version: Version): SessionInfo {
+    return encodeSession(shown, this.#agentOf(shown), version)
   }
 
   readonly create: Handler = async c => {
@@ -179,7 +184,7 @@ class Wire {
   info(version: Version): Handler {
     return async c => {
       const state = await this.#peek(c)
-      const info = encodeSession(state, this.#agentOf(state), version)
+      const info = this.#encodeSession(state, version)
       return sendJson(c, version === 1 ? { ...info, history: await this.#historyOfV1(c, state) } : info)
     }
   }
@@ -273,8 +278,8 @@ class Wire {
     return this.#host.engine.peek(c.get('principal').owner, idOf(c))
   }
 
-  #agentOf(state: SessionState): Agent | undefined {
-    return this.#host.agents.find(agent => agent.name === state.agent)
+  #agentOf(session: Pick<SessionState, 'agent'>): Agent | undefined {
+    return this.#host.agents.find(agent => agent.name === session.agent)
   }
 }
 

@@ -12,17 +12,17 @@ import {
   PROTOCOL_VERSION,
   type Stream,
 } from '@agentclientprotocol/sdk'
-import type { Session } from '../../engine/index.ts'
+import type { ListedRow, Session } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { OptionValue } from '../../language/events.ts'
 import { availableCommands } from './commands.ts'
 import { decodeFolder, decodeServers } from './decode.ts'
+import { titleOf } from './encode.ts'
 import { failureOf, keyMissing, refuseParams, unknownSession } from './failure.ts'
 import type { AcpHost } from './host.ts'
 import { type Arrival, noteArrivals, requestKey } from './intake.ts'
 import { OpenSession, type Ticket } from './open-session.ts'
 import { type Abilities, noAbilities, type Peer, peerOf } from './peer.ts'
-import { titleFrom } from './transcript.ts'
 
 export type Folders = { cwd: string; additionalDirectories?: string[]; mcpServers: readonly McpServer[] }
 
@@ -201,8 +201,8 @@ export class Connection {
         limit: pageSize,
         ...(after !== undefined && { after }),
       })
-      for (const { id, agent, updatedAt } of rows) {
-        const info = agent === this.#host.agent.name ? await this.#infoOf(id, updatedAt, folder) : undefined
+      for (const row of rows) {
+        const info = row.agent === this.#host.agent.name ? await this.#infoOf(row, folder) : undefined
         if (info) sessions.push(info)
       }
       after = next
@@ -212,16 +212,18 @@ export class Connection {
   }
 
   /** A session that was made without a folder is at home in every one. */
-  async #infoOf(id: string, updatedAt: number, folder: string | undefined) {
+  async #infoOf({ id, updatedAt, summary }: ListedRow, folder: string | undefined) {
     const { engine, principal } = this.#host
-    const state = await engine.peek(principal.owner, id).catch((error: unknown) => {
-      if (isMissing(error)) return undefined
-      throw error
-    })
-    if (!state) return undefined
-    const { cwd = folder ?? process.cwd() } = state.settings
+    const about =
+      summary ??
+      (await engine.peek(principal.owner, id).catch((error: unknown) => {
+        if (isMissing(error)) return undefined
+        throw error
+      }))
+    if (!about) return undefined
+    const { cwd = folder ?? process.cwd() } = about.settings
     if (folder !== undefined && cwd !== folder) return undefined
-    const title = titleFrom(state.entries)
+    const title = about.opening === undefined ? undefined : titleOf([{ type: 'text', text: about.opening }])
     return {
       sessionId: id,
       cwd,

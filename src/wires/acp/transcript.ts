@@ -3,7 +3,7 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import type { FeedItem } from '../../engine/index.ts'
 import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
-import { type InputPart, textOf } from '../../language/content.ts'
+import type { InputPart } from '../../language/content.ts'
 import type { Delta, Event } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -348,10 +348,4 @@ function said(text: string): { type: 'content'; content: { type: 'text'; text: s
 function progressWords({ message, done, total }: Extract<Delta, { type: 'progress' }>): string {
   const count = done === undefined ? '' : total === undefined ? String(done) : `${done} of ${total}`
   return [count, message ?? ''].filter(words => words !== '').join(': ')
-}
-
-/** What a session is called, from its log alone. */
-export function titleFrom(entries: readonly Entry[]): string | undefined {
-  const first = entries.find(entry => entry.role === 'user' && textOf(entry.parts).trim() !== '')
-  return first?.role === 'user' ? titleOf(first.parts) : undefined
 }

@@ -7,6 +7,7 @@ import { prepareFindRequest } from './find-request.ts'
 import { prepareFindSession } from './find-session.ts'
 import { prepareInsertBatch } from './insert-batch.ts'
 import { prepareInsertSession } from './insert-session.ts'
+import { prepareListOwners } from './list-owners.ts'
 import { prepareListRunning } from './list-running.ts'
 import { prepareListSessions } from './list-sessions.ts'
 import { prepareSelectBatches } from './select-batches.ts'
@@ -15,6 +16,7 @@ import { prepareSelectCursorSecret } from './select-cursor-secret.ts'
 import { prepareSelectSession } from './select-session.ts'
 import { prepareTransaction } from './transaction.ts'
 import { prepareUpsertBlob } from './upsert-blob.ts'
+import { prepareUpsertSummary } from './upsert-summary.ts'
 
 export type Statements = ReturnType<typeof prepareStatements>
 
@@ -27,6 +29,7 @@ export function prepareStatements(db: DatabaseSync) {
     findSession: prepareFindSession(db),
     insertBatch: prepareInsertBatch(db),
     insertSession: prepareInsertSession(db),
+    listOwners: prepareListOwners(db),
     listRunning: prepareListRunning(db),
     listSessions: prepareListSessions(db),
     selectBatches: prepareSelectBatches(db),
@@ -35,5 +38,6 @@ export function prepareStatements(db: DatabaseSync) {
     selectSession: prepareSelectSession(db),
     transaction: prepareTransaction(db),
     upsertBlob: prepareUpsertBlob(db),
+    upsertSummary: prepareUpsertSummary(db),
   }
 }
