@@ -11,8 +11,10 @@ type Event = {
   delta: { type: string; text?: string; partial_json?: string }
 }
 
-/** Everything of an answer, by events as they come; `watch` is shown each delta as it would be written out. */
-export function decoder(watch: (text: string) => void): { push(chunk: string): void; blocks(): Block[] } {
+type Watch = (delta: Event['delta']) => void
+
+/** Everything of an answer, by events as they come; `watch` is shown each delta. */
+function decoder(watch: Watch): { push(chunk: string): void; blocks(): Block[] } {
   const open: { type: string; id: string; name: string; text: string }[] = []
   let rest = ''
   const take = (event: Event): void => {
@@ -20,7 +22,7 @@ export function decoder(watch: (text: string) => void): { push(chunk: string): v
     if (event.type !== 'content_block_delta') return
     const block = open[event.index]
     if (block) block.text += event.delta.text ?? event.delta.partial_json ?? ''
-    watch(JSON.stringify(event.delta))
+    watch(event.delta)
   }
   return {
     push(chunk) {
@@ -41,11 +43,7 @@ export function decoder(watch: (text: string) => void): { push(chunk: string): v
 
 export type Vendor = { agent: Agent; port: number; path: string }
 
-export function ask(
-  { agent, port, path }: Vendor,
-  body: string,
-  watch: (text: string) => void,
-): Promise<Block[]> {
+function ask({ agent, port, path }: Vendor, body: string, watch: Watch): Promise<Block[]> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const sent = request({ agent, port, host: '127.0.0.1', path, method: 'POST', headers }, response => {
@@ -60,16 +58,12 @@ export function ask(
 }
 
 /** A conversation whose messages are kept as the bytes that they are sent as. */
-export function bareConversation(vendor: Vendor, used: PeerTool, question: string) {
+export function bareConversation(vendor: Vendor, used: PeerTool, question: string, watch: Watch) {
   const { name, description, schema } = used
   const model = 'claude-sonnet-4-6'
   const head = `{"model":"${model}","max_tokens":4096,"stream":true,"tools":${JSON.stringify([{ name, description, input_schema: schema }])},"messages":[`
   const messages: string[] = []
-  let shown = 0
-  const watch = (text: string): void => {
-    shown += text.length
-  }
-  return async (): Promise<number> => {
+  return async (): Promise<void> => {
     messages.push(JSON.stringify({ role: 'user', content: [{ type: 'text', text: question }] }))
     for (;;) {
       const content = await ask(vendor, `${head}${messages.join(',')}]}`, watch)
@@ -80,7 +74,7 @@ export function bareConversation(vendor: Vendor, used: PeerTool, question: strin
         const text = await used.run(block.input as Parameters<PeerTool['run']>[0])
         results.push({ type: 'tool_result', tool_use_id: block.id, content: text })
       }
-      if (results.length === 0) return shown
+      if (results.length === 0) return
       messages.push(JSON.stringify({ role: 'user', content: results }))
     }
   }

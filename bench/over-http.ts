@@ -29,8 +29,9 @@ async function setUp() {
         { agent, port: vendor.port, path: '/cycle/v1/messages' },
         cycleScript.tools[0]!,
         cycleScript.question,
+        delta => void JSON.stringify(delta),
       ),
-    async close() {
+    close: async () => {
       agent.destroy()
       await store.close()
       await vendor.stop()

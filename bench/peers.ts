@@ -1,6 +1,7 @@
 // The same work done by others, each used as its own documentation shows, with a model that plays the same script. They
 // are installed by `npm run bench:peers`, never with the package.
 import { existsSync } from 'node:fs'
+import type { Tool } from '../src/engine/index.ts'
 import type { JsonObject } from '../src/lib/json.ts'
 import { scripted } from '../src/models/scripted/index.ts'
 import { tool } from '../src/tools/index.ts'
@@ -54,7 +55,12 @@ const wait: PeerTool = {
   schema: anything,
   run: () => new Promise(resolve => setTimeout(() => resolve('done'), 10)),
 }
-const take: PeerTool = { name: 'take', description: 'Takes a text.', schema: anything, run: () => 'ok' }
+export const take: PeerTool = {
+  name: 'take',
+  description: 'Takes a text.',
+  schema: anything,
+  run: () => 'ok',
+}
 
 const cut = (text: string, size: number): string[] =>
   Array.from({ length: Math.ceil(text.length / size) }, (_, at) => text.slice(at * size, (at + 1) * size))
@@ -78,6 +84,11 @@ function scriptOf(
 
 export const cycleScript: Script = scriptOf(add, [{ a: 2, b: 3 }])
 
+/** The same tool for us. */
+export function toolOf({ name, description, schema, run }: PeerTool): Tool {
+  return tool({ name, description, input: schema, trust: 'trusted', exposed: false, run })
+}
+
 /** The same script for our engine. */
 function engineOf(script: Script, store = memoryStore()) {
   const stepOf = ({ text, calls }: Answer) => ({
@@ -87,17 +98,7 @@ function engineOf(script: Script, store = memoryStore()) {
   })
   const [first, then] = [stepOf(script.first), stepOf(script.then)]
   const model = scripted(request => (request.history.at(-1)?.role === 'user' ? first : then))
-  const tools = script.tools.map(({ name, description, schema, run }) =>
-    tool({
-      name,
-      description,
-      input: schema,
-      trust: 'trusted',
-      exposed: false,
-      run,
-    }),
-  )
-  return makeEngine(store, model, tools)
+  return makeEngine(store, model, script.tools.map(toolOf))
 }
 
 // ---- trials ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import { type Result, runTrial, show, type Trial } from './harness.ts'
 import * as http from './over-http.ts'
 import * as peers from './peers.ts'
 import * as server from './server.ts'
+import { transcoding } from './transcode.ts'
 
 const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   'cycle-memory': engine.cycleInMemory,
@@ -16,6 +17,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   'http-long-session': http.longSessionOverHttp,
   parallel: engine.parallelCalls,
   streams: engine.longStreams,
+  transcode: transcoding,
   server: server.turnsPerSecond,
   start: server.startAndIdle,
   'codec-read': codecs.readAnswers,

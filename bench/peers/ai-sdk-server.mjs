@@ -1,0 +1,33 @@
+// The AI SDK behind a plain server, as its documentation shows it: what the vendor streams goes out as UI messages, and
+// nothing is stored. The path says which of the vendor's answers is asked for.
+import { createServer } from 'node:http'
+import { createAnthropic } from '@ai-sdk/anthropic'
+import {
+  convertToModelMessages,
+  jsonSchema,
+  pipeUIMessageStreamToResponse,
+  stepCountIs,
+  streamText,
+  tool,
+  toUIMessageStream,
+} from 'ai'
+
+const take = tool({
+  description: 'Takes a text.',
+  inputSchema: jsonSchema({ type: 'object', properties: {}, additionalProperties: true }),
+  execute: () => 'ok',
+})
+
+const server = createServer(async (request, response) => {
+  let text = ''
+  for await (const piece of request) text += piece
+  const anthropic = createAnthropic({ baseURL: `${process.env.VENDOR_URL}${request.url}/v1`, apiKey: 'none' })
+  const result = streamText({
+    model: anthropic('claude-sonnet-4-6'),
+    tools: { take },
+    messages: await convertToModelMessages(JSON.parse(text).messages),
+    stopWhen: stepCountIs(10),
+  })
+  pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream }) })
+})
+server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`))
