@@ -137,7 +137,7 @@ export default defineConfig({
   )
   const { stdout, stderr } = turnwire(['chat'], { cwd, input: say('Go', 'And?') })
   assert.match(stdout, / {2}✓ list {2}row 0\n {4}row 1\n[\s\S]* {4}row 7\n {4}… 4 more lines\n/)
-  assert.match(stdout, / {2}if x:\n {6}y {2}= 1\n/)
+  assert.match(stdout, / {2}if x:\n {6}y {2}= 1\n\n› And/)
   assert.match(stdout, /› And\?\n\n {2}\(no words\)\n/)
   assert.equal(stderr, '')
 

@@ -77,6 +77,7 @@ export class TurnView {
 
   /** Words of our own, broken into lines. */
   tell(words: string, style: Style): void {
+    if (words === '') return
     this.#pause()
     this.#flow.add(printable(words, { multiline: true, maxChars: 2000 }), style)
     this.#flow.end()
