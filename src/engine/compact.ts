@@ -3,7 +3,7 @@
 // no call is parted from its result. Here is when, where and how; that it happens at all is the driver's or a caller's.
 
 import { textOf } from '../language/content.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { HistoryCompacted } from '../language/events.ts'
 import { callsOf, type Entry, type UserEntry } from '../language/history.ts'
 import { untilAborted } from '../lib/abort.ts'
@@ -44,7 +44,7 @@ export async function tryCompaction(session: Session, signal: AbortSignal): Prom
     failedAt.set(state, state.view.length)
     ports.log('warn', 'The history could not be compacted; the turn goes on with all of it.', {
       session: state.id,
-      error: error instanceof Error ? error.message : String(error),
+      error: wordsOf(error),
     })
   }
 }

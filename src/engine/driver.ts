@@ -1,7 +1,7 @@
 // The turn. It asks `next` what to do, does it through the ports, and records what came of it, until only a person
 // or the application can go on. There is one loop for every wire, vendor and output mode.
 
-import { publicError, TurnwireError } from '../language/errors.ts'
+import { publicError, TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { Abort, untilAborted } from '../lib/abort.ts'
@@ -308,7 +308,7 @@ export class Driver {
     ports.log('error', 'The model step failed.', {
       session: state.id,
       code: error instanceof TurnwireError ? error.code : 'internal',
-      error: error instanceof Error ? error.message : String(error),
+      error: wordsOf(error),
     })
     session.record([
       {

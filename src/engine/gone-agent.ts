@@ -16,6 +16,7 @@ export function goneAgent(name: string): Agent {
       admit: () => ({ ok: false, reason: words }),
       authorise: () => ({ verdict: 'deny', rule: 'gone-agent', reason: words }),
       finish: gone,
+      live: () => undefined,
       finishClient: gone,
     },
     limits: { steps: 1, calls: 1, identicalCalls: 1, time: 60_000, bytes: 1, tokens: 1 },

@@ -1,6 +1,6 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { ApprovalRequested, CallAllowed, Event, Grant } from '../language/events.ts'
 import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
@@ -146,7 +146,7 @@ function authorise(
   const { state, agent, ports } = session
   const { tool, clientTrust } = offered
   const denied = (error: unknown): Verdict => {
-    ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: String(error) })
+    ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: wordsOf(error) })
     return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
   }
   try {

@@ -196,6 +196,13 @@ export type Verdict =
 
 export type Finished = { outcome: Outcome; blob?: { name: string; body: string } }
 
+/** Contract: what a tool shows while it runs goes in piece by piece; what comes out, in order, may be shown. */
+export type Live = {
+  take(piece: string): string
+  /** What was held back, once no more will come. */
+  rest(): string
+}
+
 /**
  * Contract: `admit` and `finish` are pure and bounded in time. `authorise` may ask elsewhere; what it throws is
  * taken as a denial. None of them runs anything.
@@ -205,6 +212,8 @@ export type Gate = {
   authorise(question: Question): Verdict | Promise<Verdict>
   /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
   finish(output: ToolOutput, tool: Pick<Tool, 'name' | 'output' | 'outputLimit'>, callId: string): Finished
+  /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
+  live(): Live | undefined
   /** What a client sent for its own tool: the same, less the schema. */
   finishClient(parts: ResultPart[], failed: boolean, callId: string): Finished
 }

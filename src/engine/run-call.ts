@@ -2,13 +2,21 @@
 // nonsense, return too late), exactly one outcome comes of it.
 
 import type { Outcome } from '../language/calls.ts'
+import { wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
 import { settled } from './decide.ts'
 import { admit } from './judge.ts'
 import { outcomes } from './outcomes.ts'
-import { type Finished, InvalidInput, type Tool, type ToolContext, type ToolOutput } from './ports.ts'
+import {
+  type Finished,
+  InvalidInput,
+  type Live,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from './ports.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -68,15 +76,20 @@ function attemptCall(
   input: Json,
   stop: Abort,
 ): Attempt | Promise<Attempt> {
-  const failed = (error: unknown): Attempt => failure(session, call, tool, error)
+  const context = new CallContext(session, call, stop)
+  const failed = (error: unknown): Attempt => {
+    context.showRest()
+    return failure(session, call, tool, error)
+  }
   const ended = (output: ToolOutput | 'timeout'): Attempt => {
     session.ports.world.crashPoint('call-ran')
+    context.showRest()
     return output === 'timeout'
       ? { outcome: outcomes.timeout(tool.timeoutMs) }
       : session.agent.gate.finish(output, tool, call.part.id)
   }
   try {
-    const running = tool.run(input, new CallContext(session, call, stop))
+    const running = tool.run(input, context)
     return running instanceof Promise
       ? withinTime(session, tool, running, stop).then(ended).catch(failed)
       : ended(running)
@@ -88,21 +101,18 @@ function attemptCall(
 function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt {
   const refused = error instanceof InvalidInput
   // Only the first attempt can say that nothing has happened.
-  if (refused && call.attempt === 1) return { outcome: outcomes.invalid(error.message) }
+  const untouched = refused && call.attempt === 1
+  const words = untouched ? 'The tool was not run' : 'The tool failed'
   const { outcome, blob } = session.agent.gate.finish(
-    { parts: [{ type: 'text', text: `The tool failed: ${messageOf(error)}` }], failed: true },
+    { parts: [{ type: 'text', text: `${words}: ${wordsOf(error)}` }], failed: true },
     { name: tool.name, outputLimit: tool.outputLimit },
     call.part.id,
   )
   return {
-    outcome,
+    outcome: untouched ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } } : outcome,
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error && error.message !== '' ? error.message : String(error)
 }
 
 /** Ends when the tool does, or at its deadline: then its signal is aborted and it is no longer waited for. */
@@ -136,6 +146,8 @@ class CallContext implements ToolContext {
   readonly #session: Session
   readonly #call: CallState
   readonly #stop: Abort
+  /** Made with the first piece of output; `null`: it is shown as it comes. */
+  #live: Live | null | undefined
 
   constructor(session: Session, call: CallState, stop: Abort) {
     this.#session = session
@@ -153,9 +165,28 @@ class CallContext implements ToolContext {
       const { callId } = this
       const { feed, lost } = this.#session
       if (lost || this.#call.stage !== 'started') return
-      if ('output' in update) feed.delta({ type: 'output', callId, text: update.output })
-      else feed.delta({ type: 'progress', callId, ...update })
+      if ('output' in update) this.#show(this.#redacted(update.output))
+      else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
     }
+  }
+
+  /** No more will come: what was held back is shown. */
+  showRest(): void {
+    if (this.#live && this.#call.stage === 'started') this.#show(this.#live.rest())
+  }
+
+  #show(text: string): void {
+    if (text !== '') this.#session.feed.delta({ type: 'output', callId: this.callId, text })
+  }
+
+  #redacted(piece: string): string {
+    if (this.#live === undefined) this.#live = this.#session.agent.gate.live() ?? null
+    return this.#live ? this.#live.take(piece) : piece
+  }
+
+  #redactedMessage<Update extends { message?: string }>(update: Update): Update {
+    const live = update.message === undefined ? undefined : this.#session.agent.gate.live()
+    return live ? { ...update, message: live.take(update.message ?? '') + live.rest() } : update
   }
 
   get signal(): AbortSignal {

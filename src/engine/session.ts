@@ -3,7 +3,7 @@
 // memory is ahead of the log: the session is dropped whole and read again by whoever needs it next.
 
 import type { ResultPart } from '../language/content.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Grant, Settings } from '../language/events.ts'
 import {
   type Context,
@@ -76,7 +76,10 @@ export class Session {
     this.#shownStatus = statusOf(state)
     this.#summary = summaryOf(state)
     this.feed = new Feed(state.seq, this.#shownStatus, error =>
-      ports.log('error', 'A watcher failed and was taken away.', { session: state.id, error: String(error) }),
+      ports.log('error', 'A watcher failed and was taken away.', {
+        session: state.id,
+        error: wordsOf(error),
+      }),
     )
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)

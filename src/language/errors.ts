@@ -63,6 +63,16 @@ export class TurnwireError extends Error {
   }
 }
 
+/** What was thrown, in words. Anything can be thrown, also what throws again when it is looked at. */
+export function wordsOf(thrown: unknown): string {
+  try {
+    const { message }: { message?: unknown } = thrown instanceof Error ? thrown : {}
+    return typeof message === 'string' && message !== '' ? message : String(thrown)
+  } catch {
+    return 'it threw something that has no words.'
+  }
+}
+
 /** What a caller may be told of anything that was thrown. A defect's own words never leave the process. */
 export function publicError(error: unknown): { code: ErrorCode; message: string; status: number } {
   if (error instanceof TurnwireError && errorCodes[error.code].audience === 'caller')

@@ -5,6 +5,7 @@ import type { Gate } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { type ArgumentLimits, admit } from './arguments.ts'
 import { createAuthoriser, type PolicyRule, type RuleFailure } from './authorise.ts'
+import { liveText } from './live.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import { createRedactor, type ReadyRedaction, type RedactRule } from './redact.ts'
 
@@ -46,11 +47,13 @@ export function createGate(options: GateOptions = {}): Gate {
     mediaLimit: wholeNumber(options.mediaLimit, 'mediaLimit', 8 * MiB),
     clientOutputLimit: wholeNumber(options.clientOutputLimit, 'clientOutputLimit', 256 * KiB),
   }
+  const { redactor } = settings
   const authorise = createAuthoriser(options.rules ?? [], options.onRuleFailure)
   return {
     admit: (call, tool) => admit(call, tool, limits),
     authorise,
     finish: (output, tool, callId) => finishTool(output, tool, callId, settings),
+    live: () => (redactor === null ? undefined : liveText(redactor)),
     finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, settings),
   }
 }

@@ -1,7 +1,7 @@
 // From what the operator wrote to what the engine asks of an agent.
 
 import type { Agent, Model } from '../engine/ports.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
 import { hostedApprovalTool } from '../tools/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
@@ -32,7 +32,7 @@ function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent
         log('error', 'A policy rule failed; the call was denied.', {
           agent: agent.name,
           rule,
-          error: String(error),
+          error: wordsOf(error),
         })
         policy.onRuleFailure?.(rule, error)
       },

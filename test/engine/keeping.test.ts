@@ -18,7 +18,10 @@ test('a session that is at work is never opened a second time, however many ther
       return 'done'
     },
   })
-  const rig = makeRig({ tools: [work], script: [{ calls: [{ name: 'work', input: {} }] }, { text: 'Done.' }] })
+  const rig = makeRig({
+    tools: [work],
+    script: [{ calls: [{ name: 'work', input: {} }] }, { text: 'Done.' }],
+  })
   // More than are kept, and none of them doing anything yet.
   const sessions = await Promise.all(Array.from({ length: 300 }, () => begin(rig)))
   const turns = sessions.map(session =>
