@@ -132,7 +132,7 @@ function readKey(text: string, start: number, end: number): string {
 }
 
 /** The index of the closing quote, or -1. A quote closes when an even number of backslashes stands before it. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   // Most strings are short and plain: found by looking, before a search is worth its call.
   const near = Math.min(from + SHORT, text.length)
   for (let at = from; at < near; at++) {

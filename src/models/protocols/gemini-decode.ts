@@ -7,6 +7,7 @@ import type { CallForm } from '../../language/calls.ts'
 import type { HostedPart, Native, TextPart, ThinkingPart } from '../../language/content.ts'
 import type { ModelStop, Usage } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { elementsAt, findValue, valueText } from '../../lib/json-places.ts'
 import { printable } from '../../lib/text.ts'
 import { textUnwrapper, wrapText } from '../common/custom-tools.ts'
 import type { Failure, Frame } from '../protocol.ts'
@@ -78,11 +79,16 @@ export function stepAnswer(state: State, frame: Frame): ModelDelta[] {
     state.failure = interrupted('Gemini sent a chunk that is not JSON.')
     return []
   }
-  const chunks = Array.isArray(value) ? value : [value]
-  return chunks.flatMap(chunk => (state.failure ? [] : takeChunk(state, objectOf(chunk))))
+  if (!Array.isArray(value)) return takeChunk(state, objectOf(value), text, 0)
+  const places = elementsAt(text, 0)
+  return value.flatMap(chunk => {
+    const place = places.next().value ?? text.length
+    return state.failure ? [] : takeChunk(state, objectOf(chunk), text, place)
+  })
 }
 
-function takeChunk(state: State, chunk: JsonObject): ModelDelta[] {
+/** The chunk stands in `text` at `place`. */
+function takeChunk(state: State, chunk: JsonObject, text: string, place: number): ModelDelta[] {
   const error = errorOf(chunk)
   if (error !== undefined) {
     state.failure = statusFailure(countOf(error['code']) || 500, new Headers(), { error })
@@ -91,24 +97,35 @@ function takeChunk(state: State, chunk: JsonObject): ModelDelta[] {
   if (isJsonObject(chunk['usageMetadata'])) state.usage = { ...state.usage, ...chunk['usageMetadata'] }
   const block = stringOf(objectOf(chunk['promptFeedback'])['blockReason'])
   if (block !== '') state.blocked = block
-  const candidate = listOf(chunk['candidates'])
-    .map(objectOf)
-    .find(one => countOf(one['index']) === 0)
+  const candidates = listOf(chunk['candidates']).map(objectOf)
+  const first = candidates.findIndex(one => countOf(one['index']) === 0)
+  const candidate = candidates[first]
   if (candidate === undefined) return []
-  const parts = listOf(objectOf(candidate['content'])['parts'])
-  const deltas = parts.flatMap(part => takePart(state, objectOf(part)))
+  const parts = listOf(objectOf(candidate['content'])['parts']).map(objectOf)
+  const written = parts.some(part => isJsonObject(part['functionCall']))
+    ? writtenArguments(text, findValue(text, place, ['candidates', first, 'content', 'parts']))
+    : []
+  const deltas = parts.flatMap((part, index) => takePart(state, part, written[index]))
   const reason = stringOf(candidate['finishReason'])
   if (reason === '' || state.finish !== undefined) return deltas
   state.finish = { reason, message: stringOf(candidate['finishMessage']) }
   return [...deltas, ...cutOpen(state), ...recoverCall(state)]
 }
 
+/** The arguments of each part's call, as they stand in the text. */
+function writtenArguments(text: string, parts: number): (string | undefined)[] {
+  return Array.from(elementsAt(text, parts), part => {
+    const at = findValue(text, part, ['functionCall', 'args'])
+    return at < 0 ? undefined : valueText(text, at)
+  })
+}
+
 // ---- parts -------------------------------------------------------------------------------------------------
 
 const SIDE = new Set(['thought', 'thoughtSignature', 'partMetadata', 'videoMetadata', 'mediaResolution'])
 
-function takePart(state: State, part: JsonObject): ModelDelta[] {
-  if (isJsonObject(part['functionCall'])) return takeCall(state, part, part['functionCall'])
+function takePart(state: State, part: JsonObject, written: string | undefined): ModelDelta[] {
+  if (isJsonObject(part['functionCall'])) return takeCall(state, part, part['functionCall'], written)
   const data = Object.keys(part).find(key => !SIDE.has(key))
   if (data === undefined || data === 'text') return takeText(state, part)
   state.built.push({ kind: 'hosted', part })
@@ -131,7 +148,12 @@ function takeText(state: State, part: JsonObject): ModelDelta[] {
   return deltas
 }
 
-function takeCall(state: State, part: JsonObject, given: JsonObject): ModelDelta[] {
+function takeCall(
+  state: State,
+  part: JsonObject,
+  given: JsonObject,
+  written: string | undefined,
+): ModelDelta[] {
   const wire = stringOf(given['name'])
   if (state.open !== undefined && wire === '') return goOn(state, state.open, part, given)
   const deltas = cutOpen(state)
@@ -143,7 +165,7 @@ function takeCall(state: State, part: JsonObject, given: JsonObject): ModelDelta
     state.open = { call, fold: argumentsFold() }
     return [...deltas, ...goOn(state, state.open, part, given)]
   }
-  return call === undefined ? deltas : [...deltas, ...closeCall(call, given['args'], false)]
+  return call === undefined ? deltas : [...deltas, ...closeCall(call, given['args'], false, written)]
 }
 
 function openCall(state: State, wire: string, part: JsonObject): Call {
@@ -178,10 +200,11 @@ function cutOpen(state: State): ModelDelta[] {
   return open?.call === undefined ? [] : closeCall(open.call, open.fold.value, true)
 }
 
-function closeCall(call: Call, args: Json | undefined, cut: boolean): ModelDelta[] {
+/** `written`: the arguments as the vendor wrote them, where they came whole. */
+function closeCall(call: Call, args: Json | undefined, cut: boolean, written?: string): ModelDelta[] {
   call.args = args ?? {}
   call.cut = cut
-  call.text = JSON.stringify(call.args)
+  call.text = (args === call.args ? written : undefined) ?? JSON.stringify(call.args)
   if (call.form === 'text') {
     const unwrapper = textUnwrapper()
     call.text = unwrapper.push(call.text) + unwrapper.end().rest
