@@ -106,6 +106,16 @@ test('only the first candidate is read, and unknown chunks say nothing', () => {
 
 const streamed = (functionCall: object, over: object = {}) => chunk([{ functionCall, ...over }])
 
+test('arguments are kept as they were written, to the last digit', () => {
+  const args = '{ "id": 12345678901234567890, "at": "\\u00e9" }'
+  const parts = `[{"text":"Go."},{"functionCall":{"name":"read","args":${args}}},{"functionCall":{"name":"read"}}]`
+  const answer = answerOf(read({ data: `{"candidates":[{"content":{"parts":${parts}}}]}` }, stop))
+  assert.deepEqual(
+    callsIn(answer).map(call => call.text),
+    [args, '{}'],
+  )
+})
+
 test('arguments that Vertex streams in pieces are one call, with its signature', () => {
   const frames = [
     streamed({ id: 'f1', name: 'read', willContinue: true }, { thoughtSignature: 'QQ==' }),
