@@ -27,6 +27,8 @@ export async function cycleInMemory(): Promise<Trial> {
     name: 'one cycle in memory (CPU)',
     measure: 'cpu',
     units: cycles,
+    rounds: 15,
+    warmUps: 5,
     variants: [
       {
         name: 'bare loop',

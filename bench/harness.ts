@@ -10,8 +10,10 @@ export type Trial = {
   units: number
   /** What the numbers are, where they are not microseconds. */
   unit?: string
-  /** How many times each variant is run after one run to warm up. */
+  /** How many times each variant is run. */
   rounds?: number
+  /** How many times before that, unmeasured: code is compiled while it runs. */
+  warmUps?: number
   variants: Variant[]
   bars: Bar[]
   close?(): Promise<void> | void
@@ -28,10 +30,11 @@ export type Result = {
 
 export async function runTrial(trial: Trial): Promise<Result> {
   const samples = new Map(trial.variants.map(variant => [variant.name, [] as number[]]))
-  for (let round = 0; round <= (trial.rounds ?? 7); round += 1) {
+  const { rounds = 7, warmUps = 1 } = trial
+  for (let round = 0; round < warmUps + rounds; round += 1) {
     for (const variant of trial.variants) {
       const spent = await measure(trial.measure, variant.run)
-      if (round > 0) samples.get(variant.name)?.push(spent / trial.units)
+      if (round >= warmUps) samples.get(variant.name)?.push(spent / trial.units)
     }
   }
   await trial.close?.()
