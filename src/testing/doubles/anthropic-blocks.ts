@@ -3,6 +3,7 @@
  * text. How messages stand to one another is another file's (`anthropic-history.ts`).
  */
 import { extra, invalid } from './anthropic-tools.ts'
+import { pictureKind } from './pictures.ts'
 import type { Mode, Rejection } from './script.ts'
 import { extraKeys, isRecord, type JsonRecord, recordsOf, stringOf } from './shape.ts'
 
@@ -114,7 +115,31 @@ function checkBlock(block: unknown, role: string, message: string, index: number
   if (type === 'text') found.push(...checkText(block, mode))
   if (type in ID) found.push(...checkUse(block, type, role, message, at))
   if (type === 'tool_result') found.push(...checkResult(block, role, message, at, mode))
+  if (type === 'image') found.push(...checkPicture(block, at, mode))
   return found
+}
+
+const PICTURES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+
+/** The type is one of four, and the one that the bytes are of. */
+function checkPicture(block: JsonRecord, at: string, mode: Mode): Rejection[] {
+  const source = isRecord(block['source']) ? block['source'] : {}
+  if (source['type'] !== 'base64') return []
+  const type = stringOf(source['media_type'])
+  if (!PICTURES.includes(type)) {
+    const wanted = "'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+    return [invalid('A-IMG', `${at}.source.base64.media_type: Input should be ${wanted}`)]
+  }
+  const kind = pictureKind(stringOf(source['data']))
+  if (mode === 'lenient' || kind === type) return []
+  return [
+    kind === null
+      ? invalid('A-IMG', 'Could not process image')
+      : invalid(
+          'A-IMG',
+          `${at}.source.base64.data: The image was specified using the ${type} media type, but the image appears to be a ${kind} image`,
+        ),
+  ]
 }
 
 function missingRule(type: string, key: string): string {
@@ -176,6 +201,7 @@ function checkResult(block: JsonRecord, role: string, message: string, at: strin
         ),
       )
     } else if (type === 'text') found.push(...checkText(part, mode))
+    else if (type === 'image') found.push(...checkPicture(part, `${at}.content.${place}.image`, mode))
   }
   return found
 }

@@ -6,6 +6,7 @@
 import {
   absent,
   arrayTooLong,
+  checkPicture,
   checkString,
   checkToolFormat,
   emptyArray,
@@ -136,6 +137,10 @@ function checkContent(rule: string, path: string, content: unknown, partTypes: s
     const type = part['type']
     if (typeof type !== 'string' || !partTypes.includes(type)) {
       return [unsupportedValue(rule, `${path}[${at}].type`, type, partTypes)]
+    }
+    if (type === 'image_url') {
+      const image = part['image_url']
+      return checkPicture('C-IMG', `${path}[${at}].image_url`, isObject(image) ? image['url'] : image)
     }
     return type === 'text' ? checkString(rule, `${path}[${at}].text`, part['text'], { allowEmpty: true }) : []
   })

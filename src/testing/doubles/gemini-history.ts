@@ -3,6 +3,7 @@
  * A turn starts at the last user content that is more than function responses; each model content is a step.
  */
 import { field, invalid, unknownFields } from './gemini-tools.ts'
+import { pictureKind } from './pictures.ts'
 import type { Mode, Rejection } from './script.ts'
 import { inspectSeal } from './seal.ts'
 import { isRecord, type JsonRecord, recordsOf, stringOf } from './shape.ts'
@@ -117,7 +118,26 @@ function checkPart(part: JsonRecord, at: string): Rejection[] {
   }
   const response = field(part, 'functionResponse')
   if (isRecord(response)) found.push(...checkResponseShape(response, `${at}.function_response`))
-  return found
+  return [...found, ...pictureProblems(part).map(problem => invalid('G-IMG', problem))]
+}
+
+const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif']
+
+/** What is wrong with the picture of a part, or with those of a response in it. */
+function pictureProblems(part: JsonRecord): string[] {
+  const response = field(part, 'functionResponse')
+  const inside = isRecord(response) ? recordsOf(response['parts']) : []
+  const data = field(part, 'inlineData')
+  const own = isRecord(data) ? pictureProblem(field(data, 'mimeType'), data['data']) : null
+  return [...(own === null ? [] : [own]), ...inside.flatMap(pictureProblems)]
+}
+
+/** The service reads pictures of these kinds, by their bytes; other kinds of data are not judged here. */
+export function pictureProblem(type: unknown, data: unknown): string | null {
+  if (!stringOf(type).startsWith('image/')) return null
+  if (!PICTURES.includes(stringOf(type))) return `Unsupported MIME type: ${stringOf(type)}`
+  if (PICTURES.includes(pictureKind(stringOf(data)) ?? '')) return null
+  return 'Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting'
 }
 
 function checkResponseShape(response: JsonRecord, at: string): Rejection[] {

@@ -3,7 +3,7 @@
  * that is not there, and thoughts that do not come back. The exact words of the service are little known;
  * codes and statuses are its own, the messages are ours.
  */
-import { DUMMY_SIGNATURES, needsSignatures } from './gemini-history.ts'
+import { DUMMY_SIGNATURES, needsSignatures, pictureProblem } from './gemini-history.ts'
 import type { Mode, Rejection } from './script.ts'
 import { inspectSeal } from './seal.ts'
 import { extraKeys, isRecord, type JsonRecord, listOf, recordsOf, stringOf } from './shape.ts'
@@ -167,6 +167,11 @@ function checkStep(step: JsonRecord, at: number): Rejection[] {
     }
   } else if (type === 'user_input' && recordsOf(step['content']).length === 0) {
     found.push(refused('I-01', `${place}.content must not be empty.`))
+  }
+  for (const part of [...recordsOf(step['content']), ...recordsOf(step['result'])]) {
+    if (part['type'] !== 'image' || typeof part['data'] !== 'string') continue
+    const problem = pictureProblem(part['mime_type'], part['data'])
+    if (problem !== null) found.push(refused('I-IMG', problem))
   }
   return found
 }

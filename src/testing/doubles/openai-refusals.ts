@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { BodyProblem, RequestHeaders } from './double.ts'
+import { dataUri, pictureKind } from './pictures.ts'
 import type { Rejection } from './script.ts'
 
 export type Json = Record<string, unknown>
@@ -96,6 +97,17 @@ export function checkString(
     return [refuse(rule, message, path, 'invalid_value')]
   }
   return []
+}
+
+const PICTURES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+
+/** A picture in a data URI is judged by its bytes; one at an address is fetched by the vendor, and not here. */
+export function checkPicture(rule: string, path: string, url: unknown): Rejection[] {
+  const data = dataUri(textOf(url))
+  if (data === null || PICTURES.includes(pictureKind(data.base64) ?? '')) return []
+  const formats = `[${PICTURES.map(type => `'${type}'`).join(', ')}]`
+  const message = `The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ${formats}.`
+  return [refuse(rule, message, path, 'invalid_value')]
 }
 
 /** `text`, or a grammar in one of two syntaxes. Chat nests the grammar one level deeper than Responses. */

@@ -4,6 +4,7 @@
  */
 import {
   absent,
+  checkPicture,
   checkString,
   isObject,
   type Json,
@@ -201,17 +202,17 @@ function checkMessage(item: Json, path: string): Rejection[] {
   }
   const content = item['content']
   if (content === undefined) return [missing('R-00', `${path}.content`)]
-  if (typeof content === 'string') return []
-  if (!Array.isArray(content)) {
-    return [wrongType('R-00', `${path}.content`, 'one of an array of objects or string', content)]
-  }
-  const parts = role === 'assistant' ? OUTPUT_PARTS : INPUT_PARTS
   const phases = ['commentary', 'final_answer']
   const phase = item['phase']
   const wrongPhase =
     absent(phase) || phases.includes(textOf(phase))
       ? []
       : [unsupportedValue('R-14', `${path}.phase`, phase, phases)]
+  if (typeof content === 'string') return wrongPhase
+  if (!Array.isArray(content)) {
+    return [wrongType('R-00', `${path}.content`, 'one of an array of objects or string', content)]
+  }
+  const parts = role === 'assistant' ? OUTPUT_PARTS : INPUT_PARTS
   return [...checkParts('R-00', `${path}.content`, content, parts), ...wrongPhase]
 }
 
@@ -222,6 +223,7 @@ function checkParts(rule: string, path: string, parts: unknown[], types: string[
     if (typeof type !== 'string' || !types.includes(type)) {
       return [unsupportedValue(rule, `${path}[${at}].type`, type, types)]
     }
+    if (type === 'input_image') return checkPicture('R-IMG', `${path}[${at}].image_url`, part['image_url'])
     const field = type === 'refusal' ? 'refusal' : type.endsWith('_text') ? 'text' : null
     return field === null
       ? []
