@@ -140,43 +140,46 @@ export async function parallelCalls(): Promise<Trial[]> {
     exposed: false,
     run: () => new Promise<string>(resolve => setTimeout(() => resolve('done'), 10)),
   })
-  return [1, 16, 64, 256].map(count => {
-    const folder = tempFolder()
-    const store = sqliteStore({ file: join(folder.path, 'turnwire.db') })
-    const engine = makeEngine(store, cycleModel(count, 'wait'), [wait])
-    const bare = syncedCommits(join(folder.path, 'bare.db'))
-    return {
-      name: `one turn with ${count} parallel calls of 10 ms (wall, SQLite FULL)`,
-      measure: 'wall',
-      units: 1,
-      rounds: 15,
-      variants: [
-        {
-          name: 'timers between synced commits',
-          async run() {
-            bare.commit(['session'])
-            bare.commit(Array.from({ length: count }, (_, index) => ({ started: index })))
-            const timers = Array.from(
-              { length: count },
-              () => new Promise(resolve => setTimeout(resolve, 10)),
-            )
-            await Promise.all(timers)
-            bare.commit(Array.from({ length: count }, (_, index) => ({ settled: index })))
+  return Promise.all(
+    [1, 16, 64, 256].map(async count => {
+      const folder = tempFolder()
+      const store = sqliteStore({ file: join(folder.path, 'turnwire.db') })
+      const engine = makeEngine(store, cycleModel(count, 'wait'), [wait])
+      const session = await begin(engine)
+      const bare = syncedCommits(join(folder.path, 'bare.db'))
+      return {
+        name: `one turn with ${count} parallel calls of 10 ms (wall, SQLite FULL)`,
+        measure: 'wall',
+        units: 1,
+        rounds: 25,
+        warmUps: 10,
+        variants: [
+          {
+            name: 'timers between synced commits',
+            async run() {
+              bare.commit(Array.from({ length: count }, (_, index) => ({ started: index })))
+              const timers = Array.from(
+                { length: count },
+                () => new Promise(resolve => setTimeout(resolve, 10)),
+              )
+              await Promise.all(timers)
+              bare.commit(Array.from({ length: count }, (_, index) => ({ settled: index })))
+            },
           },
+          { name: 'turnwire', run: () => cycle(session) },
+        ],
+        bars:
+          count === 256
+            ? [{ id: 'P4', ours: 'turnwire', floor: 'timers between synced commits', most: 1.3 }]
+            : [],
+        async close() {
+          await store.close()
+          bare.close()
+          folder.remove()
         },
-        { name: 'turnwire', run: async () => cycle(await begin(engine)) },
-      ],
-      bars:
-        count === 256
-          ? [{ id: 'P4', ours: 'turnwire', floor: 'timers between synced commits', most: 1.3 }]
-          : [],
-      async close() {
-        await store.close()
-        bare.close()
-        folder.remove()
-      },
-    } satisfies Trial
-  })
+      } satisfies Trial
+    }),
+  )
 }
 
 /** Long streams: 10,000 pieces of text, and 1 MB (and half of it) of arguments in pieces of five bytes. */

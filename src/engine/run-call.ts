@@ -82,20 +82,25 @@ function attemptCall(
     return failure(session, call, tool, error)
   }
   const ended = (output: ToolOutput | 'timeout'): Attempt => {
-    session.ports.world.crashPoint('call-ran')
-    context.showRest()
-    return output === 'timeout'
-      ? { outcome: outcomes.timeout(tool.timeoutMs) }
-      : session.agent.gate.finish(output, tool, call.part.id)
+    try {
+      session.ports.world.crashPoint('call-ran')
+      context.showRest()
+      return output === 'timeout'
+        ? { outcome: outcomes.timeout(tool.timeoutMs) }
+        : session.agent.gate.finish(output, tool, call.part.id)
+    } catch (error) {
+      return failed(error)
+    }
   }
+  let running: ReturnType<Tool['run']>
   try {
-    const running = tool.run(input, context)
-    return running instanceof Promise
-      ? withinTime(session, tool, running, stop).then(ended).catch(failed)
-      : ended(running)
+    running = tool.run(input, context)
   } catch (error) {
     return failed(error)
   }
+  return running instanceof Promise
+    ? withinTime(session, tool, running, stop).then(ended, failed)
+    : ended(running)
 }
 
 function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt {
@@ -129,10 +134,20 @@ function withinTime(
     })
     // A tool that ignores its signal must not keep a clock running for it.
     const forget = stop.onAbort(stopClock)
-    running.then(resolve, reject).finally(() => {
+    const close = (): void => {
       forget()
       stopClock()
-    })
+    }
+    running.then(
+      output => {
+        close()
+        resolve(output)
+      },
+      error => {
+        close()
+        reject(error)
+      },
+    )
   })
 }
 
