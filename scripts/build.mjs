@@ -28,8 +28,9 @@ const exports = Object.fromEntries(
 )
 writeFileSync(`${out}/package.json`, `${JSON.stringify({ ...kept, exports }, null, 2)}\n`)
 mkdirSync(`${out}/bin`)
-for (const file of ['bin/turnwire.mjs', 'README.md', 'CHANGELOG.md', 'LICENSE'])
-  cpSync(`${root}${file}`, `${out}/${file}`)
+const pages = ['README.md', 'ARCHITECTURE.md', 'CONTEXT.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE']
+for (const file of ['bin/turnwire.mjs', 'docs', 'examples', ...pages])
+  cpSync(`${root}${file}`, `${out}/${file}`, { recursive: true, filter: path => !path.endsWith('.turnwire') })
 console.log(
   `Built ${kept.name} ${kept.version} in dist/ (without ${Object.keys(devDependencies).length} packages of development).`,
 )

@@ -2,7 +2,18 @@
 // door of package.json leads to a built file with types.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
@@ -22,12 +33,53 @@ describe('the published package', () => {
     assert.ok(!existsSync('dist/engine/engine.test.js'))
   })
 
-  test('the command answers', () => {
+  test('the pages that it names are there', () => {
+    for (const page of globSync(['*.md', 'docs/**/*.md'], { cwd: 'dist' })) {
+      const text = readFileSync(`dist/${page}`, 'utf8')
+      for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g))
+        assert.ok(existsSync(join('dist', dirname(page), target)), `${page} leads to ${target}`)
+    }
+  })
+
+  test('commands that say their version run where it is installed, far from any checkout', t => {
+    const folder = mkdtempSync(join(tmpdir(), 'turnwire-package-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const installed = join(folder, 'node_modules/turnwire')
+    cpSync('dist', installed, { recursive: true })
+    for (const name of readdirSync('node_modules').filter(
+      each => each !== 'turnwire' && !each.startsWith('.'),
+    ))
+      symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name))
+    const run = (args: string[], input = ''): string =>
+      execFileSync(process.execPath, [join(installed, 'bin/turnwire.mjs'), ...args], {
+        cwd: folder,
+        encoding: 'utf8',
+        input,
+      })
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-    assert.match(
-      execFileSync(process.execPath, ['dist/bin/turnwire.mjs', '--version'], { encoding: 'utf8' }),
-      new RegExp(version),
-    )
+    assert.equal(run(['--version']), `${version}\n`)
+    const hello = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: 1, clientCapabilities: {} },
+    }
+    const { result } = JSON.parse(run(['acp'], `${JSON.stringify(hello)}\n`))
+    assert.equal(result.agentInfo.version, version)
+  })
+
+  test('its types need no types of others', () => {
+    const reached = new Set<string>()
+    const follow = (file: string): void => {
+      if (reached.has(file)) return
+      reached.add(file)
+      for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g))
+        follow(join(dirname(file), target.replace(/\.[jt]s$/, '.d.ts')))
+    }
+    for (const door of ['index', 'client/index', 'testing/index']) follow(`dist/${door}.d.ts`)
+    assert.ok(reached.size > 30)
+    const untyped = [...reached].filter(file => /from 'ws'/.test(readFileSync(file, 'utf8')))
+    assert.deepEqual(untyped, [], 'the package ws has no types of its own')
   })
 
   test('the library holds a session', async () => {

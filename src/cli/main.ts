@@ -1,6 +1,7 @@
 // The command's door: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
 // Each command is loaded only when it is asked for.
 import { printable } from '../lib/text.ts'
+import { ownVersion } from '../runtime/version.ts'
 import { type Command, columns, helpOf, readArguments, self, UsageError } from './command.ts'
 import { nearest } from './nearest.ts'
 
@@ -62,7 +63,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 async function dispatch(argv: readonly string[]): Promise<number> {
   const [first = 'help', ...rest] = argv
-  if (first === '--version' || first === '-v') return print(`${await version()}\n`)
+  if (first === '--version' || first === '-v') return print(`${ownVersion()}\n`)
   if (first === '--help' || first === '-h') return print(overview())
   if (first === 'help')
     return print(rest[0] === undefined || rest[0] === 'help' ? overview() : helpOf(await find(rest[0])))
@@ -92,14 +93,6 @@ Commands
 ${columns([...rows, ['help <command>', 'Show what a command does and takes.']])}
 Start with: ${self} chat   (a demonstration that needs no key)
 `
-}
-
-async function version(): Promise<string> {
-  const { readFile } = await import('node:fs/promises')
-  const { version: own } = JSON.parse(
-    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
-  ) as { version: string } // Our own file.
-  return own
 }
 
 function print(text: string): number {

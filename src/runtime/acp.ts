@@ -1,6 +1,5 @@
 // Joins the Agent Client Protocol to a runtime: which agent is served, who the client is, and how MCP servers that it
 // names are reached. A client on a pipe is the user's own editor; one that comes over a network may name no servers.
-import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import type { Agent } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
@@ -17,6 +16,7 @@ import {
 import type { Principal, WireHost } from '../wires/host.ts'
 import { localOwner, type Turnwire } from './turnwire.ts'
 import type { Upgrade, UpgradeRoute } from './upgrades.ts'
+import { ownVersion } from './version.ts'
 
 export type AcpHostOptions = {
   /** Default: the first of the configuration. */
@@ -88,11 +88,4 @@ export async function serveAcpOverHttp(turnwire: Turnwire, limits: WireHost['lim
     }
   }
   return { routes, close, sockets: ['/acp', '/acp/:agent'].map(path => ({ path, open: enter })) }
-}
-
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  } // Our own file.
-  return version
 }

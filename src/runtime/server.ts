@@ -41,7 +41,7 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
     )
   const host = hostOf(turnwire)
   const acp = config.acp === true ? await openAcp(turnwire, host) : undefined
-  const app = createApp(turnwire, keys, hostname, host, acp)
+  const app = createApp(turnwire, keys, hostname, host, acp?.routes)
   const server = await listen(app, hostname, options.port ?? config.port ?? 4117)
   const hosts = namesOf(config.hosts ?? [], hostname)
   const gate = { keys, hosts, origins: config.origins ?? [], limits: host.limits }
@@ -100,7 +100,7 @@ export function createApp(
   keys: Keys,
   hostname: string,
   host: WireHost = hostOf(turnwire),
-  acp?: AcpDoor,
+  acp?: Hono<WireEnv>,
 ): Hono<WireEnv> {
   const { config, agents, log } = turnwire
   const app = new Hono<WireEnv>()
@@ -126,7 +126,7 @@ export function createApp(
   app.route('/', chatRoutes(host))
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
-  if (acp) app.route('/', acp.routes)
+  if (acp) app.route('/', acp)
   return app
 }
 
