@@ -3,7 +3,14 @@
 // maker can judge them.
 
 import type { Json, JsonObject } from '../lib/json.ts'
-import { type DoctorVendor, type Finding, reasons, repair, requestOf } from '../models/doctor/index.ts'
+import {
+  type DoctorVendor,
+  type Finding,
+  foreignForm,
+  reasons,
+  repair,
+  requestOf,
+} from '../models/doctor/index.ts'
 import { checkRequestAll } from './doubles/index.ts'
 
 export { type DoctorVendor, doctorVendors } from '../models/doctor/index.ts'
@@ -20,13 +27,25 @@ export type HistoryRepair = {
 
 /** Every rule of this vendor that a request, or a list of messages, breaks. */
 export function checkHistory(vendor: DoctorVendor, history: Json): HistoryFinding[] {
-  return findingsOf(vendor, bodyOf(vendor, history)).map(withReason)
+  const body = bodyOf(vendor, history)
+  return [...formOf(vendor, body), ...findingsOf(vendor, body)].map(withReason)
 }
 
 /** The smallest repair that the repairs know, proved against the same rules. The argument is not changed. */
 export function repairHistory(vendor: DoctorVendor, history: Json): HistoryRepair {
-  const repaired = repair(vendor, bodyOf(vendor, history), body => findingsOf(vendor, body))
+  const given = bodyOf(vendor, history)
+  // What is bent into another vendor's form rule by rule passes, and says nothing any more.
+  if (formOf(vendor, given).length > 0)
+    return { body: given, changes: [], left: checkHistory(vendor, history) }
+  const repaired = repair(vendor, given, body => findingsOf(vendor, body))
   return { ...repaired, left: repaired.left.map(withReason) }
+}
+
+function formOf(vendor: DoctorVendor, body: JsonObject): Finding[] {
+  const form = foreignForm(vendor, body)
+  return form === undefined
+    ? []
+    : [{ rule: 'form', message: `This is a history of ${form}: look at it with that vendor's rules.` }]
 }
 
 function findingsOf(vendor: DoctorVendor, body: JsonObject): Finding[] {

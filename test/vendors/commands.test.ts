@@ -57,7 +57,7 @@ describe('prepare', () => {
     const { cwd, id } = await waiting(t)
     const cases: [string[], number, RegExp][] = [
       [['prepare'], 2, /Say which session/],
-      [['prepare', 'sess_none', '--as', 'gemini'], 1, /There is no session "sess_none"/],
+      [['prepare', 'sess_none', '--as', 'gemini'], 2, /There is no session sess_none here/],
       [['prepare', id, '--as', 'gemni'], 2, /Did you mean "gemini"\?/],
       [['prepare', id, '--model', 'x'], 2, /--model needs --as/],
       [['prepare', id], 1, /sends no requests\. Say whose form is wanted: --as anthropic/],

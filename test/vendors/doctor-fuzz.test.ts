@@ -121,7 +121,12 @@ for (const vendor of doctorVendors)
         assert.ok(Array.isArray(list))
         for (const each of blows) strike(list, each)
         if (list.length === 0) return
-        const { left, body: mended } = repairHistory(vendor, body)
+        const { left, body: mended, changes } = repairHistory(vendor, body)
+        assert.equal(
+          changes.length > 0,
+          JSON.stringify(mended) !== JSON.stringify(body),
+          'what is changed is said',
+        )
         assert.deepEqual(left, [], `${JSON.stringify(body)}\n${JSON.stringify(mended)}`)
       }),
       { numRuns: 300 },

@@ -162,7 +162,7 @@ const anthropic: Case[] = [
     rule: 'A-16',
     name: 'a choice in another vendor\u2019s words',
     body: claude([user('hi')], { tool_choice: 'required' }),
-    does: [/Rewrote the tool choice/],
+    does: [/Wrote the tool choice/],
     holds: ['"tool_choice":{"type":"any"}'],
   },
   {
@@ -359,7 +359,7 @@ const openaiChat: Case[] = [
     rule: 'C-10',
     name: 'a choice of another vendor',
     body: chat([hi], { tools: [declared('a')], tool_choice: { type: 'any' } }),
-    does: [/Dropped `tool_choice`/],
+    does: [/Wrote the tool choice/],
   },
   {
     rule: 'C-00',
@@ -726,7 +726,31 @@ for (const [vendor, list] of Object.entries(cases) as [DoctorVendor, Case[]][]) 
   })
 
 test('what cannot be mended is said, and what is no history is refused', () => {
-  const { left } = repairHistory('anthropic', claude([user({ type: 'nonsense' })]))
-  assert.equal(left[0]?.rule, 'A-28')
+  const { left, changes, body } = repairHistory('openai-responses', responses([{ type: 'nonsense' }]))
+  assert.deepEqual([left[0]?.rule, changes], ['R-00', []])
+  assert.deepEqual(body, responses([{ type: 'nonsense' }]))
   assert.throws(() => checkHistory('anthropic', 'words'), /request body, or a list/)
+})
+
+test('a history in another vendor\u2019s form is named, and not bent', () => {
+  const forms: Record<DoctorVendor, Json> = {
+    anthropic: [user('hi'), assistant(use()), user(result())],
+    'openai-chat': [hi, asked(chatCall()), toolMessage()],
+    'openai-responses': [said, call(), output()],
+    gemini: [ask, turn('model', fc()), turn('user', fr())],
+    'gemini-interactions': [input, thought, step(), answer()],
+  }
+  const vendors = Object.keys(forms) as DoctorVendor[] // The keys are those of the record above.
+  for (const form of vendors)
+    for (const vendor of vendors) {
+      const [first] = checkHistory(vendor, forms[form]).filter(({ rule }) => rule === 'form')
+      assert.equal(
+        first?.message.includes(`of ${form}:`),
+        vendor === form ? undefined : true,
+        `${form} as ${vendor}`,
+      )
+      const { changes, left } = repairHistory(vendor, forms[form])
+      if (vendor !== form) assert.deepEqual([changes, left[0]?.rule], [[], 'form'])
+    }
+  assert.equal(checkHistory('gemini', [hi])[0]?.rule, 'form')
 })

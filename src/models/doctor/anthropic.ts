@@ -3,12 +3,16 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { anthropicPlain, toDialect } from '../common/schema-dialect.ts'
 import { wireNames } from '../common/wire-names.ts'
+import { anthropicExtras } from './anthropic-extras.ts'
+import { readChoice, reformTools, rewriteChoice } from './foreign.ts'
 import { type Item, NO_RESULT, pair } from './pairing.ts'
+import { mendPictures } from './pictures.ts'
 import {
   asObject,
   atPath,
   type Did,
   type Finding,
+  inWords,
   isBlank,
   mendText,
   objectsOf,
@@ -272,20 +276,23 @@ function fixSchemas(body: JsonObject, did: Did): void {
   }
 }
 
-const CHOICES: Readonly<Record<string, string>> = { required: 'any', function: 'tool' }
-
 function fixChoice(body: JsonObject, did: Did): void {
-  const given = body['tool_choice']
-  const type = stringOf(isJsonObject(given) ? given['type'] : given)
-  const known = CHOICES[type] ?? type
   const thinks = isJsonObject(body['thinking']) && body['thinking']['type'] !== 'disabled'
-  if (known === 'any' && !thinks) body['tool_choice'] = { type: 'any' }
-  else if (known === 'none') body['tool_choice'] = { type: 'none' }
-  else delete body['tool_choice']
-  did(
-    thinks
-      ? 'Left the choice of tools to the model: it cannot be forced while it thinks.'
-      : 'Rewrote the tool choice.',
+  const wanted = readChoice(body['tool_choice'])
+  if (thinks && wanted !== undefined && wanted !== 'auto' && wanted !== 'none') {
+    delete body['tool_choice']
+    did('Left the choice of tools to the model: it cannot be forced while it thinks.')
+    return
+  }
+  const names = objectsOf(body['tools']).map(tool => stringOf(tool['name']))
+  rewriteChoice(
+    body,
+    names,
+    choice =>
+      typeof choice === 'object'
+        ? { type: 'tool', name: choice.tool }
+        : { type: choice === 'required' ? 'any' : choice },
+    did,
   )
 }
 
@@ -358,8 +365,23 @@ export const anthropicTreatments: readonly Treatment[] = [
   { rules: ['A-26'], apply: mendText },
   { rules: ['A-00'], apply: fillEnvelope },
   { rules: ['A-20'], apply: moveSystem },
+  {
+    rules: ['A-07', 'A-14', 'A-28'],
+    apply: reformTools(
+      tool =>
+        isJsonObject(tool['input_schema']) || !['', 'function', 'custom'].includes(stringOf(tool['type'])),
+      ({ name, description, schema }) => ({
+        name,
+        ...(description !== undefined && { description }),
+        input_schema: schema ?? { type: 'object', properties: {} },
+      }),
+    ),
+  },
   { rules: ['A-05'], apply: uniqueIds },
-  { rules: ['A-01', 'A-02', 'A-03', 'A-04', 'A-10', 'A-11'], apply: pairResults },
+  {
+    rules: ['A-01', 'A-02', 'A-03', 'A-04', 'A-10', 'A-11'],
+    apply: inWords(pairResults, 'Put results into the one message after their calls.'),
+  },
   { rules: ['A-06'], apply: respellIds },
   { rules: ['A-07'], apply: respellNames },
   { rules: ['A-08'], apply: dropSecondTools },
@@ -373,5 +395,7 @@ export const anthropicTreatments: readonly Treatment[] = [
   { rules: ['A-14', 'A-15'], apply: fixSchemas },
   { rules: ['A-16', 'A-17'], apply: fixChoice },
   { rules: ['A-27'], apply: fixSettings },
+  { rules: ['A-IMG'], apply: mendPictures('anthropic') },
   { rules: ['A-28', 'A-00'], apply: dropExtra },
+  ...anthropicExtras,
 ]

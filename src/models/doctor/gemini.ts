@@ -3,12 +3,15 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { geminiJson, toDialect } from '../common/schema-dialect.ts'
+import { reformTools } from './foreign.ts'
 import { dropSecond, respellNames, STAND_IN } from './google.ts'
 import { type Item, NO_RESULT, pair } from './pairing.ts'
+import { mendPictures } from './pictures.ts'
 import {
   asObject,
   type Did,
   type Finding,
+  inWords,
   mendText,
   objectsOf,
   removeAt,
@@ -58,7 +61,7 @@ function itemsOf(body: JsonObject): Item<Placed>[] {
         const found =
           own === ''
             ? (waiting.find(each => each.name === name) ?? waiting[0])
-            : (waiting.find(each => each.id === own) ?? waiting.find(each => !each.own && each.name === name))
+            : (waiting.find(each => each.id === own) ?? waiting.find(each => each.name === name))
         waiting = waiting.filter(each => each !== found)
         items.push({ kind: 'result', id: found?.id ?? (own || name), value: { part, role: 'user' } })
       } else items.push({ kind: role === 'model' ? 'said' : 'given', value: { part, role } })
@@ -157,7 +160,9 @@ function fixContents(body: JsonObject, did: Did): void {
   const system: JsonObject[] = []
   for (const content of contentsOf(body)) {
     const role = stringOf(content['role']) || 'user'
-    const parts = partsOf(content).filter(part => Object.keys(part).length > 0)
+    const parts = partsOf(content)
+      .filter(part => Object.keys(part).length > 0)
+      .flatMap(part => separateData(part, did))
     if (role === 'system' || role === 'developer') {
       system.push(...parts)
       did('Moved a system turn into `systemInstruction`.')
@@ -168,12 +173,42 @@ function fixContents(body: JsonObject, did: Did): void {
       contents.push({ ...content, role: known, parts })
     }
   }
-  if (contents.length === 0) contents.push({ role: 'user', parts: [{ text: 'Continue.' }] })
+  if (contents.length === 0) {
+    const text = stringOf(body['contents']) || 'Continue.'
+    contents.push({ role: 'user', parts: [{ text }] })
+    did('Made a turn of the user: there was none.')
+  }
   body['contents'] = contents
   if (system.length === 0) return
   const key = keyOf(body, 'systemInstruction')
   const own = body[key]
   body[key] = { parts: [...(isJsonObject(own) ? partsOf(own) : []), ...system] }
+}
+
+const DATA = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
+
+/** A part holds one thing. What stands beside it goes with the first. */
+function separateData(part: JsonObject, did: Did): JsonObject[] {
+  const held = DATA.map(name => keyOf(part, name)).filter(key => part[key] !== undefined)
+  if (held.length < 2) return [part]
+  did('Made parts of their own of the things that one part held.')
+  return held.map((key, at) =>
+    at === 0
+      ? Object.fromEntries(Object.entries(part).filter(([each]) => !held.slice(1).includes(each)))
+      : { [key]: part[key] ?? null },
+  )
+}
+
+function fixSystem(body: JsonObject, did: Did): void {
+  const key = keyOf(body, 'systemInstruction')
+  const given = body[key]
+  if (given === undefined) return
+  const texts = isJsonObject(given)
+    ? partsOf(given).filter(part => typeof part['text'] === 'string')
+    : [{ text: stringOf(given) }]
+  if (texts.length > 0 && stringOf(texts[0]?.['text']) !== '') body[key] = { parts: texts }
+  else delete body[key]
+  if (JSON.stringify(body[key]) !== JSON.stringify(given)) did('Wrote the instructions as parts of text.')
 }
 
 function fixDeclarations(body: JsonObject, did: Did): void {
@@ -201,7 +236,28 @@ const geminiNames = (body: JsonObject): Slot[] =>
 export const geminiTreatments: readonly Treatment[] = [
   { rules: ['G-00'], apply: mendText },
   { rules: ['G-14'], apply: fixContents },
-  { rules: ['G-01', 'G-02', 'G-03'], apply: pairResponses },
+  { rules: ['G-14'], apply: fixSystem },
+  {
+    rules: ['G-00'],
+    apply: reformTools(
+      tool =>
+        member(tool, 'functionDeclarations') !== undefined ||
+        (tool['type'] === undefined && tool['name'] === undefined),
+      ({ name, description, schema }) => ({
+        functionDeclarations: [
+          {
+            name,
+            ...(description !== undefined && { description }),
+            ...(schema && { parametersJsonSchema: schema }),
+          },
+        ],
+      }),
+    ),
+  },
+  {
+    rules: ['G-01', 'G-02', 'G-03'],
+    apply: inWords(pairResponses, 'Put all responses into the one turn after their calls.'),
+  },
   { rules: ['G-03'], apply: fixStructs },
   { rules: ['G-05', 'G-07'], apply: dropSignatures },
   { rules: ['G-04'], apply: signCalls },
@@ -216,6 +272,7 @@ export const geminiTreatments: readonly Treatment[] = [
     },
   },
   { rules: ['G-10', 'G-11', 'G-12', 'G-13'], apply: fixDeclarations },
+  { rules: ['G-IMG'], apply: mendPictures('gemini') },
   {
     rules: ['G-15'],
     apply(body, did) {

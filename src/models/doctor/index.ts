@@ -3,11 +3,13 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { anthropicTreatments } from './anthropic.ts'
+import { chatTreatments } from './chat.ts'
 import { geminiTreatments } from './gemini.ts'
 import { interactionsTreatments } from './interactions.ts'
-import { chatTreatments, responsesTreatments } from './openai.ts'
+import { responsesTreatments } from './responses.ts'
 import { type Check, type Repaired, type Treatment, treat } from './treatment.ts'
 
+export { foreignForm } from './foreign.ts'
 export { reasons } from './rules.ts'
 export type { Check, Finding, Repaired } from './treatment.ts'
 

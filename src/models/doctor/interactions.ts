@@ -2,8 +2,10 @@
 // model wrote it, the documented stand-in does.
 
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { dropTools, reformTools } from './foreign.ts'
 import { dropSecond, respellNames, STAND_IN } from './google.ts'
 import { type Item, NO_RESULT, pair, separateCalls } from './pairing.ts'
+import { mendPictures } from './pictures.ts'
 import {
   asObject,
   type Did,
@@ -11,6 +13,7 @@ import {
   isBlank,
   mendText,
   objectsOf,
+  plainId,
   removeAt,
   shown,
   slot,
@@ -61,6 +64,7 @@ function pairSteps(body: JsonObject, did: Did): void {
   for (const step of stepsOf(body)) {
     const name = names.get(stringOf(step['call_id']))
     if (step['type'] !== 'function_result' || name === undefined) continue
+    fixResult(step, did)
     if (step['name'] !== undefined && step['name'] !== name) {
       step['name'] = name
       did(`Gave a result the name of its call, ${shown(name)}.`)
@@ -78,7 +82,12 @@ function fixSteps(body: JsonObject, did: Did): void {
     body['model'] = 'gemini-3-pro'
     did('Added a model.')
   }
+  if (typeof body['input'] === 'number' || typeof body['input'] === 'boolean') {
+    body['input'] = String(body['input'])
+    did('Made the input a text.')
+  }
   if (!Array.isArray(body['input'])) return
+  nameCalls(stepsOf(body), did)
   for (const step of stepsOf(body))
     if (step['type'] === 'function_call' && !isJsonObject(step['arguments'])) {
       step['arguments'] = asObject(step['arguments'])
@@ -88,7 +97,35 @@ function fixSteps(body: JsonObject, did: Did): void {
     step => step['type'] !== 'user_input' || objectsOf(step['content']).length > 0,
   )
   if (kept.length < stepsOf(body).length) did('Dropped a step without content.')
+  if (kept.length === 0) did('Made an input: there was none.')
   body['input'] = kept.length > 0 ? kept : 'Continue.'
+}
+
+/** Calls without an id get one, and so do the results after them that name none, in their order. */
+function nameCalls(steps: readonly JsonObject[], did: Did): void {
+  const waiting: string[] = []
+  for (const [at, step] of steps.entries()) {
+    if (step['type'] === 'function_call' && isBlank(step['id'])) {
+      const id = plainId(`${at}`, 'call_')
+      step['id'] = id
+      waiting.push(id)
+      did(`Gave the call of ${shown(stringOf(step['name']))}, and its result, the id ${id}.`)
+    } else if (step['type'] === 'function_result' && isBlank(step['call_id'])) {
+      const id = waiting.shift()
+      if (id !== undefined) step['call_id'] = id
+    }
+  }
+}
+
+const CONTENT = ['text', 'image', 'audio', 'video', 'document']
+
+/** A list as a result holds content; of any other list the words are told. */
+function fixResult(step: JsonObject, did: Did): void {
+  const { result } = step
+  if (!Array.isArray(result)) return
+  if (result.every(part => isJsonObject(part) && CONTENT.includes(stringOf(part['type'])))) return
+  step['result'] = JSON.stringify(result)
+  did(`Wrote the result of ${shown(stringOf(step['call_id']))}, which is a list of no content, as text.`)
 }
 
 function fixThoughts(body: JsonObject, did: Did, findings: readonly Finding[]): void {
@@ -161,7 +198,21 @@ export const interactionsTreatments: readonly Treatment[] = [
   { rules: ['I-02'], apply: separateSteps },
   { rules: ['I-02'], apply: pairSteps },
   { rules: ['I-05'], apply: fixThoughts },
+  {
+    rules: ['I-03'],
+    apply: reformTools(
+      tool => tool['type'] === 'function' && stringOf(tool['name']) !== '',
+      ({ name, description, schema }) => ({
+        type: 'function',
+        name,
+        ...(description !== undefined && { description }),
+        ...(schema && { parameters: schema }),
+      }),
+    ),
+  },
+  { rules: ['I-03'], apply: dropTools(/^tools\[(\d+)\]\.type/) },
   { rules: ['I-03'], apply: fixTools },
+  { rules: ['I-IMG'], apply: mendPictures('interactions') },
   {
     rules: ['I-04'],
     apply(body, did) {

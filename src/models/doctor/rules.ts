@@ -1,7 +1,12 @@
 // Why a vendor refuses what it refuses, in words for people: by the rule's id, as the doubles cite it. The vendor's own
 // wording says where; this says why, and what to look for in one's own code.
 
+const PICTURE =
+  'A picture is of a kind that the vendor does not read, or its bytes are not what it is said to be.'
+
 export const reasons: Readonly<Record<string, string>> = {
+  form: 'The history is written in another vendor\u2019s form. Look at it as theirs; a session that changes its vendor tells it anew.',
+  body: 'The body is not JSON that the vendor can read. Most often a text was cut in the middle of a character.',
   'A-00': 'The request as a whole is not one that the Messages API can read.',
   'A-01':
     'A call has no result in the message directly after it. Record a result for every call before asking again, also when it was cancelled, denied or lost in a crash.',
@@ -38,6 +43,12 @@ export const reasons: Readonly<Record<string, string>> = {
   'A-26': 'The body holds half of a surrogate pair: a text was cut in the middle of a character.',
   'A-27': 'This model does not take these sampling or thinking settings.',
   'A-28': 'The request holds a field that the API does not know.',
+  'A-IMG': PICTURE,
+  'A-MCP': 'MCP servers and the toolsets that use them do not fit, or their beta header is missing.',
+  'A-PTC':
+    'Tools that code may call have rules of their own: no strictness, no forcing, and results that go to the container in which the code waits.',
+  'A-TS':
+    'Tools that load later need a search tool, one tool that is loaded, and a declaration for all that was found.',
   'C-00': 'The request as a whole is not one that Chat Completions can read.',
   'C-01': 'A call has no tool message directly after it. Answer every call before anything else is said.',
   'C-02': 'A tool message answers no call of the message before it, or answers one twice.',
@@ -49,6 +60,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'C-08': 'Arguments are JSON text, not an object; a tool message holds text only.',
   'C-09': 'A schema is not one that the API takes, or not of the strict kind that it claims to be.',
   'C-10': 'The tool choice is not one of the known forms, or names a tool that is not offered.',
+  'C-IMG': PICTURE,
   'R-00': 'The request as a whole is not one that the Responses API can read.',
   'R-01': 'A call has no output. Every call needs one before the model is asked again.',
   'R-02': 'An output answers no call that stands before it.',
@@ -62,6 +74,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'R-11': 'The limit of the answer is called `max_output_tokens`, and is at least 16.',
   'R-12': 'The tool choice names no tool that is offered.',
   'R-14': 'What the model said stands in another order than it came in.',
+  'R-IMG': PICTURE,
   'R-NR': 'This model does not reason: it gives no encrypted reasoning, and takes no reasoning back.',
   '2.4': 'A schema is not one that the API takes, or not of the strict kind that it claims to be.',
   'G-00': 'The request holds something that Gemini does not know.',
@@ -80,6 +93,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'G-13': 'A schema is too large to be served.',
   'G-14': 'Contents have the role user or model, and parts that each hold one thing.',
   'G-15': 'The tool config does not fit the tools.',
+  'G-IMG': PICTURE,
   'I-01': 'The request, or a step of it, is not of a form that Interactions takes.',
   'I-02': 'Calls and results must be paired by id, and every call answered.',
   'I-03': 'Tools are sent with every interaction that has results, each with its own valid name.',
@@ -87,4 +101,8 @@ export const reasons: Readonly<Record<string, string>> = {
   'I-05':
     'An answer that calls something opens with its signed thought. For history of another model there is a documented stand-in.',
   'I-08': 'The tool choice is not one of the known forms.',
+  'I-IMG': PICTURE,
+  program:
+    'A call that a program of the vendor\u2019s made goes with that program, and its output names the same caller.',
+  'mcp-approval': 'An approval answers a question that is not in this history.',
 }

@@ -100,6 +100,20 @@ export function removeAt(body: JsonObject, path: string): boolean {
   return true
 }
 
+/** A treatment that may change no more than how things are put together says at least that. */
+export function inWords(apply: Treatment['apply'], words: string): Treatment['apply'] {
+  return (body, did, findings) => {
+    const before = JSON.stringify(body)
+    let told = false
+    const tell: Did = change => {
+      told = true
+      did(change)
+    }
+    apply(body, tell, findings)
+    if (!told && JSON.stringify(body) !== before) did(words)
+  }
+}
+
 // ---- treatments that every vendor needs --------------------------------------------------------------------
 
 /** A place where a name or an id stands. */

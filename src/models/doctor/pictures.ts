@@ -1,0 +1,87 @@
+// Pictures that a vendor would refuse: one whose bytes it takes is sent under their type, any other is mentioned. Where a
+// picture stands in a body is each vendor's own form, given here as data.
+
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { inlineOf, pictureOf } from '../common/media.ts'
+import { stringOf, type Treatment } from './treatment.ts'
+
+type Form = {
+  takes: ReadonlySet<string>
+  /** The picture of a part as a data URI; undefined for every other part. */
+  read(part: JsonObject): string | undefined
+  write(mediaType: string, base64: string): JsonObject
+  words: JsonObject
+}
+
+const common = ['image/png', 'image/jpeg', 'image/webp']
+const western: ReadonlySet<string> = new Set([...common, 'image/gif'])
+const google: ReadonlySet<string> = new Set([...common, 'image/heic', 'image/heif'])
+const uri = (type: Json | undefined, data: Json | undefined): string =>
+  `data:${stringOf(type)};base64,${stringOf(data)}`
+
+const forms = {
+  anthropic: {
+    takes: western,
+    read: ({ type, source }) =>
+      type === 'image' && isJsonObject(source) && source['type'] === 'base64'
+        ? uri(source['media_type'], source['data'])
+        : undefined,
+    write: (media_type, data) => ({ type: 'image', source: { type: 'base64', media_type, data } }),
+    words: { type: 'text', text: '[image]' },
+  },
+  responses: {
+    takes: western,
+    read: ({ type, image_url }) => (type === 'input_image' ? stringOf(image_url) : undefined),
+    write: (type, data) => ({ type: 'input_image', image_url: uri(type, data), detail: 'auto' }),
+    words: { type: 'input_text', text: '[image]' },
+  },
+  chat: {
+    takes: western,
+    read: ({ type, image_url }) =>
+      type === 'image_url' ? stringOf(isJsonObject(image_url) ? image_url['url'] : image_url) : undefined,
+    write: (type, data) => ({ type: 'image_url', image_url: { url: uri(type, data) } }),
+    words: { type: 'text', text: '[image]' },
+  },
+  gemini: {
+    takes: google,
+    read(part) {
+      const data = part['inlineData'] ?? part['inline_data']
+      const type = isJsonObject(data) ? stringOf(data['mimeType'] ?? data['mime_type']) : ''
+      return isJsonObject(data) && type.startsWith('image/') ? uri(type, data['data']) : undefined
+    },
+    write: (mimeType, data) => ({ inlineData: { mimeType, data } }),
+    words: { text: '[image]' },
+  },
+  interactions: {
+    takes: google,
+    read: ({ type, mime_type, data }) =>
+      type === 'image' && typeof data === 'string' ? uri(mime_type, data) : undefined,
+    write: (mime_type, data) => ({ type: 'image', mime_type, data }),
+    words: { type: 'text', text: '[image]' },
+  },
+} satisfies Record<string, Form>
+
+export function mendPictures(vendor: keyof typeof forms): Treatment['apply'] {
+  const form: Form = forms[vendor]
+  return (body, did) => {
+    const visit = (value: Json): Json => {
+      if (Array.isArray(value)) return value.map(visit)
+      if (!isJsonObject(value)) return value
+      const url = form.read(value)
+      if (url?.startsWith('data:')) return mended(form, value, url, did)
+      return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, visit(each)]))
+    }
+    for (const [key, value] of Object.entries(body)) body[key] = visit(value)
+  }
+}
+
+function mended(form: Form, part: JsonObject, url: string, did: (change: string) => void): JsonObject {
+  const picture = pictureOf(inlineOf({ type: 'image', url }), form.takes)
+  if (picture === undefined) {
+    did('Put words in place of a picture that this vendor cannot read.')
+    return form.words
+  }
+  if (url === `data:${picture.mediaType};base64,${picture.base64}`) return part
+  did(`Said of a picture that it is ${picture.mediaType}, as its bytes are.`)
+  return form.write(picture.mediaType, picture.base64)
+}
