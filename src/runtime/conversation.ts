@@ -16,12 +16,12 @@ import { TurnwireError } from '../language/errors.ts'
 import type { OptionValue, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
-import type { Json } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 import { inspectSchema } from '../lib/schema.ts'
-import { describeSchema } from '../lib/standard-schema.ts'
+import { type AnySchema, describeSchema } from '../lib/standard-schema.ts'
 
 /** A tool that the calling program runs itself: the turn stops for it. */
-export type OwnTool = { name: string; title?: string; description: string; input: unknown }
+export type OwnTool = { name: string; title?: string; description: string; input: AnySchema }
 
 export type ConversationOptions = {
   owner?: string
@@ -63,7 +63,10 @@ export class Conversation {
     this.id = id
   }
 
-  /** Says something and waits until the model has answered, or something else must happen first. */
+  /**
+   * Says something and waits until the model has answered, or something else must happen first. What `watch` throws is
+   * thrown here; the turn goes on.
+   */
   async send(message: string | InputPart[], watch?: (item: FeedItem) => void): Promise<Reply> {
     const parts: InputPart[] = typeof message === 'string' ? [{ type: 'text', text: message }] : message
     return this.#turn(session => session.say({ parts, door: 'library' }), watch)
@@ -127,7 +130,11 @@ export class Conversation {
     const unwatch = session.feed.watch(item => {
       begun ||= item.type === 'event' && item.seq > before
       items.push(item)
-      watch?.(item)
+      try {
+        watch?.(item)
+      } catch (error) {
+        over.reject(error)
+      }
       if (item.type === 'closed') over.reject(item.reason)
       else if (begun && item.type === 'status' && item.status !== 'running') over.resolve(items)
     })
@@ -192,23 +199,26 @@ export function settingsOf(options: ConversationOptions, agent: Agent, vault: Va
 }
 
 function declare(own: OwnTool): ToolDeclaration {
-  const schema = describeSchema(own.input).json
-  try {
-    inspectSchema(schema)
-  } catch (cause) {
-    throw new TurnwireError('invalid_tool', `The schema of "${own.name}" cannot be used: ${String(cause)}`, {
-      cause,
-    })
-  }
   return {
     name: own.name,
     ...(own.title !== undefined && { title: own.title }),
     description: own.description,
-    input: { form: 'json', schema },
+    input: { form: 'json', schema: schemaOf(own) },
     kind: 'other',
     readOnly: false,
     idempotent: false,
     destructive: true,
     side: 'client',
+  }
+}
+
+function schemaOf({ name, input }: OwnTool): JsonObject {
+  try {
+    const schema = describeSchema(input).json
+    inspectSchema(schema)
+    return schema
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    throw new TurnwireError('invalid_tool', `The schema of "${name}" cannot be used: ${words}`, { cause })
   }
 }
