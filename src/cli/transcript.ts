@@ -20,6 +20,20 @@ export function transcriptOf(log: readonly Recorded[], style: Styles): string {
   return text
 }
 
+/** What the models read and wrote in all, and what that cost where it is known. Empty: nothing was counted. */
+export function spentIn(log: readonly Recorded[]): string {
+  let tokens = 0
+  let cost = 0
+  for (const { event } of log) {
+    if ((event.type !== 'model.answered' && event.type !== 'history.compacted') || !event.usage) continue
+    tokens += event.usage.input + event.usage.output
+    cost += event.usage.cost ?? 0
+  }
+  if (tokens === 0) return ''
+  const price = cost === 0 ? '' : `, cost ${cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(2)}`
+  return `${tokens.toLocaleString('en')} tokens${price}`
+}
+
 function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styles): string[] {
   const { bold, dim, cyan, green, red, yellow } = style
   const nameOf = (callId: string): string => bold(shown(calls.get(callId)?.name ?? callId, 128))

@@ -3,9 +3,9 @@
 import type { CallPart, CallResult } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { CallSettled, Event, HistoryCompacted, ModelAnswered } from '../language/events.ts'
+import type { CallSettled, Event, HistoryCompacted, ModelAnswered, Usage } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
-import { type CallState, findCall, identityOf, type SessionState } from './state.ts'
+import { type CallState, findCall, identityOf, type SessionState, type TurnState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -101,7 +101,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
   state.view = [...event.entries, ...state.view.slice(event.replaces)]
   state.compactedTo = state.view.length
   delete state.contextTokens
-  if (event.usage && state.turn) state.turn.tokens += event.usage.input + event.usage.output
+  if (event.usage && state.turn) spend(state.turn, event.usage)
 }
 
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
@@ -113,6 +113,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     calls: 0,
     bytes: 0,
     tokens: 0,
+    money: 0,
     identical: new Map(),
   }
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
@@ -133,8 +134,13 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   turn.steps += 1
   turn.calls += calls.length
   for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
-  if (event.usage) turn.tokens += event.usage.input + event.usage.output
+  if (event.usage) spend(turn, event.usage)
   if (calls.length === 0) turn.answered = event.stop
+}
+
+function spend(turn: TurnState, { input, output, cost = 0 }: Usage): void {
+  turn.tokens += input + output
+  turn.money += cost
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {

@@ -19,7 +19,7 @@ export function goneAgent(name: string): Agent {
       live: () => undefined,
       finishClient: gone,
     },
-    limits: { steps: 1, calls: 1, identicalCalls: 1, time: 60_000, bytes: 1, tokens: 1 },
+    limits: { steps: 1, calls: 1, identicalCalls: 1, time: 60_000, bytes: 1, tokens: 1, money: 1 },
     choice: 'none',
     parallel: false,
     clientTools: true,

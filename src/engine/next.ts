@@ -41,6 +41,7 @@ function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits): Ac
     return { do: 'end', stop: stopOf(turn.answered) }
   if (turn.steps >= limits.steps) return { do: 'end', stop: 'limit', limit: 'steps' }
   if (turn.tokens > limits.tokens) return { do: 'end', stop: 'limit', limit: 'tokens' }
+  if (turn.money >= limits.money) return { do: 'end', stop: 'limit', limit: 'money' }
   if (turn.bytes > limits.bytes) return { do: 'end', stop: 'limit', limit: 'bytes' }
   return { do: 'ask-model' }
 }

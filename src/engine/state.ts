@@ -36,6 +36,7 @@ export type TurnState = {
   calls: number
   bytes: number
   tokens: number
+  money: number
   /** How often each tool was called with the same arguments. */
   identical: Map<string, number>
   limit?: LimitName

@@ -46,6 +46,8 @@ export type Usage = {
   cacheRead?: number
   cacheWrite?: number
   thinking?: number
+  /** In the currency of the operator's prices. Absent: nobody has said what the model costs. */
+  cost?: number
 }
 
 /** Why the model stopped talking. `pause`: it is to be asked again with its own words. */
@@ -54,7 +56,7 @@ export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pau
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
-export const limitNames = ['steps', 'calls', 'identicalCalls', 'time', 'bytes', 'tokens'] as const
+export const limitNames = ['steps', 'calls', 'identicalCalls', 'time', 'bytes', 'tokens', 'money'] as const
 export type LimitName = (typeof limitNames)[number]
 
 export type Grant = {

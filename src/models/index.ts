@@ -5,6 +5,7 @@ import { geminiInteractions } from './protocols/interactions.ts'
 import { openaiChat } from './protocols/openai-chat.ts'
 import { openaiResponses } from './protocols/openai-responses.ts'
 
+export type { Prices } from './common/cost.ts'
 export type { Failure, Frame, Prepared, Protocol, Target } from './protocol.ts'
 export { type ChatQuirk, chatQuirks } from './protocols/openai-chat.ts'
 export * from './providers/index.ts'

@@ -7,6 +7,7 @@ import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/por
 import { TurnwireError } from '../language/errors.ts'
 import { hostedApproval } from '../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { costOf, type Prices } from './common/cost.ts'
 import type { Prepared, Protocol, Target } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
@@ -56,6 +57,7 @@ export type ModelOptions<State> = {
   /** Absent: the provider's and the model's name. */
   id?: string
   limits?: Partial<RunLimits>
+  prices?: Prices
   /** Absent: one pool of connections for the process, through the environment's proxy. */
   agents?: Agents
 }
@@ -75,7 +77,7 @@ const FEATURES: ReadonlySet<string> = new Set(['betas', 'include'])
 const preparers = new WeakMap<Model, (request: ModelRequest) => Prepared>()
 
 export function createModel<State>(options: ModelOptions<State>): Model {
-  const { protocol, provider, target, agents } = options
+  const { protocol, provider, target, agents, prices } = options
   const runner: Runner<State> = {
     protocol,
     provider,
@@ -87,7 +89,11 @@ export function createModel<State>(options: ModelOptions<State>): Model {
     id: options.id ?? `${provider.name}/${target.model}`,
     origin: { protocol: protocol.name, family: target.family },
     ...(target.hosted.some(mayAsk) && { asksApproval: true }),
-    respond: (request, watch, signal) => respond(runner, request, watch, signal),
+    async respond(request, watch, signal) {
+      const answer = await respond(runner, request, watch, signal)
+      const { usage } = answer
+      return prices && usage ? { ...answer, usage: { ...usage, cost: costOf(usage, prices) } } : answer
+    },
   }
   preparers.set(model, request => prepare(protocol, runner.target, request))
   return model

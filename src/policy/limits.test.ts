@@ -11,6 +11,7 @@ test('with nothing set, every limit has its default', () => {
     time: 600_000,
     bytes: 10_000_000,
     tokens: 2_000_000,
+    money: 20,
   })
   assert.deepEqual(Object.keys(defaultLimits).sort(), [...limitNames].sort())
 })
@@ -18,6 +19,12 @@ test('with nothing set, every limit has its default', () => {
 test('what is set replaces its default and nothing else', () => {
   assert.deepEqual(checkLimits({ steps: 3 }), { ...defaultLimits, steps: 3 })
   assert.equal(defaultLimits.steps, 50)
+})
+
+test('money may be less than one, but never nothing or without end', () => {
+  assert.equal(checkLimits({ money: 0.05 }).money, 0.05)
+  for (const money of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
+    assert.throws(() => checkLimits({ money }), { code: 'config_invalid', message: /"money".*above 0/ })
 })
 
 test('an unknown limit is refused with the names of the known ones', () => {

@@ -18,6 +18,8 @@ export const defaultLimits: Limits = Object.freeze({
   bytes: 10_000_000,
   /** Tokens read and written in one turn, as the provider counts them. */
   tokens: 2_000_000,
+  /** What the models cost in one turn, in the currency of their prices. */
+  money: 20,
 })
 
 /** Fills in the defaults. A limit cannot be switched off: a loop without an end is a defect, not a setting. */
@@ -30,10 +32,12 @@ export function checkLimits(partial: Partial<Limits> = {}): Limits {
         `There is no limit named ${JSON.stringify(name)}. The limits are: ${limitNames.join(', ')}.`,
       )
     if (value === undefined) continue
-    if (!Number.isSafeInteger(value) || value < 1)
+    const fits =
+      name === 'money' ? Number.isFinite(value) && value > 0 : Number.isSafeInteger(value) && value >= 1
+    if (!fits)
       throw new TurnwireError(
         'config_invalid',
-        `The limit "${name}" must be a whole number from 1 up, not ${String(value)}. To allow more, set a larger number; it cannot be switched off.`,
+        `The limit "${name}" must be a ${name === 'money' ? 'number above 0' : 'whole number from 1 up'}, not ${String(value)}. To allow more, set a larger number; it cannot be switched off.`,
       )
     limits[name] = value
   }

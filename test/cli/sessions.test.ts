@@ -80,6 +80,23 @@ test('the list shows the sessions of every owner, also of one whose key is gone'
   assert.deepEqual(owners.sort(), ['gone', 'local', 'shop'])
 })
 
+test('what a session has cost is shown with it', async t => {
+  const cwd = folder(t)
+  const usage = { input: 1200, output: 34, cost: 0.004 }
+  const model = scripted([
+    { text: 'One.', usage },
+    { text: 'Two.', usage },
+  ])
+  const data = join(cwd, '.turnwire')
+  const runtime = await Turnwire.open({ agents: [{ name: 'a', model }], data })
+  const session = await runtime.session('a')
+  await session.send('1')
+  await session.send('2')
+  await runtime.close()
+  const { stdout } = turnwire(['sessions', 'show', session.id], { cwd })
+  assert.match(stdout, /\n\n2,468 tokens, cost 0\.0080\n$/)
+})
+
 test('a file that is not ours is left alone', t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'sessions.db'), 'not a database at all, but long enough to be looked at')

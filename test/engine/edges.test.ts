@@ -288,7 +288,15 @@ describe('caps', () => {
   test('identical calls are counted also while policy thinks', async () => {
     let runs = 0
     const same = tool({ name: 'same', description: 'd', input: anything, run: () => String(++runs) })
-    const limits = { steps: 9, calls: 99, identicalCalls: 2, time: 60_000, bytes: 1e9, tokens: 1e9 }
+    const limits = {
+      steps: 9,
+      calls: 99,
+      identicalCalls: 2,
+      time: 60_000,
+      bytes: 1e9,
+      tokens: 1e9,
+      money: 1e9,
+    }
     const rig = makeRig({
       tools: [same],
       agent: { limits },
@@ -307,7 +315,7 @@ describe('caps', () => {
   test('time is counted over the whole turn, waiting aside', async () => {
     let now = 0
     const world = { now: () => now }
-    const limits = { steps: 9, calls: 9, identicalCalls: 9, time: 300, bytes: 1e9, tokens: 1e9 }
+    const limits = { steps: 9, calls: 9, identicalCalls: 9, time: 300, bytes: 1e9, tokens: 1e9, money: 1e9 }
     const asked: number[] = []
     const script = () => {
       now += 200

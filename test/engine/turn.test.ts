@@ -336,7 +336,15 @@ describe('every loop ends', () => {
 
   test('steps', async () => {
     const { tool: count, runs } = counter()
-    const limits = { steps: 3, calls: 99, identicalCalls: 99, time: 60_000, bytes: 1e9, tokens: 1e9 }
+    const limits = {
+      steps: 3,
+      calls: 99,
+      identicalCalls: 99,
+      time: 60_000,
+      bytes: 1e9,
+      tokens: 1e9,
+      money: 1e9,
+    }
     const rig = makeRig({ tools: [count], script: forever, agent: { limits } })
     const session = await begin(rig)
     await say(session, 'go')
@@ -345,16 +353,25 @@ describe('every loop ends', () => {
     assert.equal(session.state.entries.at(-1)?.role, 'tool')
   })
 
-  test('identical calls, calls, bytes and tokens', async () => {
-    const base = { steps: 99, calls: 99, identicalCalls: 99, time: 60_000, bytes: 1e9, tokens: 1e9 }
+  test('identical calls, calls, bytes, tokens and money', async () => {
+    const base = {
+      steps: 99,
+      calls: 99,
+      identicalCalls: 99,
+      time: 60_000,
+      bytes: 1e9,
+      tokens: 1e9,
+      money: 1e9,
+    }
     for (const [limit, value] of [
       ['identicalCalls', 2],
       ['calls', 2],
       ['bytes', 40],
       ['tokens', 5],
+      ['money', 0.04],
     ] as const) {
       const { tool: count } = counter()
-      const script = () => ({ ...forever(), usage: { input: 2, output: 2 } })
+      const script = () => ({ ...forever(), usage: { input: 2, output: 2, cost: 0.03 } })
       const rig = makeRig({ tools: [count], script, agent: { limits: { ...base, [limit]: value } } })
       const session = await begin(rig)
       await say(session, 'go')
@@ -370,7 +387,7 @@ describe('every loop ends', () => {
       trust: 'trusted',
       run: () => new Promise(() => {}),
     })
-    const limits = { steps: 9, calls: 9, identicalCalls: 9, time: 20, bytes: 1e9, tokens: 1e9 }
+    const limits = { steps: 9, calls: 9, identicalCalls: 9, time: 20, bytes: 1e9, tokens: 1e9, money: 1e9 }
     const rig = makeRig({ tools: [hang], script: forever, agent: { limits } })
     const session = await begin(rig)
     await say(session, 'go')

@@ -361,7 +361,9 @@ test(cites('RESP-RES-08', 'RESP-ERR-04', 'a model that fails'), async t => {
 test(cites('RESP-RES-09', 'a limit of the runtime gives incomplete'), async t => {
   const at = await rig(t, {
     script: [{ text: 'half', hang: true }],
-    agent: { limits: { steps: 9, calls: 9, identicalCalls: 9, time: 30, bytes: 9999, tokens: 9999 } },
+    agent: {
+      limits: { steps: 9, calls: 9, identicalCalls: 9, time: 30, bytes: 9999, tokens: 9999, money: 1e9 },
+    },
   })
   const body = await ok(at.post({ model: 'helper', input: 'x' }))
   assert.equal(body.status, 'incomplete')

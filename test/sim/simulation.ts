@@ -13,7 +13,15 @@ import { type Answer, type Node, type System, stackOf } from './system.ts'
 import { declarations, type Effects, toolsOf } from './tools.ts'
 import { Trace } from './trace.ts'
 
-const limits: Limits = { steps: 5, calls: 9, identicalCalls: 3, time: 1200, bytes: 4000, tokens: 200 }
+const limits: Limits = {
+  steps: 5,
+  calls: 9,
+  identicalCalls: 3,
+  time: 1200,
+  bytes: 4000,
+  tokens: 200,
+  money: 20,
+}
 const mostTicks = 20_000
 const gate = createGate({ clientOutputLimit: 64 })
 

@@ -8,7 +8,7 @@ import { openStore } from '../../runtime/turnwire.ts'
 import { type Command, columns, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
-import { transcriptOf } from '../transcript.ts'
+import { spentIn, transcriptOf } from '../transcript.ts'
 
 export const sessions: Command = {
   name: 'sessions',
@@ -101,6 +101,8 @@ const show: Action = async ({ store, values, id }) => {
     `${style.bold(printable(row.id, 80))}  ${row.status}, agent ${printable(row.agent, 80)}, owner ${printable(row.owner, 80)}\n\n`,
   )
   process.stdout.write(transcriptOf(log, style))
+  const spent = spentIn(log)
+  if (spent !== '') process.stdout.write(`\n${style.dim(spent)}\n`)
 }
 
 const events: Action = async ({ store, id }) => {

@@ -4,6 +4,7 @@
 import type { Model } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { checkPrices, type Prices } from '../common/cost.ts'
 import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
 
@@ -32,6 +33,8 @@ export type ProviderOptions = {
   /** Goes on by the vendor's own memory where that is sound. */
   stateful?: boolean
   limits?: Partial<RunLimits>
+  /** What it costs, per million tokens; then answers say what they cost, and `limits.money` counts. */
+  prices?: Prices
   /** The name under which answers are recorded. */
   id?: string
 }
@@ -55,12 +58,13 @@ export type Deployment<State> = {
 
 export function deploy<State>(deployment: Deployment<State>, options: ProviderOptions): Model {
   const { name, protocol, path } = deployment
-  const { model, thinking, limits, id } = options
+  const { model, thinking, limits, prices, id } = options
   if (typeof model !== 'string' || model === '')
     throw new TurnwireError(
       'config_invalid',
       `The provider "${name}" needs the name of a model, in an object: { model: "…" }.`,
     )
+  if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
   const family = options.family ?? familyOf(model)
   const thinks = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
   return createModel({
@@ -82,6 +86,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       stateful: options.stateful ?? false,
     },
     ...(limits && { limits }),
+    ...(prices && { prices }),
     ...(id !== undefined && { id }),
   })
 }

@@ -52,6 +52,7 @@ const usage = z.strictObject({
   cacheRead: count.optional(),
   cacheWrite: count.optional(),
   thinking: count.optional(),
+  cost: z.number().nonnegative().optional(),
 })
 const step = z.strictObject({
   thinking: z.string().optional(),

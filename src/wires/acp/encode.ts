@@ -155,7 +155,7 @@ export function stopReasonOf(stop: Exclude<TurnStop, 'error'>, limit: LimitName 
     case 'filter':
       return 'refusal'
     case 'limit':
-      return limit === 'tokens' || limit === 'bytes' ? 'max_tokens' : 'max_turn_requests'
+      return limit === 'tokens' || limit === 'bytes' || limit === 'money' ? 'max_tokens' : 'max_turn_requests'
     case 'cancelled':
     case 'abandoned':
       return 'cancelled'

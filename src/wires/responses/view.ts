@@ -348,6 +348,7 @@ const limits: Record<LimitName, string> = {
   calls: 'max_tool_calls',
   identicalCalls: 'max_tool_calls',
   tokens: 'max_output_tokens',
+  money: 'max_output_tokens',
   bytes: 'max_output_tokens',
   time: 'max_time',
 }

@@ -88,7 +88,7 @@ function answerOf(target: Target, { answers, ended }: Heard): Answer {
 
 function sum(a: Usage, b: Usage): Usage {
   const total: Usage = { input: a.input + b.input, output: a.output + b.output }
-  for (const key of ['cacheRead', 'cacheWrite', 'thinking'] as const) {
+  for (const key of ['cacheRead', 'cacheWrite', 'thinking', 'cost'] as const) {
     const count = (a[key] ?? 0) + (b[key] ?? 0)
     if (count > 0) total[key] = count
   }
