@@ -1,9 +1,18 @@
 // Repairs of what stands beside a conversation in an Anthropic request: MCP servers, tools that load later, tools that
-// code calls, cache marks, and blocks of types that the API does not know.
+// code calls, cache marks, and fields and blocks that the API does not know.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { dropTools } from './foreign.ts'
-import { type Did, type Finding, objectsOf, shown, stringOf, type Treatment } from './treatment.ts'
+import {
+  atPath,
+  type Did,
+  type Finding,
+  objectsOf,
+  removeAt,
+  shown,
+  stringOf,
+  type Treatment,
+} from './treatment.ts'
 
 const MOST_MARKS = 4
 
@@ -158,6 +167,15 @@ function retellBlocks(body: JsonObject, did: Did, findings: readonly Finding[]):
   }
 }
 
+function dropExtra(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+  for (const { message } of findings) {
+    const path = /^(.+): Extra inputs are not permitted/.exec(message)?.[1]
+    if (path === undefined || atPath(body, path) === undefined) continue
+    if (removeAt(body, path)) did(`Dropped \`${path}\`, which is no field of this API.`)
+    return
+  }
+}
+
 function addMessage(body: JsonObject, did: Did): void {
   if (!Array.isArray(body['messages']) || body['messages'].length > 0) return
   body['messages'] = [{ role: 'user', content: '(empty)' }]
@@ -165,6 +183,7 @@ function addMessage(body: JsonObject, did: Did): void {
 }
 
 export const anthropicExtras: readonly Treatment[] = [
+  { rules: ['A-28', 'A-00'], apply: dropExtra },
   { rules: ['A-00'], apply: addMessage },
   { rules: ['A-28'], apply: dropMarks },
   { rules: ['A-28'], apply: retellBlocks },

@@ -9,7 +9,6 @@ import { type Item, NO_RESULT, pair } from './pairing.ts'
 import { mendPictures } from './pictures.ts'
 import {
   asObject,
-  atPath,
   type Did,
   type Finding,
   inWords,
@@ -340,15 +339,6 @@ function fixSettings(body: JsonObject, did: Did, findings: readonly Finding[]): 
   }
 }
 
-function dropExtra(body: JsonObject, did: Did, findings: readonly Finding[]): void {
-  for (const { message } of findings) {
-    const path = /^(.+): Extra inputs are not permitted/.exec(message)?.[1]
-    if (path === undefined || atPath(body, path) === undefined) continue
-    if (removeAt(body, path)) did(`Dropped \`${path}\`, which is no field of this API.`)
-    return
-  }
-}
-
 function fillEnvelope(body: JsonObject, did: Did): void {
   if (isBlank(body['model'])) {
     body['model'] = 'claude-sonnet-4-6'
@@ -396,6 +386,5 @@ export const anthropicTreatments: readonly Treatment[] = [
   { rules: ['A-16', 'A-17'], apply: fixChoice },
   { rules: ['A-27'], apply: fixSettings },
   { rules: ['A-IMG'], apply: mendPictures('anthropic') },
-  { rules: ['A-28', 'A-00'], apply: dropExtra },
   ...anthropicExtras,
 ]
