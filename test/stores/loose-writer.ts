@@ -1,0 +1,13 @@
+// A process that acknowledges what it has not synced, as SQLite does with `synchronous = NORMAL`: a replay of a power
+// cut that finds nothing wrong with it would find nothing wrong with anything.
+import { writeSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+
+const db = new DatabaseSync(process.argv[2]!)
+db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE said (n INTEGER PRIMARY KEY)')
+const insert = db.prepare('INSERT INTO said (n) VALUES (?)')
+for (let n = 1; n <= 40; n++) {
+  insert.run(n)
+  writeSync(1, `acked ${n}\n`)
+}
+process.exit(0)
