@@ -2,8 +2,10 @@
 // out of its wrapping while it streams, so that it is validated as the text it is. Vendors with text tools of
 // their own need none of this.
 
-import type { ToolDeclaration } from '../../language/tools.ts'
+import type { Grammar, ToolDeclaration } from '../../language/tools.ts'
+import { compileGrammar } from '../../lib/grammar/index.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { printable } from '../../lib/text.ts'
 
 const FIELD = 'input'
 
@@ -12,6 +14,28 @@ export const textToolSchema: JsonObject = {
   properties: { [FIELD]: { type: 'string', description: 'The whole text, exactly as the tool takes it.' } },
   required: [FIELD],
   additionalProperties: false,
+}
+
+const problems = new WeakMap<Grammar, string>()
+
+/**
+ * Why a text tool cannot be offered: its grammar is none that calls could be checked against. A vendor with text tools of
+ * its own would refuse the whole request for it. Undefined for every other tool.
+ */
+export function grammarProblem({ input }: ToolDeclaration): string | undefined {
+  const grammar = input.form === 'text' ? input.grammar : undefined
+  if (grammar === undefined) return undefined
+  let problem = problems.get(grammar)
+  if (problem === undefined) {
+    try {
+      compileGrammar(grammar.syntax, grammar.definition)
+      problem = ''
+    } catch (error) {
+      problem = error instanceof Error ? printable(error.message, 300) : 'it cannot be read'
+    }
+    problems.set(grammar, problem)
+  }
+  return problem === '' ? undefined : problem
 }
 
 export function textToolDescription(tool: ToolDeclaration): string {

@@ -5,7 +5,7 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
+import { grammarProblem, textToolDescription, textToolSchema } from '../common/custom-tools.ts'
 import { anthropicPlain, anthropicStrict, strictCost, toDialect } from '../common/schema-dialect.ts'
 import { type NameRule, toolNames, type WireNames } from '../common/wire-names.ts'
 import type { Target } from '../protocol.ts'
@@ -119,6 +119,11 @@ function declare(
 }
 
 function schemaOf(tool: ToolDeclaration, warn: Warn): JsonObject | undefined {
+  const problem = grammarProblem(tool)
+  if (problem !== undefined) {
+    warn(`The tool "${tool.name}" was left out, because of its grammar: ${problem}.`)
+    return undefined
+  }
   if (tool.input.form === 'text') return textToolSchema
   const adapted = toDialect(tool.input.schema, anthropicPlain)
   if ('unusable' in adapted) {

@@ -7,7 +7,7 @@ import type { AssistantEntry, Entry } from '../../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { mediaNote, resultText } from '../common/artifacts.ts'
-import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
+import { grammarProblem, textToolDescription, textToolSchema } from '../common/custom-tools.ts'
 import {
   type Inline,
   inlineOf,
@@ -51,6 +51,11 @@ export function declareTools(
 ): Declared[] {
   const declared: Declared[] = []
   for (const tool of tools) {
+    const problem = grammarProblem(tool)
+    if (problem !== undefined) {
+      warn(`The tool "${tool.name}" is not offered to Gemini, because of its grammar: ${problem}.`)
+      continue
+    }
     const source = tool.input.form === 'text' ? textToolSchema : tool.input.schema
     const adapted = toDialect(source, dialect)
     if ('unusable' in adapted) {

@@ -4,7 +4,7 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { textToolDescription, textToolSchema } from '../common/custom-tools.ts'
+import { grammarProblem, textToolDescription, textToolSchema } from '../common/custom-tools.ts'
 import { openaiLoose, openaiStrict, toDialect } from '../common/schema-dialect.ts'
 import { type NameRule, toolNames, type WireNames } from '../common/wire-names.ts'
 import type { Target } from '../protocol.ts'
@@ -74,6 +74,11 @@ function declare(
 ): JsonObject | undefined {
   const { name, description, input } = tool
   if (input.form === 'text') {
+    const problem = grammarProblem(tool)
+    if (problem !== undefined) {
+      warn(`The tool "${name}" is not offered, because of its grammar: ${problem}.`)
+      return undefined
+    }
     if (has(target, 'no-custom-tools')) {
       offer.wrapped.add(wireName)
       return asFunction(wireName, textToolDescription(tool), { parameters: textToolSchema })

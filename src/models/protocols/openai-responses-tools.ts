@@ -4,6 +4,7 @@
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
+import { grammarProblem } from '../common/custom-tools.ts'
 import { openaiLoose, openaiStrict, toDialect } from '../common/schema-dialect.ts'
 import { type NameRule, toolNames, type WireNames } from '../common/wire-names.ts'
 
@@ -26,11 +27,17 @@ export function offerTools(tools: readonly ToolDeclaration[], warn: (text: strin
 }
 
 function declare(
-  { name, description, input }: ToolDeclaration,
+  tool: ToolDeclaration,
   wireName: string,
   warn: (text: string) => void,
 ): JsonObject | undefined {
+  const { name, description, input } = tool
   if (input.form === 'text') {
+    const problem = grammarProblem(tool)
+    if (problem !== undefined) {
+      warn(`The tool "${name}" is not offered, because of its grammar: ${problem}.`)
+      return undefined
+    }
     const format = input.grammar ? { type: 'grammar', ...input.grammar } : { type: 'text' }
     return { type: 'custom', name: wireName, description, format }
   }
