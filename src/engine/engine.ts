@@ -70,7 +70,8 @@ export class Engine {
   /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
   async open(owner: string, id: string): Promise<Session> {
     this.#refuseIfStopping()
-    if (!this.#find(id)) {
+    // Whether it is in memory must not show in how soon a stranger is turned away.
+    if (this.#find(id)?.state.owner !== owner) {
       const row = await this.ports.store.row(id)
       if (row?.owner !== owner) throw notFound()
       if (row.status === 'running' && this.ports.takesUp?.() === false)
