@@ -238,22 +238,27 @@ function unansweredWords(call: CallPart): string {
 
 /** Results stand first. One whose call is not in the message before could only be refused, so it is told. */
 function resultBlocks(entry: ToolEntry, index: number, context: Context): string[] {
-  const { places } = context
+  const { places, spoken } = context
+  const asked = spoken[index - 1]
+  const calls = new Map((asked?.role === 'assistant' ? callsOf(asked) : []).map(call => [call.id, call]))
   const results: string[] = []
   const told: string[] = []
   for (const result of entry.results) {
-    if (places.isPaired(index, result.callId)) results.push(resultBlock(result, index, context))
+    if (places.isPaired(index, result.callId))
+      results.push(resultBlock(result, calls.get(result.callId), index, context))
     else told.push(textBlock(`[result of ${result.name}] ${resultText(result.outcome)}`)!)
   }
   return [...results, ...told]
 }
 
-function resultBlock({ callId, outcome }: CallResult, index: number, context: Context): string {
-  const { speaker, ids, spoken } = context
+function resultBlock(
+  { callId, outcome }: CallResult,
+  call: CallPart | undefined,
+  index: number,
+  { speaker, ids }: Context,
+): string {
   let block = `${RESULT},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${resultContent(outcome, speaker.warn)}`
   if (isFailed(outcome)) block += ',"is_error":true'
-  const asked = spoken[index - 1]
-  const call = asked?.role === 'assistant' ? callsOf(asked).find(each => each.id === callId) : undefined
   const native = call && nativeFor(call, speaker.origin)
   if (isJsonObject(native) && native['toolset_name'] !== undefined)
     block += `,"toolset_name":${wireJson(native['toolset_name'])}`

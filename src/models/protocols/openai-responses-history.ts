@@ -265,8 +265,9 @@ const longestOutput = 10_485_760
 function resultItems(context: HistoryContext, entry: ToolEntry, index: number, plain: boolean): JsonObject[] {
   const asked = answerBefore(context.history, index)
   const kept = asked === undefined ? 0 : keptParts(asked, context.origin, plain)
+  const places = new Map(asked?.parts.map((part, at) => [part.type === 'call' ? part.id : '', at]))
   return entry.results.flatMap(result => {
-    const at = asked?.parts.findIndex(part => part.type === 'call' && part.id === result.callId) ?? -1
+    const at = places.get(result.callId) ?? -1
     const call = asked?.parts[at]
     if (call?.type !== 'call') {
       context.warn(`The result of the call "${result.callId}" has no call in this history and was left out.`)

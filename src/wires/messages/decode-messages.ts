@@ -73,7 +73,7 @@ function joined(messages: readonly Message[]): Message[] {
   const found: Message[] = []
   for (const message of messages) {
     const last = found.at(-1)
-    if (last?.role === message.role) last.blocks.push(...message.blocks)
+    if (last?.role === message.role) for (const block of message.blocks) last.blocks.push(block)
     else found.push({ ...message, blocks: [...message.blocks] })
   }
   return found
@@ -99,8 +99,8 @@ const idOf = ({ block }: Placed): string =>
 function checkAnswered(asked: Asked | undefined, { role, blocks }: Message): void {
   if (!asked) return
   const stop = blocks.findIndex(placed => !isResult(placed))
-  const leading = role === 'user' ? (stop < 0 ? blocks : blocks.slice(0, stop)).map(idOf) : []
-  const missing = asked.ids.filter(id => !leading.includes(id))
+  const leading = new Set(role === 'user' ? (stop < 0 ? blocks : blocks.slice(0, stop)).map(idOf) : [])
+  const missing = asked.ids.filter(id => !leading.has(id))
   if (missing.length > 0) refuseUnanswered(asked.index, missing)
 }
 
@@ -111,10 +111,11 @@ function refuseUnanswered(index: number, ids: readonly string[]): never {
 }
 
 function checkResults(results: readonly Placed[], asked: Asked | undefined): void {
+  const known = new Set(asked?.ids)
   const seen = new Set<string>()
   for (const result of results) {
     const id = idOf(result)
-    if (!asked?.ids.includes(id))
+    if (!known.has(id))
       refuse(
         `${result.place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
       )
