@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import * as load from './load.ts'
 import * as http from './over-http.ts'
 import * as peers from './peers.ts'
 import * as server from './server.ts'
@@ -19,6 +20,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   streams: engine.longStreams,
   transcode: transcoding,
   server: server.turnsPerSecond,
+  'server-appends': load.appendsAtOnce,
+  'server-stalls': load.stallsUnderLoad,
   start: server.startAndIdle,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,

@@ -18,7 +18,9 @@ const take = tool({
   execute: () => 'ok',
 })
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => void answer(request, response))
+
+async function answer(request, response) {
   let text = ''
   for await (const piece of request) text += piece
   const anthropic = createAnthropic({ baseURL: `${process.env.VENDOR_URL}${request.url}/v1`, apiKey: 'none' })
@@ -28,6 +30,7 @@ const server = createServer(async (request, response) => {
     messages: await convertToModelMessages(JSON.parse(text).messages),
     stopWhen: stepCountIs(10),
   })
-  pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream }) })
-})
+  await pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream }) })
+}
+
 server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`))
