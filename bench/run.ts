@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
+import { statelessRequests } from './gateway.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
 import * as load from './load.ts'
 import * as http from './over-http.ts'
@@ -22,6 +23,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   server: server.turnsPerSecond,
   'server-appends': load.appendsAtOnce,
   'server-stalls': load.stallsUnderLoad,
+  gateway: statelessRequests,
   start: server.startAndIdle,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
