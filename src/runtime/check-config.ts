@@ -124,8 +124,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
       wrong(`${key}.tools[${index}]`, `"${tool.name}" is the name of a tool before it.`)
     else seen.add(tool.name)
   }
-  for (const [index, option] of (Array.isArray(options) ? options : []).entries())
-    checkOption(option, `${key}.options[${index}]`, wrong)
+  checkOptions(options, `${key}.options`, wrong)
 }
 
 function checkCompaction(compaction: unknown, key: string, wrong: Wrong): void {
@@ -217,11 +216,30 @@ function checkMade(make: () => unknown, key: string, wrong: Wrong): void {
   }
 }
 
+const optionKeys = ['name', 'type', 'title', 'description', 'default', 'options', 'category', 'required']
+
+function checkOptions(options: unknown, key: string, wrong: Wrong): void {
+  if (options === undefined) return
+  if (!Array.isArray(options)) {
+    wrong(key, 'must be a list.')
+    return
+  }
+  const seen = new Set<unknown>()
+  options.forEach((option: unknown, index) => {
+    checkOption(option, `${key}[${index}]`, wrong)
+    const name = isRecord(option) ? option['name'] : undefined
+    if (name !== undefined && seen.has(name))
+      wrong(`${key}[${index}].name`, `"${String(name)}" is the name of an option before it.`)
+    seen.add(name)
+  })
+}
+
 function checkOption(option: unknown, key: string, wrong: Wrong): void {
   if (!isRecord(option)) {
     wrong(key, 'must be an object.')
     return
   }
+  checkKnown(option, optionKeys, `${key}.`, wrong)
   const { name, type, default: value, options } = option
   if (typeof name !== 'string' || name === '') wrong(`${key}.name`, 'is missing.')
   if (type !== 'text' && type !== 'select' && type !== 'secret')

@@ -50,6 +50,15 @@ const cases: Case[] = [
   agents[0].options[0].options: must list the choices, the default among them.`,
   },
   {
+    name: 'options that are no list, of one name, or misspelt',
+    config: `${head}const o = { name: 'o', type: 'text', default: '' }
+export default defineConfig({ agents: [{ ...${agent}, options: {} }, { ...${agent}, name: 'b', options: [o, { ...o, titel: 'O' }] }] })`,
+    says: file => `${file} cannot be used:
+  agents[0].options: must be a list.
+  agents[1].options[1].titel: there is no such setting. Known are: name, type, title, description, default, options, category, required.
+  agents[1].options[1].name: "o" is the name of an option before it.`,
+  },
+  {
     name: 'a tool that cannot be made',
     config: `${head}export default defineConfig({ agents: [{ ...${agent}, tools: [tool({ name: 'x', description: 'y', input: {} })] }] })`,
     says: file => `${file}:2 cannot be loaded: The tool "x" needs "run": the function that carries it out.`,
