@@ -2,12 +2,13 @@
 // what stands beside it, links lead somewhere, the README's tree is the tree, and nothing speaks of the machines it was
 // written on.
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { errorCodes } from '../../src/language/errors.ts'
 import { limitNames } from '../../src/language/events.ts'
+import { folder, serve } from '../cli/rig.ts'
 
 const pages = globSync(['*.md', 'docs/**/*.md'])
 
@@ -80,10 +81,17 @@ function programsOf(page: string): Program[] {
   return programs
 }
 
+type Done = { status: number | null; stdout: string; stderr: string }
+
 /** As a file of this package would be run, so that `turnwire` is the checkout. */
-function run(code: string): Promise<{ status: number | null; stdout: string; stderr: string }> {
+function run(code: string): Promise<Done> {
+  return ran(process.execPath, ['--input-type=module-typescript', '--eval', code])
+}
+
+function ran(program: string, args: readonly string[], input = ''): Promise<Done> {
   const env = { ...process.env, NO_COLOR: '1' }
-  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', code], { env })
+  const child = spawn(program, args, { env })
+  child.stdin.end(input)
   const done = { status: null, stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (done.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (done.stderr += text))
@@ -110,6 +118,43 @@ describe('runnable code of the guide', { concurrency: 2 }, () => {
       assert.deepEqual([status, stderr], [0, ''], stdout)
       assert.deepEqual(stdout.trimEnd().split('\n'), expected)
     })
+})
+
+test('runnable code passes a strict check of types, as it does in a reader’s editor', {
+  timeout: 120_000,
+}, t => {
+  const made = folder(t)
+  symlinkSync(resolve('node_modules'), join(made, 'node_modules'))
+  for (const { page, line, code } of globSync('docs/guide/*.md').flatMap(programsOf))
+    writeFileSync(join(made, `${basename(page, '.md')}-${line}.mts`), `${code}\nexport {}\n`)
+  const paths = Object.fromEntries(
+    ['', '/testing', '/client'].map(door => [`turnwire${door}`, [resolve(`src${door}/index.ts`)]]),
+  )
+  // Our own sources are looked at too, under their own options.
+  const compilerOptions = { types: ['node'], typeRoots: [resolve('node_modules/@types')], paths }
+  const config = { extends: resolve('tsconfig.json'), compilerOptions, include: ['*.mts'] }
+  writeFileSync(join(made, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = [resolve('node_modules/typescript/bin/tsc'), '-p', made]
+  const { stdout, status } = spawnSync(process.execPath, tsc, { encoding: 'utf8' })
+  assert.deepEqual([stdout, status], ['', 0])
+})
+
+describe('lines for the shell', () => {
+  for (const page of ['README.md', ...globSync('docs/protocols/*.md')]) {
+    const blocks = [...readFileSync(page, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
+      ([, lines = '']) => lines,
+    )
+    const script = blocks.filter(lines => lines.includes('curl ')).join('')
+    if (script === '') continue
+    test(`${page}: what it does with curl works on the demonstration`, async t => {
+      if (spawnSync('curl', ['--version']).status !== 0) return t.skip('there is no curl here')
+      const { url } = await serve(t, { cwd: folder(t) })
+      const lines = script.replaceAll(/(?:http:\/\/)?(?:localhost|127\.0\.0\.1):4117/g, url)
+      const { stdout, stderr } = await ran('sh', ['-eu'], `${lines}\necho; echo the end`)
+      assert.match(stdout, /(?:"end_turn"|"status":"completed"|\[DONE\])[\s\S]*the end\n$/, stderr)
+      assert.doesNotMatch(stdout, /"error":[^n]|"code":"/)
+    })
+  }
 })
 
 // ---- settings ---------------------------------------------------------------------------------------------------
