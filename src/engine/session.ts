@@ -6,6 +6,7 @@ import type { ResultPart } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Grant, Settings } from '../language/events.ts'
 import {
+  awaited,
   type Context,
   type Decision,
   decideCancel,
@@ -244,8 +245,7 @@ export class Session {
   }
 
   async #checkEdit(callId: string, text: string): Promise<{ text: string; argsHash: string }> {
-    const call = findCall(this.state, callId)
-    if (!call) throw new TurnwireError('unknown_call', `There is no call "${callId}" to change.`)
+    const call = awaited(this.state, callId, 'asking')
     const late = Promise.withResolvers<never>()
     late.promise.catch(() => {})
     const stopClock = this.ports.world.timer(this.agent.limits.time, () =>

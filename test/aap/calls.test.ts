@@ -374,4 +374,7 @@ test(cites('AAP-CALL-28', 'AAP-CALL-29', 'a grant may change the arguments, with
   const [note, sent] = (await history(at, id))[2]!.content as { text: string }[]
   assert.match(note!.text, /changed.*\{"to":"bob"\}/)
   assert.equal(sent?.text, 'sent to bob')
+  const late = grant(calls[0]!, { input: { to: 'eve' } })
+  assert.deepEqual(await refusal(send(late)), [409, 'call_settled'])
+  assert.deepEqual(await refusal(send({ ...late, toolCallId: 'call_none' })), [400, 'unknown_call'])
 })
