@@ -169,7 +169,7 @@ test('the frames of one turn leave in one write', async () => {
   writer.end()
 })
 
-test('a full buffer is waited for, and is no disconnect', async () => {
+test('B-54 a full buffer is waited for, and is no disconnect', async () => {
   const response = new FakeResponse()
   const writer = new SseWriter(response, QUIET)
   response.accepts = false

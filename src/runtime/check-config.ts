@@ -224,12 +224,12 @@ function checkOptions(options: unknown, key: string, wrong: Wrong): void {
     wrong(key, 'must be a list.')
     return
   }
-  const seen = new Set<unknown>()
+  const seen = new Set<string>()
   options.forEach((option: unknown, index) => {
     checkOption(option, `${key}[${index}]`, wrong)
     const name = isRecord(option) ? option['name'] : undefined
-    if (name !== undefined && seen.has(name))
-      wrong(`${key}[${index}].name`, `"${String(name)}" is the name of an option before it.`)
+    if (typeof name !== 'string') return
+    if (seen.has(name)) wrong(`${key}[${index}].name`, `"${name}" is the name of an option before it.`)
     seen.add(name)
   })
 }
