@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
+import { fanOut } from './fan-out.ts'
 import { statelessRequests } from './gateway.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
 import * as load from './load.ts'
@@ -11,7 +12,7 @@ import * as peers from './peers.ts'
 import * as server from './server.ts'
 import { transcoding } from './transcode.ts'
 
-const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
+const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>> = {
   'cycle-memory': engine.cycleInMemory,
   'cycle-disk': engine.cycleOnDisk,
   'long-session': engine.longSession,
@@ -24,6 +25,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result>> = {
   'server-appends': load.appendsAtOnce,
   'server-stalls': load.stallsUnderLoad,
   gateway: statelessRequests,
+  'fan-out': fanOut,
   start: server.startAndIdle,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
@@ -38,7 +40,7 @@ const words = process.argv.slice(2)
 const results: Result[] = []
 for (const [name, make] of Object.entries(makers)) {
   if (words.length > 0 && !words.some(word => name.includes(word))) continue
-  for (const trial of [await make()].flat()) {
+  for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
     const result = 'medians' in trial ? trial : await runTrial(trial)
     results.push(result)
     console.log(`${show(result)}\n`)

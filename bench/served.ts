@@ -9,7 +9,14 @@ export const here = (path: string): string => fileURLToPath(new URL(path, import
 
 export type Memory = { rss: number; heapUsed: number; external: number }
 export type Stalls = { p99: number; max: number }
-type Questions = { cpu: number; memory: Memory; watchStalls: boolean; stalls: Stalls }
+type Questions = {
+  cpu: number
+  memory: Memory
+  watchStalls: boolean
+  stalls: Stalls
+  /** Of fixtures/sse-clients.ts. */
+  frames: number
+}
 
 export type Served = {
   child: ChildProcess
