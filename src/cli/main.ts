@@ -33,6 +33,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'Look at recorded sessions, or delete one.',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
+  backup: {
+    summary: 'Copy the data folder, also beside a running server.',
+    load: async () => (await import('./commands/backup.ts')).backup,
+  },
   prepare: {
     summary: 'Show the request that a session would send next, to any vendor.',
     load: async () => (await import('./commands/prepare.ts')).prepare,

@@ -1,7 +1,7 @@
 // Bearer keys. A key is shown once, when it is made; what is kept is its hash. The name of a key is the owner of the
 // sessions that are created with it.
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/hash.ts'
@@ -41,13 +41,14 @@ function keyFile(folder: string): string {
 export function readKeys(folder: string): KeyEntry[] {
   const file = keyFile(folder)
   if (!existsSync(file)) return []
+  const text = attempt(() => readFileSync(file, 'utf8'), `${file} cannot be read`)
   try {
-    const entries: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const entries: unknown = JSON.parse(text)
     if (Array.isArray(entries) && entries.every(isKeyEntry)) return entries
   } catch (cause) {
     throw new TurnwireError(
       'config_invalid',
-      `${file} is not valid JSON. Repair it, or delete it to start without keys.`,
+      `${file} is not valid JSON. Repair it, or delete it: the server then has no keys, and listens on loopback only.`,
       { cause },
     )
   }
@@ -59,8 +60,20 @@ export function readKeys(folder: string): KeyEntry[] {
 
 export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
   const file = keyFile(folder)
-  writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  attempt(() => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  }, `${file} cannot be written`)
+}
+
+function attempt<Result>(work: () => Result, failed: string): Result {
+  try {
+    return work()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new TurnwireError('config_invalid', `${failed}: ${why}`, { cause })
+  }
 }
 
 export function isKeyEntry(value: unknown): value is KeyEntry {

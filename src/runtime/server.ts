@@ -190,6 +190,15 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
+/** As the clients of each door look for it. */
+function unauthorized(path: string, message: string): object {
+  if (path.startsWith('/v1beta/')) return { error: { code: 401, message, status: 'UNAUTHENTICATED' } }
+  if (path.startsWith('/v1/messages'))
+    return { type: 'error', error: { type: 'authentication_error', message } }
+  if (path.startsWith('/v1/')) return errorBody(401, message, null, 'invalid_api_key')
+  return { error: message, code: 'unauthorized' }
+}
+
 function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
     if (keys.size === 0) {
@@ -205,11 +214,7 @@ function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
         bearer === 'malformed'
           ? 'The Authorization header must be: Bearer <key>.'
           : 'A valid key is needed: Authorization: Bearer <key>.'
-      const vendors = c.req.path.startsWith('/v1/') // Doors whose clients look for an error object.
-      return c.json(
-        vendors ? errorBody(401, words, null, 'invalid_api_key') : { error: words, code: 'unauthorized' },
-        401,
-      )
+      return c.json(unauthorized(c.req.path, words), 401)
     }
     c.set('principal', principal)
     return next()

@@ -42,11 +42,11 @@ export function createVault(key: Buffer): Vault {
 
 /** The key from the environment, or the one in the data folder, made at the first start. In memory only: a fresh one. */
 export function vaultKey(folder: string | undefined, given = process.env['TURNWIRE_VAULT_KEY']): Buffer {
-  if (given !== undefined && given !== '') return derive(given)
+  if (given !== undefined && given !== '') return derive(given, 'TURNWIRE_VAULT_KEY')
   if (folder === undefined) return randomBytes(32)
   const file = join(folder, 'vault.key')
   if (!existsSync(file)) makeKeyFile(file)
-  return derive(readFileSync(file, 'utf8').trim())
+  return derive(readFileSync(file, 'utf8').trim(), file)
 }
 
 /** Written whole before it gets its name, and never over one that another process made meanwhile. */
@@ -65,8 +65,11 @@ function makeKeyFile(file: string): void {
   }
 }
 
-function derive(secret: string): Buffer {
+function derive(secret: string, source: string): Buffer {
   if (secret.length < 32)
-    throw new TurnwireError('config_invalid', 'The vault key is too short: use at least 32 characters.')
+    throw new TurnwireError(
+      'config_invalid',
+      `The key in ${source} is too short: it needs at least 32 characters.`,
+    )
   return Buffer.from(hkdfSync('sha256', secret, '', 'turnwire vault', 32))
 }

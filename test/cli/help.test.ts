@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, root, turnwire } from './rig.ts'
 
-const commands = ['serve', 'chat', 'acp', 'init', 'keys', 'sessions', 'prepare', 'doctor', 'double']
+const commands = ['serve', 'chat', 'acp', 'init', 'keys', 'sessions', 'backup', 'prepare', 'doctor', 'double']
 
 describe('help', () => {
   test('lists every command, with or without being asked', t => {
@@ -58,6 +58,7 @@ describe('a wrong word gets exit code 2 and the likely right one', () => {
     [['double', 'gemini', '--lenient=yes'], '--lenient takes no value.'],
     [['doctor'], 'Say what to look at: turnwire doctor <history.json | session> --as <vendor>'],
     [['prepare'], 'Say which session: turnwire prepare <id>. See them with: turnwire sessions list'],
+    [['backup'], 'Say where to: turnwire backup <folder>'],
     [['keys', 'ad'], 'turnwire keys knows add, list and remove, not "ad".'],
     [['keys', 'add'], 'Say which: turnwire keys add <name>'],
     [['keys', 'add', 'a b'], 'The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".'],

@@ -1,6 +1,6 @@
 // Keys: shown once, kept as a hash, asked of everyone as soon as there is one.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'
@@ -31,6 +31,13 @@ test('from the first key to the last', async t => {
     await assert.rejects(new AapClient({ baseUrl: url, ...(apiKey && { apiKey }) }).getMeta(), {
       status: 401,
     })
+  const shapes: [string, RegExp][] = [
+    ['/meta', /^\{"error":"A valid key.*","code":"unauthorized"\}$/],
+    ['/v1/models', /^\{"error":\{"message":"A valid key.*"code":"invalid_api_key"\}\}$/],
+    ['/v1/messages', /^\{"type":"error","error":\{"type":"authentication_error","message":"A valid key/],
+    ['/v1beta/models', /^\{"error":\{"code":401,"message":"A valid key.*"status":"UNAUTHENTICATED"\}\}$/],
+  ]
+  for (const [path, shape] of shapes) assert.match(await (await fetch(url + path)).text(), shape)
   const ana = new AapClient({ baseUrl: url, apiKey: key })
   const id = await ana.createSession({ agent: { name: 'helper' } })
   // Another key is another owner.
@@ -44,6 +51,24 @@ test('from the first key to the last', async t => {
   const again = await serve(t, { cwd })
   await assert.rejects(new AapClient({ baseUrl: again.url, apiKey: key }).getMeta(), { status: 401 })
   assert.match(keys('remove', 'bob').stdout, /It was the last/)
+})
+
+test('what cannot be written or read is said in a line', t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'file'), '')
+  const { code, stderr } = turnwire(['keys', 'add', 'ana', '--data', 'file'], { cwd })
+  assert.equal(code, 1)
+  assert.match(stderr, /^file\/keys\.json cannot be written: .*EEXIST.*\n$/)
+  mkdirSync(join(cwd, 'data/keys.json'), { recursive: true })
+  assert.match(
+    turnwire(['keys', '--data', 'data'], { cwd }).stderr,
+    /^data\/keys\.json cannot be read: .*EISDIR/,
+  )
+  const env = { TURNWIRE_VAULT_KEY: 'short', PORT: '0' }
+  assert.equal(
+    turnwire(['serve', '--data', 'other'], { cwd, env }).stderr,
+    'The key in TURNWIRE_VAULT_KEY is too short: it needs at least 32 characters.\n',
+  )
 })
 
 test('keys and sessions look where the configuration keeps its data', t => {

@@ -1,5 +1,4 @@
 // The keys that clients show to the server. What is kept is a hash; the key itself is printed once and nowhere else.
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { printable } from '../../lib/text.ts'
 import { localOwner, newKey, readKeys, writeKeys } from '../../runtime/keys.ts'
@@ -51,7 +50,6 @@ function add(folder: string, name: string): string {
     throw new UsageError(
       `There is a key named "${name}". Remove it first (turnwire keys remove ${name}), or choose another name.`,
     )
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (name === localOwner)
     throw new UsageError(
       `"${localOwner}" owns the sessions of programs on this machine. Choose another name for the key.`,

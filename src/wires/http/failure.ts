@@ -13,9 +13,15 @@ export function failureOf(error: unknown, log: WireHost['log']): Failure {
   if (hidden)
     log('error', 'A request failed.', {
       code: error instanceof TurnwireError ? error.code : 'internal',
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error: wordsOf(error),
     })
   return publicError(error)
+}
+
+/** What was foreseen is told in its own words; a defect also says where it happened. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error instanceof TurnwireError ? error.message : (error.stack ?? error.message)
 }
 
 /** For wires whose protocol has no error body of its own. */

@@ -1,0 +1,20 @@
+// Copies the data folder, also while a server works in it.
+import { backUp } from '../../runtime/backup.ts'
+import { type Command, UsageError } from '../command.ts'
+import { configOption, dataFolder, dataOption } from '../setup.ts'
+
+export const backup: Command = {
+  name: 'backup',
+  usage: '<folder>',
+  about: `Copies the data folder into a new one: sessions, keys, and the key that seals secrets. A server may be at work
+meanwhile. To go back, stop the server and start it with --data <folder>, or put the copy in the folder's place.`,
+  options: { data: dataOption, config: configOption },
+  words: 1,
+  async run({ values, words: [to] }) {
+    if (to === undefined) throw new UsageError('Say where to: turnwire backup <folder>')
+    const from = await dataFolder(values)
+    const files = await backUp(from, to)
+    process.stdout.write(`${from} is backed up in ${to}: ${files.join(', ')}.\n`)
+    return 0
+  },
+}

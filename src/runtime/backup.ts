@@ -1,0 +1,37 @@
+// A copy of a data folder that can be started from, taken while a server may be at work in it. The database is copied by
+// SQLite itself: files that are copied by hand would miss what stands in the write-ahead log.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { TurnwireError } from '../language/errors.ts'
+
+/** Keys and the vault's key; they are small, and each is written whole or not at all. */
+const beside = ['keys.json', 'vault.key']
+
+/** Gives the names of the files. The folder `to` is made, and must be empty. */
+export async function backUp(from: string, to: string): Promise<string[]> {
+  const database = join(from, 'sessions.db')
+  if (!existsSync(database))
+    throw new TurnwireError(
+      'config_invalid',
+      `There are no sessions in ${from}. Name the data folder with --data <folder>.`,
+    )
+  try {
+    mkdirSync(to, { recursive: true, mode: 0o700 })
+    if (readdirSync(to).length > 0) throw new Error('it is not empty')
+    // SQLite would make a file that everyone may read.
+    writeFileSync(join(to, 'sessions.db'), '', { mode: 0o600 })
+    const { backup, DatabaseSync } = await import('node:sqlite')
+    const source = new DatabaseSync(database, { readOnly: true })
+    try {
+      await backup(source, join(to, 'sessions.db'))
+    } finally {
+      source.close()
+    }
+    const others = beside.filter(name => existsSync(join(from, name)))
+    for (const name of others) copyFileSync(join(from, name), join(to, name))
+    return ['sessions.db', ...others]
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new TurnwireError('config_invalid', `${from} cannot be backed up to ${to}: ${why}.`, { cause })
+  }
+}
