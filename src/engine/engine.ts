@@ -11,7 +11,7 @@ import { Hand } from './hand.ts'
 import { statusOf } from './next.ts'
 import type { Agent, EnginePorts, ListedRow } from './ports.ts'
 import { Session } from './session.ts'
-import { type CallState, emptyState, type SessionState, summaryOf } from './state.ts'
+import { type CallState, cardOf, emptyState, type SessionState } from './state.ts'
 
 const kept = 256
 /** One for all: making an error costs more than dropping a session. */
@@ -54,7 +54,7 @@ export class Engine {
     const made = await store.create({
       row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
       events,
-      summary: summaryOf(state),
+      card: cardOf(state),
       ...(request && { request }),
     })
     if ('existing' in made) {

@@ -289,14 +289,14 @@ export type SessionRow = {
 }
 
 /** What lists show of a session, beside its log so that they need not read it. */
-export type Summary = {
+export type Card = {
   settings: Settings
   /** The beginning of the first thing that a user said. */
   opening?: string
 }
 
-/** Without a summary: it was recorded by a version that kept none. */
-export type ListedRow = SessionRow & { summary?: Summary }
+/** Without a card: it was recorded by a version that kept none. */
+export type ListedRow = SessionRow & { card?: Card }
 
 export type Append = {
   session: string
@@ -306,13 +306,13 @@ export type Append = {
   events: readonly Event[]
   status: SessionStatus
   /** When it is another than before. */
-  summary?: Summary
+  card?: Card
 }
 
 export type NewSession = {
   row: Omit<SessionRow, 'head' | 'updatedAt'>
   events: readonly Event[]
-  summary?: Summary
+  card?: Card
   /** Makes creation repeatable: a second creation with the owner's same key gives the first session. */
   request?: { key: string; hash: string }
 }

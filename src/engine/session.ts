@@ -25,8 +25,8 @@ import { Feed, type Held } from './feed.ts'
 import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
-import type { Agent, CrashPoint, EnginePorts, SessionStatus, Summary, Tool, World } from './ports.ts'
-import { findCall, type SessionState, summaryOf } from './state.ts'
+import type { Agent, Card, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
+import { cardOf, findCall, type SessionState } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = {
@@ -54,7 +54,7 @@ export class Session {
   readonly #onLost: (session: Session, reason: unknown) => void
   #lost: unknown
   #shownStatus: SessionStatus
-  #summary: Summary
+  #card: Card
   #attached: readonly Tool[] = []
   /** Not given to the store yet. */
   #batch: Batch | undefined
@@ -75,7 +75,7 @@ export class Session {
     this.#epoch = epoch
     this.#onLost = onLost
     this.#shownStatus = statusOf(state)
-    this.#summary = summaryOf(state)
+    this.#card = cardOf(state)
     this.feed = new Feed(state.seq, this.#shownStatus, error =>
       ports.log('error', 'A watcher failed and was taken away.', {
         session: state.id,
@@ -312,7 +312,7 @@ export class Session {
     }
     try {
       this.ports.store
-        .append({ session: this.id, epoch: this.#epoch, seq, events, status, ...this.#newSummary() })
+        .append({ session: this.id, epoch: this.#epoch, seq, events, status, ...this.#newCard() })
         .then(kept, refuse)
     } catch (error) {
       refuse(error)
@@ -320,12 +320,12 @@ export class Session {
   }
 
   /** Looked at with every write, and hardly ever another. */
-  #newSummary(): { summary?: Summary } {
+  #newCard(): { card?: Card } {
     const { settings, opening } = this.state
-    const { settings: before, opening: begun } = this.#summary
+    const { settings: before, opening: begun } = this.#card
     if (settings === before && opening === begun) return unchanged
-    this.#summary = summaryOf(this.state)
-    return { summary: this.#summary }
+    this.#card = cardOf(this.state)
+    return { card: this.#card }
   }
 
   /** Nothing of its state is still on its way to the store. */

@@ -3,7 +3,7 @@
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import type { Summary } from './ports.ts'
+import type { Card } from './ports.ts'
 
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
@@ -113,6 +113,6 @@ export function identityOf(name: string, argsHash: string): string {
   return `${name}\u0000${argsHash}`
 }
 
-export function summaryOf({ settings, opening }: SessionState): Summary {
+export function cardOf({ settings, opening }: SessionState): Card {
   return opening === undefined ? { settings } : { settings, opening }
 }

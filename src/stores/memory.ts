@@ -2,7 +2,7 @@
 // against. Events are kept as the objects they are and nothing is copied, so a caller must not change what it
 // gave. It is safe for one process only and survives nothing.
 import { randomBytes } from 'node:crypto'
-import type { Append, NewSession, SessionRow, Store, Summary } from '../engine/ports.ts'
+import type { Append, Card, NewSession, SessionRow, Store } from '../engine/ports.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import { type Asked, type Failure, fallsWith } from './failures.ts'
@@ -15,7 +15,7 @@ type Session = {
   epoch: number
   events: Event[]
   blobs: Map<string, string>
-  summary?: Summary
+  card?: Card
   request?: { key: string; hash: string }
 }
 
@@ -43,7 +43,7 @@ export function memoryStore(): Store {
     return failure !== undefined && fallsWith(failure, asked) ? failure : undefined
   }
 
-  function create({ row, events, summary, request }: NewSession): ReturnType<Store['create']> {
+  function create({ row, events, card, request }: NewSession): ReturnType<Store['create']> {
     const failure = fallen(row.id, { kind: 'create' })
     if (failure !== undefined) return Promise.reject(failure.error)
     const owner: Owner = owners.get(row.owner) ?? { sessions: [], requests: new Map() }
@@ -58,7 +58,7 @@ export function memoryStore(): Store {
       epoch: 1,
       events: [...events],
       blobs: new Map(),
-      ...(summary && { summary }),
+      ...(card && { card }),
       ...(request && { request }),
     }
     sessions.set(row.id, session)
@@ -80,7 +80,7 @@ export function memoryStore(): Store {
     for (const event of events) session.events.push(event)
     row.head = session.events.length
     row.status = batch.status
-    if (batch.summary) session.summary = batch.summary
+    if (batch.card) session.card = batch.card
     row.updatedAt = events.at(-1)?.at ?? row.updatedAt
     return done
   }
@@ -102,7 +102,7 @@ export function memoryStore(): Store {
     const rows = mine.slice(start, end).reverse()
     const next = start > 0 ? encodeCursor(secret, name, mine[start]!.ordinal) : undefined
     return {
-      rows: rows.map(({ row, summary }) => (summary ? { ...row, summary } : { ...row })),
+      rows: rows.map(({ row, card }) => (card ? { ...row, card } : { ...row })),
       ...(next !== undefined && { next }),
     }
   }

@@ -157,25 +157,25 @@ export function listing(subject: Subject): void {
     await rejects(subject.store.list('bob', { limit: 1, after: next }), 'bad_request')
   })
 
-  test('a summary is as the last write that had one left it', async () => {
+  test('a card is as the last write that had one left it', async () => {
     const { store } = subject
     const settings = { tools: null, options: {}, clientTools: [] }
     const others = { ...settings, options: { tone: 'dry \ud800' } }
-    const summaries = async () => (await store.list('ada', { limit: 9 })).rows.map(row => row.summary)
-    await store.create(newSession('s', { summary: { settings } }))
+    const cards = async () => (await store.list('ada', { limit: 9 })).rows.map(row => row.card)
+    await store.create(newSession('s', { card: { settings } }))
     await store.create(newSession('without'))
-    assert.deepEqual(await summaries(), [undefined, { settings }])
+    assert.deepEqual(await cards(), [undefined, { settings }])
     const first = { settings, opening: 'Hello' }
     // Asked for together, as a writer in a hurry does.
     await Promise.all([
-      store.append(batch('s', 1, 1, { summary: first })),
+      store.append(batch('s', 1, 1, { card: first })),
       store.append(batch('s', 2, 1)),
-      store.append(batch('s', 3, 1, { summary: { ...first, settings: others } })),
+      store.append(batch('s', 3, 1, { card: { ...first, settings: others } })),
       store.append(batch('s', 4, 1)),
     ])
-    assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
-    await rejects(store.append(batch('s', 9, 1, { summary: { settings } })), 'lease_lost')
-    assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
+    assert.deepEqual(await cards(), [undefined, { settings: others, opening: 'Hello' }])
+    await rejects(store.append(batch('s', 9, 1, { card: { settings } })), 'lease_lost')
+    assert.deepEqual(await cards(), [undefined, { settings: others, opening: 'Hello' }])
   })
 
   test('owners are those who have a session, each once', async () => {

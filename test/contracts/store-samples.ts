@@ -30,11 +30,11 @@ export function newSession(
   id: string,
   more: Partial<NewSession['row']> & Partial<NewSession> = {},
 ): NewSession {
-  const { events: given = [], summary, request, ...row } = more
+  const { events: given = [], card, request, ...row } = more
   return {
     row: { id, owner: 'ada', agent: 'helper', status: 'idle', createdAt: BORN, ...row },
     events: given,
-    ...(summary && { summary }),
+    ...(card && { card }),
     ...(request && { request }),
   }
 }

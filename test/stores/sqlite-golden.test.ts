@@ -76,7 +76,7 @@ for (const [index] of migrations.entries())
     const { rows } = await store.list('ada', { limit: 1, after: '2.u7kaK2jO9qZrJr2L' })
     assert.equal(rows[0]?.id, 'ses_one')
     const settings = { tools: null, options: {}, clientTools: [] }
-    assert.deepEqual(rows[0].summary, index === 0 ? undefined : { settings, opening: "it's 🜁" })
+    assert.deepEqual(rows[0].card, index === 0 ? undefined : { settings, opening: "it's 🜁" })
     const request = { key: 'key-1', hash: 'another' }
     assert.deepEqual(await store.create(newSession('x', { request })), {
       existing: 'ses_one',

@@ -21,7 +21,7 @@ export function joinedAppends(group: Group<Statements>): JoinedAppends {
     if (before?.epoch === batch.epoch && before.seq + before.events.length === batch.seq) {
       before.events.push(...batch.events)
       before.status = batch.status
-      if (batch.summary) before.summary = batch.summary
+      if (batch.card) before.card = batch.card
       return before.done
     }
     const joined: Joined = { ...batch, events: [...batch.events], done: Promise.resolve() }

@@ -11,7 +11,7 @@ export type Created = { epoch: number } | { existing: string; hash: string }
 export type Claimed = { epoch: number; row: SessionRow } | undefined
 
 export function createWrite(session: NewSession): Write<Statements, Created> {
-  const { row, events, summary, request } = session
+  const { row, events, card, request } = session
   return {
     kind: 'create',
     session: row.id,
@@ -22,14 +22,14 @@ export function createWrite(session: NewSession): Write<Statements, Created> {
       const body = encode(events)
       const id = sql.insertSession(session, events.at(-1)?.at ?? row.createdAt)
       if (events.length > 0) sql.insertBatch(id, 1, events.length, body)
-      if (summary) sql.upsertSummary(id, JSON.stringify(summary))
+      if (card) sql.upsertCard(id, JSON.stringify(card))
       return { epoch: 1 }
     },
   }
 }
 
 export function appendWrite(batch: Append): Write<Statements, void> {
-  const { session, epoch, seq, events, status, summary } = batch
+  const { session, epoch, seq, events, status, card } = batch
   return {
     kind: 'append',
     session,
@@ -41,7 +41,7 @@ export function appendWrite(batch: Append): Write<Statements, void> {
       if (found.head + 1 !== seq) throw seqTaken(session, seq, found.head + 1)
       const body = encode(events)
       if (events.length > 0) sql.insertBatch(found.id, seq, events.length, body)
-      if (summary) sql.upsertSummary(found.id, JSON.stringify(summary))
+      if (card) sql.upsertCard(found.id, JSON.stringify(card))
       sql.advanceSession(found.id, found.head + events.length, status, events.at(-1)?.at ?? null)
     },
   }

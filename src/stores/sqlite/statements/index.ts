@@ -16,7 +16,7 @@ import { prepareSelectCursorSecret } from './select-cursor-secret.ts'
 import { prepareSelectSession } from './select-session.ts'
 import { prepareTransaction } from './transaction.ts'
 import { prepareUpsertBlob } from './upsert-blob.ts'
-import { prepareUpsertSummary } from './upsert-summary.ts'
+import { prepareUpsertCard } from './upsert-card.ts'
 
 export type Statements = ReturnType<typeof prepareStatements>
 
@@ -38,6 +38,6 @@ export function prepareStatements(db: DatabaseSync) {
     selectSession: prepareSelectSession(db),
     transaction: prepareTransaction(db),
     upsertBlob: prepareUpsertBlob(db),
-    upsertSummary: prepareUpsertSummary(db),
+    upsertCard: prepareUpsertCard(db),
   }
 }

@@ -2,10 +2,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 const SQL = `
-INSERT INTO summaries (session, body) VALUES (?, ?)
+INSERT INTO cards (session, body) VALUES (?, ?)
 ON CONFLICT (session) DO UPDATE SET body = excluded.body`
 
-export function prepareUpsertSummary(db: DatabaseSync): (session: number, body: string) => void {
+export function prepareUpsertCard(db: DatabaseSync): (session: number, body: string) => void {
   const statement = db.prepare(SQL)
   return (session, body) => {
     statement.run(session, body)
