@@ -6,10 +6,13 @@ import * as engine from './engine.ts'
 import { fanOut } from './fan-out.ts'
 import { statelessRequests } from './gateway.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import { turnsInFlight } from './in-flight.ts'
 import * as load from './load.ts'
+import * as tools from './many-tools.ts'
 import * as http from './over-http.ts'
 import * as peers from './peers.ts'
 import * as server from './server.ts'
+import * as stored from './stored.ts'
 import { transcoding } from './transcode.ts'
 
 const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>> = {
@@ -26,7 +29,12 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   'server-stalls': load.stallsUnderLoad,
   gateway: statelessRequests,
   'fan-out': fanOut,
+  'disk-bytes': stored.bytesOnDisk,
+  'disk-open': stored.openLongSession,
   start: server.startAndIdle,
+  'start-tools': tools.startWithTools,
+  schemas: tools.thousandSchemas,
+  'in-flight': turnsInFlight,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
   ...(peers.installed && {

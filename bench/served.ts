@@ -22,7 +22,8 @@ export type Served = {
   child: ChildProcess
   port: number
   url: string
-  readyMs: number
+  /** When it was started, by this process's clock. */
+  began: number
   /** See fixtures/probe.ts. */
   ask<Q extends keyof Questions>(question: Q): Promise<Questions[Q]>
   stop(): Promise<void>
@@ -49,12 +50,11 @@ export function start(
       const found = /(?:port |127\.0\.0\.1:)(\d+)/.exec(text)
       if (!found) return
       const port = Number(found[1])
-      const readyMs = performance.now() - began
       resolve({
         child,
         port,
         url: `http://127.0.0.1:${port}`,
-        readyMs,
+        began,
         ask: asker(child),
         stop: () => stop(child),
       })

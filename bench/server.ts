@@ -56,10 +56,9 @@ export async function startAndIdle(): Promise<Result> {
   const times: number[] = []
   let rss = 0
   for (let round = 0; round < 6; round += 1) {
-    const began = performance.now()
     const served = await startTurnwire('bench.config.ts', join(folder.path, 'data'), {}, [])
     await fetch(`${served.url}/health`)
-    times.push(performance.now() - began)
+    times.push(performance.now() - served.began)
     await new Promise(resolve => setTimeout(resolve, 300))
     rss =
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${served.child.pid}/status`, 'utf8'))?.[1]) * 1.024e-3
