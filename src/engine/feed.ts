@@ -139,6 +139,7 @@ export class StepInFlight {
         break
       }
       case 'progress':
+      case 'block':
         break
     }
   }

@@ -82,6 +82,11 @@ export type ModelRequest = {
 export type ModelDelta =
   | { type: 'text'; text: string }
   | { type: 'thinking'; text: string }
+  /**
+   * One block of the vendor's own is over: thinking, whose words were shown, or what a hosted tool did. `native` is what
+   * its part will have, if it has any. A model that says so of one such block says so of all.
+   */
+  | { type: 'block'; native?: Native }
   | { type: 'call'; index: number; name: string; form: CallForm }
   | { type: 'arguments'; index: number; text: string }
   /** All that was shown of this answer is void; it starts over. */

@@ -13,6 +13,7 @@ export function translate(step: Step, delta: ModelDelta, number: number, world: 
       step.text += delta.text
       return delta
     case 'thinking':
+    case 'block':
       return delta
     case 'call': {
       const callId = world.id('call')

@@ -196,6 +196,8 @@ export type Delta =
   | { type: 'step.reset'; step: number }
   | { type: 'text'; text: string }
   | { type: 'thinking'; text: string }
+  /** One block of the vendor's own is over: the thinking that was shown last, or what a hosted tool did. */
+  | { type: 'block'; native?: Native }
   | { type: 'call.opened'; callId: string; name: string; form: CallPart['form'] }
   | { type: 'arguments'; callId: string; text: string }
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }

@@ -174,7 +174,7 @@ export function foldDeltas(deltas: readonly ModelDelta[]): Shown {
       const call = shown.calls[delta.index]
       assert.ok(call !== undefined, 'arguments come after their call')
       call.text += delta.text
-    } else shown[delta.type] += delta.text
+    } else if (delta.type !== 'block') shown[delta.type] += delta.text
   }
   return shown
 }

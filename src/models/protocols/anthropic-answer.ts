@@ -6,9 +6,9 @@ import type { HostedPart, TextPart, ThinkingPart } from '../../language/content.
 import type { Usage } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import { type ArgumentsEnd, isCut, NO_ARGUMENTS } from '../common/truncated.ts'
+import { type ArgumentsEnd, isCut } from '../common/truncated.ts'
 import type { Failure } from '../protocol.ts'
-import { type Block, isServerUse, type State } from './anthropic-decode.ts'
+import { type Block, ownBlock, type State } from './anthropic-decode.ts'
 
 type Stop = ModelAnswer['stop']
 type Part = ModelAnswer['parts'][number]
@@ -72,9 +72,8 @@ function partOf(state: State, block: Block, stop: Stop | undefined, warnings: st
     case 'text':
       return block.text === '' ? [] : [textPart(state, block)]
     case 'thinking':
-      return thinkingPart(state, block)
     case 'redacted_thinking':
-      return [{ type: 'thinking', text: '', native: { origin: state.origin, data: block.start } }]
+      return thinkingPart(state, block)
     case 'tool_use':
       return callPart(state, block, stop, warnings)
     default:
@@ -89,11 +88,10 @@ function textPart(state: State, block: Block): TextPart {
   return { type: 'text', text: block.text, native }
 }
 
-/** A signature comes last: without one the block was cut off and cannot go back. With one it may well be empty. */
 function thinkingPart(state: State, block: Block): ThinkingPart[] {
-  const { text, signature } = block
-  if (signature === '') return text === '' ? [] : [{ type: 'thinking', text }]
-  const data = { ...block.start, thinking: text, signature }
+  const { text } = block
+  const data = ownBlock(block)
+  if (data === undefined) return text === '' ? [] : [{ type: 'thinking', text }]
   return [{ type: 'thinking', text, native: { origin: state.origin, data } }]
 }
 
@@ -132,21 +130,13 @@ function endOf(state: State, block: Block, stop: Stop | undefined): ArgumentsEnd
 
 function hostedPart(state: State, block: Block, warnings: string[]): HostedPart[] {
   const tool = hostedName(state, block)
-  const data = hostedData(block)
-  if (data === undefined || block.odd) {
+  const data = ownBlock(block)
+  if (data === undefined) {
     warnings.push(`A block of the type "${printable(block.type, 80)}" came incomplete and was left out.`)
     return []
   }
   const summary = printable(summaryOf(data), SUMMARY_CHARS)
   return [{ type: 'hosted', tool, summary, native: { origin: state.origin, data } }]
-}
-
-function hostedData(block: Block): JsonObject | undefined {
-  if (block.type === '' || !block.closed) return undefined
-  const { start, signature } = block
-  if (!isServerUse(block)) return signature === '' ? start : { ...start, signature }
-  const input = parsed(block.text === '' ? NO_ARGUMENTS : block.text)
-  return isJsonObject(input) ? { ...start, input } : undefined
 }
 
 function hostedName(state: State, block: Block): string {
@@ -192,13 +182,5 @@ function usageOf(usage: JsonObject): Usage | undefined {
     ...(cacheRead > 0 && { cacheRead }),
     ...(cacheWrite > 0 && { cacheWrite }),
     ...(typeof thinking === 'number' && { thinking }),
-  }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json // JSON text yields nothing but Json
-  } catch {
-    return undefined
   }
 }

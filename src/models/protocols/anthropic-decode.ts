@@ -247,7 +247,7 @@ function closeBlock(state: State, event: JsonObject): ModelDelta[] {
   const untold = block.text === '' ? openingInput(block) : ''
   if (call === undefined) {
     if (isServerUse(block)) block.text += untold
-    return []
+    return block.type === 'text' ? [] : [blockDelta(state, block)]
   }
   const deltas = untold === '' ? [] : addArguments(block, untold)
   if (call.unwrapper) {
@@ -256,6 +256,23 @@ function closeBlock(state: State, event: JsonObject): ModelDelta[] {
     return [...deltas, ...showArguments(call, rest)]
   }
   return block.text === '' ? [...deltas, ...showArguments(call, NO_ARGUMENTS)] : deltas
+}
+
+function blockDelta(state: State, block: Block): ModelDelta {
+  const data = ownBlock(block)
+  return { type: 'block', ...(data && { native: { origin: state.origin, data } }) }
+}
+
+/** A block that is neither words nor a call, as it goes back to its maker; undefined when it is not whole. */
+export function ownBlock(block: Block): JsonObject | undefined {
+  const { type, start, text, signature } = block
+  // A signature comes last: without one the thinking was cut off and cannot go back. With one it may well be empty.
+  if (type === 'thinking') return signature === '' ? undefined : { ...start, thinking: text, signature }
+  if (type === 'redacted_thinking') return start
+  if (type === '' || !block.closed || block.odd) return undefined
+  if (!isServerUse(block)) return signature === '' ? start : { ...start, signature }
+  const input = parsed(text === '' ? NO_ARGUMENTS : text)
+  return isJsonObject(input) ? { ...start, input } : undefined
 }
 
 /** Empty when the opening holds nothing either, as it does in every stream of the vendor itself. */
@@ -286,6 +303,14 @@ function objectOf(value: Json | undefined): JsonObject {
 
 function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json // JSON text yields nothing but Json
+  } catch {
+    return undefined
+  }
 }
 
 function stringOf(value: Json | undefined): string {

@@ -83,10 +83,9 @@ function danglingIds(
 ): Set<string> {
   const dropped = new Set<string>()
   const open = new Map<string, JsonObject>()
-  const begun = new Set<string>()
   for (const [index, entry] of spoken.entries()) {
     if (entry.role === 'assistant') {
-      followHosted(entry, origin, open, begun, dropped)
+      followHosted(entry, origin, open, dropped)
     } else if (entry.role !== 'tool' || unpaired.has(index)) {
       for (const id of open.keys()) dropped.add(id)
       open.clear()
@@ -105,7 +104,6 @@ function followHosted(
   entry: AssistantEntry,
   origin: Origin,
   open: Map<string, JsonObject>,
-  begun: Set<string>,
   dropped: Set<string>,
 ): void {
   for (const part of entry.parts) {
@@ -114,11 +112,11 @@ function followHosted(
     if (!isJsonObject(data)) continue
     const { id, tool_use_id, caller } = data
     const calledBy = isJsonObject(caller) ? caller['tool_id'] : undefined
-    if (typeof calledBy === 'string' && !begun.has(calledBy)) dropped.add(calledBy)
+    // Code that is over, or never began, makes no calls.
+    if (typeof calledBy === 'string' && !open.has(calledBy)) dropped.add(calledBy)
     if (part.type === 'call') continue
     if (isServerUse(data) && typeof id === 'string') {
       open.set(id, data)
-      begun.add(id)
     } else if (typeof tool_use_id === 'string' && !open.delete(tool_use_id)) dropped.add(tool_use_id)
   }
 }

@@ -193,6 +193,7 @@ export class Transcript {
       case 'call.opened':
         return this.#update(this.#open(delta.callId, delta.name, delta.form), {})
       case 'arguments':
+      case 'block':
         return []
       case 'progress':
         return this.#with(delta.callId, call => {

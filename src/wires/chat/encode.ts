@@ -90,6 +90,8 @@ export class ChunkEncoder implements StreamEncoder {
         return this.#delta({ content: piece.text })
       case 'thinking':
         return this.#delta({ reasoning_content: piece.text })
+      case 'block':
+        return ''
       case 'call': {
         const { index, id, name, form } = piece
         this.#forms[index] = form

@@ -9,7 +9,6 @@ import { clientTool } from '../own-tools.ts'
 import {
   type Asked,
   findTarget,
-  isThinker,
   originFor,
   type Spoken,
   schemaOf,
@@ -37,7 +36,7 @@ export type MessagesRequest = {
   asked: Asked
   stream: boolean
   /** The model behind may sign its thinking: what follows thinking cannot be told before the signature is known. */
-  signs: 'never' | 'maybe' | 'likely'
+  signs: boolean
 }
 
 const passed = new Set([
@@ -90,12 +89,10 @@ export function decodeRequest(
     ...(system !== '' && { system }),
     ...spokenTo(decodeSpoken(fields), { [protocol]: own }),
   }
-  const asks = isJsonObject(fields['thinking']) && fields['thinking']['type'] !== 'disabled'
-  const origin = originFor(target.model, protocol)
   return {
     asked: { target, door, settings, seed: decodeMessages(body['messages'], target) },
     stream: flag(body['stream'], 'stream'),
-    signs: origin === undefined ? 'never' : asks || isThinker(target.model) ? 'likely' : 'maybe',
+    signs: originFor(target.model, protocol) !== undefined,
   }
 }
 

@@ -25,6 +25,10 @@ const redacted: AnswerPart = {
 const said: AnswerPart = { type: 'text', text: 'hello' }
 const thinking = (text: string): Piece => ({ type: 'thinking', text })
 const text: Piece = { type: 'text', text: 'hello' }
+const over = (part: AnswerPart | undefined): Piece => ({
+  type: 'block',
+  ...(part?.native && { native: part.native }),
+})
 
 const eventsIn = (frames: string): Event[] =>
   frames
@@ -32,11 +36,7 @@ const eventsIn = (frames: string): Event[] =>
     .filter(frame => frame !== '')
     .map(frame => JSON.parse(frame.slice(frame.indexOf('data: ') + 6)) as Event)
 
-function play(
-  signs: 'never' | 'maybe' | 'likely',
-  pieces: Piece[],
-  parts: AnswerPart[],
-): { live: Event[]; all: Event[] } {
+function play(signs: boolean, pieces: Piece[], parts: AnswerPart[]): { live: Event[]; all: Event[] } {
   const encoder = new EventEncoder({ id: 'msg_1', model: 'helper' }, signs)
   const live = eventsIn(pieces.map(piece => encoder.take(piece)).join(''))
   return { live, all: [...live, ...eventsIn(encoder.end({ parts, stop: 'end' }, []))] }
@@ -46,12 +46,48 @@ const opened = (events: Event[]): string[] => events.flatMap(event => event.cont
 const signatures = (events: Event[]): string[] => events.flatMap(event => event.delta?.signature ?? [])
 
 test('without a signer all pieces are told as they come', () => {
-  const { live } = play('never', [thinking('hm'), text], [{ type: 'thinking', text: 'hm' }, said])
+  const { live } = play(false, [thinking('hm'), text], [{ type: 'thinking', text: 'hm' }, said])
   assert.deepEqual(opened(live), ['thinking', 'text'])
 })
 
-test('what follows thinking that may be signed waits for the signature', () => {
-  const { live, all } = play('maybe', [thinking('h'), thinking('m'), text], [thought('hm', 'c2ln'), said])
+test('blocks that the model tells as they end are told live, each with its signature', () => {
+  const parts = [thought('a', 'c2ln'), said, thought('b', 'bWU='), said]
+  const pieces = [thinking('a'), over(parts[0]), text, thinking('b'), over(parts[2]), text]
+  const { live, all } = play(true, pieces, parts)
+  assert.deepEqual(opened(live), ['thinking', 'text', 'thinking', 'text'])
+  assert.deepEqual(signatures(live), ['c2ln', 'bWU='])
+  for (const [at, event] of live.entries())
+    if (event.delta?.type === 'signature_delta') assert.equal(live[at + 1]?.type, 'content_block_stop')
+  assert.deepEqual(opened(all), opened(live))
+  assert.deepEqual(signatures(all), signatures(live))
+})
+
+test('thinking that shows no words, and what hosted tools did, keep their places', () => {
+  const search: AnswerPart = {
+    type: 'hosted',
+    tool: 'web_search',
+    summary: '',
+    native: { origin, data: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} } },
+  }
+  const parts = [thought('', 'c2ln'), redacted, search, said]
+  const { live, all } = play(true, [over(parts[0]), over(parts[1]), over(search), text], parts)
+  assert.deepEqual(opened(live), ['thinking', 'redacted_thinking', 'server_tool_use', 'text'])
+  assert.deepEqual(opened(all), opened(live), 'and are not told again')
+  assert.deepEqual(signatures(all), ['c2ln'])
+})
+
+test('thinking that nobody signs holds nothing back once it is over', () => {
+  const { live } = play(
+    true,
+    [thinking('hm'), over(undefined), text],
+    [{ type: 'thinking', text: 'hm' }, said],
+  )
+  assert.deepEqual(opened(live), ['thinking', 'text'])
+  assert.deepEqual(signatures(live), [])
+})
+
+test('of a model that signs with its whole answer only, what follows thinking waits', () => {
+  const { live, all } = play(true, [thinking('h'), thinking('m'), text], [thought('hm', 'c2ln'), said])
   assert.deepEqual(opened(live), ['thinking'])
   assert.deepEqual(opened(all), ['thinking', 'text'])
   assert.deepEqual(signatures(all), ['c2ln'])
@@ -60,32 +96,18 @@ test('what follows thinking that may be signed waits for the signature', () => {
   assert.equal(all[signed + 1]?.index, 0)
 })
 
-test('thinking that shows no words keeps its place when it was expected', () => {
-  const { live, all } = play('likely', [text], [thought('', 'c2ln'), redacted, said])
-  assert.deepEqual(opened(live), [])
-  assert.deepEqual(opened(all), ['thinking', 'redacted_thinking', 'text'])
-  assert.deepEqual(signatures(all), ['c2ln'])
-})
-
-test('and is left out when it was not, as its place is taken', () => {
-  const { all } = play('maybe', [text], [thought('', 'c2ln'), said])
+test('and its thinking without words is left out, as its place is taken', () => {
+  const { all } = play(true, [text], [thought('', 'c2ln'), said])
   assert.deepEqual(opened(all), ['text'])
   assert.deepEqual(signatures(all), [])
 })
 
 test('blocks of thinking that were told as one carry no signature, and no other goes along', () => {
   const { all } = play(
-    'likely',
-    [thinking('ab')],
+    true,
+    [thinking('ab'), text],
     [thought('a', 'c2ln'), redacted, thought('b', 'bWU='), said],
   )
   assert.deepEqual(opened(all), ['thinking', 'text'])
   assert.deepEqual(signatures(all), [])
-})
-
-test('thinking between words comes in its own place', () => {
-  const parts = [thought('a', 'c2ln'), said, thought('b', 'bWU='), said]
-  const { all } = play('maybe', [thinking('a'), text, thinking('b'), text], parts)
-  assert.deepEqual(opened(all), ['thinking', 'text', 'thinking', 'text'])
-  assert.deepEqual(signatures(all), ['c2ln', 'bWU='])
 })

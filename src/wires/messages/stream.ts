@@ -1,6 +1,7 @@
 // An answer as the vendor's stream of events: blocks one after the other, each opened, filled and closed. A thinking block
-// closes with its signature, which a model behind us gives only with its whole answer: what follows such thinking is
-// held back until then. Calls whose arguments come in turns are told one by one.
+// closes with its signature. A model that tells its blocks as they end is told live; of one that gives signatures with its
+// whole answer only, what follows thinking is held back until then. Calls whose arguments come in turns are told one by one.
+import type { Native } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { sseFrame } from '../http/index.ts'
@@ -22,6 +23,8 @@ export class EventEncoder implements StreamEncoder {
   #open: Open | undefined
   #thought = ''
   #holds = false
+  /** Hosted blocks that were told in their places. */
+  #hosted = 0
   readonly #waiting = new Map<number, Waiting>()
 
   constructor(head: Head, signs: MessagesRequest['signs']) {
@@ -43,8 +46,8 @@ export class EventEncoder implements StreamEncoder {
 
   take(piece: Piece): string {
     if (piece.type === 'thinking') return this.#think(piece.text)
-    const signed = this.#signs === 'likely' || (this.#signs === 'maybe' && this.#open?.kind === 'thinking')
-    if (signed) this.#holds = true
+    if (piece.type === 'block') return this.#block(piece.native)
+    if (this.#signs && this.#open?.kind === 'thinking') this.#holds = true
     if (this.#holds) return ''
     switch (piece.type) {
       case 'text':
@@ -61,8 +64,7 @@ export class EventEncoder implements StreamEncoder {
   }
 
   end(answer: Answer, rest: readonly Piece[]): string {
-    const told =
-      this.#holds || this.#signs === 'likely' ? this.#tellHeld(answer.parts) : this.#tellRest(answer, rest)
+    const told = this.#holds ? this.#tellHeld(answer.parts) : this.#tellRest(answer, rest)
     const delta = { ...encodeStop(answer), container: null }
     return (
       told + frame('message_delta', { delta, usage: encodeUsage(answer.usage) }) + frame('message_stop', {})
@@ -83,6 +85,20 @@ export class EventEncoder implements StreamEncoder {
       { type: 'thinking', thinking: '', signature: '' },
       { type: 'thinking_delta', thinking: text },
     )
+  }
+
+  /** The block as its maker has closed it: thinking whose words were told gets its signature, any other is told whole. */
+  #block(native: Native | undefined): string {
+    if (this.#holds) return ''
+    const block = nativeOf(native)
+    const isThought = block === undefined || block['type'] === 'thinking'
+    if (isThought && this.#open?.kind === 'thinking') {
+      this.#thought = ''
+      return this.#close(native)
+    }
+    if (block === undefined) return ''
+    if (!isThought && block['type'] !== 'redacted_thinking') this.#hosted += 1
+    return this.#close() + this.#wholeBlock(block, '')
   }
 
   #fill(kind: 'text' | 'thinking', block: JsonObject, delta: JsonObject): string {
@@ -135,9 +151,9 @@ export class EventEncoder implements StreamEncoder {
     const own = parts.find(part => part.type === 'thinking')
     const isOnlyThought =
       this.#open?.kind === 'thinking' && own?.type === 'thinking' && own.text === this.#thought
-    told += this.#close(isOnlyThought ? own : undefined)
-    for (const part of parts) if (part.type === 'hosted') told += this.#whole(part)
-    return told
+    told += this.#close(isOnlyThought ? own.native : undefined)
+    const hosted = parts.filter(part => part.type === 'hosted').slice(this.#hosted)
+    return told + hosted.map(part => this.#whole(part)).join('')
   }
 
   /** The answer in its own order, less the thinking that was told already. */
@@ -146,7 +162,7 @@ export class EventEncoder implements StreamEncoder {
     if (this.#thought === '') return parts.map(part => this.#whole(part)).join('')
     if (first?.type === 'thinking' && first.text.startsWith(this.#thought)) {
       const missing = first.text.slice(this.#thought.length)
-      const told = (missing === '' ? '' : this.#think(missing)) + this.#close(first)
+      const told = (missing === '' ? '' : this.#think(missing)) + this.#close(first.native)
       return told + others.map(part => this.#whole(part)).join('')
     }
     // Several blocks of thinking were told as one: no signature fits, so that none of them can go back.
@@ -155,34 +171,40 @@ export class EventEncoder implements StreamEncoder {
   }
 
   #whole(part: AnswerPart): string {
+    const written = part.type === 'call' ? part.text : ''
     return encodePart(part)
-      .map(block => {
-        switch (block['type']) {
-          case 'text':
-            return (
-              this.#start({ ...block, text: '' }) +
-              this.#delta({ type: 'text_delta', text: block['text'] ?? '' })
-            )
-          case 'thinking':
-            return (
-              this.#start({ ...block, thinking: '', signature: '' }) +
-              (block['thinking'] === ''
-                ? ''
-                : this.#delta({ type: 'thinking_delta', thinking: block['thinking'] ?? '' })) +
-              this.#delta({ type: 'signature_delta', signature: block['signature'] ?? '' })
-            )
-          case 'tool_use':
-            return (
-              this.#start({ ...block, input: {} }) +
-              this.#delta(argumentsDelta('')) +
-              this.#delta(argumentsDelta(part.type === 'call' ? part.text : JSON.stringify(block['input'])))
-            )
-          default:
-            return this.#start(block)
-        }
-      })
-      .map(told => told + this.#close())
+      .map(block => this.#wholeBlock(block, written))
       .join('')
+  }
+
+  /** `written`: the arguments of a call as the model wrote them. */
+  #wholeBlock(block: JsonObject, written: string): string {
+    return this.#filled(block, written) + this.#close()
+  }
+
+  #filled(block: JsonObject, written: string): string {
+    switch (block['type']) {
+      case 'text':
+        return (
+          this.#start({ ...block, text: '' }) + this.#delta({ type: 'text_delta', text: block['text'] ?? '' })
+        )
+      case 'thinking':
+        return (
+          this.#start({ ...block, thinking: '', signature: '' }) +
+          (block['thinking'] === ''
+            ? ''
+            : this.#delta({ type: 'thinking_delta', thinking: block['thinking'] ?? '' })) +
+          this.#delta({ type: 'signature_delta', signature: block['signature'] ?? '' })
+        )
+      case 'tool_use':
+        return (
+          this.#start({ ...block, input: {} }) +
+          this.#delta(argumentsDelta('')) +
+          this.#delta(argumentsDelta(written))
+        )
+      default:
+        return this.#start(block)
+    }
   }
 
   // ---- blocks -----------------------------------------------------------------------------------------------
@@ -197,9 +219,9 @@ export class EventEncoder implements StreamEncoder {
     return frame('content_block_delta', { index: this.#index, delta })
   }
 
-  #close(thought?: AnswerPart): string {
+  #close(thought?: Native): string {
     if (!this.#open) return ''
-    const signature = nativeOf(thought?.native)?.['signature']
+    const signature = nativeOf(thought)?.['signature']
     const signed = typeof signature === 'string' ? this.#delta({ type: 'signature_delta', signature }) : ''
     const closed = signed + frame('content_block_stop', { index: this.#index })
     this.#open = undefined

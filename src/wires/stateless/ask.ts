@@ -6,7 +6,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Delta, ModelAnswered, Settings, TurnEnded, Usage } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireHost } from '../host.ts'
-import { learnFrom, type Target } from './target.ts'
+import type { Target } from './target.ts'
 
 export type Asked = {
   target: Target
@@ -77,7 +77,6 @@ function answerOf(target: Target, { answers, ended }: Heard): Answer {
     )
   const last = answers.at(-1)
   if (ended || !last) throw stopping()
-  for (const answer of answers) learnFrom(target.model, answer)
   const usages = answers.flatMap(({ usage }) => usage ?? [])
   return {
     parts: answers.flatMap(answer => answer.parts),

@@ -2,6 +2,7 @@
 // in mid-answer, and may tell the whole without its pieces. What was sent cannot be taken back: a model that starts over
 // and says something else fails the request.
 import type { CallForm, CallPart } from '../../language/calls.ts'
+import type { Native } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Delta } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
@@ -9,6 +10,8 @@ import type { AnswerPart } from '../../language/history.ts'
 /** `index` counts the calls of the answer from 0. */
 export type Piece =
   | { type: 'text' | 'thinking'; text: string }
+  /** A block of the vendor's own is over, as it goes back to its maker. */
+  | { type: 'block'; native?: Native }
   | { type: 'call'; index: number; id: string; name: string; form: CallForm }
   | { type: 'arguments'; index: number; text: string }
 
@@ -53,6 +56,8 @@ export class Shown {
   #byId = new Map<string, number>()
   #firstOfStep = 0
   #next = 0
+  /** Blocks of this step: how many were told, and how many the model has told since it last started over. */
+  #blocks = { told: 0, again: 0 }
 
   take(delta: Delta): Piece[] {
     switch (delta.type) {
@@ -60,6 +65,7 @@ export class Shown {
         for (const track of Object.values(this.#tracks)) track.begin()
         this.#firstOfStep = this.#calls.length
         this.#next = this.#firstOfStep
+        this.#blocks = { told: 0, again: 0 }
         return []
       case 'step.reset':
         this.#restart()
@@ -67,6 +73,11 @@ export class Shown {
       case 'text':
       case 'thinking':
         return said(delta.type, this.#tracks[delta.type].take(delta.text))
+      case 'block':
+        this.#blocks.again += 1
+        if (this.#blocks.again <= this.#blocks.told) return []
+        this.#blocks.told = this.#blocks.again
+        return [delta]
       case 'call.opened':
         return this.#open(delta.callId, delta.name, delta.form)
       case 'arguments': {
@@ -97,6 +108,7 @@ export class Shown {
   }
 
   #restart(): void {
+    this.#blocks.again = 0
     for (const track of Object.values(this.#tracks)) track.restart()
     this.#next = this.#firstOfStep
     this.#byId = new Map()

@@ -3,7 +3,7 @@
 // a caller's history does not say who made them.
 import type { Agent, Model } from '../../engine/index.ts'
 import type { Origin } from '../../language/content.ts'
-import type { ModelAnswered, Settings } from '../../language/events.ts'
+import type { Settings } from '../../language/events.ts'
 import type { WireHost } from '../host.ts'
 
 export type Target = {
@@ -36,15 +36,4 @@ export function targetNames({ agents, models }: Pick<Directory, 'agents' | 'mode
 /** Who made the blocks of this protocol in a caller's history, as far as they can go back to this model. */
 export function originFor({ origin }: Model, protocol: string): Origin | undefined {
   return origin?.protocol === protocol ? origin : undefined
-}
-
-const thinking = new WeakSet<Model>()
-
-export function learnFrom(model: Model, { parts }: Pick<ModelAnswered, 'parts'>): void {
-  if (parts.some(part => part.type === 'thinking' && part.native !== undefined)) thinking.add(model)
-}
-
-/** Whether the model has been seen to think in blocks that it wants back. */
-export function isThinker(model: Model): boolean {
-  return thinking.has(model)
 }
