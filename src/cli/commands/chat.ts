@@ -69,8 +69,8 @@ type Server = {
   /** Where its sessions are, for whoever names one that is not there. */
   where: string
   again: string
-  trusted(agent: string): ReadonlySet<string>
-  troubles(): string[]
+  trusted: (agent: string) => ReadonlySet<string>
+  troubles: () => string[]
   stop(): Promise<void>
 }
 

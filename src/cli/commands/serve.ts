@@ -1,6 +1,7 @@
 // Serves the configured agents until it is told to stop. Words for people go to standard output, the log to standard error.
 import { relative } from 'node:path'
 import { printable } from '../../lib/text.ts'
+import { idleRules } from '../../runtime/idle-rules.ts'
 import { createLog } from '../../runtime/log.ts'
 import { type Running, startServer } from '../../runtime/server.ts'
 import { Turnwire } from '../../runtime/turnwire.ts'
@@ -34,6 +35,8 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     const host = textValue(values, 'host')
     const setup = await setUp(values)
     const log = createLog({ level: setup.config.server?.log ?? 'info', secrets })
+    for (const idle of idleRules(setup.config))
+      log('warn', 'A rule names a tool that no agent has: it never applies to their tools.', idle)
     const turnwire = await Turnwire.open(setup.config, { log, source: setup.source, takeUp: false })
     let running: Running
     try {
