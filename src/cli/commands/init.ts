@@ -77,7 +77,8 @@ export default defineConfig({
       name: 'clerk',
       title: 'Order clerk',
       system: 'You answer questions about orders. Look them up; never guess.',
-      // No key needed. For a real model, put a provider here instead.
+      // No key needed. A real model is made by its provider, such as anthropic({ model: 'claude-sonnet-4-5' }), imported
+      // from 'turnwire' too; its key comes from the environment, here ANTHROPIC_API_KEY.
       model: rehearsal(),
       tools: [lookUpOrder, cancelOrder],
     },
