@@ -56,6 +56,8 @@ export type ModelOptions<State> = {
   target: Target
   /** Absent: the provider's and the model's name. */
   id?: string
+  /** How many tokens a request may hold, where that is known. */
+  contextTokens?: number
   limits?: Partial<RunLimits>
   prices?: Prices
   /** Absent: one pool of connections for the process, through the environment's proxy. */
@@ -89,6 +91,7 @@ export function createModel<State>(options: ModelOptions<State>): Model {
     id: options.id ?? `${provider.name}/${target.model}`,
     origin: { protocol: protocol.name, family: target.family },
     ...(target.hosted.some(mayAsk) && { asksApproval: true }),
+    ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
     async respond(request, watch, signal) {
       const answer = await respond(runner, request, watch, signal)
       const { usage } = answer

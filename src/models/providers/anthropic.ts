@@ -7,6 +7,7 @@ const deployment = {
   name: 'anthropic',
   protocol: anthropicMessages,
   baseUrl: 'https://api.anthropic.com',
+  ownModels: true,
   keyVariable: 'ANTHROPIC_API_KEY',
   // This API wants a limit said; every model of today takes this one.
   maxTokens: 32_000,

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { checkPrices, type Prices } from '../common/cost.ts'
 import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
+import { contextOf } from './context.ts'
 
 /** A key, or where to get one each time it is needed. */
 export type Secret = string | (() => string | Promise<string>)
@@ -32,6 +33,8 @@ export type ProviderOptions = {
   quirks?: readonly string[]
   /** Goes on by the vendor's own memory where that is sound. */
   stateful?: boolean
+  /** How many tokens a request may hold. Default: what the vendor says of its own models, where it says one number. */
+  contextTokens?: number
   limits?: Partial<RunLimits>
   /** What it costs, per million tokens; then answers say what they cost, and `limits.money` counts. */
   prices?: Prices
@@ -51,6 +54,8 @@ export type Deployment<State> = {
   quirks?: readonly string[] | ((model: string) => readonly string[])
   /** The limit of an answer where nobody says one. Absent: the vendor's own. */
   maxTokens?: number
+  /** These are the vendor's own models under their own names: what is known of them holds here. */
+  ownModels?: boolean
   /** Artifacts of this deployment are of no use to the vendor's own, nor the other way round. */
   ownFamily?: boolean
   thinking?: (wanted: string | JsonObject) => JsonObject
@@ -66,6 +71,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     )
   if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
   const family = options.family ?? familyOf(model)
+  const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextOf(model) : undefined)
   const thinks = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
   return createModel({
     protocol,
@@ -85,6 +91,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       quirks: new Set(options.quirks ?? quirksOf(deployment, model)),
       stateful: options.stateful ?? false,
     },
+    ...(contextTokens !== undefined && { contextTokens }),
     ...(limits && { limits }),
     ...(prices && { prices }),
     ...(id !== undefined && { id }),

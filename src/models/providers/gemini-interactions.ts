@@ -8,6 +8,7 @@ const deployment: Deployment<State> = {
   name: 'gemini-interactions',
   protocol,
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  ownModels: true,
   keyVariable: 'GEMINI_API_KEY',
   auth: googleKey,
   thinking: wanted => ({

@@ -15,6 +15,7 @@ const deployment: Deployment<State> = {
   name: 'gemini',
   protocol: geminiGenerate,
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  ownModels: true,
   keyVariable: 'GEMINI_API_KEY',
   auth: googleKey,
   thinking: geminiThinking,

@@ -7,6 +7,7 @@ const deployment: Deployment<State> = {
   name: 'openai-chat',
   protocol,
   baseUrl: 'https://api.openai.com/v1',
+  ownModels: true,
   keyVariable: 'OPENAI_API_KEY',
   thinking: wanted => (typeof wanted === 'string' ? { reasoning_effort: wanted } : wanted),
 }

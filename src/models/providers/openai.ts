@@ -14,6 +14,7 @@ const deployment: Deployment<State> = {
   name: 'openai',
   protocol: openaiResponses,
   baseUrl: 'https://api.openai.com/v1',
+  ownModels: true,
   keyVariable: 'OPENAI_API_KEY',
   quirks: openaiQuirks,
   thinking: openaiReasoning,

@@ -240,4 +240,19 @@ describe('what depends on the model', () => {
     const asked = bodyOf(anthropic({ model: 'claude-opus-4-1', ...key }), { maxTokens: 60_000 })
     assert.equal(asked.max_tokens, 60_000)
   })
+
+  test('the size of a request: what the operator says, what the vendor says of its own models, or nothing', () => {
+    const key = { apiKey: KEY }
+    assert.equal(anthropic({ model: 'claude-haiku-4-5-20251001', ...key }).contextTokens, 200_000)
+    assert.equal(openai({ model: 'gpt-4.1-mini', ...key }).contextTokens, 1_047_576)
+    assert.equal(openai({ model: 'gpt-5', ...key }).contextTokens, 400_000)
+    assert.equal(gemini({ model: 'gemini-2.5-flash', ...key }).contextTokens, 1_048_576)
+    assert.equal(openai({ model: 'gpt-4.1', contextTokens: 9, ...key }).contextTokens, 9)
+    for (const model of [
+      anthropic({ model: 'claude-opus-5', ...key }),
+      openai({ model: 'gpt-5.9', ...key }),
+      groq({ model: 'gpt-4o', ...key }),
+    ])
+      assert.equal('contextTokens' in model, false, model.id)
+  })
 })

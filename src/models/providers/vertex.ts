@@ -21,6 +21,7 @@ export function vertex(options: VertexOptions): Model {
       baseUrl,
       keyVariable,
       ownFamily: true,
+      ownModels: true,
       thinking: geminiThinking,
     },
     options,
