@@ -192,6 +192,11 @@ describe('how it ends', () => {
     assert.equal(answered({ text: '' }).stop, 'end')
   })
 
+  test('a call that a filter stopped is never run, however whole it looks', () => {
+    const filtered = answered({ calls: [{ name: 'f', input: { a: 1 } }], stop: 'content_filter' })
+    assert.deepEqual([filtered.stop, callsIn(filtered).map(({ cut }) => cut)], ['filter', [true]])
+  })
+
   test('a stream that ends before its time is a failure that may pass', () => {
     for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {
       const { end } = read({ ...twice, fault: { kind } })

@@ -168,7 +168,9 @@ export function haltState(state: State): { answer: ModelAnswer } | { failure: Fa
   if (!Object.hasOwn(stops, finish))
     warnings.push(`The model stopped for an unknown reason: ${printable(finish, 80)}.`)
   if (state.calls.left > 0) warnings.push('The model made more than one call; only the first was taken.')
-  const calls = modelCalls(state.calls, isCutShort(finish))
+  const whole = modelCalls(state.calls, isCutShort(finish))
+  // What a filter stopped is not to be done, however whole it looks.
+  const calls = finish === 'content_filter' ? whole.map(call => ({ ...call, cut: true as const })) : whole
   return {
     answer: {
       parts: [...thinkingPart(state), ...textPart(state), ...calls],

@@ -141,6 +141,14 @@ test('several summaries are one thought with breaks between them', () => {
   assert.equal(answer.parts[0]?.type === 'thinking' && answer.parts[0].text, 'one\n\ntwo\n\nraw')
 })
 
+test('a call that a filter stopped is never run, however whole it looks', () => {
+  const { frames, whole } = play({ calls: [{ name: 'f', input: { a: 1 } }], stop: 'content_filter' })
+  for (const { answer } of [answerOf(frames), answerOf([{ data: JSON.stringify(whole) }])]) {
+    const calls = answer.parts.filter(part => part.type === 'call')
+    assert.deepEqual([answer.stop, calls.map(({ cut }) => cut)], ['filter', [true]])
+  }
+})
+
 const stops: [turn: ScriptedTurn, stop: ModelAnswer['stop']][] = [
   [{ text: 'x' }, 'end'],
   [{ calls: [{ name: 'f' }] }, 'calls'],

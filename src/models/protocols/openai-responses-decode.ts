@@ -239,7 +239,11 @@ function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
     state.failure = isJsonObject(response['error']) ? streamFailure(response['error']) : unanswered(status)
     return []
   }
-  const items = finishedItems(state, objectsOf(response['output']))
+  const filtered = status === 'incomplete' && reasonOf(response['incomplete_details']) === 'content_filter'
+  const items = finishedItems(state, objectsOf(response['output'])).map(each =>
+    // What a filter stopped is not to be done, however whole it looks.
+    filtered && callKinds.has(each.item['type']) ? { ...each, cut: true } : each,
+  )
   const parts = items.map(({ item, cut }) => partOf(item, cut, state.origin, state.names))
   const deltas = reveal(state, parts)
   const usage = usageOf(response['usage'])
@@ -248,7 +252,7 @@ function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const continuity = whole && id !== '' ? state.remember?.(id, parts) : undefined
   state.answer = {
     parts,
-    stop: stopOf(status, response['incomplete_details'], parts),
+    stop: stopOf(status, filtered, parts),
     origin: state.origin,
     ...(usage !== undefined && { usage }),
     ...(continuity !== undefined && { continuity }),
@@ -307,10 +311,12 @@ function streamedItem({ item, texts }: Slot): JsonObject {
   return { ...item, summary: found('summary').map(text => ({ type: 'summary_text', text })) }
 }
 
-function stopOf(status: string, details: Json | undefined, parts: readonly Part[]): ModelAnswer['stop'] {
-  if (status === 'incomplete') {
-    return isJsonObject(details) && details['reason'] === 'content_filter' ? 'filter' : 'length'
-  }
+function reasonOf(details: Json | undefined): string {
+  return isJsonObject(details) ? stringOf(details['reason']) : ''
+}
+
+function stopOf(status: string, filtered: boolean, parts: readonly Part[]): ModelAnswer['stop'] {
+  if (status === 'incomplete') return filtered ? 'filter' : 'length'
   if (parts.some(part => part.type === 'call')) return 'calls'
   const refused = parts.some(
     ({ native }) => native !== undefined && isJsonObject(native.data) && hasRefusal(native.data),
