@@ -123,5 +123,5 @@ test(cites('RESP-ERR-01', 'RESP-MODL-01', 'without a key there is an error objec
 test(cites('RESP-HOST-04', 'the setting is checked'), () => {
   const config = { ...configOf('memory', [], false) }
   const wrong = { ...config, agents: [{ ...config.agents[0], responses: { serverTools: 'yes' } }] }
-  assert.throws(() => checkConfig(wrong, 'test'), /agents\[0\]\.responses: must be an object/)
+  assert.throws(() => checkConfig(wrong, 'test'), /agents\[0\]\.responses\.serverTools: must be a boolean/)
 })
