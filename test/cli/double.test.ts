@@ -38,5 +38,8 @@ test('a script that cannot be used says where', t => {
   const { code, stderr } = turnwire(['double', 'gemini', '-s', 'script.yaml'], { cwd })
   assert.equal(code, 2)
   assert.match(stderr, /^The script cannot be used: script\.yaml\[0\]\.txet is not known: use one of/)
-  assert.match(turnwire(['double', 'gemini', '-s', 'none.yaml'], { cwd }).stderr, /There is no file none\.yaml/)
+  assert.match(
+    turnwire(['double', 'gemini', '-s', 'none.yaml'], { cwd }).stderr,
+    /There is no file none\.yaml/,
+  )
 })
