@@ -47,6 +47,8 @@ export const reasons: Readonly<Record<string, string>> = {
   'A-MCP': 'MCP servers and the toolsets that use them do not fit, or their beta header is missing.',
   'A-PTC':
     'Tools that code may call have rules of their own: no strictness, no forcing, and results that go to the container in which the code waits.',
+  'A-TH':
+    'A conversation that the vendor was to hold is not held, was gone on with already, or is sent once more.',
   'A-TS':
     'Tools that load later need a search tool, one tool that is loaded, and a declaration for all that was found.',
   'C-00': 'The request as a whole is not one that Chat Completions can read.',

@@ -2,6 +2,7 @@
  * What an Anthropic double remembers of its own answers, to check that they come back unchanged.
  * Signatures verify by themselves (`seal.ts`); memory is for what a script chose and for whole turns.
  */
+import type { Thread } from './anthropic-threads.ts'
 import type { JsonRecord } from './shape.ts'
 
 export type AnthropicMemory = {
@@ -18,6 +19,8 @@ export type AnthropicMemory = {
   paused: Map<string, unknown[]>
   /** Tool call id → the container that its code waits in. */
   containers: Map<string, string>
+  /** Response id → the conversation that is held under it. */
+  threads: Map<string, Thread>
 }
 
 export const newAnthropicMemory = (options: { trustForeign?: boolean } = {}): AnthropicMemory => ({
@@ -29,4 +32,5 @@ export const newAnthropicMemory = (options: { trustForeign?: boolean } = {}): An
   thinking: new Map(),
   paused: new Map(),
   containers: new Map(),
+  threads: new Map(),
 })

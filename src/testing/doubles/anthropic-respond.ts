@@ -3,6 +3,7 @@
  * It also writes down what it handed out, so that the checks can ask for it back unchanged.
  */
 import type { AnthropicMemory } from './anthropic-memory.ts'
+import { holdThread } from './anthropic-threads.ts'
 import type { DoubleRequest } from './double.ts'
 import { faultOf } from './faults.ts'
 import {
@@ -53,6 +54,7 @@ export function respondAnthropic(
   }
   const message = isRecord(turn.raw) ? turn.raw : buildMessage(turn, request, memory)
   remember(message, memory)
+  if (isRecord(request.body)) holdThread(request.body, message, memory)
   const partial = (turn.calls ?? []).map(argumentsText)
   return { body: message, frames: streamMessage(message, partial, turn) }
 }

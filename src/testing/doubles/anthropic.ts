@@ -8,6 +8,7 @@ import { checkHistory, readMessages } from './anthropic-history.ts'
 import { type AnthropicMemory, newAnthropicMemory } from './anthropic-memory.ts'
 import { respondAnthropic } from './anthropic-respond.ts'
 import { checkSettings, checkThinking } from './anthropic-thinking.ts'
+import { checkThread, withThread } from './anthropic-threads.ts'
 import { checkMcp, checkToolChoice, checkTools, extra, invalid } from './anthropic-tools.ts'
 import type { BodyProblem, DoubleRequest, RequestHeaders, Route, VendorDouble } from './double.ts'
 import type { Mode, Rejection } from './script.ts'
@@ -78,7 +79,8 @@ export const anthropicDouble: VendorDouble<AnthropicMemory> = {
   failure: failureOf,
   rejectionBody(rejection) {
     const request_id = `req_${randomUUID().replaceAll('-', '')}`
-    const error = { type: rejection.type, message: rejection.message }
+    const { type, message, code } = rejection
+    const error = { type, message, ...(code && { details: { error_code: code } }) }
     return {
       status: rejection.status,
       headers: { 'request-id': request_id },
@@ -126,8 +128,9 @@ function unreadable(problem: BodyProblem): Rejection {
 }
 
 function check(request: DoubleRequest, memory: AnthropicMemory, mode: Mode): Rejection[] {
-  const { body, headers, rawText } = request
-  if (!isRecord(body)) return [invalid('A-00', 'Input should be a valid dictionary')]
+  const { headers, rawText } = request
+  if (!isRecord(request.body)) return [invalid('A-00', 'Input should be a valid dictionary')]
+  const body = withThread(request.body, memory)
   if (rawText.length > MOST_BYTES) return [failureOf(413)]
   // Without a version header there was no HTTP request: the headers of a bare body are not judged.
   const betas =
@@ -135,6 +138,7 @@ function check(request: DoubleRequest, memory: AnthropicMemory, mode: Mode): Rej
   const said = readMessages(body['messages'], mode)
   return [
     ...checkFields(body, betas, request.route.kind === 'count'),
+    ...checkThread(request.body, memory),
     ...checkSystem(body['system']),
     ...checkTools(body),
     ...checkMessages(body['messages'], mode),

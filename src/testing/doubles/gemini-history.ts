@@ -55,11 +55,12 @@ export function checkContents(
     return [invalid('G-14', 'Unable to submit request because at least one contents field is required')]
   }
   const turns = recordsOf(contents).map(readTurn)
+  const steps = joined(turns)
   return [
     ...turns.flatMap(checkTurn),
-    ...checkOrder(turns),
-    ...turns.flatMap((turn, at) => checkResponses(turn, turns[at - 1], mode)),
-    ...checkPresence(turns, mode, context),
+    ...checkOrder(steps),
+    ...steps.flatMap((turn, at) => checkResponses(turn, steps[at - 1], mode)),
+    ...checkPresence(steps, mode, context),
     ...turns.flatMap(turn => checkSignatures(turn, memory, mode, context)),
   ]
 }
@@ -74,6 +75,23 @@ function readTurn(content: JsonRecord, index: number): Turn {
     calls: pick('functionCall'),
     responses: pick('functionResponse'),
   }
+}
+
+/** What the model said in several contents is one step of it: the vendor's own SDK keeps each chunk of a stream as one. */
+function joined(turns: readonly Turn[]): Turn[] {
+  const steps: Turn[] = []
+  for (const turn of turns) {
+    const last = steps.at(-1)
+    if (last?.role !== 'model' || turn.role !== 'model') steps.push(turn)
+    else
+      steps[steps.length - 1] = {
+        ...last,
+        parts: [...last.parts, ...turn.parts],
+        calls: [...last.calls, ...turn.calls],
+        responses: [...last.responses, ...turn.responses],
+      }
+  }
+  return steps
 }
 
 function checkTurn(turn: Turn): Rejection[] {
