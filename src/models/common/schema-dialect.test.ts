@@ -379,3 +379,30 @@ test('whatever passes a schema as declared passes it as sent', () => {
     )
   }
 })
+
+describe('schemas that grow without end', () => {
+  /** `depth` levels, each of `width` references to the next: as many ways down as atoms. */
+  const fan = (keyword: string, width: number, depth: number): JsonObject => {
+    const levels = Array.from({ length: depth }, (_, at): [string, JsonObject] => [
+      `n${at}`,
+      { [keyword]: Array.from({ length: width }, () => ({ $ref: `#/$defs/n${at + 1}` })) },
+    ])
+    const leaf = { type: 'object', properties: { a: { type: 'string' } } }
+    return { ...Object.fromEntries(levels), [`n${depth}`]: leaf }
+  }
+  const dialects = [openaiLoose, openaiStrict, anthropicPlain, anthropicStrict, geminiOpenApi, geminiJson]
+
+  for (const keyword of ['anyOf', 'oneOf', 'allOf'])
+    for (const dialect of dialects)
+      test(`${keyword} for ${dialect.name}`, { timeout: 60_000 }, () => {
+        const $defs = fan(keyword, 10, 20)
+        const ref = { $ref: '#/$defs/n0' }
+        for (const schema of [
+          { $defs, ...ref },
+          { $defs, type: 'object', properties: { p: ref, q: { type: 'array', items: ref } } },
+        ]) {
+          const adapted = toDialect(schema, dialect)
+          assert.ok('unusable' in adapted || JSON.stringify(adapted.schema).length < 5_000_000)
+        }
+      })
+})

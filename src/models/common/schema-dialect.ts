@@ -134,7 +134,8 @@ function convert(
 ): Adapted | { unusable: string } {
   const walk = startWalk(schema)
   const root = objectRoot(walk, schema)
-  if (root === undefined) return { unusable: 'its arguments can never be an object' }
+  if (root === undefined)
+    return { unusable: walk.budget < 0 ? 'it says too much' : 'its arguments can never be an object' }
   if (dialect.rootKey !== undefined) hideKeys(walk, root, dialect.rootKey)
   const converted = openApi === undefined ? toJsonSchema(walk, root, dialect) : toOpenApi(walk, root, openApi)
   const lost = [...walk.lost]

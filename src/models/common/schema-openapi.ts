@@ -88,6 +88,7 @@ function merged(context: Context, node: JsonObject, place: Place): JsonObject {
   const { allOf, oneOf, ...rest } = node
   let whole: JsonObject = rest
   for (const branch of objectsIn(allOf)) {
+    if (!spend(walk, place.path, place.depth)) break
     const ref = isJsonObject(branch) ? refOf(branch) : undefined
     const target = ref === undefined ? branch : resolveRef(walk.root, ref)
     if (!isJsonObject(target) || place.refs.includes(target))

@@ -3,7 +3,7 @@
 // then only said in words, and the runtime's own check still holds the model to them.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { lose, objectsIn, refOf, resolveRef, stringsIn, typesOf, type Walk } from './schema-refs.ts'
+import { lose, objectsIn, refOf, resolveRef, spend, stringsIn, typesOf, type Walk } from './schema-refs.ts'
 
 const MAX_ROOT_DEPTH = 16
 
@@ -23,7 +23,7 @@ export function objectRoot(walk: Walk, schema: JsonObject): JsonObject | undefin
 
 function flatten(walk: Walk, node: Json, depth: number): JsonObject | undefined {
   if (node === true) return {}
-  if (!isJsonObject(node) || depth > MAX_ROOT_DEPTH) return undefined
+  if (!isJsonObject(node) || depth > MAX_ROOT_DEPTH || !spend(walk, '', depth)) return undefined
   const ref = refOf(node)
   if (ref !== undefined) {
     const { $ref: _r, $recursiveRef: _c, $dynamicRef: _d, ...siblings } = node
