@@ -157,6 +157,19 @@ describe('deadlines', () => {
 })
 
 describe('abort', () => {
+  test('while a key is being fetched, which may never come', async () => {
+    const model = createModel({
+      protocol: openaiChat,
+      provider: { name: 'p', url: () => 'http://127.0.0.1:1', headers: () => new Promise(() => {}) },
+      target,
+      agents,
+    })
+    const abort = new AbortController()
+    const answer = ask(model, abort.signal)
+    abort.abort(new Error('stop it'))
+    await assert.rejects(answer, /stop it/)
+  })
+
   for (const [name, fault] of [
     ['before the first byte', { kind: 'hang' }],
     ['after the headers', { kind: 'hang-after-headers' }],

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { hostedApproval } from '../language/tools.ts'
+import { untilAborted } from '../lib/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { costOf, type Prices } from './common/cost.ts'
 import type { Prepared, Protocol, Target } from './protocol.ts'
@@ -119,8 +120,8 @@ async function respond<State>(
   let prepared = prepare(protocol, target, request)
   let timeouts = 0
   for (let tried = 0; ; tried++) {
-    const auth = await provider.headers()
-    signal.throwIfAborted()
+    // Whoever gets keys from elsewhere may take long, and does not hear that nobody waits any more.
+    const auth = await untilAborted(Promise.resolve(provider.headers()), signal)
     const agents = runner.agents()
     const url = addressOf(provider, prepared.path)
     const exchange = { protocol, prepared, place: provider.name, url, auth, limits, agents, watch, signal }
