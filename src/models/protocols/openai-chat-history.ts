@@ -50,16 +50,15 @@ export function encodeEntry(context: HistoryContext, entry: Entry, index: number
 export function placeOf(context: HistoryContext, index: number): string {
   const role = context.history[index]?.role
   const ids = context.ids.variant(index)
-  if (role === 'user' && has(context, 'assistant-after-tool') && followsTools(context, index))
-    return 'after-tool'
-  if (role === 'system' && has(context, 'system-first') && isLater(context, index)) return 'later'
-  return ids
+  const later = role === 'system' && has(context, 'system-first') && isLater(context, index) ? 'later' : ''
+  const after = (role === 'user' || role === 'system') && needsFiller(context, index) ? 'after-tool' : ''
+  return [later, after, ids].filter(Boolean).join(' ')
 }
 
 function messagesOf(context: HistoryContext, entry: Entry, index: number): JsonObject[] {
   switch (entry.role) {
     case 'system':
-      return [laterSystem(context, entry.text, index)]
+      return [...fillerAt(context, index), laterSystem(context, entry.text, index)]
     case 'user':
       return userMessages(context, entry, index)
     case 'assistant':
@@ -81,9 +80,15 @@ function isLater({ instructed }: HistoryContext, index: number): boolean {
 // ---- users -----------------------------------------------------------------------------------------------
 
 function userMessages(context: HistoryContext, entry: UserEntry, index: number): JsonObject[] {
-  const message = { role: 'user', content: userContent(context, entry.parts) }
-  const needsFiller = has(context, 'assistant-after-tool') && followsTools(context, index)
-  return needsFiller ? [filler, message] : [message]
+  return [...fillerAt(context, index), { role: 'user', content: userContent(context, entry.parts) }]
+}
+
+function fillerAt(context: HistoryContext, index: number): JsonObject[] {
+  return needsFiller(context, index) ? [filler] : []
+}
+
+function needsFiller(context: HistoryContext, index: number): boolean {
+  return has(context, 'assistant-after-tool') && followsTools(context, index)
 }
 
 function followsTools({ history }: HistoryContext, index: number): boolean {

@@ -341,6 +341,9 @@ describe('quirks', () => {
       messages.map(message => message['role']),
       ['user', 'assistant', 'tool', 'tool', 'assistant', 'user'],
     )
+    const told = [...history.slice(0, -1), { role: 'system', text: 'note' } as const]
+    const roles = messagesOf(accepted(request(told), quirky('assistant-after-tool'))).map(({ role }) => role)
+    assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'assistant', 'system'])
   })
 
   test('one leading system message', () => {
