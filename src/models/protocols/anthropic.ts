@@ -19,6 +19,8 @@ const NAME = 'anthropic'
 const VERSION = '2023-06-01'
 const MCP_BETA = 'mcp-client-2025-11-20'
 const LEAST_BUDGET = 1024
+/** This API wants a limit said; every model of today takes this one. */
+const MOST_TOKENS = 32_000
 
 /** What `initial` must know of a request beside its names, kept under these names: each request has a map of its own. */
 const readings = new WeakMap<Prepared['names'], Reading>()
@@ -48,7 +50,7 @@ function prepare(request: ModelRequest, target: Target): Prepared {
   const { hosted } = target
   const waitsIn = target.forgotten ? undefined : latestContainer(spoken, origin)
   const talk = encodeHistory(spoken, { origin, names, namesKey: key, hosted, container: waitsIn, warn })
-  const maxTokens = request.maxTokens ?? target.maxTokens
+  const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : MOST_TOKENS)
   const thinking = thinkingField(target.body, maxTokens, talk.forbidsManualThinking, warn)
   const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
   const mentioned = {

@@ -9,8 +9,6 @@ const deployment = {
   baseUrl: 'https://api.anthropic.com',
   ownModels: true,
   keyVariable: 'ANTHROPIC_API_KEY',
-  // This API wants a limit said; every model of today takes this one.
-  maxTokens: 32_000,
   auth: key => ({ 'x-api-key': key }),
   thinking: wanted =>
     typeof wanted === 'string'

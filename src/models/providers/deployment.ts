@@ -52,8 +52,6 @@ export type Deployment<State> = {
   auth?: (key: string) => Record<string, string>
   path?: (path: string) => string
   quirks?: readonly string[] | ((model: string) => readonly string[])
-  /** The limit of an answer where nobody says one. Absent: the vendor's own. */
-  maxTokens?: number
   /** These are the vendor's own models under their own names: what is known of them holds here. */
   ownModels?: boolean
   /** Artifacts of this deployment are of no use to the vendor's own, nor the other way round. */
@@ -84,7 +82,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     target: {
       model,
       family: deployment.ownFamily === true && options.family === undefined ? `${name}:${family}` : family,
-      maxTokens: options.maxTokens ?? deployment.maxTokens ?? NO_LIMIT,
+      maxTokens: options.maxTokens ?? NO_LIMIT,
       ...(options.maxTokens !== undefined && { mostTokens: options.maxTokens }),
       body: { ...thinks, ...options.body },
       hosted: options.hosted ?? [],
