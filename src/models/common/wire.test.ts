@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { CallPart, Outcome } from '../../language/calls.ts'
+import { textOf } from '../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { flaggedText, nativeFor, resultText, splitDataUri, wireJson } from './artifacts.ts'
 import { textToolDescription, textUnwrapper } from './custom-tools.ts'
-import { encodeEntries } from './encode-cache.ts'
+import { encodeEntries, joinPieces } from './encode-cache.ts'
 import { historyArguments, historyArgumentsText, isCut } from './truncated.ts'
 import { wireId, wireIds } from './wire-ids.ts'
 import { type NameRule, toolNames, wireNames } from './wire-names.ts'
@@ -150,14 +151,51 @@ describe('encodings', () => {
     const history: Entry[] = [asked(call('a')), answered('a')]
     let made = 0
     const encode = (entry: Entry): string => `${entry.role}${made++}`
-    assert.deepEqual(encodeEntries(history, 'k', encode), { pieces: ['assistant0', 'tool1'], encoded: 2 })
+    const run = (entries: Entry[], key: string, variant?: (index: number) => string) => {
+      const { pieces, encoded } = encodeEntries(entries, key, encode, variant)
+      return { pieces, encoded }
+    }
+    assert.deepEqual(run(history, 'k'), { pieces: ['assistant0', 'tool1'], encoded: 2 })
     const longer = [...history, asked(call('b'))]
-    assert.deepEqual(encodeEntries(longer, 'k', encode), {
-      pieces: ['assistant0', 'tool1', 'assistant2'],
-      encoded: 1,
+    assert.deepEqual(run(longer, 'k'), { pieces: ['assistant0', 'tool1', 'assistant2'], encoded: 1 })
+    assert.equal(run(history, 'other').encoded, 2)
+    assert.equal(run(history, 'k', index => (index === 1 ? 'moved' : '')).encoded, 1)
+    assert.deepEqual(run([], 'k'), { pieces: [], encoded: 0 })
+  })
+
+  test('put together from blocks, they are what they are without, however the history changes', () => {
+    const said = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+    const first = said('first')
+    const step = fc.record({
+      keep: fc.nat({ max: 400 }),
+      add: fc.array(fc.constantFrom('a', 'b', ''), { maxLength: 150, size: 'max' }),
+      moved: fc.option(fc.nat({ max: 400 })),
     })
-    assert.equal(encodeEntries(history, 'other', encode).encoded, 2)
-    assert.equal(encodeEntries(history, 'k', encode, index => (index === 1 ? 'moved' : '')).encoded, 1)
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8, size: 'max' }), steps => {
+        let history = [first]
+        const key = `blocks ${Math.random()}`
+        for (const { keep, add, moved } of steps) {
+          history = [...history.slice(0, keep + 1), ...add.map(said)]
+          const place = (index: number): string => (index === moved ? 'moved' : '')
+          const encoded = encodeEntries(
+            history,
+            key,
+            (entry, index) => (entry.role === 'user' && textOf(entry.parts) + place(index)) || '',
+            place,
+          )
+          const between = (before: number, index: number): string =>
+            before < 0 ? '' : encoded.pieces[before] === encoded.pieces[index] ? '=' : ','
+          let [text, last] = ['', -1]
+          for (const [index, piece] of encoded.pieces.entries()) {
+            if (piece === '') continue
+            text += between(last, index) + piece
+            last = index
+          }
+          assert.deepEqual(joinPieces(encoded, between), { text, last })
+        }
+      }),
+    )
   })
 })
 

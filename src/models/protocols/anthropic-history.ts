@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
 import { isFailed, nativeFor, resultText, wireJson } from '../common/artifacts.ts'
 import { wrapText } from '../common/custom-tools.ts'
-import { encodeEntries } from '../common/encode-cache.ts'
+import { encodeEntries, joinPieces, joinVariants } from '../common/encode-cache.ts'
 import { type IdRule, type WireIds, wireIds } from '../common/wire-ids.ts'
 import type { WireNames } from '../common/wire-names.ts'
 import { resultContent, textBlock, userBlocks, type Warn } from './anthropic-media.ts'
@@ -26,21 +26,12 @@ export type Speaker = {
   warn: Warn
 }
 
-type Message = {
-  role: 'user' | 'assistant'
-  pieces: string[]
-  /** It holds nothing but results of calls. */
-  onlyResults: boolean
-  hasResults: boolean
-  hasCalls: boolean
-}
-
 export type Conversation = {
   /** JSON text of the list of messages. */
   messages: string
   encoded: number
   /** Manual thinking is refused when the turn under way did not begin with thinking. */
-  forbidsManualThinking: boolean
+  forbidsManualThinking(): boolean
 }
 
 const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
@@ -51,74 +42,85 @@ const GO_ON = 'Continue.'
 export function encodeHistory(spoken: readonly Entry[], speaker: Speaker): Conversation {
   const ids = wireIds(spoken, speaker.origin, ID_RULE)
   const places = placesOf(spoken, speaker)
-  const { pieces, encoded } = encodeEntries(
+  const encoded = encodeEntries(
     spoken,
     `${speaker.origin.protocol} ${speaker.origin.family} ${speaker.namesKey}`,
     (entry, index) => encodeEntry(entry, index, { speaker, ids, places, spoken }),
-    index => [ids.variant(index), places.variant(index)].filter(Boolean).join(' '),
+    index => joinVariants(ids.variant(index), places.variant(index)),
   )
-  const messages = joinMessages(spoken, pieces, places)
-  completeEnds(messages, places, speaker.warn)
+  const { text, last } = joinPieces(encoded, (before, index) => {
+    const role = roleOf(spoken[index])
+    const opening = `{"role":"${role}","content":[`
+    // A request begins with a user's message.
+    if (before < 0) return role === 'user' ? opening : `${userMessage(OPENING)},${opening}`
+    return roleOf(spoken[before]) === role ? ',' : `]},${opening}`
+  })
   return {
-    messages: `[${messages.map(messageText).join(',')}]`,
-    encoded,
-    forbidsManualThinking: opensWithoutThinking(messages),
+    messages: `[${askedToGoOn(text, last < 0 ? undefined : roleOf(spoken[last]), places, speaker.warn)}]`,
+    encoded: encoded.encoded,
+    forbidsManualThinking: () => opensWithoutThinking(messagesBackwards(spoken, encoded.pieces, places)),
   }
 }
 
-const messageText = ({ role, pieces }: Message): string =>
-  `{"role":"${role}","content":[${pieces.join(',')}]}`
-
 // ---- messages --------------------------------------------------------------------------------------------
 
-function joinMessages(spoken: readonly Entry[], pieces: readonly string[], places: Places): Message[] {
-  const messages: Message[] = []
-  for (const [index, entry] of spoken.entries()) {
-    const piece = pieces[index]
-    if (piece === undefined || piece === '') continue
-    const role = entry.role === 'assistant' ? 'assistant' : 'user'
-    const isResults = entry.role === 'tool' && piece.startsWith(RESULT)
-    const hasCalls = entry.role === 'assistant' && entry.parts.some(part => part.type === 'call')
-    // A result that lost its call is told in words after the others.
-    const onlyResults = isResults && places.variant(index) === ''
-    const last = messages.at(-1)
-    if (last?.role === role) {
-      last.pieces.push(piece)
-      last.onlyResults &&= onlyResults
-      last.hasResults ||= isResults
-      last.hasCalls ||= hasCalls
-    } else messages.push({ role, pieces: [piece], onlyResults, hasResults: isResults, hasCalls })
-  }
-  return messages
+/** Neighbours of one role are one message. */
+type Role = 'user' | 'assistant'
+
+const roleOf = (entry: Entry | undefined): Role => (entry?.role === 'assistant' ? 'assistant' : 'user')
+
+const userMessage = (text: string): string => `{"role":"user","content":[${textBlock(text)!}]}`
+
+/** A request ends with a user's message, unless a paused answer is to be gone on with. */
+function askedToGoOn(messages: string, last: Role | undefined, places: Places, warn: Warn): string {
+  if (last === undefined) return userMessage(OPENING)
+  if (last === 'user' || places.isPaused) return `${messages}]}`
+  warn('The history ended with an answer, which this vendor does not go on with: it was asked to continue.')
+  return `${messages}]},${userMessage(GO_ON)}`
 }
 
 const RESULT = '{"type":"tool_result"'
 const THOUGHT = /^\{"type":"(redacted_)?thinking"/
 
-const userText = (text: string): Message => ({
-  role: 'user',
-  pieces: [textBlock(text)!],
-  onlyResults: false,
-  hasResults: false,
-  hasCalls: false,
-})
+type Message = { role: Role; first: string; onlyResults: boolean; hasResults: boolean; hasCalls: boolean }
 
-/** A request begins with a user's message, and ends with one unless a paused answer is to be gone on with. */
-function completeEnds(messages: Message[], places: Places, warn: Warn): void {
-  if (messages[0]?.role !== 'user') messages.unshift(userText(OPENING))
-  if (messages.at(-1)?.role !== 'assistant' || places.isPaused) return
-  messages.push(userText(GO_ON))
-  warn('The history ended with an answer, which this vendor does not go on with: it was asked to continue.')
+/** From the last to the first. */
+function* messagesBackwards(
+  spoken: readonly Entry[],
+  pieces: readonly string[],
+  places: Places,
+): Generator<Message> {
+  let message: Message | undefined
+  for (let index = spoken.length - 1; index >= 0; index--) {
+    const [entry, first] = [spoken[index], pieces[index]]
+    if (entry === undefined || first === undefined || first === '') continue
+    const role = roleOf(entry)
+    const isResults = entry.role === 'tool' && first.startsWith(RESULT)
+    // A result that lost its call is told in words after the others.
+    const onlyResults = isResults && places.variant(index) === ''
+    const hasCalls = entry.role === 'assistant' && entry.parts.some(part => part.type === 'call')
+    if (message?.role === role) {
+      message.first = first
+      message.onlyResults &&= onlyResults
+      message.hasResults ||= isResults
+      message.hasCalls ||= hasCalls
+    } else {
+      if (message) yield message
+      message = { role, first, onlyResults, hasResults: isResults, hasCalls }
+    }
+  }
+  if (message) yield message
 }
 
-function opensWithoutThinking(messages: readonly Message[]): boolean {
-  if (messages.at(-1)?.hasResults !== true) return false
-  const asked = messages
-    .slice(0, -1)
-    .findLastIndex(message => message.role === 'user' && !message.onlyResults)
-  const opening = messages[asked + 1]
-  if (opening?.role !== 'assistant' || !opening.hasCalls) return false
-  return !THOUGHT.test(opening.pieces[0] ?? '')
+/** The turn under way ends with results, and the answer that opened it has calls and does not begin with thinking. */
+function opensWithoutThinking(messages: Iterable<Message>): boolean {
+  let after: Message | undefined
+  for (const message of messages) {
+    if (after === undefined && !message.hasResults) return false
+    if (after !== undefined && message.role === 'user' && !message.onlyResults) break
+    after = message
+  }
+  return after?.role === 'assistant' && after.hasCalls && !THOUGHT.test(after.first)
 }
 
 /** Wire names of all tools that were called: a request with calls in its history must declare tools. */

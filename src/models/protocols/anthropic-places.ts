@@ -43,8 +43,11 @@ export function placesOf(spoken: readonly Entry[], around: Around): Places {
     isWhole: index => lostOf(index).length === 0,
     isPaired: (index, callId) => unpaired.get(index)?.has(callId) !== true,
     keepsTail,
-    variant: index =>
-      [...lostOf(index), ...(unpaired.get(index) ?? []), ...(keepsTail(index) ? [] : ['end'])].join(' '),
+    variant: index => {
+      const end = keepsTail(index) ? '' : 'end'
+      if (dropped.size === 0 && unpaired.size === 0) return end
+      return [...lostOf(index), ...(unpaired.get(index) ?? []), end].filter(Boolean).join(' ')
+    },
   }
 }
 
@@ -53,18 +56,26 @@ function unpairedCalls(spoken: readonly Entry[]): Map<number, Set<string>> {
   const unpaired = new Map<number, Set<string>>()
   for (const [index, entry] of spoken.entries()) {
     if (entry.role !== 'assistant' && entry.role !== 'tool') continue
+    const [asked, answer] = entry.role === 'tool' ? [spoken[index - 1], entry] : [entry, spoken[index + 1]]
+    if (isAnsweredInOrder(asked, answer)) continue
     const own = idsIn(entry)
     if (own.length === 0) continue
     const other = entry.role === 'assistant' ? spoken[index + 1] : spoken[index - 1]
     const wanted = entry.role === 'assistant' ? 'tool' : 'assistant'
-    const ids = other?.role === wanted ? idsIn(other) : []
-    // The usual case: the results of the very calls, in their order.
-    if (ids.length === own.length && ids.every((id, at) => id === own[at])) continue
-    const there = new Set(ids)
+    const there = new Set(other?.role === wanted ? idsIn(other) : [])
     const lost = own.filter(id => !there.has(id))
     if (lost.length > 0) unpaired.set(index, new Set(lost))
   }
   return unpaired
+}
+
+/** The usual case, told without building anything: the results of the very calls, in their order. */
+function isAnsweredInOrder(asked: Entry | undefined, answer: Entry | undefined): boolean {
+  if (asked?.role !== 'assistant' || answer?.role !== 'tool') return false
+  let place = 0
+  for (const part of asked.parts)
+    if (part.type === 'call' && answer.results[place++]?.callId !== part.id) return false
+  return place === answer.results.length
 }
 
 function idsIn(entry: Entry): string[] {

@@ -108,13 +108,13 @@ function splitSystem(request: ModelRequest): { system: string; spoken: readonly 
 function thinkingField(
   body: JsonObject,
   maxTokens: number,
-  isForbidden: boolean,
+  isForbidden: () => boolean,
   warn: Warn,
 ): JsonObject | undefined {
   const { thinking } = body
   if (!isJsonObject(thinking)) return undefined
   if (thinking['type'] !== 'enabled') return thinking
-  if (isForbidden) {
+  if (isForbidden()) {
     warn('Thinking is off for this step: the turn under way began without thinking of this model.')
     return undefined
   }

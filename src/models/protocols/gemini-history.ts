@@ -9,7 +9,7 @@ import type { AssistantEntry, Entry, ToolEntry } from '../../language/history.ts
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
 import { isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../common/artifacts.ts'
-import { encodeEntries } from '../common/encode-cache.ts'
+import { encodeEntries, joinPieces } from '../common/encode-cache.ts'
 import { type Media, mention } from '../common/media.ts'
 import { historyArguments } from '../common/truncated.ts'
 import type { WireNames } from '../common/wire-names.ts'
@@ -39,8 +39,6 @@ export type Speaker = {
 
 type Context = Speaker & { spoken: readonly Entry[] }
 
-type Content = { role: 'user' | 'model'; pieces: string[] }
-
 /** `spoken`: the history without the system entries that it begins with. */
 export function encodeContents(
   spoken: readonly Entry[],
@@ -48,40 +46,32 @@ export function encodeContents(
 ): { contents: string; encoded: number } {
   const context: Context = { ...speaker, spoken }
   const { protocol, family } = speaker.origin
-  const { pieces, encoded } = encodeEntries(
+  const encoded = encodeEntries(
     spoken,
     `${protocol} ${family} ${speaker.older ? 'older' : ''} ${namesKey(speaker.names)}`,
     (entry, index) => encodeEntry(context, entry, index).join(','),
     index => pairsVariant(spoken, index),
   )
-  const contents = joinContents(spoken, pieces)
-  completeEnds(contents, speaker.warn)
-  return { contents: `[${contents.map(contentText).join(',')}]`, encoded }
+  const roleAt = (index: number): Role => (spoken[index]?.role === 'assistant' ? 'model' : 'user')
+  const { text, last } = joinPieces(encoded, (before, index) => {
+    const role = roleAt(index)
+    const opening = `{"role":"${role}","parts":[`
+    // The user speaks first.
+    if (before < 0) return role === 'user' ? opening : `${words},${opening}`
+    return roleAt(before) === role ? ',' : `]},${opening}`
+  })
+  if (last < 0) return { contents: `[${words}]`, encoded: encoded.encoded }
+  // And last.
+  const goesOn = roleAt(last) === 'model'
+  if (goesOn)
+    speaker.warn(
+      'The history ended with an answer, which Gemini does not go on with: it was asked to continue.',
+    )
+  return { contents: `[${text}]}${goesOn ? `,${words}` : ''}]`, encoded: encoded.encoded }
 }
 
-const contentText = ({ role, pieces }: Content): string => `{"role":"${role}","parts":[${pieces.join(',')}]}`
-
-function joinContents(spoken: readonly Entry[], pieces: readonly string[]): Content[] {
-  const contents: Content[] = []
-  for (const [index, entry] of spoken.entries()) {
-    const piece = pieces[index]
-    if (piece === undefined || piece === '') continue
-    const role = entry.role === 'assistant' ? 'model' : 'user'
-    const last = contents.at(-1)
-    if (last?.role === role) last.pieces.push(piece)
-    else contents.push({ role, pieces: [piece] })
-  }
-  return contents
-}
-
-/** The user speaks first and last. */
-function completeEnds(contents: Content[], warn: Warn): void {
-  const words: Content = { role: 'user', pieces: [wireJson({ text: CONTINUE })] }
-  if (contents[0]?.role !== 'user') contents.unshift(words)
-  if (contents.at(-1)?.role !== 'model') return
-  contents.push(words)
-  warn('The history ended with an answer, which Gemini does not go on with: it was asked to continue.')
-}
+type Role = 'user' | 'model'
+const words = `{"role":"user","parts":[${wireJson({ text: CONTINUE })}]}`
 
 // ---- entries -----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import type { InputPart, Origin, ResultPart } from '../../language/content.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { isFailed, nativeFor, resultText, wireJson } from '../common/artifacts.ts'
-import { encodeEntries } from '../common/encode-cache.ts'
+import { encodeEntries, joinPieces, joinVariants } from '../common/encode-cache.ts'
 import { type Media, mention } from '../common/media.ts'
 import { historyArguments } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
@@ -52,17 +52,25 @@ export function encodeSteps(
   const context: Context = { ...speaker, spoken }
   const { protocol, family } = speaker.origin
   const sent = spoken.slice(from, to)
-  const { pieces, encoded } = encodeEntries(
+  const encoded = encodeEntries(
     sent,
     `${protocol} ${family} ${speaker.older ? 'older' : ''} ${namesKey(speaker.names)}`,
     (entry, at) =>
       encodeEntry(context, entry, at + from)
         .map(wireJson)
         .join(','),
-    at => [pairsVariant(spoken, at + from), speaker.ids.variant(at + from)].filter(Boolean).join(' '),
+    at => joinVariants(pairsVariant(spoken, at + from), speaker.ids.variant(at + from)),
   )
-  const steps = joinSteps(sent, pieces, range, speaker)
-  return { steps: steps.join(','), encoded, hasResults: pieces.some(piece => piece.startsWith(RESULT)) }
+  const { pieces } = encoded
+  const { text, last } = joinPieces(encoded, (before, at) => {
+    const comma = before < 0 ? '' : ','
+    return mustAskBefore(sent, pieces, before, at, range.from, speaker.origin) ? `${comma}${ASK},` : comma
+  })
+  return {
+    steps: askedToGoOn(text, sent[last], range.open, speaker.warn),
+    encoded: encoded.encoded,
+    hasResults: pieces.some(piece => piece.startsWith(RESULT)),
+  }
 }
 
 const RESULT = '{"type":"function_result"'
@@ -70,28 +78,25 @@ const THOUGHT = '{"type":"thought"'
 const ASK = wireJson(userStep([{ type: 'text', text: CONTINUE }]))
 
 /** Two answers in a row are two turns of the model: a thought in the second would stand in the middle of the first. */
-function joinSteps(
+function mustAskBefore(
   sent: readonly Entry[],
   pieces: readonly string[],
-  range: { from: number; open: boolean },
-  { origin, warn }: Speaker,
-): string[] {
-  const steps: string[] = []
-  let before: Entry | undefined
-  for (const [at, entry] of sent.entries()) {
-    const piece = pieces[at]
-    if (piece === undefined || piece === '') continue
-    const isAnswer = entry.role === 'assistant'
-    const opens = isAnswer && before === undefined && range.from === 0
-    const parts = isAnswer && before?.role === 'assistant' && piece.startsWith(THOUGHT)
-    if (opens || (parts && !isContinued(before, origin))) steps.push(ASK)
-    steps.push(piece)
-    before = entry
-  }
-  if (steps.length === 0) return [ASK]
-  if (before?.role !== 'assistant' || range.open) return steps
+  before: number,
+  at: number,
+  from: number,
+  origin: Origin,
+): boolean {
+  if (sent[at]?.role !== 'assistant') return false
+  if (before < 0) return from === 0
+  const parts = sent[before]?.role === 'assistant' && pieces[at]?.startsWith(THOUGHT) === true
+  return parts && !isContinued(sent[before], origin)
+}
+
+function askedToGoOn(steps: string, last: Entry | undefined, open: boolean, warn: Warn): string {
+  if (last === undefined) return ASK
+  if (last.role !== 'assistant' || open) return steps
   warn('The history ended with an answer, which Gemini does not go on with: it was asked to continue.')
-  return [...steps, ASK]
+  return `${steps},${ASK}`
 }
 
 /** The answer stopped at the vendor's own limit, and the next one is the rest of it. */

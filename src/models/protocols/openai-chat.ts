@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../engine/ports.ts'
 import type { Origin } from '../../language/content.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { wireJson } from '../common/artifacts.ts'
-import { encodeEntries } from '../common/encode-cache.ts'
+import { encodeEntries, joinPieces } from '../common/encode-cache.ts'
 import { wireIds } from '../common/wire-ids.ts'
 import type { Prepared, Protocol, Target } from '../protocol.ts'
 import { haltState, initialState, type Reading, type State, stepFrame } from './openai-chat-decode.ts'
@@ -83,16 +83,16 @@ function encodeMessages(
   const instructed = system !== undefined && system !== ''
   const { toWire } = offer.names
   const context: HistoryContext = { history, origin, target, ids, toWire, instructed, warn }
-  const { pieces, encoded } = encodeEntries(
+  const encoded = encodeEntries(
     history,
     [protocolName, target.family, ...[...target.quirks].sort()].join(' '),
     (entry, index) => encodeEntry(context, entry, index),
     index => placeOf(context, index),
   )
-  const said = pieces.filter(piece => piece !== '')
-  if (said.length === 0) said.push(emptyMessage)
-  if (instructed) said.unshift(wireJson(systemMessage(system)))
-  return { messages: said.join(','), encoded }
+  const { text } = joinPieces(encoded, before => (before < 0 ? '' : ','))
+  const said = text === '' ? emptyMessage : text
+  const messages = instructed ? `${wireJson(systemMessage(system))},${said}` : said
+  return { messages, encoded: encoded.encoded }
 }
 
 /** The operator's fields, and the limit of the answer, which is said under one name only. */

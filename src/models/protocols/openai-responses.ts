@@ -8,7 +8,7 @@ import type { ModelRequest } from '../../engine/ports.ts'
 import type { Origin } from '../../language/content.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { wireJson } from '../common/artifacts.ts'
-import { encodeEntries } from '../common/encode-cache.ts'
+import { encodeEntries, joinPieces } from '../common/encode-cache.ts'
 import { type IdRule, wireIds } from '../common/wire-ids.ts'
 import type { Prepared, Protocol, Target } from '../protocol.ts'
 import { continuityOf, digestHistory, type Resumption, resumption } from './openai-responses-continuity.ts'
@@ -99,14 +99,14 @@ function encodeInput(
   const from = resumed?.from ?? 0
   const toWire = (name: string): string => offer.names.toWire(name)
   const context: HistoryContext = { history, origin, ids, toWire, warn }
-  const { pieces, encoded } = encodeEntries(
+  const encoded = encodeEntries(
     from === 0 ? history : history.slice(from),
     `${protocolName} ${target.family}`,
     (entry, at) => encodeEntry(context, entry, at + from, plain.has(at + from)),
     at => (plain.has(at + from) ? `plain ${ids.variant(at + from)}` : ids.variant(at + from)),
   )
-  const items = pieces.filter(piece => piece !== '').join(',')
-  return { items: items === '' ? emptyMessage : items, encoded, resumed }
+  const { text } = joinPieces(encoded, before => (before < 0 ? '' : ','))
+  return { items: text === '' ? emptyMessage : text, encoded: encoded.encoded, resumed }
 }
 
 /** A request must ask something, also when nothing that was said can be said to this vendor. */
