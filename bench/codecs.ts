@@ -202,7 +202,7 @@ export async function nextRequests(): Promise<Trial> {
       id: `P3 ${codec.vendor}`,
       ours: codec.vendor,
       floor: `${codec.vendor}, joining the bytes`,
-      most: 4,
+      most: 1.3,
     })
   }
   return {
