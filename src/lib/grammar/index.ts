@@ -30,9 +30,6 @@ export type GrammarBudget = {
 type Limits = Required<GrammarBudget>
 
 const DEFAULTS: Limits = { maxGrammarBytes: 65_536, maxSteps: 10_000_000, maxInputBytes: 1_048_576 }
-/** A short text that needs more than this is one of a grammar that is ambiguous beyond use. */
-const STEPS_AT_LEAST = 4_000_000
-const STEPS_PER_BYTE = 200
 const CACHED_RECOGNISERS = 32
 /** Numbers that the automata of one recogniser may hold between texts. */
 const KEPT_NUMBERS = 250_000
@@ -87,11 +84,10 @@ function recogniserOf(productions: Productions, limits: Limits): Recogniser {
     match(text) {
       const bytes = Buffer.byteLength(text)
       if (bytes > limits.maxInputBytes) return tooLong(bytes, limits.maxInputBytes)
-      const steps = Math.min(limits.maxSteps, STEPS_AT_LEAST + STEPS_PER_BYTE * bytes)
-      const outcome = recognise(productions, text, steps)
+      const outcome = recognise(productions, text, limits.maxSteps)
       forgetStates(productions)
       if (outcome.kind === 'accepted') return null
-      if (outcome.kind === 'spent') return budgetSpent(text, outcome.offset, steps)
+      if (outcome.kind === 'spent') return budgetSpent(text, outcome.offset, limits.maxSteps)
       const labels = outcome.terminals.map(number => productions.terminals[number]?.label ?? '')
       return refused(text, outcome.offset, labels, outcome.mayEnd)
     },
