@@ -18,7 +18,7 @@ import { type Step, translate } from './step.ts'
 export class Driver {
   readonly #session: Session
   /** Every call that has not returned yet, also one that was aborted and is no longer waited for. */
-  readonly #alive = new Set<Promise<void>>()
+  #alive: Set<Promise<void>> | undefined
   readonly #running = new Map<string, Abort>()
   #awaitingQuiet: (() => void)[] = []
   /** How long the loop has worked at which turn: waiting for people does not count. */
@@ -61,7 +61,7 @@ export class Driver {
 
   /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
   async returned(): Promise<void> {
-    await Promise.allSettled(this.#alive)
+    await Promise.allSettled(this.#alive ?? [])
   }
 
   get callsRunning(): number {
@@ -208,7 +208,7 @@ export class Driver {
   #run(call: CallState, stop: Abort): void {
     let alive: Promise<void> | undefined
     const ran = (): void => {
-      if (alive) this.#alive.delete(alive)
+      if (alive) this.#alive?.delete(alive)
       this.#ran(call.part.id, stop)
     }
     const lost = (error: unknown): void => {
@@ -217,7 +217,7 @@ export class Driver {
     }
     try {
       alive = runCall(this.#session, call, stop)?.then(ran, lost)
-      if (alive) this.#alive.add(alive)
+      if (alive) (this.#alive ??= new Set()).add(alive)
       else ran()
     } catch (error) {
       lost(error)
@@ -260,7 +260,7 @@ export class Driver {
     try {
       if (isCompactionDue(session)) await tryCompaction(session, step.stop.signal)
       if (step.over) return
-      session.admissions.clear()
+      session.admissions = undefined
       feed.delta({ type: 'step.started', step: number })
       ports.world.crashPoint('model-asked')
       const model = agent.model(state.settings)

@@ -97,13 +97,13 @@ export class StepInFlight {
     | { type: 'text' | 'thinking'; texts: string[] }
     | { type: 'call'; opened: Delta; callId: string; texts: string[] }
   )[] = []
-  #outputs = new Map<string, string>()
+  #outputs: Map<string, string> | undefined
 
   take(item: FeedItem): void {
     if (item.type === 'delta') this.#takeDelta(item.delta)
     else if (item.type === 'event' && item.event.type === 'model.answered') this.#parts = []
     else if (item.type === 'event' && item.event.type === 'call.settled')
-      this.#outputs.delete(item.event.callId)
+      this.#outputs?.delete(item.event.callId)
     else if (item.type === 'event' && item.event.type === 'turn.ended') this.#parts = []
   }
 
@@ -134,6 +134,7 @@ export class StepInFlight {
         break
       }
       case 'output': {
+        this.#outputs ??= new Map()
         const text = (this.#outputs.get(delta.callId) ?? '') + delta.text
         this.#outputs.set(delta.callId, text.length > outputTail ? text.slice(-outputTail) : text)
         break
@@ -156,7 +157,7 @@ export class StepInFlight {
         if (text !== '') deltas.push({ type: 'arguments', callId: part.callId, text })
       }
     }
-    for (const [callId, text] of this.#outputs) deltas.push({ type: 'output', callId, text })
+    for (const [callId, text] of this.#outputs ?? []) deltas.push({ type: 'output', callId, text })
     return deltas
   }
 }

@@ -82,13 +82,14 @@ function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): 
 export type Admissions = Map<string, { text: string; tool: ToolDeclaration; admission: Admission }>
 
 /** Looked at once per text and tool: what was judged is what runs. */
-export function admit({ admissions, agent }: Session, call: CallState, { tool }: Offered): Admission {
-  const known = admissions.get(call.part.id)
+export function admit(session: Session, call: CallState, { tool }: Offered): Admission {
+  session.admissions ??= new Map()
+  const known = session.admissions.get(call.part.id)
   if (known?.text === call.text && known.tool === tool) return known.admission
   const { name, form, cut } = call.part
   const wanted = cut === undefined ? { name, form, text: call.text } : { name, form, text: call.text, cut }
-  const admission = agent.gate.admit(wanted, tool)
-  admissions.set(call.part.id, { text: call.text, tool, admission })
+  const admission = session.agent.gate.admit(wanted, tool)
+  session.admissions.set(call.part.id, { text: call.text, tool, admission })
   return admission
 }
 

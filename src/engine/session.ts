@@ -48,7 +48,8 @@ export class Session {
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
-  readonly admissions: Admissions = new Map()
+  /** Made when a call is judged: most sessions that are open wait for something. */
+  admissions: Admissions | undefined
   readonly #id: Context['id']
   readonly #epoch: number
   readonly #onLost: (session: Session, reason: unknown) => void
