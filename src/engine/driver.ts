@@ -217,8 +217,9 @@ export class Driver {
     }
     try {
       alive = runCall(this.#session, call, stop)?.then(ran, lost)
-      if (alive) (this.#alive ??= new Set()).add(alive)
-      else ran()
+      if (!alive) return ran()
+      this.#alive ??= new Set()
+      this.#alive.add(alive)
     } catch (error) {
       lost(error)
     }
