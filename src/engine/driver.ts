@@ -217,9 +217,10 @@ export class Driver {
     }
     try {
       alive = runCall(this.#session, call, stop)?.then(ran, lost)
-      if (!alive) return ran()
-      this.#alive ??= new Set()
-      this.#alive.add(alive)
+      if (alive) {
+        this.#alive ??= new Set()
+        this.#alive.add(alive)
+      } else ran()
     } catch (error) {
       lost(error)
     }
