@@ -61,7 +61,7 @@ export class Driver {
 
   /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
   async returned(): Promise<void> {
-    await Promise.allSettled(this.#alive ?? [])
+    if (this.#alive) await Promise.allSettled(this.#alive)
   }
 
   get callsRunning(): number {

@@ -34,7 +34,7 @@ test('keys are known by what they say, not by how they are spelt', () => {
 test('every value of any text is found where it stands', () => {
   const walk = (text: string, value: unknown, path: (string | number)[]): void => {
     assert.deepEqual(JSON.parse(cut(text, ...path) ?? 'nothing'), value)
-    if (Array.isArray(value)) value.forEach((item, index) => void walk(text, item, [...path, index]))
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(text, item, [...path, index])
     else if (typeof value === 'object' && value !== null)
       for (const [key, item] of Object.entries(value)) walk(text, item, [...path, key])
   }

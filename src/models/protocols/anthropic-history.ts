@@ -31,7 +31,7 @@ export type Conversation = {
   messages: string
   encoded: number
   /** Manual thinking is refused when the turn under way did not begin with thinking. */
-  forbidsManualThinking(): boolean
+  forbidsManualThinking: () => boolean
 }
 
 const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
