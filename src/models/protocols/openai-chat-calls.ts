@@ -42,22 +42,29 @@ export function startCalls(
   return { list: [], opened: [], single, left: 0, names, wrapped }
 }
 
-export function takeFragments(calls: Calls, fragments: Json | undefined, whole: boolean): ModelDelta[] {
-  if (!Array.isArray(fragments)) return []
-  return fragments.flatMap(fragment => (isJsonObject(fragment) ? takeFragment(calls, fragment, whole) : []))
+/** What is to be shown is added to `deltas`. */
+export function takeFragments(
+  calls: Calls,
+  fragments: Json | undefined,
+  whole: boolean,
+  deltas: ModelDelta[],
+): void {
+  if (!Array.isArray(fragments)) return
+  for (const fragment of fragments) if (isJsonObject(fragment)) takeFragment(calls, fragment, whole, deltas)
 }
 
 type Fragment = { index: number | undefined; id: string; name: string; custom: boolean; text: string }
 
-function takeFragment(calls: Calls, source: JsonObject, whole: boolean): ModelDelta[] {
+function takeFragment(calls: Calls, source: JsonObject, whole: boolean, deltas: ModelDelta[]): void {
   const fragment = read(source)
   const call = (whole ? undefined : continued(calls, fragment)) ?? begin(calls, fragment)
   if (call.id === '') call.id = fragment.id
   if (call.name === '') call.name = fragment.name
   call.raw += fragment.text
   call.held += fragment.text
-  if (call.name === '') return []
-  return [...open(calls, call), ...show(call)]
+  if (call.name === '') return
+  open(calls, call, deltas)
+  show(call, deltas)
 }
 
 function read(source: JsonObject): Fragment {
@@ -126,11 +133,11 @@ function begin(calls: Calls, { index, id, name, custom }: Fragment): Call {
 
 // ---- what is shown ---------------------------------------------------------------------------------------
 
-function open(calls: Calls, call: Call): ModelDelta[] {
-  if (call.place !== undefined) return []
+function open(calls: Calls, call: Call, deltas: ModelDelta[]): void {
+  if (call.place !== undefined) return
   if (calls.single && calls.opened.length > 0) {
     calls.left++
-    return []
+    return
   }
   call.place = calls.opened.length
   calls.opened.push(call)
@@ -139,33 +146,35 @@ function open(calls: Calls, call: Call): ModelDelta[] {
     call.unwrapper = textUnwrapper()
   }
   const name = calls.names.get(call.name) ?? call.name
-  return [{ type: 'call', index: call.place, name, form: call.form }]
+  deltas.push({ type: 'call', index: call.place, name, form: call.form })
 }
 
-function show(call: Call): ModelDelta[] {
-  if (call.place === undefined) return []
+function show(call: Call, deltas: ModelDelta[]): void {
+  if (call.place === undefined) return
   const raw = call.held
   call.held = ''
-  return shown(call, call.unwrapper === undefined ? raw : call.unwrapper.push(raw))
+  add(call, call.unwrapper === undefined ? raw : call.unwrapper.push(raw), deltas)
 }
 
-function shown(call: Call, text: string): ModelDelta[] {
-  if (text === '' || call.place === undefined) return []
+function add(call: Call, text: string, deltas: ModelDelta[]): void {
+  if (text === '' || call.place === undefined) return
   call.text += text
-  return [{ type: 'arguments', index: call.place, text }]
+  deltas.push({ type: 'arguments', index: call.place, text })
 }
 
 /** The answer is over: what was held back is shown. `cut`: it was over before its time. */
-export function closeCalls(calls: Calls, cut: boolean): ModelDelta[] {
-  // A call that was never named is shown all the same, so that the model is told that it does not exist.
-  const nameless = calls.list.filter(call => call.name === '' && call.raw + call.id !== '')
-  const deltas = nameless.flatMap(call => [...open(calls, call), ...show(call)])
-  for (const call of calls.opened) {
-    if (call.unwrapper !== undefined) deltas.push(...shown(call, call.unwrapper.end().rest))
-    else if (call.text === '' && call.form === 'json' && !(cut && call === calls.opened.at(-1)))
-      deltas.push(...shown(call, NO_ARGUMENTS))
+export function closeCalls(calls: Calls, cut: boolean, deltas: ModelDelta[]): void {
+  for (const call of calls.list) {
+    // A call that was never named is shown all the same, so that the model is told that it does not exist.
+    if (call.name !== '' || call.raw + call.id === '') continue
+    open(calls, call, deltas)
+    show(call, deltas)
   }
-  return deltas
+  for (const call of calls.opened) {
+    if (call.unwrapper !== undefined) add(call, call.unwrapper.end().rest, deltas)
+    else if (call.text === '' && call.form === 'json' && !(cut && call === calls.opened.at(-1)))
+      add(call, NO_ARGUMENTS, deltas)
+  }
 }
 
 export function modelCalls(calls: Calls, cut: boolean): ModelCall[] {

@@ -56,8 +56,11 @@ export function stepFrame(state: State, frame: Frame): ModelDelta[] {
     return []
   }
   if (isJsonObject(chunk['usage'])) state.usage = usageOf(chunk['usage'])
-  const choices: Json[] = Array.isArray(chunk['choices']) ? chunk['choices'] : []
-  return choices.flatMap(choice => (isFirst(choice) ? takeChoice(state, choice) : []))
+  const deltas: ModelDelta[] = []
+  const { choices } = chunk
+  if (Array.isArray(choices))
+    for (const choice of choices) if (isFirst(choice)) takeChoice(state, choice, deltas)
+  return deltas
 }
 
 /** Text that is no object says nothing; an object torn apart means lost words, of which some may be arguments. */
@@ -76,21 +79,20 @@ function isFirst(choice: Json): choice is JsonObject {
   return isJsonObject(choice) && (choice['index'] === undefined || choice['index'] === 0)
 }
 
-function takeChoice(state: State, choice: JsonObject): ModelDelta[] {
+function takeChoice(state: State, choice: JsonObject, deltas: ModelDelta[]): void {
   // A finished answer takes nothing more: some servers repeat themselves after it.
-  if (state.finish !== undefined) return []
+  if (state.finish !== undefined) return
   const whole = isJsonObject(choice['message'])
   const said = whole ? choice['message'] : choice['delta']
-  const deltas = isJsonObject(said) ? takeDelta(state, said, whole) : []
+  if (isJsonObject(said)) takeDelta(state, said, whole, deltas)
   const finish = choice['finish_reason']
-  if (typeof finish !== 'string' || finish === '') return deltas
+  if (typeof finish !== 'string' || finish === '') return
   state.finish = finish
   if (finish === 'error') state.failure ??= streamFailure({})
-  return [...deltas, ...closeCalls(state.calls, isCutShort(finish))]
+  closeCalls(state.calls, isCutShort(finish), deltas)
 }
 
-function takeDelta(state: State, said: JsonObject, whole: boolean): ModelDelta[] {
-  const deltas: ModelDelta[] = []
+function takeDelta(state: State, said: JsonObject, whole: boolean, deltas: ModelDelta[]): void {
   const thinking =
     wordsIn(said['reasoning_content']) || wordsIn(said['reasoning']) || thoughtsIn(said['content'])
   if (wordsIn(said['reasoning_content']) !== '') state.content = true
@@ -99,14 +101,17 @@ function takeDelta(state: State, said: JsonObject, whole: boolean): ModelDelta[]
     state.thinking += thinking
     deltas.push({ type: 'thinking', text: thinking })
   }
+  addText(state, wordsIn(said['content']), deltas)
   const refusal = wordsIn(said['refusal'])
   if (refusal !== '') state.refused = true
-  for (const text of [wordsIn(said['content']), refusal]) {
-    if (text === '') continue
-    state.text += text
-    deltas.push({ type: 'text', text })
-  }
-  return [...deltas, ...takeFragments(state.calls, said['tool_calls'], whole)]
+  addText(state, refusal, deltas)
+  takeFragments(state.calls, said['tool_calls'], whole, deltas)
+}
+
+function addText(state: State, text: string, deltas: ModelDelta[]): void {
+  if (text === '') return
+  state.text += text
+  deltas.push({ type: 'text', text })
 }
 
 /** Text, or parts of which some are text. */
