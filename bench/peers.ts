@@ -107,7 +107,7 @@ const us = 'turnwire'
 
 /** P1 against pi: conversations of ten cycles, ours in memory as theirs are. */
 export async function cyclesOfPeers(): Promise<Trial> {
-  const [conversations, turns] = [20, 10]
+  const [conversations, turns] = [50, 10]
   const engine = engineOf(cycleScript)
   const many = (begun: () => Promise<() => Promise<unknown>> | (() => Promise<unknown>)) => async () => {
     for (let index = 0; index < conversations; index += 1) {
@@ -130,6 +130,8 @@ export async function cyclesOfPeers(): Promise<Trial> {
     name: 'one cycle in memory, in conversations of ten (CPU)',
     measure: 'cpu',
     units: conversations * turns,
+    rounds: 9,
+    warmUps: 8,
     variants: [ours, ...theirs],
     bars: [{ id: 'P1', ours: us, floor: 'pi', most: 0.25 }],
   }
