@@ -1,6 +1,7 @@
 // One exchange with a model API, from the first byte sent to the answer or the failure. It ends in one of both
 // however the stream ends: an answer that was whole before the connection broke is an answer.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ModelAnswer, ModelDelta } from '../engine/ports.ts'
 import type { Json } from '../lib/json.ts'
 import type { Failure, Frame, Prepared, Protocol } from './protocol.ts'
@@ -65,8 +66,9 @@ function readAnswer<State>(options: ExchangeOptions<State>) {
       watch(delta)
     }
   }
-  const refusal = (status: number, headers: Headers): FrameReader =>
+  const refusal = (status: number, received: IncomingHttpHeaders): FrameReader =>
     bodyReader(limits, text => {
+      const headers = headersOf(received)
       refused =
         status < 400
           ? redirectFailure(status, place)
@@ -76,7 +78,7 @@ function readAnswer<State>(options: ExchangeOptions<State>) {
     state,
     shown: () => shown,
     refused: () => refused,
-    open(status: number, headers: Headers) {
+    open(status: number, headers: IncomingHttpHeaders) {
       const ok = status >= 200 && status <= 299
       const opened = ok ? answerReader(headers, limits, give) : refusal(status, headers)
       reader = opened
@@ -93,9 +95,21 @@ function readAnswer<State>(options: ExchangeOptions<State>) {
   }
 }
 
-function answerReader(headers: Headers, limits: FrameLimits, give: (frame: Frame) => void): FrameReader {
-  const streams = (headers.get('content-type') ?? '').includes('text/event-stream')
+function answerReader(
+  headers: IncomingHttpHeaders,
+  limits: FrameLimits,
+  give: (frame: Frame) => void,
+): FrameReader {
+  const streams = headers['content-type']?.includes('text/event-stream') === true
   return streams ? eventReader(limits, give) : bodyReader(limits, text => give({ data: text }))
+}
+
+/** For refusals only: making one costs more than reading a short answer. */
+function headersOf(received: IncomingHttpHeaders): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(received))
+    for (const each of [value ?? []].flat()) headers.append(name, each)
+  return headers
 }
 
 /** What a codec cannot read must not look like a defect of the engine. */

@@ -3,7 +3,12 @@
 // byte, and for the silence between two chunks. It knows no vendor and never follows a redirect: a key stays
 // with the host that it was meant for.
 
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 
 export type Post = {
@@ -18,7 +23,7 @@ export type Post = {
 
 export type Reader = {
   /** Called once, before any chunk. What it gives takes the chunks, and says true once it wants no more. */
-  open(status: number, headers: Headers): (chunk: Uint8Array) => boolean
+  open(status: number, headers: IncomingHttpHeaders): (chunk: Uint8Array) => boolean
 }
 
 /** How an exchange ended. `lost`: the connection broke; `code` is the system's word for it. */
@@ -92,7 +97,7 @@ export function post(options: Post, reader: Reader): Promise<End> {
         finish(incoming.complete ? { end: 'complete' } : { end: 'lost', code: 'ECONNRESET' }),
       )
       try {
-        const take = reader.open(incoming.statusCode ?? 0, headersOf(incoming))
+        const take = reader.open(incoming.statusCode ?? 0, incoming.headers)
         incoming.on('data', (chunk: Uint8Array) => {
           if (settled) return
           timer.start(options.idleMs)
@@ -149,11 +154,4 @@ function quietTimer(expire: () => void): QuietTimer {
 
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
-}
-
-function headersOf(incoming: IncomingMessage): Headers {
-  const headers = new Headers()
-  for (const [name, values] of Object.entries(incoming.headersDistinct))
-    for (const value of values ?? []) headers.append(name, value)
-  return headers
 }
