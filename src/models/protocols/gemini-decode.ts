@@ -101,11 +101,14 @@ function takeChunk(state: State, chunk: JsonObject, text: string, place: number)
   const first = candidates.findIndex(one => countOf(one['index']) === 0)
   const candidate = candidates[first]
   if (candidate === undefined) return []
-  const parts = listOf(objectOf(candidate['content'])['parts']).map(objectOf)
-  const written = parts.some(part => isJsonObject(part['functionCall']))
-    ? writtenArguments(text, findValue(text, place, ['candidates', first, 'content', 'parts']))
-    : []
-  const deltas = parts.flatMap((part, index) => takePart(state, part, written[index]))
+  const deltas: ModelDelta[] = []
+  let written: (string | undefined)[] | undefined
+  for (const [index, given] of listOf(objectOf(candidate['content'])['parts']).entries()) {
+    const part = objectOf(given)
+    if (isJsonObject(part['functionCall']))
+      written ??= writtenArguments(text, findValue(text, place, ['candidates', first, 'content', 'parts']))
+    deltas.push(...takePart(state, part, written?.[index]))
+  }
   const reason = stringOf(candidate['finishReason'])
   if (reason === '' || state.finish !== undefined) return deltas
   state.finish = { reason, message: stringOf(candidate['finishMessage']) }
