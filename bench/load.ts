@@ -18,10 +18,20 @@ function eventsOf(callId: string): Event[] {
   const call = { type: 'call', id: callId, name: 'add', form: 'json', text: '{"a":2,"b":3}' } as const
   return [
     { v: 1, at: 1, type: 'model.answered', parts: [...text('Let me add.'), call], stop: 'calls', model: 'm' },
-    { v: 1, at: 1, type: 'call.allowed', callId, argsHash, toolHash, rule: 'trusted' },
-    { v: 1, at: 1, type: 'call.started', callId, attempt: 1, key: callId },
+    {
+      v: 1,
+      at: 1,
+      type: 'call.started',
+      callId,
+      attempt: 1,
+      key: callId,
+      allowed: { argsHash, toolHash, rule: 'trusted' },
+    },
   ]
 }
+
+/** How many events an append has. */
+const step = eventsOf('call').length
 
 type AppendOne = (session: number, seq: number, events: Event[]) => Promise<void>
 
@@ -57,10 +67,10 @@ function appending(append: AppendOne, firstSeq: number) {
   let seq = firstSeq
   return async (): Promise<void> => {
     const from = seq
-    seq += appends * 3
+    seq += appends * step
     await Promise.all(
       names.map(async (_, session) => {
-        for (let at = from; at < seq; at += 3) await append(session, at, eventsOf(`call-${at}`))
+        for (let at = from; at < seq; at += step) await append(session, at, eventsOf(`call-${at}`))
       }),
     )
   }

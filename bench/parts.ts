@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Agent, Engine, type Model, type Session, type Store, type Tool } from '../src/engine/index.ts'
+import type { Delta } from '../src/language/events.ts'
 import type { Entry } from '../src/language/history.ts'
 import { scripted } from '../src/models/scripted/index.ts'
 import { createGate } from '../src/policy/index.ts'
@@ -82,10 +83,15 @@ export function begin(engine: Engine): Promise<Session> {
 
 /** One turn, watched and written out as a wire would, until it is durable and over. */
 export function cycle(session: Session): Promise<number> {
+  return turn(session, delta => JSON.stringify(delta).length)
+}
+
+/** One turn, until it is durable and over. Gives what `size` made of all that was shown. */
+export function turn(session: Session, size: (delta: Delta) => number): Promise<number> {
   return new Promise((resolve, reject) => {
     let shown = 0
     const unwatch = session.feed.watch(item => {
-      if (item.type === 'delta') shown += JSON.stringify(item.delta).length
+      if (item.type === 'delta') shown += size(item.delta)
       if (item.type === 'closed') reject(item.reason)
       if (item.type !== 'status' || item.status === 'running') return
       unwatch()

@@ -2,11 +2,12 @@
 // are installed by `npm run bench:peers`, never with the package.
 import { existsSync } from 'node:fs'
 import type { Tool } from '../src/engine/index.ts'
+import type { Delta } from '../src/language/events.ts'
 import type { JsonObject } from '../src/lib/json.ts'
 import { scripted } from '../src/models/scripted/index.ts'
 import { tool } from '../src/tools/index.ts'
 import type { Bar, Trial, Variant } from './harness.ts'
-import { begin, cycle, join, makeEngine, memoryStore, sqliteStore, tempFolder } from './parts.ts'
+import { begin, cycle, join, makeEngine, memoryStore, sqliteStore, tempFolder, turn } from './parts.ts'
 
 type Answer = { text: string[]; calls: { name: string; pieces: string[] }[] }
 export type PeerTool = {
@@ -105,36 +106,41 @@ function engineOf(script: Script, store = memoryStore()) {
 
 const us = 'turnwire'
 
-/** P1 against pi: conversations of ten cycles, ours in memory as theirs are. */
-export async function cyclesOfPeers(): Promise<Trial> {
-  const [conversations, turns] = [50, 10]
+/**
+ * P1 against pi: conversations of ten cycles, ours in memory as theirs are, and forgotten when they are over. Both are
+ * measured once they are compiled, which takes some ten thousand cycles; then all peers side by side, after a few.
+ */
+export async function cyclesOfPeers(): Promise<Trial[]> {
+  const [conversations, turns] = [100, 10]
   const engine = engineOf(cycleScript)
-  const many = (begun: () => Promise<() => Promise<unknown>> | (() => Promise<unknown>)) => async () => {
-    for (let index = 0; index < conversations; index += 1) {
-      const say = await begun()
-      for (let turn = 0; turn < turns; turn += 1) await say()
-    }
+  const converse = async (say: () => Promise<unknown>) => {
+    for (let index = 0; index < turns; index += 1) await say()
   }
-  const ours: Variant = {
-    name: us,
-    run: many(async () => {
-      const session = await begin(engine)
-      return () => cycle(session)
-    }),
-  }
-  const theirs = (await loadAll()).map(peer => ({
-    name: peer.name,
-    run: many(() => peer.converse(cycleScript)),
-  }))
-  return {
-    name: 'one cycle in memory, in conversations of ten (CPU)',
-    measure: 'cpu',
-    units: conversations * turns,
-    rounds: 9,
-    warmUps: 8,
-    variants: [ours, ...theirs],
-    bars: [{ id: 'P1', ours: us, floor: 'pi', most: 0.25 }],
-  }
+  const many = (name: string, conversation: () => Promise<void>): Variant => ({
+    name,
+    async run() {
+      for (let index = 0; index < conversations; index += 1) await conversation()
+    },
+  })
+  const sizeOf = (delta: Delta) => ('text' in delta ? delta.text.length : 0)
+  const ours = many(us, async () => {
+    const session = await begin(engine)
+    await converse(() => turn(session, sizeOf))
+    await engine.discard(session)
+  })
+  const theirs = (await loadAll()).map(peer => many(peer.name, () => converse(peer.converse(cycleScript))))
+  const trial = { measure: 'cpu', units: conversations * turns } as const
+  return [
+    {
+      ...trial,
+      name: 'one cycle in memory, in conversations of ten (CPU)',
+      rounds: 15,
+      warmUps: 40,
+      variants: [ours, theirs[0]!],
+      bars: [{ id: 'P1', ours: us, floor: 'pi', most: 0.25 }],
+    },
+    { ...trial, name: 'the same, beside all peers (CPU)', rounds: 3, variants: [ours, ...theirs], bars: [] },
+  ]
 }
 
 /** One turn of a new conversation. */

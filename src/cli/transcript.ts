@@ -67,6 +67,7 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
     case 'call.allowed':
       return [dim(`allowed ${nameOf(event.callId)} (${shown(event.rule, 80)})`)]
     case 'call.started':
+      if (event.allowed) return [dim(`allowed ${nameOf(event.callId)} (${shown(event.allowed.rule, 80)})`)]
       return event.attempt > 1 ? [dim(`started ${nameOf(event.callId)}, attempt ${event.attempt}`)] : []
     case 'call.settled':
     case 'call.late': {

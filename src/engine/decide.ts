@@ -3,7 +3,15 @@
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Event, Grant, GrantGiven, ModelAnswered, Settings } from '../language/events.ts'
+import type {
+  Allowed,
+  CallStarted,
+  Event,
+  Grant,
+  GrantGiven,
+  ModelAnswered,
+  Settings,
+} from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
@@ -271,6 +279,20 @@ export function decideRecovery(
   return state.batch
     .filter(call => call.stage === 'started' && !mayRepeat(call))
     .map(call => settled(call, outcomes.unknown(), context))
+}
+
+/** `allowed`: what let it run, where no event before this one has said so. */
+export function intent(call: CallState, context: Context, allowed?: Allowed): Event {
+  const event: CallStarted = {
+    v: 1,
+    at: context.now,
+    type: 'call.started',
+    callId: call.part.id,
+    attempt: call.attempt + 1,
+    key: call.key ?? context.id('key'),
+  }
+  if (allowed) event.allowed = allowed
+  return event
 }
 
 export function settled(call: CallState, outcome: Outcome, context: { now: number }): Event {

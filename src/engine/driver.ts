@@ -4,9 +4,9 @@
 import { publicError, TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
-import { Abort, untilAborted } from '../lib/abort.ts'
+import { Abort } from '../lib/abort.ts'
 import { compact, isCompactionDue, tryCompaction } from './compact.ts'
-import { decideAnswer, decideOutOfTime } from './decide.ts'
+import { decideAnswer, decideOutOfTime, intent } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
 import { requestOf } from './request.ts'
@@ -17,8 +17,9 @@ import { type Step, translate } from './step.ts'
 
 export class Driver {
   readonly #session: Session
-  /** Every call that has not returned yet, also one that was aborted and is no longer waited for. */
-  #alive: Set<Promise<void>> | undefined
+  /** How many calls have not returned yet, also those that were aborted and are no longer waited for. */
+  #alive = 0
+  #awaitingReturn: (() => void)[] = []
   readonly #running = new Map<string, Abort>()
   #awaitingQuiet: (() => void)[] = []
   /** How long the loop has worked at which turn: waiting for people does not count. */
@@ -26,7 +27,7 @@ export class Driver {
   #performing = false
   #step: Step | undefined
   /** Aborts with the turn: what may never end by itself must not hold up what comes after. */
-  #turn = new AbortController()
+  #turn = new Abort()
   #active = false
   #loop: Promise<void> = Promise.resolve()
   #poke: (() => void) | undefined
@@ -61,7 +62,7 @@ export class Driver {
 
   /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
   async returned(): Promise<void> {
-    if (this.#alive) await Promise.allSettled(this.#alive)
+    if (this.#alive > 0) await new Promise<void>(resolve => this.#awaitingReturn.push(resolve))
   }
 
   get callsRunning(): number {
@@ -83,7 +84,7 @@ export class Driver {
         if (action.do === 'rest' || action.do === 'wait') return
         if (action.do === 'await') await this.#untilPoked()
         else {
-          const doing = this.perform(action)
+          const doing = action.do === 'judge' ? this.#judgeAndRun(action.calls) : this.perform(action)
           if (doing) await doing
         }
       }
@@ -115,7 +116,7 @@ export class Driver {
     })
   }
 
-  /** Does one action, as the loop would. Gives a promise only if there is something to wait for. */
+  /** Does one action and no more. Gives a promise only if there is something to wait for. */
   perform(action: Action): Promise<void> | undefined {
     switch (action.do) {
       case 'judge':
@@ -183,21 +184,21 @@ export class Driver {
   async run(calls: readonly CallState[]): Promise<void> {
     if (calls.length === 0) return
     const session = this.#session
-    const { world } = session.ports
-    const at = world.now()
-    world.crashPoint('intent-decided')
-    const intents: Event[] = []
-    const stops: Abort[] = []
-    for (const call of calls) {
-      const { id } = call.part
-      const key = call.key ?? world.id('key')
-      intents.push({ v: 1, at, type: 'call.started', callId: id, attempt: call.attempt + 1, key })
-      // From here on it counts as running: nobody else may start it while the intent is on its way.
+    session.ports.world.crashPoint('intent-decided')
+    const { context } = session
+    session.record(calls.map(call => intent(call, context)))
+    return this.#runOnceDurable(calls)
+  }
+
+  /** Their intents are recorded. From here on they count as running: nobody else may start them. */
+  async #runOnceDurable(calls: readonly CallState[]): Promise<void> {
+    const session = this.#session
+    const stops = calls.map(call => {
       const stop = new Abort()
-      this.#running.set(id, stop)
-      stops.push(stop)
-    }
-    await session.save(intents)
+      this.#running.set(call.part.id, stop)
+      return stop
+    })
+    await session.flushed()
     for (const [index, call] of calls.entries()) {
       const stop = stops[index]!
       if (session.lost || call.stage !== 'started' || stop.aborted) this.#ran(call.part.id, stop)
@@ -206,24 +207,12 @@ export class Driver {
   }
 
   #run(call: CallState, stop: Abort): void {
-    let alive: Promise<void> | undefined
-    const ran = (): void => {
-      if (alive) this.#alive?.delete(alive)
+    this.#alive += 1
+    runCall(this.#session, call, stop, () => {
+      this.#alive -= 1
+      if (this.#alive === 0) for (const resolve of this.#awaitingReturn.splice(0)) resolve()
       this.#ran(call.part.id, stop)
-    }
-    const lost = (error: unknown): void => {
-      this.#session.lose(error)
-      ran()
-    }
-    try {
-      alive = runCall(this.#session, call, stop)?.then(ran, lost)
-      if (alive) {
-        this.#alive ??= new Set()
-        this.#alive.add(alive)
-      } else ran()
-    } catch (error) {
-      lost(error)
-    }
+    })
   }
 
   #ran(callId: string, stop: Abort): void {
@@ -234,13 +223,22 @@ export class Driver {
     this.wake()
   }
 
-  #judge(calls: readonly CallState[]): Promise<void> | undefined {
-    const judging = judgeAll(this.#session, calls)
-    const { signal } = this.#turn
+  /** What may run is started with the verdict. */
+  #judgeAndRun(calls: readonly CallState[]): Promise<void> | undefined {
+    const starting: CallState[] = []
+    const judging = this.#judge(calls, starting)
+    if (starting.length === 0) return judging
+    const running = this.#runOnceDurable(starting)
+    return judging ? Promise.all([judging, running]).then(() => {}) : running
+  }
+
+  #judge(calls: readonly CallState[], starting?: CallState[]): Promise<void> | undefined {
+    const judging = judgeAll(this.#session, calls, starting)
+    const turn = this.#turn
     return (
       judging &&
-      untilAborted(judging, signal).catch(error => {
-        if (!signal.aborted) throw error
+      turn.until(judging).catch(error => {
+        if (!turn.aborted) throw error
       })
     )
   }
@@ -340,7 +338,7 @@ export class Driver {
 
   abort(reason: unknown): void {
     this.#turn.abort(reason)
-    this.#turn = new AbortController()
+    this.#turn = new Abort()
     if (this.#step) {
       this.#step.over = true
       this.#step.stop.abort(reason)

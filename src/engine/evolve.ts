@@ -3,7 +3,15 @@
 import type { CallPart, CallResult } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { CallSettled, Event, HistoryCompacted, ModelAnswered, Usage } from '../language/events.ts'
+import type {
+  Allowed,
+  CallSettled,
+  CallStarted,
+  Event,
+  HistoryCompacted,
+  ModelAnswered,
+  Usage,
+} from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
 import { type CallState, findCall, identityOf, type SessionState, type TurnState } from './state.ts'
 
@@ -33,10 +41,10 @@ export function evolve(state: SessionState, event: Event): SessionState {
       takeAnswer(state, event)
       break
     case 'call.handed':
-      admitted(state, event, 'handed')
+      admitted(state, event.callId, event, 'handed')
       break
     case 'call.allowed':
-      allowCall(state, event)
+      allowCall(state, event.callId, event)
       break
     case 'approval.requested':
       requestApproval(state, event)
@@ -127,7 +135,14 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
     if (event.continuity) entry.continuity = event.continuity
     addEntry(state, entry)
   }
-  state.batch = calls.map(part => ({ part, stage: 'proposed', text: part.text, attempt: 0 }))
+  state.batch = calls.map((part, index) => ({
+    part,
+    index,
+    stage: 'proposed',
+    text: part.text,
+    attempt: 0,
+  }))
+  state.unsettled = calls.length
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return
@@ -149,24 +164,29 @@ function stage(state: SessionState, callId: string, to: CallState['stage']): Cal
   return call
 }
 
-type Admitted = { callId: string; argsHash: string; toolHash: string }
+type Admitted = { argsHash: string; toolHash: string }
 
 /** The first time that a call passes the gate it counts as one use of these arguments. */
-function admitted(state: SessionState, event: Admitted, to: CallState['stage']): CallState | undefined {
-  const call = findCall(state, event.callId)
+function admitted(
+  state: SessionState,
+  callId: string,
+  { argsHash, toolHash }: Admitted,
+  to: CallState['stage'],
+): CallState | undefined {
+  const call = findCall(state, callId)
   if (!call) return undefined
   if (call.stage === 'proposed' && state.turn) {
-    const identity = identityOf(call.part.name, event.argsHash)
+    const identity = identityOf(call.part.name, argsHash)
     state.turn.identical.set(identity, (state.turn.identical.get(identity) ?? 0) + 1)
   }
   call.stage = to
-  call.argsHash = event.argsHash
-  call.toolHash = event.toolHash
+  call.argsHash = argsHash
+  call.toolHash = toolHash
   return call
 }
 
 function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {
-  const call = admitted(state, event, 'asking')
+  const call = admitted(state, event.callId, event, 'asking')
   if (!call) return
   call.rule = event.rule
   delete call.reason
@@ -183,16 +203,17 @@ function editCall(state: SessionState, event: Extract<Event, { type: 'call.edite
   call.editedBy = event.by
 }
 
-function allowCall(state: SessionState, event: Extract<Event, { type: 'call.allowed' }>): void {
-  const call = admitted(state, event, 'approved')
-  if (call) call.rule = event.rule
-  const grant = event.grantId === undefined ? undefined : state.grants.get(event.grantId)
+function allowCall(state: SessionState, callId: string, allowed: Allowed): void {
+  const call = admitted(state, callId, allowed, 'approved')
+  if (call) call.rule = allowed.rule
+  const grant = allowed.grantId === undefined ? undefined : state.grants.get(allowed.grantId)
   if (grant?.usesLeft === undefined) return
   if (grant.usesLeft <= 1) state.grants.delete(grant.id)
   else state.grants.set(grant.id, { ...grant, usesLeft: grant.usesLeft - 1 })
 }
 
-function startCall(state: SessionState, event: Extract<Event, { type: 'call.started' }>): void {
+function startCall(state: SessionState, event: CallStarted): void {
+  if (event.allowed) allowCall(state, event.callId, event.allowed)
   const call = stage(state, event.callId, 'started')
   if (!call) return
   call.attempt = event.attempt
@@ -200,8 +221,10 @@ function startCall(state: SessionState, event: Extract<Event, { type: 'call.star
 }
 
 function settle(state: SessionState, event: CallSettled): void {
-  const call = stage(state, event.callId, 'settled')
+  const call = findCall(state, event.callId)
   if (!call) return
+  if (call.stage !== 'settled') state.unsettled -= 1
+  call.stage = 'settled'
   call.outcome = event.outcome
   state.settled.add(event.callId)
   if (state.turn) {
@@ -209,7 +232,7 @@ function settle(state: SessionState, event: CallSettled): void {
       state.turn.bytes += part.type === 'text' ? part.text.length : part.url.length
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
-  if (state.batch.every(each => each.stage === 'settled')) {
+  if (state.unsettled === 0) {
     addEntry(state, { role: 'tool', results: state.batch.map(resultOf) })
     state.batch = []
   }

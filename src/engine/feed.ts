@@ -1,6 +1,7 @@
 // What watchers of a session see: durable events with their numbers, the deltas of the step in flight, and changes
 // of status, in one order. An event is shown only once it is durable, and all that follows it waits behind it.
 import type { Delta, Recorded } from '../language/events.ts'
+import { soon } from '../lib/soon.ts'
 import type { SessionStatus } from './ports.ts'
 
 export type FeedItem =
@@ -20,6 +21,7 @@ const outputTail = 64 * 1024
 export class Feed {
   readonly #watchers = new Set<Watcher>()
   #held: Held[] = []
+  #releasing = false
   readonly live = new StepInFlight()
   /** The number of the last event that watchers have seen, and the status that they were told. */
   shown: number
@@ -49,8 +51,16 @@ export class Feed {
     return held
   }
 
+  /** Shown in a moment: whoever waited for it to be durable, to start a call above all, goes first. */
   release(held: Held): void {
     held.durable = true
+    if (this.#releasing) return
+    this.#releasing = true
+    soon(() => soon(() => this.#deliverDurable()))
+  }
+
+  #deliverDurable(): void {
+    this.#releasing = false
     while (this.#held[0]?.durable) for (const item of this.#held.shift()!.items) this.#deliver(item)
   }
 
@@ -63,6 +73,7 @@ export class Feed {
   }
 
   close(reason: unknown): void {
+    this.#deliverDurable()
     this.#held = []
     this.#deliver({ type: 'closed', reason })
     this.#watchers.clear()

@@ -1,10 +1,10 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { ApprovalRequested, CallAllowed, Event, Grant } from '../language/events.ts'
+import type { Allowed, ApprovalRequested, Event, Grant } from '../language/events.ts'
 import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
-import { settled } from './decide.ts'
+import { intent, settled } from './decide.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Verdict } from './ports.ts'
@@ -13,17 +13,31 @@ import { type CallState, identityOf } from './state.ts'
 
 type Admitted = Extract<Admission, { ok: true }>
 
-export function judgeAll(session: Session, calls: readonly CallState[]): Promise<void> | undefined {
+/**
+ * `starting`: what policy allows at once is recorded as started in the same event, and added to it, for the caller to
+ * run once that is durable. Without it, what is allowed waits.
+ */
+export function judgeAll(
+  session: Session,
+  calls: readonly CallState[],
+  starting?: CallState[],
+): Promise<void> | undefined {
   const waiting: Promise<void>[] = []
   for (const call of calls) {
-    const judging = judge(session, call)
+    const judging = judge(session, call, starting)
     if (judging) waiting.push(judging)
   }
   return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => {})
 }
 
+const noGrants: readonly Grant[] = []
+
 /** Judges one call and records the verdict. Waits only if policy itself has to ask elsewhere. */
-function judge(session: Session, call: CallState): Promise<void> | undefined {
+function judge(
+  session: Session,
+  call: CallState,
+  starting: CallState[] | undefined,
+): Promise<void> | undefined {
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) {
     const names = [...session.offer.byName.keys()]
@@ -42,10 +56,14 @@ function judge(session: Session, call: CallState): Promise<void> | undefined {
   }
   const { stage } = call
   const { settings } = session.state
-  const grants = [...session.state.grants.values()]
+  const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
   if (!(verdict instanceof Promise)) {
-    session.record([eventOf(session, call, offered, admission, verdict)])
+    if (starting && verdict?.verdict === 'allow') {
+      session.ports.world.crashPoint('intent-decided')
+      session.record([intent(call, session.context, allowedBy(verdict, offered, admission))])
+      starting.push(call)
+    } else session.record([eventOf(session, call, offered, admission, verdict)])
     return undefined
   }
   return verdict.then(late => {
@@ -113,7 +131,7 @@ function overLimit(
   })
   if (turn.steps >= limits.steps)
     return refuse('steps', `the turn has used its ${limits.steps} model requests.`)
-  const before = turn.calls - session.state.batch.length + session.state.batch.indexOf(call)
+  const before = turn.calls - session.state.batch.length + call.index
   if (before >= limits.calls) return refuse('calls', `the turn has used its ${limits.calls} tool calls.`)
   const uses = turn.identical.get(identityOf(call.part.name, admission.argsHash)) ?? 0
   if (uses >= limits.identicalCalls)
@@ -172,13 +190,24 @@ function authorise(
   }
 }
 
+function allowedBy(
+  { rule, grantId }: Extract<Verdict, { verdict: 'allow' }>,
+  { tool }: Offered,
+  { argsHash }: Admitted,
+): Allowed {
+  const allowed: Allowed = { argsHash, toolHash: toolHash(tool), rule }
+  if (grantId !== undefined) allowed.grantId = grantId
+  return allowed
+}
+
 function eventOf(
   session: Session,
   call: CallState,
   offered: Offered,
-  { argsHash }: Admitted,
+  admission: Admitted,
   verdict: Verdict | undefined,
 ): Event {
+  const { argsHash } = admission
   const at = session.ports.world.now()
   const callId = call.part.id
   const hash = toolHash(offered.tool)
@@ -187,11 +216,8 @@ function eventOf(
   switch (verdict.verdict) {
     case 'deny':
       return settled(call, outcomes.deniedByPolicy(verdict.reason), session.context)
-    case 'allow': {
-      const event: CallAllowed = { v: 1, at, type: 'call.allowed', callId, argsHash, toolHash: hash, rule }
-      if (verdict.grantId !== undefined) event.grantId = verdict.grantId
-      return event
-    }
+    case 'allow':
+      return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered, admission) }
     case 'ask': {
       const { reason, expiresInMs } = verdict
       const event: ApprovalRequested = {

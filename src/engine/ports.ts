@@ -334,6 +334,11 @@ export type Store = {
   /** Makes the caller the one writer: everyone else's epoch is void from here on. Undefined: no such session. */
   claim(session: string): Promise<{ epoch: number; row: SessionRow } | undefined>
   append(batch: Append): Promise<void>
+  /**
+   * For how long a session may keep back what it can wait for, so that one append does for several. Absent: appends
+   * cost so little that nothing is kept back.
+   */
+  readonly lingerMs?: number
   row(session: string): Promise<SessionRow | undefined>
   /** Events with a number greater than `after`, in order. */
   read(session: string, after?: number): Promise<Recorded[]>

@@ -3,10 +3,11 @@
 
 import type { Outcome } from '../language/calls.ts'
 import { wordsOf } from '../language/errors.ts'
+import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
-import { settled } from './decide.ts'
+import { intent, settled } from './decide.ts'
 import { admit } from './judge.ts'
 import { outcomes } from './outcomes.ts'
 import {
@@ -20,45 +21,25 @@ import {
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
-/** Gives a promise only if there is something to wait for. */
-export function runCall(session: Session, call: CallState, stop: Abort): Promise<void> | undefined {
-  const offered = session.offer.byName.get(call.part.name)
-  // Settings may change while the intent is on its way to the store.
-  if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash)
-    return settle(session, call, { outcome: notRun(call, 'the tool was changed or taken away.') }, 0)
-  const { tool } = offered
-  const admission = admit(session, call, offered)
-  if (!admission.ok) return settle(session, call, { outcome: notRun(call, admission.reason) }, 0)
-  const startedAt = session.ports.world.now()
-  const attempt = attemptCall(session, call, tool, admission.input, stop)
-  return attempt instanceof Promise || attempt.retry
-    ? untilSettled(session, call, tool, admission.input, stop, attempt, startedAt)
-    : settle(session, call, attempt, session.ports.world.now() - startedAt)
-}
-
-async function untilSettled(
-  session: Session,
-  call: CallState,
-  tool: Tool,
-  input: Json,
-  stop: Abort,
-  first: Attempt | Promise<Attempt>,
-  startedAt: number,
-): Promise<void> {
-  for (let attempt = await first; ; attempt = await attemptCall(session, call, tool, input, stop)) {
-    const again = attempt.retry && call.attempt <= tool.retries && !stop.aborted && call.stage === 'started'
-    if (!again) return settle(session, call, attempt, session.ports.world.now() - startedAt)
-    await session.save([
-      {
-        v: 1,
-        at: session.ports.world.now(),
-        type: 'call.started',
-        callId: call.part.id,
-        attempt: call.attempt + 1,
-        key: call.key ?? '',
-      },
-    ])
-    if (session.lost || stop.aborted || call.stage !== 'started') return undefined
+/** `over` is called once, when nothing more will come of it: at once, if there was nothing to wait for. */
+export function runCall(session: Session, call: CallState, stop: Abort, over: () => void): void {
+  try {
+    const offered = session.offer.byName.get(call.part.name)
+    // Settings may change while the intent is on its way to the store.
+    if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) {
+      recordOutcome(session, call, notRun(call, 'the tool was changed or taken away.'))
+      over()
+      return
+    }
+    const admission = admit(session, call, offered)
+    if (admission.ok) new Run(session, call, offered.tool, admission.input, stop, over).attempt()
+    else {
+      recordOutcome(session, call, notRun(call, admission.reason))
+      over()
+    }
+  } catch (error) {
+    session.lose(error)
+    over()
   }
 }
 
@@ -69,38 +50,129 @@ function notRun(call: CallState, reason: string): Outcome {
 
 type Attempt = Finished & { retry?: true }
 
-function attemptCall(
-  session: Session,
-  call: CallState,
-  tool: Tool,
-  input: Json,
-  stop: Abort,
-): Attempt | Promise<Attempt> {
-  const context = new CallContext(session, call, stop)
-  const failed = (error: unknown): Attempt => {
-    context.showRest()
-    return failure(session, call, tool, error)
+/** One call from its first attempt to its outcome. It waits by callbacks: there may be hundreds, all ending at once. */
+class Run {
+  readonly #session: Session
+  readonly #call: CallState
+  readonly #tool: Tool
+  readonly #input: Json
+  readonly #stop: Abort
+  readonly #over: () => void
+  readonly #startedAt: number
+
+  constructor(session: Session, call: CallState, tool: Tool, input: Json, stop: Abort, over: () => void) {
+    this.#session = session
+    this.#call = call
+    this.#tool = tool
+    this.#input = input
+    this.#stop = stop
+    this.#over = over
+    this.#startedAt = session.ports.world.now()
   }
-  const ended = (output: ToolOutput | 'timeout'): Attempt => {
+
+  attempt(): void {
+    const context = new CallContext(this.#session, this.#call, this.#stop)
+    let running: ReturnType<Tool['run']>
     try {
-      session.ports.world.crashPoint('call-ran')
-      context.showRest()
-      return output === 'timeout'
-        ? { outcome: outcomes.timeout(tool.timeoutMs) }
-        : session.agent.gate.finish(output, tool, call.part.id)
+      running = this.#tool.run(this.#input, context)
     } catch (error) {
-      return failed(error)
+      this.#failed(context, error)
+      return
+    }
+    if (running instanceof Promise) this.#wait(context, running)
+    else this.#ended(context, running)
+  }
+
+  /** Until the tool ends, or to its deadline: then its signal is aborted and it is no longer waited for. */
+  #wait(context: CallContext, running: Promise<ToolOutput>): void {
+    const { timeoutMs } = this.#tool
+    let waiting = true
+    const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
+      if (!close()) return
+      this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
+      this.#ended(context, 'timeout')
+    })
+    // A tool that ignores its signal must not keep a clock running for it.
+    const forget = this.#stop.onAbort(stopClock)
+    const close = (): boolean => {
+      if (!waiting) return false
+      waiting = false
+      forget()
+      stopClock()
+      return true
+    }
+    running.then(
+      output => {
+        if (close()) this.#ended(context, output)
+      },
+      error => {
+        if (close()) this.#failed(context, error)
+      },
+    )
+  }
+
+  #ended(context: CallContext, output: ToolOutput | 'timeout'): void {
+    let attempt: Attempt
+    try {
+      this.#session.ports.world.crashPoint('call-ran')
+      context.showRest()
+      attempt =
+        output === 'timeout'
+          ? { outcome: outcomes.timeout(this.#tool.timeoutMs) }
+          : this.#session.agent.gate.finish(output, this.#tool, this.#call.part.id)
+    } catch (error) {
+      this.#failed(context, error)
+      return
+    }
+    this.#settle(attempt)
+  }
+
+  #failed(context: CallContext, thrown: unknown): void {
+    try {
+      context.showRest()
+      const attempt = failure(this.#session, this.#call, this.#tool, thrown)
+      if (attempt.retry && this.#mayRetry()) this.#retry()
+      else this.#settle(attempt)
+    } catch (error) {
+      this.#lose(error)
     }
   }
-  let running: ReturnType<Tool['run']>
-  try {
-    running = tool.run(input, context)
-  } catch (error) {
-    return failed(error)
+
+  #mayRetry(): boolean {
+    const { attempt, stage } = this.#call
+    return attempt <= this.#tool.retries && !this.#stop.aborted && stage === 'started'
   }
-  return running instanceof Promise
-    ? withinTime(session, tool, running, stop).then(ended, failed)
-    : ended(running)
+
+  #retry(): void {
+    this.#session.save([intent(this.#call, this.#session.context)]).then(
+      () => {
+        if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#over()
+        else this.attempt()
+      },
+      error => this.#lose(error),
+    )
+  }
+
+  #settle({ outcome, blob }: Attempt): void {
+    const ms = this.#session.ports.world.now() - this.#startedAt
+    const record = (): void => {
+      recordOutcome(this.#session, this.#call, ms > 0 ? { ...outcome, ms } : outcome)
+      this.#over()
+    }
+    const lose = (error: unknown): void => this.#lose(error)
+    try {
+      if (blob)
+        this.#session.ports.store.putBlob(this.#session.id, blob.name, blob.body).then(record).catch(lose)
+      else record()
+    } catch (error) {
+      lose(error)
+    }
+  }
+
+  #lose(error: unknown): void {
+    this.#session.lose(error)
+    this.#over()
+  }
 }
 
 function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt {
@@ -118,37 +190,6 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   }
-}
-
-/** Ends when the tool does, or at its deadline: then its signal is aborted and it is no longer waited for. */
-function withinTime(
-  session: Session,
-  tool: Tool,
-  running: Promise<ToolOutput>,
-  stop: Abort,
-): Promise<ToolOutput | 'timeout'> {
-  return new Promise((resolve, reject) => {
-    const stopClock = session.ports.world.timer(tool.timeoutMs, () => {
-      resolve('timeout')
-      stop.abort(new Error(`The tool did not finish within ${tool.timeoutMs} ms.`))
-    })
-    // A tool that ignores its signal must not keep a clock running for it.
-    const forget = stop.onAbort(stopClock)
-    const close = (): void => {
-      forget()
-      stopClock()
-    }
-    running.then(
-      output => {
-        close()
-        resolve(output)
-      },
-      error => {
-        close()
-        reject(error)
-      },
-    )
-  })
 }
 
 /** A class, for its getters: what a tool does not look at is not made. */
@@ -213,29 +254,12 @@ class CallContext implements ToolContext {
   }
 }
 
-function settle(
-  session: Session,
-  call: CallState,
-  { outcome, blob }: Finished,
-  ms: number,
-): Promise<void> | undefined {
-  const timed: Outcome = ms > 0 ? { ...outcome, ms } : outcome
-  if (!blob) {
-    recordOutcome(session, call, timed)
-    return undefined
-  }
-  return session.ports.store.putBlob(session.id, blob.name, blob.body).then(
-    () => recordOutcome(session, call, timed),
-    error => session.lose(error),
-  )
-}
-
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  session.record([
+  const event: Event =
     call.stage === 'settled'
       ? { v: 1, at: session.ports.world.now(), type: 'call.late', callId: call.part.id, outcome }
-      : settled(call, outcome, session.context),
-  ])
+      : settled(call, outcome, session.context)
+  session.record([event], true)
 }

@@ -20,13 +20,13 @@ import {
   type Say,
 } from './decide.ts'
 import { Driver } from './driver.ts'
-import { evolve } from './evolve.ts'
-import { Feed, type Held } from './feed.ts'
+import { Feed } from './feed.ts'
+import { Journal } from './journal.ts'
 import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
-import type { Agent, Card, CrashPoint, EnginePorts, SessionStatus, Tool, World } from './ports.ts'
-import { cardOf, findCall, type SessionState } from './state.ts'
+import type { Agent, EnginePorts, SessionStatus, Tool } from './ports.ts'
+import { findCall, type SessionState } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = {
@@ -39,9 +39,6 @@ export type Answers = {
 /** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
 export type Accepted = { first: number; replayed: true } | { first: number; replayed: false; at: number }
 
-/** What goes to the store in one write. `written` is made when someone waits for it. */
-type Batch = { seq: number; events: Event[]; held: Held; written: PromiseWithResolvers<void> | undefined }
-
 export class Session {
   readonly state: SessionState
   readonly agent: Agent
@@ -51,16 +48,9 @@ export class Session {
   /** Made when a call is judged: most sessions that are open wait for something. */
   admissions: Admissions | undefined
   readonly #id: Context['id']
-  readonly #epoch: number
+  readonly #journal: Journal
   readonly #onLost: (session: Session, reason: unknown) => void
-  #lost: unknown
-  #shownStatus: SessionStatus
-  #card: Card
   #attached: readonly Tool[] = []
-  /** Not given to the store yet. */
-  #batch: Batch | undefined
-  /** The newest that is not durable yet. */
-  #last: Batch | undefined
   stopping = false
 
   constructor(
@@ -73,16 +63,14 @@ export class Session {
     this.ports = ports
     this.agent = agent
     this.state = state
-    this.#epoch = epoch
     this.#onLost = onLost
-    this.#shownStatus = statusOf(state)
-    this.#card = cardOf(state)
-    this.feed = new Feed(state.seq, this.#shownStatus, error =>
+    this.feed = new Feed(state.seq, statusOf(state), error =>
       ports.log('error', 'A watcher failed and was taken away.', {
         session: state.id,
         error: wordsOf(error),
       }),
     )
+    this.#journal = new Journal(ports, state, epoch, this.feed, reason => this.lose(reason))
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }
@@ -96,7 +84,7 @@ export class Session {
   }
 
   get lost(): boolean {
-    return this.#lost !== undefined
+    return this.#journal.lost !== undefined
   }
 
   get context(): Context {
@@ -203,9 +191,10 @@ export class Session {
       const first = this.state.seq + 1
       const at = events[0]?.at ?? this.ports.world.now()
       this.ports.world.crashPoint('input-decided')
-      const written = this.save(events)
+      this.record(events, true)
+      const durable = this.#journal.durable()
       this.driver.wake()
-      return written.then(() => ({ first, replayed: false, at }))
+      return durable.then(() => ({ first, replayed: false, at }))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -262,122 +251,39 @@ export class Session {
 
   // ---- the log -------------------------------------------------------------------------------------------
 
-  /** Applies events at once. What is recorded before the next turn of the microtask queue goes to the store together. */
-  record(events: readonly Event[]): void {
-    if (this.#lost !== undefined || events.length === 0) return
-    const { state } = this
-    this.#batch ??= this.#newBatch(state.seq + 1)
-    const batch = this.#batch
-    for (const event of events) {
-      evolve(state, event)
-      batch.events.push(event)
-      batch.held.items.push({ type: 'event', seq: state.seq, event })
-    }
+  /** Applies events at once and sends them on their way. `patient`: they may wait a moment for what follows. */
+  record(events: readonly Event[], patient = false): void {
+    this.#journal.record(events, patient)
   }
 
   /** Records, and waits until it is durable. */
   save(events: readonly Event[]): Promise<void> {
-    this.record(events)
-    return this.flushed()
-  }
-
-  #newBatch(seq: number): Batch {
-    const batch: Batch = { seq, events: [], held: this.feed.hold(), written: undefined }
-    this.#last = batch
-    queueMicrotask(() => this.#write(batch))
-    return batch
-  }
-
-  #write(batch: Batch): void {
-    this.#batch = undefined
-    const refuse = (reason: unknown): void => {
-      this.lose(reason)
-      if (!batch.written) return
-      batch.written.promise.catch(() => {})
-      batch.written.reject(reason)
-    }
-    if (this.#lost !== undefined) {
-      refuse(this.#lost)
-      return
-    }
-    const { seq, events } = batch
-    const status = statusOf(this.state)
-    // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
-    if (status !== 'running' || this.#shownStatus !== 'running') this.feed.status(status)
-    this.#shownStatus = status
-    const kept = (): void => {
-      for (const { type } of events) reached(type, this.ports.world)
-      if (this.#last === batch) this.#last = undefined
-      batch.written?.resolve()
-      this.feed.release(batch.held)
-    }
-    try {
-      this.ports.store
-        .append({ session: this.id, epoch: this.#epoch, seq, events, status, ...this.#newCard() })
-        .then(kept, refuse)
-    } catch (error) {
-      refuse(error)
-    }
-  }
-
-  /** Looked at with every write, and hardly ever another. */
-  #newCard(): { card?: Card } {
-    const { settings, opening } = this.state
-    const { settings: before, opening: begun } = this.#card
-    if (settings === before && opening === begun) return unchanged
-    this.#card = cardOf(this.state)
-    return { card: this.#card }
+    this.#journal.record(events, false)
+    return this.#journal.flushed()
   }
 
   /** Nothing of its state is still on its way to the store. */
   get clean(): boolean {
-    return this.#last === undefined
+    return this.#journal.clean
   }
 
   /** Durable up to here. */
   flushed(): Promise<void> {
-    if (this.#lost !== undefined) return refused(this.#lost)
-    const last = this.#last
-    if (!last) return Promise.resolve()
-    last.written ??= Promise.withResolvers()
-    return last.written.promise
+    return this.#journal.flushed()
   }
 
   /** This copy is void: stop everything that runs for it and tell whoever watches. */
   lose(reason: unknown): void {
-    if (this.#lost !== undefined) return
-    this.#lost = reason ?? new TurnwireError('internal', 'The session was lost.')
-    this.driver.abort(this.#lost)
-    this.#onLost(this, this.#lost)
-    this.feed.close(this.#lost)
+    if (this.lost) return
+    const why = reason ?? new TurnwireError('internal', 'The session was lost.')
+    this.#journal.lost = why
+    this.driver.abort(why)
+    this.#onLost(this, why)
+    this.feed.close(why)
   }
 
   #refuseIfGone(): void {
-    if (this.#lost !== undefined) throw this.#lost
+    if (this.lost) throw this.#journal.lost
     if (this.stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
   }
-}
-
-const unchanged = {}
-
-/** A rejection that whoever does not look at it may ignore. */
-function refused(reason: unknown): Promise<never> {
-  const promise = Promise.reject(reason)
-  promise.catch(() => {})
-  return promise
-}
-
-const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
-  'turn.started': 'input-recorded',
-  'model.answered': 'answer-recorded',
-  'approval.requested': 'approval-recorded',
-  'approval.decided': 'decision-recorded',
-  'call.started': 'intent-recorded',
-  'call.settled': 'outcome-recorded',
-  'turn.ended': 'turn-ended',
-}
-
-function reached(type: Event['type'], world: World): void {
-  const point = pointOf[type]
-  if (point) world.crashPoint(point)
 }

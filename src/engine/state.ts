@@ -13,6 +13,8 @@ export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started
 
 export type CallState = {
   part: CallPart
+  /** Its place among the calls of the same answer. */
+  index: number
   stage: CallStage
   /** The arguments that count: the model's, or what a person made of them. */
   text: string
@@ -66,6 +68,8 @@ export type SessionState = {
   turn: TurnState | null
   /** The calls of the last answer, until all are settled. */
   batch: CallState[]
+  /** How many of them are not. */
+  unsettled: number
   /** Every call that is settled. */
   settled: Set<string>
   grants: Map<string, Grant>
@@ -89,6 +93,7 @@ export function emptyState(id: string): SessionState {
     view: entries,
     turn: null,
     batch: [],
+    unsettled: 0,
     settled: new Set(),
     grants: new Map(),
     requests: new Map(),

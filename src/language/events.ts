@@ -126,17 +126,21 @@ export type CallEdited = At & {
   argsHash: string
   by: string
 }
-/** Policy let it run without asking anyone. */
-export type CallAllowed = At & {
-  type: 'call.allowed'
+/** Policy let a call run without asking anyone: this call, by this rule or grant. */
+export type Allowed = { argsHash: string; toolHash: string; rule: string; grantId?: string }
+/** It may run, but has not been started yet. */
+export type CallAllowed = At & { type: 'call.allowed'; callId: string } & Allowed
+/**
+ * The intent. It is durable before the tool runs. `key` is the same for every attempt. `allowed`: it was judged and
+ * started in one go.
+ */
+export type CallStarted = At & {
+  type: 'call.started'
   callId: string
-  argsHash: string
-  toolHash: string
-  rule: string
-  grantId?: string
+  attempt: number
+  key: string
+  allowed?: Allowed
 }
-/** The intent. It is durable before the tool runs. `key` is the same for every attempt. */
-export type CallStarted = At & { type: 'call.started'; callId: string; attempt: number; key: string }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */

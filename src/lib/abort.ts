@@ -70,7 +70,7 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): P
  */
 export class Abort {
   #controller: AbortController | undefined
-  #listeners: (() => void)[] = []
+  #listeners: (() => void)[] | undefined
   #aborted = false
   #reason: unknown
 
@@ -93,8 +93,8 @@ export class Abort {
     this.#reason = reason
     this.#controller?.abort(reason)
     const listeners = this.#listeners
-    this.#listeners = []
-    for (const listener of listeners) listener()
+    this.#listeners = undefined
+    for (const listener of listeners ?? []) listener()
   }
 
   /** Called at most once; at once if it is too late. Gives a function that takes the listener away. */
@@ -103,10 +103,11 @@ export class Abort {
       listener()
       return () => {}
     }
+    this.#listeners ??= []
     this.#listeners.push(listener)
     return () => {
-      const at = this.#listeners.indexOf(listener)
-      if (at >= 0) this.#listeners.splice(at, 1)
+      const at = this.#listeners?.indexOf(listener) ?? -1
+      if (at >= 0) this.#listeners?.splice(at, 1)
     }
   }
 

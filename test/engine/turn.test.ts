@@ -39,7 +39,6 @@ describe('one turn', () => {
       'session.created',
       'turn.started',
       'model.answered',
-      'call.allowed',
       'call.started',
       'call.settled',
       'model.answered',

@@ -156,7 +156,10 @@ export class LogRules {
       case 'approval.decided':
         return decided(call, event.granted, event.argsHash)
       case 'call.started':
-        return this.#started(call, event.attempt, event.key)
+        return (
+          (event.allowed && this.#judged(call, { ...event, type: 'call.allowed', ...event.allowed })) ??
+          this.#started(call, event.attempt, event.key)
+        )
       case 'call.settled':
         call.stage = 'settled'
         call.outcome = event.outcome

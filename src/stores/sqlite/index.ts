@@ -13,6 +13,9 @@ import { claimWrite, createWrite, putBlobWrite, removeWrite } from './writes.ts'
 
 export type SqliteOptions = OpenOptions & { group?: GroupOptions }
 
+/** Far less than anyone notices, and enough for what comes of the same event, or of a call beside it, to share its sync. */
+const LINGER_MS = 2
+
 /** Throws a TurnwireError when the file cannot be opened, is not ours, or would not keep what it acknowledges. */
 export function sqliteStore(options: SqliteOptions): Store {
   const connection = connect(options)
@@ -46,6 +49,7 @@ export function sqliteStore(options: SqliteOptions): Store {
       return group.ask(claimWrite(session))
     },
     append: batch => appends.append(batch),
+    lingerMs: LINGER_MS,
     remove(session) {
       appends.part(session)
       return group.ask(removeWrite(session))

@@ -131,6 +131,9 @@ export class MessageView implements View {
       case 'call.allowed':
         this.#available(event.callId)
         break
+      case 'call.started':
+        if (event.allowed) this.#available(event.callId)
+        break
       case 'approval.requested': {
         const { callId, reason } = event
         this.#available(callId)
