@@ -277,7 +277,7 @@ export class Driver {
       const answer = await step.stop.until(answering)
       if (step.over) return
       ports.world.crashPoint('model-answered')
-      session.record([decideAnswer(answer, model.id, step.ids, session.context)])
+      session.record([decideAnswer(answer, model.id, step.ids, session.context)], true)
     } catch (error) {
       if (!step.over) this.#fail(error)
     } finally {

@@ -34,6 +34,8 @@ export class Disk {
   /** How often a write fails, and how slow the whole is. */
   failing = 0
   slowest = 8
+  /** How long sessions keep back what they can wait for. */
+  readonly #lingerMs: number
 
   constructor(scheduler: Scheduler, chance: Chance, trace: Trace, trustOf: TrustOf, limits: Limits) {
     this.#scheduler = scheduler
@@ -41,6 +43,7 @@ export class Disk {
     this.#trace = trace
     this.#trustOf = trustOf
     this.#limits = limits
+    this.#lingerMs = chance.whole(0, 12)
   }
 
   /** The store as one machine sees it. */
@@ -61,6 +64,7 @@ export class Disk {
         const text = JSON.stringify(batch)
         return write(batch.session, { kind: 'append', epoch: batch.epoch }, () => this.#append(parsed(text)))
       },
+      lingerMs: this.#lingerMs,
       remove: id =>
         write(id, { kind: 'remove' }, async () => {
           this.shadows.delete(id)
