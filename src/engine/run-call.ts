@@ -59,6 +59,8 @@ class Run {
   readonly #stop: Abort
   readonly #over: () => void
   readonly #startedAt: number
+  /** Set while the tool is waited for: ends that. */
+  #stopWaiting: (() => void) | undefined
 
   constructor(session: Session, call: CallState, tool: Tool, input: Json, stop: Abort, over: () => void) {
     this.#session = session
@@ -86,29 +88,33 @@ class Run {
   /** Until the tool ends, or to its deadline: then its signal is aborted and it is no longer waited for. */
   #wait(context: CallContext, running: Promise<ToolOutput>): void {
     const { timeoutMs } = this.#tool
-    let waiting = true
     const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
-      if (!close()) return
+      if (!this.#returned()) return
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')
     })
     // A tool that ignores its signal must not keep a clock running for it.
     const forget = this.#stop.onAbort(stopClock)
-    const close = (): boolean => {
-      if (!waiting) return false
-      waiting = false
+    this.#stopWaiting = () => {
       forget()
       stopClock()
-      return true
     }
     running.then(
       output => {
-        if (close()) this.#ended(context, output)
+        if (this.#returned()) this.#ended(context, output)
       },
       error => {
-        if (close()) this.#failed(context, error)
+        if (this.#returned()) this.#failed(context, error)
       },
     )
+  }
+
+  /** False if it is not waited for any more. */
+  #returned(): boolean {
+    if (!this.#stopWaiting) return false
+    this.#stopWaiting()
+    this.#stopWaiting = undefined
+    return true
   }
 
   #ended(context: CallContext, output: ToolOutput | 'timeout'): void {
@@ -155,18 +161,24 @@ class Run {
 
   #settle({ outcome, blob }: Attempt): void {
     const ms = this.#session.ports.world.now() - this.#startedAt
-    const record = (): void => {
-      recordOutcome(this.#session, this.#call, ms > 0 ? { ...outcome, ms } : outcome)
-      this.#over()
+    const timed: Outcome = ms > 0 ? { ...outcome, ms } : outcome
+    if (!blob) this.#record(timed)
+    else {
+      const { store } = this.#session.ports
+      store.putBlob(this.#session.id, blob.name, blob.body).then(
+        () => this.#record(timed),
+        error => this.#lose(error),
+      )
     }
-    const lose = (error: unknown): void => this.#lose(error)
+  }
+
+  #record(outcome: Outcome): void {
     try {
-      if (blob)
-        this.#session.ports.store.putBlob(this.#session.id, blob.name, blob.body).then(record).catch(lose)
-      else record()
+      recordOutcome(this.#session, this.#call, outcome)
     } catch (error) {
-      lose(error)
+      this.#session.lose(error)
     }
+    this.#over()
   }
 
   #lose(error: unknown): void {

@@ -2,72 +2,96 @@
 // the metaschema: compiling a schema costs a millisecond, and a server with thousands of tools must start at
 // once, so the full judgement waits for the first call.
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
-import { SchemaError } from './schema-inspect.ts'
+import { pointer, SchemaError } from './schema-inspect.ts'
 
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
-const single = [
-  'items',
-  'additionalProperties',
-  'contains',
-  'not',
-  'if',
-  'then',
-  'else',
-  'propertyNames',
-] as const
-const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
-const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const
 
 /** Throws SchemaError. The schema has passed `inspectSchema`, so its depth and size are bounded. */
-export function checkDeclaredSchema(schema: Json, path = ''): void {
+export function checkDeclaredSchema(schema: Json): void {
+  checkSchema(schema, [])
+}
+
+/** `trail`: the keys and indexes that lead here, written out only for a refusal. */
+type Trail = (string | number)[]
+
+function checkSchema(schema: Json | undefined, trail: Trail): void {
   if (typeof schema === 'boolean') return
-  if (!isJsonObject(schema)) throw new SchemaError(path, 'A schema must be an object, or true or false.')
-  checkWords(schema, path)
-  for (const keyword of single) {
+  if (!isJsonObject(schema)) throw wrong(trail, 'A schema must be an object, or true or false.')
+  for (const keyword in schema) {
     const value = schema[keyword]
-    // Before 2020-12 `items` could be a list.
-    if (Array.isArray(value) && keyword === 'items') checkEach(value, `${path}/${keyword}`)
-    else if (value !== undefined) checkDeclaredSchema(value, `${path}/${keyword}`)
-  }
-  for (const keyword of lists) {
-    const value = schema[keyword]
-    if (value === undefined) continue
-    if (!Array.isArray(value) || value.length === 0)
-      throw new SchemaError(`${path}/${keyword}`, `"${keyword}" must be a list of schemas.`)
-    checkEach(value, `${path}/${keyword}`)
-  }
-  for (const keyword of maps) {
-    const value = schema[keyword]
-    if (value === undefined) continue
-    if (!isJsonObject(value))
-      throw new SchemaError(`${path}/${keyword}`, `"${keyword}" must be an object of schemas.`)
-    for (const [name, item] of Object.entries(value)) checkDeclaredSchema(item, `${path}/${keyword}/${name}`)
+    if (value === undefined || !Object.hasOwn(schema, keyword)) continue
+    trail.push(keyword)
+    checkKeyword(keyword, value, trail)
+    trail.pop()
   }
 }
 
-function checkEach(schemas: readonly Json[], path: string): void {
-  for (const [index, schema] of schemas.entries()) checkDeclaredSchema(schema, `${path}/${index}`)
-}
-
-function checkWords(schema: JsonObject, path: string): void {
-  const { type, required, enum: allowed } = schema
-  if (type !== undefined) {
-    const named = Array.isArray(type) ? type : [type]
-    for (const name of named)
-      if (typeof name !== 'string' || !types.includes(name))
-        throw new SchemaError(
-          `${path}/type`,
-          `${JSON.stringify(name)} is not a type. The types are: ${types.join(', ')}.`,
+function checkKeyword(keyword: string, value: Json, trail: Trail): void {
+  switch (keyword) {
+    case 'type':
+      return checkType(value, trail)
+    case 'required':
+      if (!Array.isArray(value) || !value.every(name => typeof name === 'string'))
+        throw wrong(
+          trail,
+          '"required" must be a list of property names, in the schema of the object that has them.',
         )
+      return
+    case 'enum':
+      if (!Array.isArray(value)) throw wrong(trail, '"enum" must be a list of values.')
+      return
+    case 'items':
+      // Before 2020-12 it could be a list.
+      return Array.isArray(value) ? checkList(value, trail) : checkSchema(value, trail)
+    case 'additionalProperties':
+    case 'contains':
+    case 'not':
+    case 'if':
+    case 'then':
+    case 'else':
+    case 'propertyNames':
+      return checkSchema(value, trail)
+    case 'anyOf':
+    case 'oneOf':
+    case 'allOf':
+    case 'prefixItems':
+      if (!Array.isArray(value) || value.length === 0)
+        throw wrong(trail, `"${keyword}" must be a list of schemas.`)
+      return checkList(value, trail)
+    case 'properties':
+    case 'patternProperties':
+    case '$defs':
+    case 'definitions':
+    case 'dependentSchemas':
+      if (!isJsonObject(value)) throw wrong(trail, `"${keyword}" must be an object of schemas.`)
+      return checkMap(value, trail)
   }
-  if (
-    required !== undefined &&
-    !(Array.isArray(required) && required.every(name => typeof name === 'string'))
-  )
-    throw new SchemaError(
-      `${path}/required`,
-      '"required" must be a list of property names, in the schema of the object that has them.',
-    )
-  if (allowed !== undefined && !Array.isArray(allowed))
-    throw new SchemaError(`${path}/enum`, '"enum" must be a list of values.')
+}
+
+function checkType(type: Json, trail: Trail): void {
+  if (typeof type === 'string' && types.includes(type)) return
+  for (const name of Array.isArray(type) ? type : [type])
+    if (typeof name !== 'string' || !types.includes(name))
+      throw wrong(trail, `${JSON.stringify(name)} is not a type. The types are: ${types.join(', ')}.`)
+}
+
+function checkList(schemas: readonly Json[], trail: Trail): void {
+  for (const [index, schema] of schemas.entries()) {
+    trail.push(index)
+    checkSchema(schema, trail)
+    trail.pop()
+  }
+}
+
+function checkMap(schemas: JsonObject, trail: Trail): void {
+  for (const name in schemas) {
+    if (!Object.hasOwn(schemas, name)) continue
+    trail.push(name)
+    checkSchema(schemas[name], trail)
+    trail.pop()
+  }
+}
+
+function wrong(trail: Trail, message: string): SchemaError {
+  return new SchemaError(trail.map(String).reduce(pointer, ''), message)
 }

@@ -32,6 +32,7 @@ export const SCHEMA_LIMITS = {
 } as const
 
 const MAX_NODES = SCHEMA_LIMITS.bytes / 2
+const DOLLAR = 0x24
 
 /** Throws SchemaError; returns nothing, as there is nothing to keep. */
 export function inspectSchema(schema: Json): void {
@@ -40,8 +41,8 @@ export function inspectSchema(schema: Json): void {
     throw new SchemaError('', 'A JSON Schema must be an object, or true or false.')
   }
   dialectOf(schema)
-  const walk: Walk = { nodes: 0, bytes: 0, subschemas: 0, branches: 0, ids: [], refs: [] }
-  walkSchema(schema, '', 1, walk)
+  const walk: Walk = { nodes: 0, bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [] }
+  walkSchema(schema, 1, walk, '')
   checkReferences(walk)
   if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema)
 }
@@ -72,111 +73,132 @@ type Walk = {
   bytes: number
   subschemas: number
   branches: number
+  /** The keys and indexes that lead to where the walk is: written out as a pointer only for a refusal. */
+  trail: (string | number)[]
   ids: string[]
   refs: Reference[]
 }
 
-const ONE = new Set([
-  'additionalItems',
-  'additionalProperties',
-  'contains',
-  'contentSchema',
-  'else',
-  'if',
-  'items',
-  'not',
-  'propertyNames',
-  'then',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-])
-const LIST = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-const BRANCHING = new Set(['allOf', 'anyOf', 'oneOf'])
-const MAP = new Set([
-  '$defs',
-  'definitions',
-  'dependencies',
-  'dependentSchemas',
-  'patternProperties',
-  'properties',
-])
-const DATA = new Set(['const', 'default', 'enum', 'examples', 'example', 'required', 'type'])
+type Place = 'schema' | 'list' | 'branches' | 'either' | 'map' | 'data'
 
-function walkSchema(schema: Json, path: string, depth: number, walk: Walk, base = ''): void {
+/** What stands under a keyword. One that is not known here is walked as if a reference pointed into it. */
+const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
+  ...placed('schema', ['additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if']),
+  ...placed('schema', ['not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties']),
+  ...placed('list', ['prefixItems']),
+  ...placed('branches', ['allOf', 'anyOf', 'oneOf']),
+  ...placed('either', ['items']),
+  ...placed('map', ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']),
+  ...placed('map', ['properties']),
+  ...placed('data', ['const', 'default', 'enum', 'examples', 'example', 'required', 'type']),
+])
+
+function placed(place: Place, keywords: string[]): [string, Place][] {
+  return keywords.map(keyword => [keyword, place])
+}
+
+function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void {
   if (!isJsonObject(schema)) {
-    walkData(schema, path, depth, walk)
+    walkData(schema, depth, walk)
     return
   }
-  enter(path, depth, walk, 2)
+  enter(depth, walk, 2)
   if (++walk.subschemas > SCHEMA_LIMITS.subschemas) {
-    throw new SchemaError(path, `The schema has more than ${SCHEMA_LIMITS.subschemas} subschemas. Split it.`)
+    throw new SchemaError(
+      here(walk),
+      `The schema has more than ${SCHEMA_LIMITS.subschemas} subschemas. Split it.`,
+    )
   }
-  const here = noteIdentity(schema, path, base, walk)
-  for (const [keyword, value] of Object.entries(schema)) {
+  const inside = hasReserved(schema) ? noteIdentity(schema, base, walk) : base
+  for (const keyword in schema) {
+    const value = schema[keyword]
+    if (value === undefined || !Object.hasOwn(schema, keyword)) continue
     count(walk, keyword.length + 4)
-    const at = pointer(path, keyword)
-    if (LIST.has(keyword) && Array.isArray(value)) {
-      if (BRANCHING.has(keyword)) countBranches(value.length, at, walk)
-      enter(at, depth + 1, walk, 2)
-      for (const [i, item] of value.entries()) walkSchema(item, `${at}/${i}`, depth + 2, walk, here)
-    } else if (ONE.has(keyword)) {
-      walkSchema(value, at, depth + 1, walk, here)
-    } else if (MAP.has(keyword) && isJsonObject(value)) {
-      walkMap(keyword, value, at, depth + 1, walk, here)
-    } else if (DATA.has(keyword) || typeof value !== 'object') {
-      walkData(value, at, depth + 1, walk)
-    } else {
-      // A reference may point into a keyword that we do not know: what lies there counts as schemas.
-      walkUnknown(value, at, depth + 1, walk, here)
-    }
+    walk.trail.push(keyword)
+    walkKeyword(keyword, value, depth + 1, walk, inside)
+    walk.trail.pop()
   }
 }
 
-function walkMap(
-  keyword: string,
-  map: JsonObject,
-  path: string,
-  depth: number,
-  walk: Walk,
-  base: string,
-): void {
-  enter(path, depth, walk, 2)
-  for (const [name, value] of Object.entries(map)) {
+function walkKeyword(keyword: string, value: Json, depth: number, walk: Walk, base: string): void {
+  if (typeof value !== 'object' || value === null) {
+    if (keyword === 'pattern' && typeof value === 'string') checkPattern(value, walk)
+    walkData(value, depth, walk)
+    return
+  }
+  const place = PLACES.get(keyword)
+  if (Array.isArray(value) && (place === 'list' || place === 'branches' || place === 'either')) {
+    if (place === 'branches') countBranches(value.length, walk)
+    walkList(value, depth, walk, base)
+  } else if (place === 'schema' || place === 'either') {
+    walkSchema(value, depth, walk, base)
+  } else if (place === 'map' && !Array.isArray(value)) {
+    walkMap(keyword, value, depth, walk, base)
+  } else if (place === 'data') {
+    walkData(value, depth, walk)
+  } else {
+    walkUnknown(value, depth, walk, base)
+  }
+}
+
+function walkList(schemas: readonly Json[], depth: number, walk: Walk, base: string): void {
+  enter(depth, walk, 2)
+  for (const [index, schema] of schemas.entries()) {
+    walk.trail.push(index)
+    walkSchema(schema, depth + 1, walk, base)
+    walk.trail.pop()
+  }
+}
+
+function walkMap(keyword: string, map: JsonObject, depth: number, walk: Walk, base: string): void {
+  enter(depth, walk, 2)
+  for (const name in map) {
+    if (!Object.hasOwn(map, name)) continue
     count(walk, name.length + 4)
     if (keyword === 'properties' && name === '__proto__') {
-      throw new SchemaError(path, 'A property named "__proto__" cannot be declared. Rename it.')
+      throw new SchemaError(here(walk), 'A property named "__proto__" cannot be declared. Rename it.')
     }
-    if (keyword === 'patternProperties') checkPattern(name, path)
-    walkSchema(value, pointer(path, name), depth + 1, walk, base)
+    if (keyword === 'patternProperties') checkPattern(name, walk)
+    walk.trail.push(name)
+    walkSchema(map[name]!, depth + 1, walk, base)
+    walk.trail.pop()
   }
 }
 
-function walkUnknown(value: Json, path: string, depth: number, walk: Walk, base: string): void {
+function walkUnknown(value: Json, depth: number, walk: Walk, base: string): void {
   if (!Array.isArray(value)) {
-    walkSchema(value, path, depth, walk, base)
+    walkSchema(value, depth, walk, base)
     return
   }
-  enter(path, depth, walk, 2)
-  for (const [i, item] of value.entries()) walkUnknown(item, `${path}/${i}`, depth + 1, walk, base)
+  enter(depth, walk, 2)
+  for (const [index, item] of value.entries()) {
+    walk.trail.push(index)
+    walkUnknown(item, depth + 1, walk, base)
+    walk.trail.pop()
+  }
 }
 
-function walkData(value: Json, path: string, depth: number, walk: Walk): void {
-  enter(path, depth, walk, typeof value === 'string' ? value.length + 2 : 2)
+function walkData(value: Json, depth: number, walk: Walk): void {
+  enter(depth, walk, typeof value === 'string' ? value.length + 2 : 2)
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
-    for (const item of value) walkData(item, path, depth + 1, walk)
+    for (const item of value) walkData(item, depth + 1, walk)
     return
   }
-  for (const [key, item] of Object.entries(value)) {
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue
     count(walk, key.length + 4)
-    walkData(item, path, depth + 1, walk)
+    walkData(value[key]!, depth + 1, walk)
   }
 }
 
 /** Depth is checked on the way in, so a schema that contains itself ends here and not in the stack. */
-function enter(path: string, depth: number, walk: Walk, bytes: number): void {
+function enter(depth: number, walk: Walk, bytes: number): void {
   if (depth > SCHEMA_LIMITS.depth) {
-    throw new SchemaError(path, `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`)
+    throw new SchemaError(
+      here(walk),
+      `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`,
+    )
   }
   if (++walk.nodes > MAX_NODES) throw tooLarge()
   count(walk, bytes)
@@ -191,37 +213,46 @@ function tooLarge(): SchemaError {
   return new SchemaError('', `The schema is larger than ${SCHEMA_LIMITS.bytes} bytes. Shorten it.`)
 }
 
-function countBranches(added: number, path: string, walk: Walk): void {
+function here({ trail }: Walk): string {
+  return trail.map(String).reduce(pointer, '')
+}
+
+function countBranches(added: number, walk: Walk): void {
   walk.branches += added
   if (walk.branches <= SCHEMA_LIMITS.branches) return
   throw new SchemaError(
-    path,
+    here(walk),
     `The schema has more than ${SCHEMA_LIMITS.branches} oneOf/anyOf/allOf branches. Use enum or fewer branches.`,
   )
 }
 
-function noteIdentity(schema: JsonObject, path: string, base: string, walk: Walk): string {
+function hasReserved(schema: JsonObject): boolean {
+  for (const keyword in schema) if (keyword.charCodeAt(0) === DOLLAR) return true
+  return false
+}
+
+function noteIdentity(schema: JsonObject, base: string, walk: Walk): string {
+  const path = here(walk)
   if (schema['$async'] !== undefined) {
     throw new SchemaError(pointer(path, '$async'), 'Asynchronous schemas are not supported. Drop $async.')
   }
-  if (typeof schema['pattern'] === 'string') checkPattern(schema['pattern'], pointer(path, 'pattern'))
-  let here = base
+  let inside = base
   const id = schema['$id']
   if (typeof id === 'string' && !id.startsWith('#')) {
-    here = withoutFragment(resolve(id, base))
-    walk.ids.push(here)
+    inside = withoutFragment(resolve(id, base))
+    walk.ids.push(inside)
   }
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     const ref = schema[keyword]
-    if (typeof ref === 'string') walk.refs.push({ ref, path: pointer(path, keyword), base: here })
+    if (typeof ref === 'string') walk.refs.push({ ref, path: pointer(path, keyword), base: inside })
   }
-  return here
+  return inside
 }
 
-function checkPattern(pattern: string, path: string): void {
+function checkPattern(pattern: string, walk: Walk): void {
   if (pattern.length <= SCHEMA_LIMITS.patternChars) return
   throw new SchemaError(
-    path,
+    here(walk),
     `A pattern is longer than ${SCHEMA_LIMITS.patternChars} characters. Shorten it.`,
   )
 }
@@ -312,7 +343,7 @@ function checkExpansion(root: JsonObject): void {
     if (typeof value !== 'object' || value === null) continue
     if (isJsonObject(value)) weigh(value, path)
     for (const [key, item] of Object.entries(value)) {
-      if (!DATA.has(key)) pending.push([item, pointer(path, key)])
+      if (PLACES.get(key) !== 'data') pending.push([item, pointer(path, key)])
     }
   }
 }
