@@ -19,9 +19,9 @@ export class Driver {
   readonly #session: Session
   /** How many calls have not returned yet, also those that were aborted and are no longer waited for. */
   #alive = 0
-  #awaitingReturn: (() => void)[] = []
+  #awaitingReturn: (() => void)[] | undefined
   readonly #running = new Map<string, Abort>()
-  #awaitingQuiet: (() => void)[] = []
+  #awaitingQuiet: (() => void)[] | undefined
   /** How long the loop has worked at which turn: waiting for people does not count. */
   #worked = { turn: '', ms: 0 }
   #performing = false
@@ -49,20 +49,28 @@ export class Driver {
   async settle(): Promise<void> {
     while (this.#active || this.#running.size > 0) {
       await this.#loop
-      if (this.#running.size > 0) await new Promise<void>(resolve => this.#awaitingQuiet.push(resolve))
+      if (this.#running.size > 0)
+        await new Promise<void>(resolve => {
+          this.#awaitingQuiet ??= []
+          this.#awaitingQuiet.push(resolve)
+        })
     }
   }
 
   /** No call is waited for any more. */
   #quiet(): void {
     const waiting = this.#awaitingQuiet
-    this.#awaitingQuiet = []
-    for (const resolve of waiting) resolve()
+    this.#awaitingQuiet = undefined
+    for (const resolve of waiting ?? []) resolve()
   }
 
   /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
   async returned(): Promise<void> {
-    if (this.#alive > 0) await new Promise<void>(resolve => this.#awaitingReturn.push(resolve))
+    if (this.#alive === 0) return
+    await new Promise<void>(resolve => {
+      this.#awaitingReturn ??= []
+      this.#awaitingReturn.push(resolve)
+    })
   }
 
   get callsRunning(): number {
@@ -210,9 +218,15 @@ export class Driver {
     this.#alive += 1
     runCall(this.#session, call, stop, () => {
       this.#alive -= 1
-      if (this.#alive === 0) for (const resolve of this.#awaitingReturn.splice(0)) resolve()
+      if (this.#alive === 0) this.#allReturned()
       this.#ran(call.part.id, stop)
     })
+  }
+
+  #allReturned(): void {
+    const waiting = this.#awaitingReturn
+    this.#awaitingReturn = undefined
+    for (const resolve of waiting ?? []) resolve()
   }
 
   #ran(callId: string, stop: Abort): void {

@@ -19,12 +19,17 @@ type Batch = {
   stopClock: (() => void) | undefined
 }
 
+/** Whose journal it is. `lose` is told when the store refuses a write. */
+type Keeper = {
+  readonly ports: EnginePorts
+  readonly state: SessionState
+  readonly feed: Feed
+  lose(reason: unknown): void
+}
+
 export class Journal {
-  readonly #ports: EnginePorts
-  readonly #state: SessionState
+  readonly #keeper: Keeper
   readonly #epoch: number
-  readonly #feed: Feed
-  readonly #onRefused: (reason: unknown) => void
   /** Why the session was lost: nothing is recorded any more. */
   lost: unknown
   #shownStatus: SessionStatus
@@ -34,20 +39,11 @@ export class Journal {
   /** The newest that is not durable yet. */
   #last: Batch | undefined
 
-  constructor(
-    ports: EnginePorts,
-    state: SessionState,
-    epoch: number,
-    feed: Feed,
-    onRefused: (reason: unknown) => void,
-  ) {
-    this.#ports = ports
-    this.#state = state
+  constructor(keeper: Keeper, epoch: number) {
+    this.#keeper = keeper
     this.#epoch = epoch
-    this.#feed = feed
-    this.#onRefused = onRefused
-    this.#shownStatus = statusOf(state)
-    this.#card = cardOf(state)
+    this.#shownStatus = statusOf(keeper.state)
+    this.#card = cardOf(keeper.state)
   }
 
   /**
@@ -56,10 +52,10 @@ export class Journal {
    */
   record(events: readonly Event[], patient: boolean): void {
     if (this.lost !== undefined || events.length === 0) return
-    const state = this.#state
+    const { state, ports } = this.#keeper
     this.#batch ??= this.#newBatch(state.seq + 1)
     const batch = this.#batch
-    const { store, world } = this.#ports
+    const { store, world } = ports
     if (!patient || store.lingerMs === undefined) this.#send(batch)
     else if (!batch.leaving) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
     for (const event of events) {
@@ -93,7 +89,7 @@ export class Journal {
     const batch: Batch = {
       seq,
       events: [],
-      held: this.#feed.hold(),
+      held: this.#keeper.feed.hold(),
       written: undefined,
       leaving: false,
       stopClock: undefined,
@@ -112,7 +108,7 @@ export class Journal {
   #write(batch: Batch): void {
     this.#batch = undefined
     const refuse = (reason: unknown): void => {
-      this.#onRefused(reason)
+      this.#keeper.lose(reason)
       if (!batch.written) return
       batch.written.promise.catch(() => {})
       batch.written.reject(reason)
@@ -122,20 +118,21 @@ export class Journal {
       return
     }
     const { seq, events } = batch
-    const { world, store } = this.#ports
-    const status = statusOf(this.#state)
+    const { state, feed } = this.#keeper
+    const { world, store } = this.#keeper.ports
+    const status = statusOf(state)
     // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
-    if (status !== 'running' || this.#shownStatus !== 'running') this.#feed.status(status)
+    if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
     this.#shownStatus = status
     const kept = (): void => {
       for (const { type } of events) reached(type, world)
       if (this.#last === batch) this.#last = undefined
       batch.written?.resolve()
-      this.#feed.release(batch.held)
+      feed.release(batch.held)
     }
     try {
       store
-        .append({ session: this.#state.id, epoch: this.#epoch, seq, events, status, ...this.#newCard() })
+        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...this.#newCard() })
         .then(kept, refuse)
     } catch (error) {
       refuse(error)
@@ -144,10 +141,11 @@ export class Journal {
 
   /** Looked at with every write, and hardly ever another. */
   #newCard(): { card?: Card } {
-    const { settings, opening } = this.#state
+    const { state } = this.#keeper
+    const { settings, opening } = state
     const { settings: before, opening: begun } = this.#card
     if (settings === before && opening === begun) return unchanged
-    this.#card = cardOf(this.#state)
+    this.#card = cardOf(state)
     return { card: this.#card }
   }
 }

@@ -70,7 +70,7 @@ export class Session {
         error: wordsOf(error),
       }),
     )
-    this.#journal = new Journal(ports, state, epoch, this.feed, reason => this.lose(reason))
+    this.#journal = new Journal(this, epoch)
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }
