@@ -29,20 +29,23 @@ function checkSchema(schema: Json | undefined, trail: Trail): void {
 function checkKeyword(keyword: string, value: Json, trail: Trail): void {
   switch (keyword) {
     case 'type':
-      return checkType(value, trail)
+      checkType(value, trail)
+      break
     case 'required':
       if (!Array.isArray(value) || !value.every(name => typeof name === 'string'))
         throw wrong(
           trail,
           '"required" must be a list of property names, in the schema of the object that has them.',
         )
-      return
+      break
     case 'enum':
       if (!Array.isArray(value)) throw wrong(trail, '"enum" must be a list of values.')
-      return
+      break
     case 'items':
       // Before 2020-12 it could be a list.
-      return Array.isArray(value) ? checkList(value, trail) : checkSchema(value, trail)
+      if (Array.isArray(value)) checkList(value, trail)
+      else checkSchema(value, trail)
+      break
     case 'additionalProperties':
     case 'contains':
     case 'not':
@@ -50,21 +53,23 @@ function checkKeyword(keyword: string, value: Json, trail: Trail): void {
     case 'then':
     case 'else':
     case 'propertyNames':
-      return checkSchema(value, trail)
+      checkSchema(value, trail)
+      break
     case 'anyOf':
     case 'oneOf':
     case 'allOf':
     case 'prefixItems':
       if (!Array.isArray(value) || value.length === 0)
         throw wrong(trail, `"${keyword}" must be a list of schemas.`)
-      return checkList(value, trail)
+      checkList(value, trail)
+      break
     case 'properties':
     case 'patternProperties':
     case '$defs':
     case 'definitions':
     case 'dependentSchemas':
       if (!isJsonObject(value)) throw wrong(trail, `"${keyword}" must be an object of schemas.`)
-      return checkMap(value, trail)
+      checkMap(value, trail)
   }
 }
 

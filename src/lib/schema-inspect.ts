@@ -43,7 +43,7 @@ export function inspectSchema(schema: Json): void {
   dialectOf(schema)
   const walk: Walk = { nodes: 0, bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [] }
   walkSchema(schema, 1, walk, '')
-  checkReferences(walk)
+  if (walk.refs.length > 0) checkReferences(walk)
   if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema)
 }
 

@@ -6,7 +6,7 @@ import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../e
 import { TurnwireError } from '../language/errors.ts'
 import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../language/tools.ts'
 import { compileGrammar } from '../lib/grammar/index.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
 import { inspectSchema, type SchemaIssue } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import {
@@ -90,7 +90,8 @@ export function tool<S extends InputSchema>(definition: ToolDefinition<S>): Tool
   const { name, title, description, run } = checkWords(definition)
   const flags = checkFlags(definition)
   const input = describeInput(definition.input, name)
-  const output = definition.output === undefined ? undefined : describeOutput(definition.output, name)
+  const output =
+    definition.output === undefined ? undefined : describe(definition.output, name, 'output').schema
   const hasOutput = output !== undefined
   const call = (value: unknown, context: ToolContext): Promise<ToolOutput> | ToolOutput => {
     // The gate has checked the value against the schema that S was described by.
@@ -99,15 +100,21 @@ export function tool<S extends InputSchema>(definition: ToolDefinition<S>): Tool
       ? Promise.resolve(given).then(settled => toOutput(settled, name, hasOutput))
       : toOutput(given, name, hasOutput)
   }
-  return Object.freeze<Tool>({
+  const made: Tool = {
+    ...flags,
     name,
-    ...(title !== undefined && { title }),
     description,
     input: input.declared,
-    ...(output !== undefined && { output }),
-    ...flags,
     side: 'server',
     run: input.refine === undefined ? call : refined(name, input.refine, call),
+  }
+  if (title !== undefined) made.title = title
+  if (output === undefined) return Object.freeze(made)
+  return Object.freeze<Tool>({
+    ...made,
+    get output() {
+      return output()
+    },
   })
 }
 
@@ -184,8 +191,10 @@ function checkFlags(definition: ToolDefinition<InputSchema>): Flags {
     refuse(name, `has the unknown kind ${shown(kind)}; known are: ${toolKinds.join(', ')}`)
   if (!['trusted', 'ask', 'deny'].includes(trust))
     refuse(name, `has the unknown trust ${shown(trust)}; it is "trusted", "ask" or "deny"`)
-  for (const [flag, value] of Object.entries({ readOnly, idempotent, destructive, exposed }))
-    if (typeof value !== 'boolean') refuse(name, `has "${flag}" as ${shown(value)}; it is true or false`)
+  checkBoolean(name, 'readOnly', readOnly)
+  checkBoolean(name, 'idempotent', idempotent)
+  checkBoolean(name, 'destructive', destructive)
+  checkBoolean(name, 'exposed', exposed)
   if (readOnly && destructive) refuse(name, 'cannot be both readOnly and destructive; drop one')
   checkNumber(name, 'timeoutMs', timeoutMs, 1, 2 ** 31 - 1)
   checkNumber(name, 'outputLimit', outputLimit, 256, 2 ** 31 - 1)
@@ -197,6 +206,10 @@ function checkFlags(definition: ToolDefinition<InputSchema>): Flags {
         'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
     )
   return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
+}
+
+function checkBoolean(name: string, member: string, value: unknown): void {
+  if (typeof value !== 'boolean') refuse(name, `has "${member}" as ${shown(value)}; it is true or false`)
 }
 
 function checkNumber(name: string, member: string, value: number, least: number, most: number): void {
@@ -213,33 +226,49 @@ function describeInput(
       input.grammar === undefined ? { form: 'text' } : { form: 'text', grammar: input.grammar }
     return { declared: deepFreeze(declared) }
   }
-  const { json, refine } = describe(input, name, 'input')
+  const { json, refine, schema } = describe(input, name, 'input')
   if (json['type'] !== undefined && json['type'] !== 'object')
     refuse(
       name,
       `has an input schema of type ${shown(json['type'])}; arguments are an object, so describe an object ` +
         '(for plain text use text() or grammar())',
     )
-  const declared: ToolInput = deepFreeze({ form: 'json', schema: json })
+  const declared: ToolInput = Object.freeze({
+    form: 'json',
+    get schema() {
+      return schema()
+    },
+  })
   return refine === undefined ? { declared } : { declared, refine }
 }
 
-function describeOutput(output: AnySchema, name: string): JsonObject {
-  return deepFreeze(describe(output, name, 'output').json)
-}
+type Described = SchemaDescription & { schema: Kept }
 
-/** A copy: what was declared is what an approval is bound to, so later changes of the original must not show. */
-function describe(schema: unknown, name: string, member: 'input' | 'output'): SchemaDescription {
+function describe(given: unknown, name: string, member: 'input' | 'output'): Described {
   try {
-    const { json, refine } = describeSchema(schema)
+    const { json, refine } = describeSchema(given)
     inspectSchema(json)
     if (member === 'input') checkHasKeywords(json)
     checkDeclaredSchema(json)
-    const copy: unknown = JSON.parse(JSON.stringify(json))
-    if (!isJsonObject(copy)) throw new TypeError('a schema must be an object')
-    return refine === undefined ? { json: copy } : { json: copy, refine }
+    const schema = keep(json)
+    return refine === undefined ? { json, schema } : { json, refine, schema }
   } catch (error) {
     return refuse(name, `has an ${member} schema that cannot be used: ${reasonOf(error)}`)
+  }
+}
+
+type Kept = () => JsonObject
+
+/**
+ * What was declared is what an approval is bound to, so later changes of the original must not show. It is kept as
+ * text, and built when it is first read: a server with thousands of tools reads few of them.
+ */
+function keep(schema: JsonObject): Kept {
+  let kept: string | JsonObject = JSON.stringify(schema) ?? ''
+  if (!kept.startsWith('{')) throw new TypeError('a schema must be an object')
+  return () => {
+    if (typeof kept === 'string') kept = deepFreeze(JSON.parse(kept) as JsonObject) // the text is of an object
+    return kept
   }
 }
 
