@@ -7,14 +7,14 @@ import type { Json } from '../lib/json.ts'
 import type { Failure, Frame, Prepared, Protocol } from './protocol.ts'
 import { heedHeaders, lostFailure, redirectFailure } from './run-failures.ts'
 import { AnswerError, bodyReader, eventReader, type FrameLimits, type FrameReader } from './run-frames.ts'
-import { type Agents, type End, post } from './run-http.ts'
+import { type Address, type Agents, type End, post } from './run-http.ts'
 
 export type ExchangeOptions<State> = {
   protocol: Protocol<State>
   prepared: Prepared
   /** The provider's name, for words about failures. */
   place: string
-  url: URL
+  address: Address
   auth: Readonly<Record<string, string>>
   limits: FrameLimits & { firstByteMs: number; idleMs: number }
   agents: Agents
@@ -26,7 +26,7 @@ export type ExchangeOptions<State> = {
 export type Tried = { answer: ModelAnswer } | { failure: Failure; shown: boolean }
 
 export async function attempt<State>(options: ExchangeOptions<State>): Promise<Tried> {
-  const { protocol, prepared, place, url, limits, agents, signal } = options
+  const { protocol, prepared, place, address, limits, agents, signal } = options
   const reading = readAnswer(options)
   const headers = {
     'content-type': 'application/json',
@@ -38,7 +38,7 @@ export async function attempt<State>(options: ExchangeOptions<State>): Promise<T
   const { firstByteMs, idleMs } = limits
   let end: End
   try {
-    end = await post({ url, headers, body: prepared.body, firstByteMs, idleMs, signal, agents }, reading)
+    end = await post({ address, headers, body: prepared.body, firstByteMs, idleMs, signal, agents }, reading)
     reading.close(end)
   } catch (error) {
     const failure = localFailure(error, place)

@@ -10,9 +10,10 @@ import {
   type IncomingMessage,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { urlToHttpOptions } from 'node:url'
 
 export type Post = {
-  url: URL
+  address: Address
   headers: Readonly<Record<string, string>>
   body: string
   firstByteMs: number
@@ -32,6 +33,23 @@ export type End =
   | { end: 'aborted' }
   | { end: 'timeout'; phase: 'first-byte' | 'idle' }
   | { end: 'lost'; code: string }
+
+/** Where a request goes, as node's client takes it: reading a URL costs more than all else that it does to send one. */
+export type Address = Readonly<{
+  secure: boolean
+  place: { hostname: string; port: string | number; path: string; auth?: string }
+}>
+
+/** Undefined for what is not an address of the web. */
+export function readAddress(text: string): Address | undefined {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return undefined
+  const { hostname, port, path, auth } = urlToHttpOptions(url)
+  return {
+    secure: url.protocol === 'https:',
+    place: { hostname: hostname ?? '', port: port ?? '', path: path ?? '/', ...(auth != null && { auth }) },
+  }
+}
 
 export type Agents = { http: HttpAgent; https: HttpsAgent }
 
@@ -54,8 +72,8 @@ export function sharedAgents(): Agents {
  * closed, or free for the next request when the answer was read to its end.
  */
 export function post(options: Post, reader: Reader): Promise<End> {
-  const { url, body, signal, agents } = options
-  const secure = url.protocol === 'https:'
+  const { address, body, signal, agents } = options
+  const { secure, place } = address
   return new Promise<End>((resolve, reject) => {
     let response: IncomingMessage | undefined
     let settled = false
@@ -82,7 +100,8 @@ export function post(options: Post, reader: Reader): Promise<End> {
       })
     const onAbort = (): void => finish({ end: 'aborted' })
 
-    const outgoing = (secure ? httpsRequest : httpRequest)(url, {
+    const outgoing = (secure ? httpsRequest : httpRequest)({
+      ...place,
       method: 'POST',
       agent: secure ? agents.https : agents.http,
       headers: { ...options.headers, 'content-length': Buffer.byteLength(body) },

@@ -12,7 +12,7 @@ import { costOf, type Prices } from './common/cost.ts'
 import type { Prepared, Protocol, Target } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
-import { type Agents, sharedAgents } from './run-http.ts'
+import { type Address, type Agents, readAddress, sharedAgents } from './run-http.ts'
 
 /** Contract: all of it is asked at each request, and nothing before the first, so that keys may come late and rotate. */
 export type Provider = {
@@ -72,6 +72,8 @@ type Runner<State> = {
   target: Target
   limits: RunLimits
   agents(): Agents
+  /** The last address that was asked, which is most often the next one too. */
+  asked?: { url: string; address: Address }
 }
 
 /** Fields of the body that list what is to be switched on. */
@@ -120,11 +122,12 @@ async function respond<State>(
   let prepared = prepare(protocol, target, request)
   let timeouts = 0
   for (let tried = 0; ; tried++) {
+    const given = provider.headers()
     // Whoever gets keys from elsewhere may take long, and does not hear that nobody waits any more.
-    const auth = await untilAborted(Promise.resolve(provider.headers()), signal)
+    const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const agents = runner.agents()
-    const url = addressOf(provider, prepared.path)
-    const exchange = { protocol, prepared, place: provider.name, url, auth, limits, agents, watch, signal }
+    const address = addressOf(runner, prepared.path)
+    const exchange = { protocol, prepared, place: provider.name, address, auth, limits, agents, watch, signal }
     const result = await attempt(exchange)
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)
@@ -213,14 +216,18 @@ function overlaid(under: JsonObject, over: JsonObject): JsonObject {
   return joined
 }
 
-function addressOf(provider: Provider, path: string): URL {
-  const base = provider.url().replace(/\/+$/, '')
-  const url = URL.parse(base + (provider.path?.(path) ?? path))
-  if (url !== null && (url.protocol === 'https:' || url.protocol === 'http:')) return url
-  throw new TurnwireError(
-    'model_rejected',
-    `The base URL of ${provider.name} is not a web address. Write it like https://host/v1.`,
-  )
+function addressOf<State>(runner: Runner<State>, path: string): Address {
+  const { provider, asked } = runner
+  const url = provider.url().replace(/\/+$/, '') + (provider.path?.(path) ?? path)
+  if (asked?.url === url) return asked.address
+  const address = readAddress(url)
+  if (address === undefined)
+    throw new TurnwireError(
+      'model_rejected',
+      `The base URL of ${provider.name} is not a web address. Write it like https://host/v1.`,
+    )
+  runner.asked = { url, address }
+  return address
 }
 
 /** Asking a vendor in a form that it takes may lose something: whoever reads the answer is to know. */

@@ -76,7 +76,11 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     provider: {
       name,
       url: () => options.baseUrl ?? given(deployment.baseUrl),
-      headers: async () => ({ ...(await authOf(deployment, options.apiKey)), ...options.headers }),
+      headers: () => {
+        const { apiKey, headers } = options
+        if (typeof apiKey !== 'function') return { ...authOf(deployment, apiKey), ...headers }
+        return asked(apiKey, name).then(key => ({ ...authOf(deployment, key), ...headers }))
+      },
       ...(path && { path }),
     },
     target: {
@@ -109,11 +113,10 @@ function given(value: string | (() => string)): string {
 
 export const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })
 
-async function authOf<State>(
+function authOf<State>(
   { name, keyVariable, keyOptional, auth = bearer }: Deployment<State>,
-  apiKey: Secret | undefined,
-): Promise<Record<string, string>> {
-  const own = typeof apiKey === 'function' ? await asked(apiKey, name) : apiKey
+  own: string | undefined,
+): Record<string, string> {
   const key = (own ?? (keyVariable === undefined ? '' : (process.env[keyVariable] ?? ''))).trim()
   if (key !== '') return auth(key)
   if (keyVariable === undefined || keyOptional === true) return {}
