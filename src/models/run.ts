@@ -118,6 +118,7 @@ async function respond<State>(
 ): Promise<ModelAnswer> {
   signal.throwIfAborted()
   const { protocol, provider, limits } = runner
+  const place = provider.name
   let { target } = runner
   let prepared = prepare(protocol, target, request)
   let timeouts = 0
@@ -127,7 +128,7 @@ async function respond<State>(
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const agents = runner.agents()
     const address = addressOf(runner, prepared.path)
-    const exchange = { protocol, prepared, place: provider.name, address, auth, limits, agents, watch, signal }
+    const exchange = { protocol, prepared, place, address, auth, limits, agents, watch, signal }
     const result = await attempt(exchange)
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)
@@ -151,7 +152,7 @@ async function respond<State>(
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
     // A second silence is answered no better by a third question.
     const again = failure.retry && !shown && tried < limits.retries && timeouts < 2
-    if (!again || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
+    if (!again || waitMs > limits.maxRetryAfterMs) throw toError(failure, place, secretsIn(auth))
     await sleep(waitMs, undefined, { signal })
   }
 }

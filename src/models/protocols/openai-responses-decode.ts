@@ -56,6 +56,7 @@ const nothing = (): Shown => ({ text: '', thinking: '', calls: [] })
 
 export function stepFrame(state: State, frame: Frame): ModelDelta[] {
   if (state.answer !== undefined || state.failure !== undefined || frame.data === '[DONE]') return []
+  if (frame.event !== undefined && passedOver.has(frame.event)) return []
   const event = readFrame(frame)
   if (event === undefined) {
     state.failure = interrupted('The model provider sent an event that is not JSON.')
@@ -75,6 +76,16 @@ export function haltState(state: State): { answer: ModelAnswer } | { failure: Fa
   if (state.answer !== undefined) return { answer: state.answer }
   return { failure: interrupted('The model provider ended its stream before the answer was complete.') }
 }
+
+/** Named events that others tell as well, and that are long: the first two repeat the whole request. They are not read. */
+const passedOver: ReadonlySet<string> = new Set([
+  'response.created',
+  'response.in_progress',
+  'response.content_part.added',
+  'response.content_part.done',
+  'response.reasoning_summary_part.added',
+  'response.reasoning_summary_part.done',
+])
 
 function readFrame(frame: Frame): JsonObject | undefined {
   try {
