@@ -6,6 +6,7 @@ import type { CallPart } from '../../language/calls.ts'
 import type { Origin } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import { sha256 } from '../../lib/hash.ts'
+import { grown } from './grown.ts'
 
 /** `pattern` matches a whole allowed id. No `g` flag. */
 export type IdRule = { pattern: RegExp; maxLength: number }
@@ -35,48 +36,25 @@ export function wireId(
 
 /** The ids of all calls of a request: unique, and the same for a call and its result. */
 export function wireIds(history: readonly Entry[], target: Pick<Origin, 'protocol'>, rule: IdRule): WireIds {
-  const walked = walk(history, target, rule)
-  const askedBy = (index: number): Asked | undefined => walked.asked[index]
+  const { asked } = walk(history, { target, rule })
   return {
-    of: (index, callId) => askedBy(index)?.ids.get(callId) ?? ownId(callId, rule),
-    variant: index => (history[index]?.role === 'user' ? '' : (askedBy(index)?.variant ?? '')),
+    of: (index, callId) => asked[index]?.ids.get(callId) ?? ownId(callId, rule),
+    variant: index => (history[index]?.role === 'user' ? '' : (asked[index]?.variant ?? '')),
   }
 }
 
 /** The calls of one assistant entry; shared by the entries after it, up to the next. */
 type Asked = { ids: ReadonlyMap<string, string>; variant: string }
-type Walked = { entries: Entry[]; used: Set<string>; asked: (Asked | undefined)[] }
+type Walked = { used: Set<string>; asked: (Asked | undefined)[] }
 
-const remembered = new WeakMap<Entry, Map<string, Walked>>()
-
-/** A session's history only grows, so a walk goes on where the last one of the same beginning ended. */
-function walk(history: readonly Entry[], target: Pick<Origin, 'protocol'>, rule: IdRule): Walked {
-  const [first] = history
-  if (first === undefined) return { entries: [], used: new Set(), asked: [] }
-  const byTarget = remembered.get(first) ?? new Map<string, Walked>()
-  remembered.set(first, byTarget)
-  const key = `${target.protocol} ${rule.maxLength} ${rule.pattern.source}`
-  const known = byTarget.get(key)
-  const walked: Walked =
-    known !== undefined && beginsWith(history, known.entries)
-      ? known
-      : { entries: [], used: new Set(), asked: [] }
-  byTarget.set(key, walked)
-  for (let index = walked.entries.length; index < history.length; index++) {
+const walk = grown<Walked, { target: Pick<Origin, 'protocol'>; rule: IdRule }>({
+  key: ({ target, rule }) => `${target.protocol} ${rule.maxLength} ${rule.pattern.source}`,
+  begin: () => ({ used: new Set(), asked: [] }),
+  add({ used, asked }, history, index, { target, rule }) {
     const entry = history[index]!
-    walked.entries.push(entry)
-    walked.asked.push(
-      entry.role === 'assistant' ? askedIn(entry, walked.used, target, rule) : walked.asked.at(-1),
-    )
-  }
-  return walked
-}
-
-function beginsWith(history: readonly Entry[], entries: readonly Entry[]): boolean {
-  if (entries.length > history.length) return false
-  for (let index = 0; index < entries.length; index++) if (entries[index] !== history[index]) return false
-  return true
-}
+    asked.push(entry.role === 'assistant' ? askedIn(entry, used, target, rule) : asked.at(-1))
+  },
+})
 
 type AssistantLike = Extract<Entry, { role: 'assistant' }>
 

@@ -13,7 +13,7 @@ import { encodeEntries, joinPieces, joinVariants } from '../common/encode-cache.
 import { type IdRule, type WireIds, wireIds } from '../common/wire-ids.ts'
 import type { WireNames } from '../common/wire-names.ts'
 import { resultContent, textBlock, userBlocks, type Warn } from './anthropic-media.ts'
-import { hostedBlocks, type Places, placesOf } from './anthropic-places.ts'
+import { type Places, placesOf, type Traces } from './anthropic-places.ts'
 
 export type Speaker = {
   origin: Origin
@@ -21,6 +21,7 @@ export type Speaker = {
   /** All that names depend on beside the name itself. */
   namesKey: string
   hosted: readonly JsonObject[]
+  traces: Traces
   /** Where code of the vendor's waits for results; undefined when that is gone. */
   container: string | undefined
   warn: Warn
@@ -41,7 +42,7 @@ const GO_ON = 'Continue.'
 /** `spoken`: the history without the system entries that it begins with. */
 export function encodeHistory(spoken: readonly Entry[], speaker: Speaker): Conversation {
   const ids = wireIds(spoken, speaker.origin, ID_RULE)
-  const places = placesOf(spoken, speaker)
+  const places = placesOf(spoken, speaker.traces, speaker)
   const encoded = encodeEntries(
     spoken,
     `${speaker.origin.protocol} ${speaker.origin.family} ${speaker.namesKey}`,
@@ -129,24 +130,6 @@ export function calledNames(spoken: readonly Entry[], names: WireNames): Set<str
   for (const entry of spoken)
     if (entry.role === 'assistant') for (const call of callsOf(entry)) called.add(names.toWire(call.name))
   return called
-}
-
-/** Wire names that the vendor's tool search once found: each must still be declared. */
-export function referredNames(spoken: readonly Entry[], origin: Origin): Set<string> {
-  const referred = new Set<string>()
-  for (const entry of spoken) {
-    for (const { content } of hostedBlocks(entry, origin)) {
-      const found = isJsonObject(content) ? content['tool_references'] : undefined
-      for (const item of Array.isArray(found) ? found : [])
-        if (isJsonObject(item) && typeof item['tool_name'] === 'string') referred.add(item['tool_name'])
-    }
-  }
-  return referred
-}
-
-/** Whether the vendor's MCP connector speaks in this history. */
-export function saysMcp(spoken: readonly Entry[], origin: Origin): boolean {
-  return spoken.some(entry => hostedBlocks(entry, origin).some(({ type }) => type === 'mcp_tool_use'))
 }
 
 // ---- entries ---------------------------------------------------------------------------------------------

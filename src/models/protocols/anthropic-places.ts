@@ -1,11 +1,12 @@
 // What of an entry depends on the entries around it: server tools whose result never came, calls and results that
-// have lost each other, thinking that nothing follows. Found by one pass over the history, before anything is
-// encoded, and named in `variant` so that a remembered encoding is used only in the place it was made for.
+// have lost each other, thinking that nothing follows. Known before anything is encoded, and named in `variant` so that
+// a remembered encoding is used only in the place it was made for.
 
 import type { Origin } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { nativeFor, sameOrigin } from '../common/artifacts.ts'
+import { grown } from '../common/grown.ts'
 import { isServerUse } from './anthropic-decode.ts'
 
 export type Places = {
@@ -25,48 +26,87 @@ export type Places = {
 /** `container`: where code of the vendor's waits for results, if it still does. */
 type Around = { origin: Origin; hosted: readonly JsonObject[]; container: string | undefined }
 
-export function placesOf(spoken: readonly Entry[], around: Around): Places {
+export function placesOf(spoken: readonly Entry[], traces: Traces, around: Around): Places {
   const { origin } = around
-  const unpaired = unpairedCalls(spoken)
-  const dropped = danglingIds(spoken, around, unpaired)
+  const dropped = danglingIds(spoken, traces, around)
+  const unpairedAt = (index: number): ReadonlySet<string> | undefined =>
+    index === spoken.length - 1 ? unpairedIn(spoken, index) : traces.unpaired.get(index)
+  const allPaired = traces.unpaired.size === 0 && unpairedAt(spoken.length - 1) === undefined
   const isPaused = endsPaused(spoken, origin, dropped)
   const lostOf = (index: number): string[] =>
     dropped.size === 0 ? [] : hostedIds(spoken[index], origin).filter(id => dropped.has(id))
   const keepsTail = (index: number): boolean => {
-    const [entry, next] = [spoken[index], spoken[index + 1]]
-    if (entry?.role !== 'assistant' || entry.parts.some(part => part.type === 'call')) return true
+    const entry = spoken[index]
+    if (entry?.role !== 'assistant' || hasCalls(entry)) return true
+    const next = spoken[index + 1]
     return next === undefined ? isPaused : next.role === 'assistant'
   }
   return {
     isPaused,
     isDropped: id => typeof id === 'string' && dropped.has(id),
     isWhole: index => lostOf(index).length === 0,
-    isPaired: (index, callId) => unpaired.get(index)?.has(callId) !== true,
+    isPaired: (index, callId) => unpairedAt(index)?.has(callId) !== true,
     keepsTail,
     variant: index => {
       const end = keepsTail(index) ? '' : 'end'
-      if (dropped.size === 0 && unpaired.size === 0) return end
-      return [...lostOf(index), ...(unpaired.get(index) ?? []), end].filter(Boolean).join(' ')
+      if (dropped.size === 0 && allPaired) return end
+      return [...lostOf(index), ...(unpairedAt(index) ?? []), end].filter(Boolean).join(' ')
     },
   }
 }
 
-/** Calls without their result in the next entry, results without their call in the one before. */
-function unpairedCalls(spoken: readonly Entry[]): Map<number, Set<string>> {
-  const unpaired = new Map<number, Set<string>>()
-  for (const [index, entry] of spoken.entries()) {
-    if (entry.role !== 'assistant' && entry.role !== 'tool') continue
-    const [asked, answer] = entry.role === 'tool' ? [spoken[index - 1], entry] : [entry, spoken[index + 1]]
-    if (isAnsweredInOrder(asked, answer)) continue
-    const own = idsIn(entry)
-    if (own.length === 0) continue
-    const other = entry.role === 'assistant' ? spoken[index + 1] : spoken[index - 1]
-    const wanted = entry.role === 'assistant' ? 'tool' : 'assistant'
-    const there = new Set(other?.role === wanted ? idsIn(other) : [])
-    const lost = own.filter(id => !there.has(id))
-    if (lost.length > 0) unpaired.set(index, new Set(lost))
-  }
-  return unpaired
+/** What the entries of a history leave behind for those that follow. */
+export type Traces = {
+  /** By place, but for the last: calls without their result in the next entry, results without their call in the one before. */
+  unpaired: Map<number, ReadonlySet<string>>
+  /** Calls of server tools that wait for their results. */
+  open: Map<string, JsonObject>
+  dropped: Set<string>
+  /** Wire names that the vendor's tool search once found: each must still be declared. */
+  referred: Set<string>
+  /** Whether the vendor's MCP connector speaks in this history. */
+  saysMcp: boolean
+  /** Calls that code made are answered in the container it waits in, and nowhere else. */
+  container: string | undefined
+}
+
+export const tracesOf = grown<Traces, Origin>({
+  key: ({ protocol, family }) => `${protocol} ${family}`,
+  begin: () => ({
+    unpaired: new Map(),
+    open: new Map(),
+    dropped: new Set(),
+    referred: new Set(),
+    saysMcp: false,
+    container: undefined,
+  }),
+  add(traces, spoken, index, origin) {
+    const entry = spoken[index]!
+    // What follows an answer is there only now.
+    if (spoken[index - 1]?.role === 'assistant') notePair(traces, spoken, index - 1)
+    if (entry.role === 'tool') notePair(traces, spoken, index)
+    followEntry(traces, entry, index, origin)
+    if (entry.role === 'assistant') noteBlocks(traces, entry, origin)
+  },
+})
+
+function notePair({ unpaired }: Traces, spoken: readonly Entry[], index: number): void {
+  const lost = unpairedIn(spoken, index)
+  if (lost) unpaired.set(index, lost)
+}
+
+function unpairedIn(spoken: readonly Entry[], index: number): ReadonlySet<string> | undefined {
+  const entry = spoken[index]
+  if (entry?.role !== 'assistant' && entry?.role !== 'tool') return undefined
+  const [asked, answer] = entry.role === 'tool' ? [spoken[index - 1], entry] : [entry, spoken[index + 1]]
+  if (isAnsweredInOrder(asked, answer)) return undefined
+  const own = idsIn(entry)
+  if (own.length === 0) return undefined
+  const other = entry.role === 'assistant' ? answer : asked
+  const wanted = entry.role === 'assistant' ? 'tool' : 'assistant'
+  const there = new Set(other?.role === wanted ? idsIn(other) : [])
+  const lost = own.filter(id => !there.has(id))
+  return lost.length > 0 ? new Set(lost) : undefined
 }
 
 /** The usual case, told without building anything: the results of the very calls, in their order. */
@@ -78,37 +118,24 @@ function isAnsweredInOrder(asked: Entry | undefined, answer: Entry | undefined):
   return place === answer.results.length
 }
 
+function hasCalls({ parts }: AssistantEntry): boolean {
+  // Mostly they stand at the end.
+  for (let at = parts.length - 1; at >= 0; at--) if (parts[at]!.type === 'call') return true
+  return false
+}
+
 function idsIn(entry: Entry): string[] {
   if (entry.role === 'assistant') return callsOf(entry).map(call => call.id)
   return entry.role === 'tool' ? entry.results.map(result => result.callId) : []
 }
 
-/**
- * Between a server tool's call and its result may only stand results of calls of ours, and the request may end there
- * while the tool is still declared. What is left alone in any other way is dropped.
- */
-function danglingIds(
-  spoken: readonly Entry[],
-  { origin, hosted, container }: Around,
-  unpaired: ReadonlyMap<number, unknown>,
-): Set<string> {
-  const dropped = new Set<string>()
-  const open = new Map<string, JsonObject>()
-  for (const [index, entry] of spoken.entries()) {
-    if (entry.role === 'assistant') {
-      followHosted(entry, origin, open, dropped)
-    } else if (entry.role !== 'tool' || unpaired.has(index)) {
-      for (const id of open.keys()) dropped.add(id)
-      open.clear()
-    }
+/** Between a server tool's call and its result may only stand results of calls of ours. */
+function followEntry({ open, dropped, unpaired }: Traces, entry: Entry, index: number, origin: Origin): void {
+  if (entry.role === 'assistant') followHosted(entry, origin, open, dropped)
+  else if (entry.role !== 'tool' || unpaired.has(index)) {
+    for (const id of open.keys()) dropped.add(id)
+    open.clear()
   }
-  const calling = callersOf(spoken, origin)
-  const isAdrift = (id: string): boolean => calling.has(id) && container === undefined
-  for (const [id, use] of open) if (!isDeclared(use, hosted) || isAdrift(id)) dropped.add(id)
-  const isAnswer = spoken.at(-1)?.role === 'assistant'
-  // An answer that is not gone on with is followed by a word of ours, and that closes the way for all results.
-  if (isAnswer && !endsPaused(spoken, origin, dropped)) for (const id of open.keys()) dropped.add(id)
-  return dropped
 }
 
 function followHosted(
@@ -132,6 +159,36 @@ function followHosted(
   }
 }
 
+function noteBlocks(traces: Traces, entry: AssistantEntry, origin: Origin): void {
+  for (const { type, content } of hostedBlocks(entry, origin)) {
+    if (type === 'mcp_tool_use') traces.saysMcp = true
+    const found = isJsonObject(content) ? content['tool_references'] : undefined
+    for (const item of Array.isArray(found) ? found : [])
+      if (isJsonObject(item) && typeof item['tool_name'] === 'string') traces.referred.add(item['tool_name'])
+  }
+  const data = sameOrigin(entry.continuity?.origin, origin) ? entry.continuity?.data : undefined
+  const container = isJsonObject(data) ? data['container'] : undefined
+  const id = isJsonObject(container) ? container['id'] : undefined
+  if (typeof id === 'string') traces.container = id
+}
+
+/** A request may end while a server tool is at work, if that is still declared. What is left alone in any other way is dropped. */
+function danglingIds(
+  spoken: readonly Entry[],
+  { open, dropped: before }: Traces,
+  { origin, hosted, container }: Around,
+): ReadonlySet<string> {
+  if (open.size === 0) return before
+  const dropped = new Set(before)
+  const calling = callersOf(spoken, origin)
+  const isAdrift = (id: string): boolean => calling.has(id) && container === undefined
+  for (const [id, use] of open) if (!isDeclared(use, hosted) || isAdrift(id)) dropped.add(id)
+  const isAnswer = spoken.at(-1)?.role === 'assistant'
+  // An answer that is not gone on with is followed by a word of ours, and that closes the way for all results.
+  if (isAnswer && !endsPaused(spoken, origin, dropped)) for (const id of open.keys()) dropped.add(id)
+  return dropped
+}
+
 /** Ids of the server tools that made the latest answer's calls. */
 export function callersOf(spoken: readonly Entry[], origin: Origin): Set<string> {
   const asked = spoken.findLast(entry => entry.role === 'assistant')
@@ -139,19 +196,6 @@ export function callersOf(spoken: readonly Entry[], origin: Origin): Set<string>
   for (const { caller } of hostedBlocks(asked, origin))
     if (isJsonObject(caller) && typeof caller['tool_id'] === 'string') ids.add(caller['tool_id'])
   return ids
-}
-
-/** Calls that code made are answered in the container it waits in, and nowhere else. */
-export function latestContainer(spoken: readonly Entry[], origin: Origin): string | undefined {
-  for (let index = spoken.length - 1; index >= 0; index--) {
-    const entry = spoken[index]
-    if (entry?.role !== 'assistant' || !sameOrigin(entry.continuity?.origin, origin)) continue
-    const data = entry.continuity?.data
-    const container = isJsonObject(data) ? data['container'] : undefined
-    const id = isJsonObject(container) ? container['id'] : undefined
-    if (typeof id === 'string') return id
-  }
-  return undefined
 }
 
 function isDeclared(use: JsonObject, hosted: readonly JsonObject[]): boolean {
@@ -179,7 +223,7 @@ function hostedIds(entry: Entry | undefined, origin: Origin): string[] {
 }
 
 /** What the vendor itself said of the entry's server tools and of who made its calls. */
-export function hostedBlocks(entry: Entry | undefined, origin: Origin): JsonObject[] {
+function hostedBlocks(entry: Entry | undefined, origin: Origin): JsonObject[] {
   if (entry?.role !== 'assistant') return []
   const blocks: JsonObject[] = []
   for (const part of entry.parts) {

@@ -10,9 +10,9 @@ import type { Prepared, Protocol, Target } from '../protocol.ts'
 import { haltAnswer } from './anthropic-answer.ts'
 import { initialState, type Reading, type State, stepAnswer } from './anthropic-decode.ts'
 import { failureOfStatus } from './anthropic-failure.ts'
-import { calledNames, encodeHistory, referredNames, saysMcp } from './anthropic-history.ts'
+import { calledNames, encodeHistory } from './anthropic-history.ts'
 import type { Warn } from './anthropic-media.ts'
-import { callersOf, latestContainer } from './anthropic-places.ts'
+import { callersOf, tracesOf } from './anthropic-places.ts'
 import { namesOf, planTools } from './anthropic-tools.ts'
 
 const NAME = 'anthropic'
@@ -48,14 +48,23 @@ function prepare(request: ModelRequest, target: Target): Prepared {
   const { names, key } = namesOf(request.tools, target.hosted)
   const { system, spoken } = splitSystem(request)
   const { hosted } = target
-  const waitsIn = target.forgotten ? undefined : latestContainer(spoken, origin)
-  const talk = encodeHistory(spoken, { origin, names, namesKey: key, hosted, container: waitsIn, warn })
+  const traces = tracesOf(spoken, origin)
+  const waitsIn = target.forgotten ? undefined : traces.container
+  const talk = encodeHistory(spoken, {
+    origin,
+    names,
+    namesKey: key,
+    hosted,
+    traces,
+    container: waitsIn,
+    warn,
+  })
   const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : MOST_TOKENS)
   const thinking = thinkingField(target.body, maxTokens, talk.forbidsManualThinking, warn)
   const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
   const mentioned = {
     called: () => calledNames(spoken, names),
-    referred: referredNames(spoken, origin),
+    referred: traces.referred,
   }
   const plan = planTools(request, target, names, mentioned, thinks, warn)
   const {
@@ -69,7 +78,7 @@ function prepare(request: ModelRequest, target: Target): Prepared {
   const id = runsCode(target) || callersOf(spoken, origin).size > 0 ? waitsIn : undefined
   const container = id === undefined ? given : isJsonObject(given) ? { ...given, id } : id
   const mcp_servers = usedServers(servers, request, target, warn)
-  const usesMcp = target.hosted.some(tool => tool['type'] === 'mcp_toolset') || saysMcp(spoken, origin)
+  const usesMcp = target.hosted.some(tool => tool['type'] === 'mcp_toolset') || traces.saysMcp
   const head: JsonObject = {
     ...settings,
     model: target.model,
