@@ -2,7 +2,8 @@
 // instructions), which automaton.ts runs in its own way. re2js itself runs nothing: its matcher answers for one
 // end position at a time, and has no budget.
 
-import { RE2JS } from 're2js'
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
 
 /** Thrown for a pattern that RE2's dialect does not have; the caller knows the place. */
 export class PatternError extends Error {}
@@ -30,10 +31,21 @@ export const OP = {
   runeAnyNotNewline: 11,
 } as const
 
+type Loaded = { RE2JS: typeof RE2JS }
+
+let loaded: Loaded | undefined
+
+/** With the first pattern: most servers have no grammar. */
+function load(): Loaded {
+  loaded ??= createRequire(import.meta.url)('re2js') as Loaded // `require` is untyped; re2js declares this
+  return loaded
+}
+
 export function compileProgram(source: string): Program {
+  const { RE2JS: parser } = load()
   let compiled: RE2JS
   try {
-    compiled = RE2JS.compile(source)
+    compiled = parser.compile(source)
   } catch (error) {
     throw new PatternError(error instanceof Error ? error.message : String(error))
   }

@@ -1,79 +1,12 @@
 // Scripts from YAML or JSON. Reading is strict: an unknown key is refused rather than ignored, since a step that
 // silently says less than was written makes a test that tests nothing.
 import { readFileSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
-import * as z from 'zod'
-import { outcomeKinds } from '../../language/calls.ts'
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import type * as z from 'zod'
 import { TurnwireError } from '../../language/errors.ts'
 import { type ScriptDocument, wordsOf } from './script.ts'
-
-const pattern = z.union([
-  z.string(),
-  z
-    .strictObject({ pattern: z.string(), flags: z.string().optional() })
-    .refine(value => compiles(value.pattern, value.flags), 'is not a valid regular expression'),
-])
-const yes = z.literal(true)
-const count = z.number().int().nonnegative()
-const native = z.strictObject({
-  origin: z.strictObject({ protocol: z.string(), family: z.string() }),
-  data: z.json(),
-})
-const call = z.strictObject({
-  name: z.string().min(1),
-  input: z.json().optional(),
-  text: z.string().optional(),
-  form: z.enum(['json', 'text']).optional(),
-  id: z.string().optional(),
-  cut: yes.optional(),
-  native: native.optional(),
-})
-const expectation = z.strictObject({
-  lastUser: pattern.optional(),
-  tools: z.array(z.string()).optional(),
-  results: z
-    .array(
-      z.strictObject({
-        name: z.string().optional(),
-        kind: z.enum(outcomeKinds).optional(),
-        text: pattern.optional(),
-      }),
-    )
-    .optional(),
-})
-const failure = z.strictObject({
-  code: z.enum(['model_failed', 'model_rejected', 'model_timeout']),
-  message: z.string(),
-  after: count.optional(),
-})
-const usage = z.strictObject({
-  input: count,
-  output: count,
-  cacheRead: count.optional(),
-  cacheWrite: count.optional(),
-  thinking: count.optional(),
-  cost: z.number().nonnegative().optional(),
-})
-const step = z.strictObject({
-  thinking: z.string().optional(),
-  text: z.string().optional(),
-  calls: z.array(call).optional(),
-  stop: z.enum(['end', 'calls', 'length', 'refusal', 'filter', 'pause']).optional(),
-  usage: usage.optional(),
-  chunk: z.number().int().positive().optional(),
-  delayMs: count.optional(),
-  stepDelayMs: count.optional(),
-  expect: expectation.optional(),
-  fail: failure.optional(),
-  hang: yes.optional(),
-  reset: yes.optional(),
-  native: native.optional(),
-})
-const document = z.strictObject({
-  position: z.enum(['history', 'counter']).optional(),
-  whenOver: z.enum(['repeat-last', 'end', 'fail']).optional(),
-  steps: z.array(step).min(1),
-})
+import { type Shape, scriptShape } from './script-shape.ts'
 
 /** Reads a file of steps. Throws `config_invalid`, which names the file, the step, the key and the remedy. */
 export function scriptFromFile(path: string): ScriptDocument {
@@ -90,7 +23,7 @@ export function scriptFromFile(path: string): ScriptDocument {
 export function parseScript(text: string, name = 'script'): ScriptDocument {
   const value = parseYaml(text, name)
   if (value === null) throw refuse(name, 'is empty. Write a list of steps, such as "- text: Hello"')
-  const parsed = document.safeParse(Array.isArray(value) ? { steps: value } : value)
+  const parsed = scriptShape().document.safeParse(Array.isArray(value) ? { steps: value } : value)
   if (parsed.success) return withoutAbsent(parsed.data)
   throw refuse(
     name,
@@ -102,6 +35,8 @@ export function parseScript(text: string, name = 'script'): ScriptDocument {
 }
 
 function parseYaml(text: string, name: string): unknown {
+  // Loaded with the first script, as zod is in script-shape.ts.
+  const { LineCounter, parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml
   const lines = new LineCounter()
   const parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const error = parsed.errors[0]
@@ -117,8 +52,8 @@ function parseYaml(text: string, name: string): unknown {
 }
 
 /** Absent keys of parsed data may stand as undefined; a Step has no such keys. */
-function withoutAbsent(data: z.infer<typeof document>): ScriptDocument {
-  return JSON.parse(JSON.stringify(data)) as ScriptDocument // the schema above is the type, written for zod
+function withoutAbsent(data: z.infer<Shape['document']>): ScriptDocument {
+  return JSON.parse(JSON.stringify(data)) as ScriptDocument // the shape is the type, written for zod
 }
 
 type Issue = z.core.$ZodIssue
@@ -153,31 +88,12 @@ function placeOf(path: readonly PropertyKey[]): string {
   return key === '' ? place : `${place}, key "${key}"`
 }
 
-const shapes: readonly [RegExp, z.ZodObject][] = [
-  [/^$/, document],
-  [/^steps\.\d+$/, step],
-  [/\.calls\.\d+$/, call],
-  [/\.expect$/, expectation],
-  [/\.fail$/, failure],
-  [/\.usage$/, usage],
-  [/\.native$/, native],
-]
-
 function knownKeys(path: readonly PropertyKey[]): string[] {
   const dotted = path.map(String).join('.')
-  const found = shapes.find(([where]) => where.test(dotted))
+  const found = scriptShape().places.find(([where]) => where.test(dotted))
   if (found !== undefined) return Object.keys(found[1].shape)
   if (/\.results\.\d+$/.test(dotted)) return ['name', 'kind', 'text']
   return dotted.endsWith('.origin') ? ['protocol', 'family'] : ['pattern', 'flags']
-}
-
-function compiles(source: string, flags: string | undefined): boolean {
-  try {
-    new RegExp(source, flags)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function refuse(name: string, what: string, cause?: unknown): TurnwireError {
