@@ -290,3 +290,19 @@ test('A-01 … A-28: any history, tools, choice and deployment give a request th
     { numRuns: 1500 },
   )
 })
+
+test('a history that grows step by step gives the requests that it gives from nothing', () => {
+  fc.assert(
+    fc.property(history, declared, deployment, (entries, tools, at) => {
+      for (let length = 1; length <= entries.length; length++) {
+        const asked = request({ history: entries.slice(0, length), tools })
+        const grown = anthropicMessages.prepare(asked, at)
+        const fresh = anthropicMessages.prepare(structuredClone(asked), at)
+        assert.equal(grown.body, fresh.body)
+        assert.deepEqual(grown.headers, fresh.headers)
+        assert.equal(grown.leans, fresh.leans)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

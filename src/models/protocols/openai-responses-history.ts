@@ -14,9 +14,9 @@ import {
   isFailed,
   mediaNote,
   nativeFor,
-  sameOrigin,
   wireJson,
 } from '../common/artifacts.ts'
+import { grown } from '../common/grown.ts'
 import { inlineOf, isInline, isPicture, isTextual, type Media, mention, pictureOf } from '../common/media.ts'
 import { historyArgumentsText } from '../common/truncated.ts'
 import type { WireIds } from '../common/wire-ids.ts'
@@ -331,25 +331,43 @@ function outputOf(context: HistoryContext, { outcome, callId }: CallResult): Jso
 
 type Facts = { ids: string[]; programs: string[]; callers: string[] }
 
-const remembered = new WeakMap<AssistantEntry, { origin: Origin; facts: Facts }>()
-
 function factsOf(entry: AssistantEntry, origin: Origin): Facts {
-  const known = remembered.get(entry)
-  if (known !== undefined && sameOrigin(known.origin, origin)) return known.facts
   const items = entry.parts
     .slice(0, keptParts(entry, origin, false))
     .map(part => verbatim(part, origin))
     .filter(item => item !== undefined)
-  const facts: Facts = {
+  return {
     ids: items.flatMap(item => (typeof item['id'] === 'string' ? [item['id']] : [])),
     programs: items.flatMap(item => (item['type'] === 'program' ? [stringOf(item['call_id'])] : [])),
     callers: items.flatMap(({ caller }) =>
       isJsonObject(caller) && caller['type'] === 'program' ? [stringOf(caller['caller_id'])] : [],
     ),
   }
-  remembered.set(entry, { origin, facts })
-  return facts
 }
+
+/** `asked`: the place of the latest answer. */
+type Told = { used: Set<string>; programs: Set<string>; plain: Set<number>; asked: number }
+
+const toldIn = grown<Told, { origin: Origin; takesReasoning: boolean }>({
+  key: ({ origin, takesReasoning }) => `${origin.protocol} ${origin.family} ${takesReasoning}`,
+  begin: () => ({ used: new Set(), programs: new Set(), plain: new Set(), asked: -1 }),
+  add(told, history, index, { origin, takesReasoning }) {
+    const { used, programs, plain } = told
+    const entry = history[index]!
+    if (entry.role === 'assistant') {
+      told.asked = index
+      const { ids, programs: made, callers } = factsOf(entry, origin)
+      const repeats = ids.some(id => used.has(id)) || new Set(ids).size < ids.length
+      const orphaned = callers.some(caller => !programs.has(caller) && !made.includes(caller))
+      const reasoned = !takesReasoning && entry.parts.some(part => part.type === 'thinking')
+      if (repeats || orphaned || reasoned) plain.add(index)
+      else {
+        for (const id of ids) used.add(id)
+        for (const program of made) programs.add(program)
+      }
+    } else if (entry.role === 'tool' && plain.has(told.asked)) plain.add(index)
+  },
+})
 
 /**
  * The entries (answers, and the results that follow them) that must be told plainly: because of what stands before
@@ -360,26 +378,8 @@ export function plainEntries(
   history: readonly Entry[],
   origin: Origin,
   takesReasoning: boolean,
-): Set<number> {
-  const used = new Set<string>()
-  const programs = new Set<string>()
-  const plain = new Set<number>()
-  let asked = -1
-  for (const [index, entry] of history.entries()) {
-    if (entry.role === 'assistant') {
-      asked = index
-      const { ids, programs: made, callers } = factsOf(entry, origin)
-      const repeats = ids.some(id => used.has(id)) || new Set(ids).size < ids.length
-      const orphaned = callers.some(caller => !programs.has(caller) && !made.includes(caller))
-      const reasoned = !takesReasoning && entry.parts.some(part => part.type === 'thinking')
-      if (repeats || orphaned || reasoned) plain.add(index)
-      else {
-        for (const id of ids) used.add(id)
-        for (const program of made) programs.add(program)
-      }
-    } else if (entry.role === 'tool' && plain.has(asked)) plain.add(index)
-  }
-  return plain
+): ReadonlySet<number> {
+  return toldIn(history, { origin, takesReasoning }).plain
 }
 
 /** Whether the vendor's memory of this answer is all that we would say of it. */

@@ -246,6 +246,22 @@ test('the strict double takes every history, with every set of tools, and the sa
   )
 })
 
+test('a history that grows step by step gives the requests that it gives from nothing', () => {
+  fc.assert(
+    fc.property(requests, fc.boolean(), (request, stateful) => {
+      const to = { ...target, stateful }
+      for (let length = 1; length <= request.history.length; length++) {
+        const asked = { ...request, history: request.history.slice(0, length) }
+        assert.equal(
+          openaiResponses.prepare(asked, to).body,
+          openaiResponses.prepare(structuredClone(asked), to).body,
+        )
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
 // ---- conversations -----------------------------------------------------------------------------------------
 
 const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } }
