@@ -59,8 +59,16 @@ function readAnswer<State>(options: ExchangeOptions<State>) {
   let reader: FrameReader | undefined
   let refused: Failure | undefined
   let shown = false
+  let unshown: ModelDelta[] = []
   const give = (frame: Frame): void => {
-    for (const delta of stepped(protocol, state, frame)) {
+    for (const delta of stepped(protocol, state, frame)) gather(unshown, delta)
+  }
+  /** What one read of the socket brought is shown in one go: a vendor that is fast is not told word by word. */
+  const show = (): void => {
+    const deltas = unshown
+    if (deltas.length === 0) return
+    unshown = []
+    for (const delta of deltas) {
       if (signal.aborted) return
       shown = true
       watch(delta)
@@ -85,12 +93,18 @@ function readAnswer<State>(options: ExchangeOptions<State>) {
       // A refusal is a refusal even when the end of its words is lost.
       if (!ok) opened.partial = true
       return (chunk: Uint8Array): boolean => {
-        opened.push(chunk)
+        try {
+          opened.push(chunk)
+        } finally {
+          show()
+        }
         return opened.over
       }
     },
     close(end: End) {
-      if (end.end === 'complete' || reader?.partial === true) reader?.end()
+      if (end.end !== 'complete' && reader?.partial !== true) return
+      reader?.end()
+      show()
     },
   }
 }
@@ -102,6 +116,16 @@ function answerReader(
 ): FrameReader {
   const streams = headers['content-type']?.includes('text/event-stream') === true
   return streams ? eventReader(limits, give) : bodyReader(limits, text => give({ data: text }))
+}
+
+/** Words that continue the last ones are added to them. */
+function gather(deltas: ModelDelta[], delta: ModelDelta): void {
+  const last = deltas.at(-1)
+  if ((delta.type === 'text' || delta.type === 'thinking') && last?.type === delta.type)
+    deltas[deltas.length - 1] = { type: delta.type, text: last.text + delta.text }
+  else if (delta.type === 'arguments' && last?.type === 'arguments' && last.index === delta.index)
+    deltas[deltas.length - 1] = { ...last, text: last.text + delta.text }
+  else deltas.push(delta)
 }
 
 /** For refusals only: making one costs more than reading a short answer. */

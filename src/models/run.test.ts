@@ -224,6 +224,25 @@ describe('what is sent and read', () => {
     assert.equal(server.exchanges[0]?.headers['content-type'], 'application/json')
   })
 
+  test('what came together is shown together', async context => {
+    const delta = (fields: object): string => `data: ${JSON.stringify({ choices: [{ delta: fields }] })}\n\n`
+    const url = await serve(context, response => {
+      response.setHeader('content-type', 'text/event-stream')
+      const words = ['One ', 'two ', 'three.'].map(content => delta({ content }))
+      const thoughts = ['hm', '!'].map(content => delta({ reasoning_content: content }))
+      const end = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+      response.end([...thoughts, ...words, end].join(''))
+    })
+    const { deltas } = await ask(modelAt(url))
+    assert.deepEqual(
+      deltas.filter(({ type }) => type === 'text' || type === 'thinking'),
+      [
+        { type: 'thinking', text: 'hm!' },
+        { type: 'text', text: 'One two three.' },
+      ],
+    )
+  })
+
   test('one connection serves one request after another', async context => {
     const ports = new Set<number | undefined>()
     const server = await serve(context, (response, incoming) => {
