@@ -20,6 +20,7 @@ function checkSchema(schema: Json | undefined, trail: Trail): void {
   for (const keyword in schema) {
     const value = schema[keyword]
     if (value === undefined || !Object.hasOwn(schema, keyword)) continue
+    if (keyword === 'type' && isType(value)) continue
     trail.push(keyword)
     checkKeyword(keyword, value, trail)
     trail.pop()
@@ -73,10 +74,13 @@ function checkKeyword(keyword: string, value: Json, trail: Trail): void {
   }
 }
 
+function isType(name: Json): boolean {
+  return typeof name === 'string' && types.includes(name)
+}
+
 function checkType(type: Json, trail: Trail): void {
-  if (typeof type === 'string' && types.includes(type)) return
   for (const name of Array.isArray(type) ? type : [type])
-    if (typeof name !== 'string' || !types.includes(name))
+    if (!isType(name))
       throw wrong(trail, `${JSON.stringify(name)} is not a type. The types are: ${types.join(', ')}.`)
 }
 

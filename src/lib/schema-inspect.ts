@@ -31,7 +31,6 @@ export const SCHEMA_LIMITS = {
   patternChars: 4_096,
 } as const
 
-const MAX_NODES = SCHEMA_LIMITS.bytes / 2
 const DOLLAR = 0x24
 
 /** Throws SchemaError; returns nothing, as there is nothing to keep. */
@@ -41,7 +40,7 @@ export function inspectSchema(schema: Json): void {
     throw new SchemaError('', 'A JSON Schema must be an object, or true or false.')
   }
   dialectOf(schema)
-  const walk: Walk = { nodes: 0, bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [] }
+  const walk: Walk = { bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [] }
   walkSchema(schema, 1, walk, '')
   if (walk.refs.length > 0) checkReferences(walk)
   if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema)
@@ -69,7 +68,6 @@ export function dialectOf(schema: JsonObject): Dialect {
 
 type Reference = { ref: string; path: string; base: string }
 type Walk = {
-  nodes: number
   bytes: number
   subschemas: number
   branches: number
@@ -79,6 +77,8 @@ type Walk = {
   refs: Reference[]
 }
 
+type Leaf = null | boolean | number | string
+type Nested = Exclude<Json, Leaf>
 type Place = 'schema' | 'list' | 'branches' | 'either' | 'map' | 'data'
 
 /** What stands under a keyword. One that is not known here is walked as if a reference pointed into it. */
@@ -109,23 +109,36 @@ function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void
       `The schema has more than ${SCHEMA_LIMITS.subschemas} subschemas. Split it.`,
     )
   }
-  const inside = hasReserved(schema) ? noteIdentity(schema, base, walk) : base
+  let reserved = false
+  let nested = false
   for (const keyword in schema) {
     const value = schema[keyword]
     if (value === undefined || !Object.hasOwn(schema, keyword)) continue
     count(walk, keyword.length + 4)
+    reserved ||= keyword.charCodeAt(0) === DOLLAR
+    if (typeof value === 'object' && value !== null) nested = true
+    else walkLeaf(keyword, value, depth + 1, walk)
+  }
+  const inside = reserved ? noteIdentity(schema, base, walk) : base
+  if (!nested) return
+  for (const keyword in schema) {
+    const value = schema[keyword]
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(schema, keyword)) continue
     walk.trail.push(keyword)
     walkKeyword(keyword, value, depth + 1, walk, inside)
     walk.trail.pop()
   }
 }
 
-function walkKeyword(keyword: string, value: Json, depth: number, walk: Walk, base: string): void {
-  if (typeof value !== 'object' || value === null) {
-    if (keyword === 'pattern' && typeof value === 'string') checkPattern(value, walk)
-    walkData(value, depth, walk)
-    return
-  }
+function walkLeaf(keyword: string, value: Leaf, depth: number, walk: Walk): void {
+  const text = typeof value === 'string' ? value : ''
+  count(walk, text.length + 2)
+  if (depth > SCHEMA_LIMITS.depth) throw tooDeep(pointer(here(walk), keyword))
+  if (keyword === 'pattern' && text.length > SCHEMA_LIMITS.patternChars)
+    throw longPattern(pointer(here(walk), keyword))
+}
+
+function walkKeyword(keyword: string, value: Nested, depth: number, walk: Walk, base: string): void {
   const place = PLACES.get(keyword)
   if (Array.isArray(value) && (place === 'list' || place === 'branches' || place === 'either')) {
     if (place === 'branches') countBranches(value.length, walk)
@@ -158,7 +171,8 @@ function walkMap(keyword: string, map: JsonObject, depth: number, walk: Walk, ba
     if (keyword === 'properties' && name === '__proto__') {
       throw new SchemaError(here(walk), 'A property named "__proto__" cannot be declared. Rename it.')
     }
-    if (keyword === 'patternProperties') checkPattern(name, walk)
+    if (keyword === 'patternProperties' && name.length > SCHEMA_LIMITS.patternChars)
+      throw longPattern(here(walk))
     walk.trail.push(name)
     walkSchema(map[name]!, depth + 1, walk, base)
     walk.trail.pop()
@@ -194,14 +208,12 @@ function walkData(value: Json, depth: number, walk: Walk): void {
 
 /** Depth is checked on the way in, so a schema that contains itself ends here and not in the stack. */
 function enter(depth: number, walk: Walk, bytes: number): void {
-  if (depth > SCHEMA_LIMITS.depth) {
-    throw new SchemaError(
-      here(walk),
-      `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`,
-    )
-  }
-  if (++walk.nodes > MAX_NODES) throw tooLarge()
+  if (depth > SCHEMA_LIMITS.depth) throw tooDeep(here(walk))
   count(walk, bytes)
+}
+
+function tooDeep(path: string): SchemaError {
+  return new SchemaError(path, `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`)
 }
 
 function count(walk: Walk, bytes: number): void {
@@ -226,11 +238,6 @@ function countBranches(added: number, walk: Walk): void {
   )
 }
 
-function hasReserved(schema: JsonObject): boolean {
-  for (const keyword in schema) if (keyword.charCodeAt(0) === DOLLAR) return true
-  return false
-}
-
 function noteIdentity(schema: JsonObject, base: string, walk: Walk): string {
   const path = here(walk)
   if (schema['$async'] !== undefined) {
@@ -249,10 +256,9 @@ function noteIdentity(schema: JsonObject, base: string, walk: Walk): string {
   return inside
 }
 
-function checkPattern(pattern: string, walk: Walk): void {
-  if (pattern.length <= SCHEMA_LIMITS.patternChars) return
-  throw new SchemaError(
-    here(walk),
+function longPattern(path: string): SchemaError {
+  return new SchemaError(
+    path,
     `A pattern is longer than ${SCHEMA_LIMITS.patternChars} characters. Shorten it.`,
   )
 }

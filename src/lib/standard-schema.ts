@@ -42,17 +42,20 @@ export function describeSchema(schema: unknown): SchemaDescription {
   const standard = standardOf(schema)
   if (standard !== undefined)
     return { json: jsonSchemaOf(schema, standard), refine: value => refine(standard, value) }
-  const shape = isJsonObject(schema) ? Object.values(schema).map(standardOf).find(Boolean) : undefined
-  if (shape !== undefined)
+  if (!isJsonObject(schema))
     throw new SchemaError(
       '',
-      `It is an object of ${shape.vendor} schemas, not a schema. Wrap it: ${wrapping(shape.vendor)}`,
+      'A schema must be a JSON Schema object, a zod 4 schema or another Standard Schema.',
     )
-  if (isJsonObject(schema)) return { json: schema }
-  throw new SchemaError(
-    '',
-    'A schema must be a JSON Schema object, a zod 4 schema or another Standard Schema.',
-  )
+  for (const key in schema) {
+    const shape = standardOf(schema[key])
+    if (shape !== undefined)
+      throw new SchemaError(
+        '',
+        `It is an object of ${shape.vendor} schemas, not a schema. Wrap it: ${wrapping(shape.vendor)}`,
+      )
+  }
+  return { json: schema }
 }
 
 function wrapping(vendor: string): string {

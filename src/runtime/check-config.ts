@@ -114,17 +114,26 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     choice !== 'required'
   )
     wrong(`${key}.choice`, 'must be "auto", "none", "required", { tool } or { allowed, mode }.')
-  if (tools !== undefined && !Array.isArray(tools)) wrong(`${key}.tools`, 'must be a list.')
+  checkTools(tools, `${key}.tools`, wrong)
   checkCompaction(agent['compaction'], `${key}.compaction`, wrong)
+  checkOptions(options, `${key}.options`, wrong)
+}
+
+/** There may be thousands. */
+function checkTools(tools: unknown, key: string, wrong: Wrong): void {
+  if (tools === undefined) return
+  if (!Array.isArray(tools)) {
+    wrong(key, 'must be a list.')
+    return
+  }
   const seen = new Set<string>()
-  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+  for (let index = 0; index < tools.length; index += 1) {
+    const tool: unknown = tools[index]
     if (!isTool(tool))
-      wrong(`${key}.tools[${index}]`, 'is not a tool: make it with tool({ name, description, input, run }).')
-    else if (seen.has(tool.name))
-      wrong(`${key}.tools[${index}]`, `"${tool.name}" is the name of a tool before it.`)
+      wrong(`${key}[${index}]`, 'is not a tool: make it with tool({ name, description, input, run }).')
+    else if (seen.has(tool.name)) wrong(`${key}[${index}]`, `"${tool.name}" is the name of a tool before it.`)
     else seen.add(tool.name)
   }
-  checkOptions(options, `${key}.options`, wrong)
 }
 
 function checkCompaction(compaction: unknown, key: string, wrong: Wrong): void {

@@ -91,7 +91,7 @@ export function tool<S extends InputSchema>(definition: ToolDefinition<S>): Tool
   const flags = checkFlags(definition)
   const input = describeInput(definition.input, name)
   const output =
-    definition.output === undefined ? undefined : describe(definition.output, name, 'output').schema
+    definition.output === undefined ? undefined : describe(definition.output, name, 'output').declared
   const hasOutput = output !== undefined
   const call = (value: unknown, context: ToolContext): Promise<ToolOutput> | ToolOutput => {
     // The gate has checked the value against the schema that S was described by.
@@ -113,7 +113,7 @@ export function tool<S extends InputSchema>(definition: ToolDefinition<S>): Tool
   return Object.freeze<Tool>({
     ...made,
     get output() {
-      return output()
+      return output.schema
     },
   })
 }
@@ -158,12 +158,12 @@ function checkWords<S extends InputSchema>(definition: ToolDefinition<S>): ToolD
   if (title !== undefined && typeof title !== 'string') refuse(name, 'has a title that is not a text')
   if (typeof run !== 'function') refuse(name, 'needs "run": the function that carries it out')
   for (const member of Object.keys(definition))
-    if (!members.includes(member))
-      refuse(name, `has the unknown member ${shown(member)}; known are: ${members.join(', ')}`)
+    if (!members.has(member))
+      refuse(name, `has the unknown member ${shown(member)}; known are: ${[...members].join(', ')}`)
   return definition
 }
 
-const members: readonly string[] = [
+const members: ReadonlySet<string> = new Set([
   'name',
   'title',
   'description',
@@ -179,7 +179,7 @@ const members: readonly string[] = [
   'trust',
   'exposed',
   'run',
-] satisfies (keyof ToolDefinition<InputSchema>)[]
+] satisfies (keyof ToolDefinition<InputSchema>)[])
 
 type Flags = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run'>
 
@@ -226,49 +226,55 @@ function describeInput(
       input.grammar === undefined ? { form: 'text' } : { form: 'text', grammar: input.grammar }
     return { declared: deepFreeze(declared) }
   }
-  const { json, refine, schema } = describe(input, name, 'input')
+  const { json, refine, declared } = describe(input, name, 'input')
   if (json['type'] !== undefined && json['type'] !== 'object')
     refuse(
       name,
       `has an input schema of type ${shown(json['type'])}; arguments are an object, so describe an object ` +
         '(for plain text use text() or grammar())',
     )
-  const declared: ToolInput = Object.freeze({
-    form: 'json',
-    get schema() {
-      return schema()
-    },
-  })
   return refine === undefined ? { declared } : { declared, refine }
 }
 
-type Described = SchemaDescription & { schema: Kept }
+type Described = SchemaDescription & { declared: JsonInput }
 
-function describe(given: unknown, name: string, member: 'input' | 'output'): Described {
+function describe(schema: unknown, name: string, member: 'input' | 'output'): Described {
   try {
-    const { json, refine } = describeSchema(given)
+    const { json, refine } = describeSchema(schema)
     inspectSchema(json)
     if (member === 'input') checkHasKeywords(json)
     checkDeclaredSchema(json)
-    const schema = keep(json)
-    return refine === undefined ? { json, schema } : { json, refine, schema }
+    const declared = new JsonInput(json)
+    return refine === undefined ? { json, declared } : { json, declared, refine }
   } catch (error) {
     return refuse(name, `has an ${member} schema that cannot be used: ${reasonOf(error)}`)
   }
 }
 
-type Kept = () => JsonObject
-
 /**
  * What was declared is what an approval is bound to, so later changes of the original must not show. It is kept as
- * text, and built when it is first read: a server with thousands of tools reads few of them.
+ * text, and built when it is first read: a server with thousands of tools reads few of them. All share one accessor,
+ * since an object with a getter of its own takes several times as long to make.
  */
-function keep(schema: JsonObject): Kept {
-  let kept: string | JsonObject = JSON.stringify(schema) ?? ''
-  if (!kept.startsWith('{')) throw new TypeError('a schema must be an object')
-  return () => {
-    if (typeof kept === 'string') kept = deepFreeze(JSON.parse(kept) as JsonObject) // the text is of an object
-    return kept
+class JsonInput {
+  readonly form = 'json'
+  declare readonly schema: JsonObject
+  #kept: string | JsonObject
+
+  constructor(schema: JsonObject) {
+    this.#kept = JSON.stringify(schema) ?? ''
+    if (!this.#kept.startsWith('{')) throw new TypeError('a schema must be an object')
+    Object.defineProperty(this, 'schema', JsonInput.#read)
+    Object.freeze(this)
+  }
+
+  static readonly #read = {
+    enumerable: true,
+    get(this: JsonInput): JsonObject {
+      // The text is of an object.
+      if (typeof this.#kept === 'string') this.#kept = deepFreeze(JSON.parse(this.#kept) as JsonObject)
+      return this.#kept
+    },
   }
 }
 
