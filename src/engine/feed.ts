@@ -22,6 +22,7 @@ export class Feed {
   readonly #watchers = new Set<Watcher>()
   #held: Held[] = []
   #releasing = false
+  #delivering = false
   readonly live = new StepInFlight()
   /** The number of the last event that watchers have seen, and the status that they were told. */
   shown: number
@@ -51,17 +52,21 @@ export class Feed {
     return held
   }
 
-  /** Shown in a moment: whoever waited for it to be durable, to start a call above all, goes first. */
+  /** Shown in a moment: calls that waited for it to be durable are started first, and whoever asked is answered after. */
   release(held: Held): void {
     held.durable = true
     if (this.#releasing) return
     this.#releasing = true
-    soon(() => soon(() => this.#deliverDurable()))
+    soon(() => this.#deliverDurable())
   }
 
   #deliverDurable(): void {
     this.#releasing = false
+    // A watcher may close it: nothing may then be shown before what is being shown.
+    if (this.#delivering) return
+    this.#delivering = true
     while (this.#held[0]?.durable) for (const item of this.#held.shift()!.items) this.#deliver(item)
+    this.#delivering = false
   }
 
   delta(delta: Delta): void {

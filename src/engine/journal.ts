@@ -30,8 +30,7 @@ type Keeper = {
 export class Journal {
   readonly #keeper: Keeper
   readonly #epoch: number
-  /** Why the session was lost: nothing is recorded any more. */
-  lost: unknown
+  #lost: unknown
   #shownStatus: SessionStatus
   #card: Card
   /** Not given to the store yet. */
@@ -48,21 +47,33 @@ export class Journal {
 
   /**
    * What is recorded before the next turn of the microtask queue goes to the store together. What is patient lingers as
-   * long as the store likes: until something follows it that is not, or someone asks for it to be flushed.
+   * long as the store likes: until something follows it that is not, or someone asks for it to be flushed. Where the
+   * session comes to rest or waits, nothing would follow, and whoever watches must learn of it.
    */
   record(events: readonly Event[], patient: boolean): void {
-    if (this.lost !== undefined || events.length === 0) return
+    if (this.#lost !== undefined || events.length === 0) return
     const { state, ports } = this.#keeper
     this.#batch ??= this.#newBatch(state.seq + 1)
     const batch = this.#batch
     const { store, world } = ports
-    if (!patient || store.lingerMs === undefined) this.#send(batch)
-    else if (!batch.leaving) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
     for (const event of events) {
       evolve(state, event)
       batch.events.push(event)
       batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
+    if (!patient || store.lingerMs === undefined || statusOf(state) !== 'running') this.#send(batch)
+    else if (!batch.leaving) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
+  }
+
+  /** Nothing is recorded any more, and whoever waits for something is told so now. */
+  lose(reason: unknown): void {
+    this.#lost = reason
+    if (this.#last) this.#send(this.#last)
+  }
+
+  /** Why the session was lost. */
+  get lost(): unknown {
+    return this.#lost
   }
 
   /** Durable up to here, and at once. */
@@ -73,7 +84,7 @@ export class Journal {
 
   /** Durable up to here, in its own time. */
   durable(): Promise<void> {
-    if (this.lost !== undefined) return refused(this.lost)
+    if (this.#lost !== undefined) return refused(this.#lost)
     const last = this.#last
     if (!last) return Promise.resolve()
     last.written ??= Promise.withResolvers()
@@ -113,8 +124,8 @@ export class Journal {
       batch.written.promise.catch(() => {})
       batch.written.reject(reason)
     }
-    if (this.lost !== undefined) {
-      refuse(this.lost)
+    if (this.#lost !== undefined) {
+      refuse(this.#lost)
       return
     }
     const { seq, events } = batch

@@ -163,13 +163,15 @@ class Run {
     const ms = this.#session.ports.world.now() - this.#startedAt
     const timed: Outcome = ms > 0 ? { ...outcome, ms } : outcome
     if (!blob) this.#record(timed)
-    else {
-      const { store } = this.#session.ports
-      store.putBlob(this.#session.id, blob.name, blob.body).then(
+    else
+      this.#keep(blob).then(
         () => this.#record(timed),
         error => this.#lose(error),
       )
-    }
+  }
+
+  async #keep({ name, body }: NonNullable<Attempt['blob']>): Promise<void> {
+    await this.#session.ports.store.putBlob(this.#session.id, name, body)
   }
 
   #record(outcome: Outcome): void {

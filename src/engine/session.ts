@@ -276,7 +276,7 @@ export class Session {
   lose(reason: unknown): void {
     if (this.lost) return
     const why = reason ?? new TurnwireError('internal', 'The session was lost.')
-    this.#journal.lost = why
+    this.#journal.lose(why)
     this.driver.abort(why)
     this.#onLost(this, why)
     this.feed.close(why)

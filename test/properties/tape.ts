@@ -10,6 +10,7 @@ import {
   decideRecovery,
   decideRespond,
   decideSay,
+  intent,
   type Respond,
   settled,
 } from '../../src/engine/decide.ts'
@@ -137,8 +138,7 @@ export class Grown {
     const { now } = this.context
     if (action.do === 'ask-model') this.take([decideAnswer(this.#answer(), 'sim', [], this.context)])
     else if (action.do === 'judge') for (const call of action.calls) this.take([this.#verdict(call)])
-    else if (action.do === 'run')
-      for (const call of action.calls) this.take([started(call, now, this.context.id('key'))])
+    else if (action.do === 'run') for (const call of action.calls) this.take([intent(call, this.context)])
     else if (action.do === 'await') {
       const call = action.calls[this.tape.choose(action.calls.length)]!
       this.take([settled(call, outcomes.timeout(5), this.context)])
@@ -157,23 +157,15 @@ export class Grown {
   #verdict(call: CallState): Event {
     const bound = { v: 1, at: this.context.now, callId: call.part.id, argsHash: 'a', toolHash: 't' } as const
     if (this.tape.choose(5) === 4) return settled(call, outcomes.invalid('no'), this.context)
-    if (call.part.name === 'trusted') return { ...bound, type: 'call.allowed', rule: 'r' }
+    if (call.part.name === 'trusted')
+      return this.tape.choose(2) === 0
+        ? { ...bound, type: 'call.allowed', rule: 'r' }
+        : intent(call, this.context, { argsHash: 'a', toolHash: 't', rule: 'r' })
     if (call.part.name === 'asked') return { ...bound, type: 'approval.requested', rule: 'r' }
     const known = this.state.settings.clientTools.length > 0
     return known
       ? { ...bound, type: 'call.handed' }
       : settled(call, outcomes.unknownTool('mine', []), this.context)
-  }
-}
-
-function started(call: CallState, at: number, key: string): Event {
-  return {
-    v: 1,
-    at,
-    type: 'call.started',
-    callId: call.part.id,
-    attempt: call.attempt + 1,
-    key: call.key ?? key,
   }
 }
 

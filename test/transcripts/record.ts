@@ -3,6 +3,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { type Engine, fold, type Session } from '../../src/engine/index.ts'
 import type { Event } from '../../src/language/events.ts'
+import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
@@ -137,6 +138,37 @@ const sessions: Record<string, { about: string; play(): Promise<{ session: Sessi
       await say(session, 'second')
       const [first] = session.state.grants.keys()
       await session.revoke(first ?? '', owner)
+      return { session, engine: rig.engine }
+    },
+  },
+  'started-at-once': {
+    about:
+      'Calls that are judged and started by one event: by trust, by a grant of counted uses, again after a failure; and one that policy took its time over.',
+    async play() {
+      const flaky = tool({
+        ...declared,
+        name: 'flaky',
+        readOnly: true,
+        retries: 1,
+        trust: 'trusted',
+        run: (_, { attempt }) => {
+          if (attempt === 1) throw new Error('not yet')
+          return 'at last'
+        },
+      })
+      const mail = tool({ ...declared, name: 'mail', trust: 'ask', run: () => 'sent' })
+      const wire = tool({ ...declared, name: 'wire', trust: 'ask', run: () => 'sent' })
+      const rules = [{ tool: 'wire', then: 'allow' as const, when: () => Promise.resolve(true) }]
+      const names = ['flaky', 'mail', 'mail', 'wire']
+      const rig = makeRig({
+        tools: [flaky, mail, wire],
+        gate: { rules },
+        script: [{ calls: names.map((name, n) => call(name, n)) }, { text: 'All sent.' }],
+        world: counted(),
+      })
+      const session = await begin(rig)
+      await session.grant({ tool: 'mail', toolHash: toolHash(mail), by: owner, usesLeft: 2 })
+      await say(session, 'go')
       return { session, engine: rig.engine }
     },
   },

@@ -66,3 +66,10 @@ test('every type of event stands in a transcript', () => {
     [],
   )
 })
+
+test('a start stands in a transcript both with the verdict in it and without', () => {
+  const starts = files.flatMap(file =>
+    read(file).log.flatMap(({ event }) => (event.type === 'call.started' ? [event] : [])),
+  )
+  assert.deepEqual(new Set(starts.map(({ allowed }) => allowed !== undefined)), new Set([true, false]))
+})
