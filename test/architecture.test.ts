@@ -1,5 +1,6 @@
 // The import table of ARCHITECTURE.md, enforced. A newcomer should know from a path alone what a file may touch.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
@@ -166,4 +167,24 @@ test('no vendor SDK is loaded at run time, and nothing is taken on trust', () =>
     loose.map(([file]) => file),
     [],
   )
+})
+
+test('the library is imported without its large packages: what needs one loads it', () => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    const packages = new Set()
+    registerHooks({
+      load(url, context, next) {
+        const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? []
+        if (name) packages.add(name)
+        return next(url, context)
+      },
+    })
+    await import('./src/index.ts')
+    console.log(JSON.stringify([...packages].sort()))`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+  })
+  assert.equal(stderr, '')
+  assert.deepEqual(JSON.parse(stdout), ['@hono/node-server', 'eventsource-parser', 'hono'])
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Json, type JsonObject, parseJson } from './json.ts'
 import { compileSchema, inspectSchema, SchemaError } from './schema.ts'
+import { checkDeclaredSchema } from './schema-declared.ts'
 
 const WEATHER: JsonObject = {
   type: 'object',
@@ -268,6 +269,45 @@ test('schemas beyond the budgets are refused at once, each for its own reason', 
   ring['items'] = ring
   refusedAtOnce(ring, /nests deeper than 64/)
   refusedAtOnce(JSON.parse('{"properties":{"__proto__":{}}}'), /cannot be declared/)
+})
+
+test('a refusal names the place in the schema', () => {
+  const long = 'a'.repeat(5000)
+  const deep = (levels: number): Json => (levels === 0 ? {} : { not: deep(levels - 1) })
+  for (const [schema, path] of [
+    [{ properties: { 'a/b': { items: { pattern: long } } } }, '/properties/a~1b/items/pattern'],
+    [{ $defs: { a: { patternProperties: { [long]: {} } } } }, '/$defs/a/patternProperties'],
+    [{ anyOf: [true, { allOf: [{ $async: true }] }] }, '/anyOf/1/allOf/0/$async'],
+    [{ 'x-~': [[{ $ref: 'http://a.example/' }]] }, '/x-~0/0/0/$ref'],
+    [JSON.parse('{"then":{"properties":{"__proto__":{}}}}'), '/then/properties'],
+    [{ oneOf: Array.from({ length: 1001 }, () => true) }, '/oneOf'],
+    [{ not: deep(63) }, '/not'.repeat(64).slice(0, 200)],
+    [{ not: { not: deep(61), title: 'x' }, enum: [[{ a: long }]] }, undefined],
+  ] as [Json, string | undefined][])
+    if (path === undefined) inspectSchema(schema)
+    else
+      assert.throws(
+        () => inspectSchema(schema),
+        (error: unknown) => error instanceof SchemaError && error.path.replace('…', '') === path,
+        path,
+      )
+})
+
+test('slips in a declared schema are named with their place', () => {
+  const inherited: JsonObject = Object.create({ type: 'strin', properties: 1 })
+  checkDeclaredSchema(Object.assign(inherited, { title: 'what is inherited is no part of a schema' }))
+  checkDeclaredSchema({ properties: { type: { enum: [{ type: 'strin' }] } }, 'x-own': { type: 'strin' } })
+  for (const [schema, path] of [
+    [{ properties: { 'a/b': { type: ['null', 'strin'] } } }, '/properties/a~1b/type'],
+    [{ items: [true, { type: 1 }] }, '/items/1/type'],
+    [{ allOf: [{ required: ['a', 1] }] }, '/allOf/0/required'],
+    [{ $defs: { a: { enum: 'x' } } }, '/$defs/a/enum'],
+    [{ if: { anyOf: [] } }, '/if/anyOf'],
+    [{ properties: { a: 'string' } }, '/properties/a'],
+    [{ dependentSchemas: [] }, '/dependentSchemas'],
+    [{ additionalProperties: 'no' }, '/additionalProperties'],
+  ] as [Json, string][])
+    assert.throws(() => checkDeclaredSchema(schema), { name: 'SchemaError', path })
 })
 
 test('schemas within the budgets work, however wide', () => {

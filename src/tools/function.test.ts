@@ -125,6 +125,28 @@ describe('a definition', () => {
     assert.ok(made.input.form === 'json' && Object.isFrozen(made.input.schema['properties']))
   })
 
+  test('is declared in the words of its schema, however it is read', () => {
+    const shape = { type: 'object', properties: { a: { type: 'string', enum: ['x', 'y'] } } }
+    const made = tool({ name: 'x', description: 'X.', input: shape, output: shape, run: () => ({ a: 'x' }) })
+    assert.ok(made.input.form === 'json')
+    assert.deepEqual({ ...made.input }, { form: 'json', schema: shape })
+    assert.deepEqual(JSON.parse(JSON.stringify(made)).input, { form: 'json', schema: shape })
+    assert.deepEqual(structuredClone(made.input), { form: 'json', schema: shape })
+    assert.deepEqual({ ...made }.output, shape)
+    assert.equal(made.input.schema, made.input.schema)
+    assert.equal(made.output, made.output)
+    assert.ok(Object.isFrozen(made.output?.['properties']))
+    assert.throws(() => Object.assign(made.input, { schema: {} }), TypeError)
+  })
+
+  test('is what its schema said when it was defined, also where the schema is read only later', () => {
+    const properties: JsonObject = { a: { type: 'string' } }
+    const made = tool({ name: 'x', description: 'X.', input: { type: 'object', properties }, run: () => '' })
+    properties['b'] = { $ref: 'http://127.0.0.1:9/x' }
+    assert.ok(made.input.form === 'json')
+    assert.deepEqual(made.input.schema, { type: 'object', properties: { a: { type: 'string' } } })
+  })
+
   for (const name of ['toString', '__proto__', 'constructor', 'fs/read', 'a.b:c-d_e', 'x'.repeat(128)])
     test(`may be named ${name.slice(0, 20)}`, async () => {
       const made = tool({ ...base, name, run: () => 'ran' })
@@ -174,6 +196,16 @@ describe('a definition', () => {
     ],
     ['properties as a list', { input: { type: 'object', properties: ['a'] } }, /object of schemas/],
     ['a remote reference', { input: { $ref: 'http://127.0.0.1:9/x' } }, /input schema that cannot be used/],
+    [
+      'a schema that is no JSON',
+      { input: { type: 'object', default: 1n } },
+      /input schema that cannot be used: .*BigInt/,
+    ],
+    [
+      'a schema that writes itself as something else',
+      { input: { type: 'object', toJSON: () => 'x' } },
+      /a schema must be an object/,
+    ],
     ['a bad output schema', { output: { type: 'objekt' } }, /output schema that cannot be used/],
   ] as const)
     test(`with ${what} is refused in words`, () => {
