@@ -124,7 +124,7 @@ function gather(deltas: ModelDelta[], delta: ModelDelta): void {
   if ((delta.type === 'text' || delta.type === 'thinking') && last?.type === delta.type)
     deltas[deltas.length - 1] = { type: delta.type, text: last.text + delta.text }
   else if (delta.type === 'arguments' && last?.type === 'arguments' && last.index === delta.index)
-    deltas[deltas.length - 1] = { ...last, text: last.text + delta.text }
+    deltas[deltas.length - 1] = { type: delta.type, index: delta.index, text: last.text + delta.text }
   else deltas.push(delta)
 }
 

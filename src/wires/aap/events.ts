@@ -38,15 +38,12 @@ async function follow(
   onWatch: (stop: () => void) => void,
 ): Promise<void> {
   let last = after
-  const show = ({ seq, event }: Recorded): void => {
-    last = seq
-    writer.send(sseFrame(event.type, masked(event, agent), seq))
-  }
   try {
     // A long log is read at the client's pace; only what is live is bounded by what the client may owe.
     for (let behind = log; behind.length > 0 && !writer.closed; ) {
       for (const recorded of behind) {
-        show(recorded)
+        last = recorded.seq
+        writer.send(eventFrame(recorded, agent))
         await writer.ready()
         if (writer.closed) return
       }
@@ -54,8 +51,7 @@ async function follow(
     }
     if (writer.closed) return
     const stop = await host.engine.watch(owner, id, last, (item: FeedItem) => {
-      if (item.type === 'event') show(item)
-      else if (item.type === 'delta') writer.send(sseFrame(item.delta.type, item.delta))
+      if (item.type === 'event' || item.type === 'delta') writer.send(sharedFrame(item, agent))
       else if (item.type === 'closed') writer.end()
     })
     onWatch(stop)
@@ -64,6 +60,24 @@ async function follow(
     host.log('warn', 'A stream of events ended early.', { session: id, error: String(error) })
     writer.end()
   }
+}
+
+type Shown = Extract<FeedItem, { type: 'event' | 'delta' }>
+
+let told: { item: Shown; frame: string } | undefined
+
+/** All who watch a session are told of one item before the next: its frame is made for the first of them. */
+function sharedFrame(item: Shown, agent: Agent): string {
+  if (told?.item !== item)
+    told = {
+      item,
+      frame: item.type === 'event' ? eventFrame(item, agent) : sseFrame(item.delta.type, item.delta),
+    }
+  return told.frame
+}
+
+function eventFrame({ seq, event }: Recorded, agent: Agent): string {
+  return sseFrame(event.type, masked(event, agent), seq)
 }
 
 /** The event as it stands in the log, less the secrets: sealed or not, they are no one's to read. */
