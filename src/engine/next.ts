@@ -51,11 +51,13 @@ function stopOf(answered: NonNullable<NonNullable<SessionState['turn']>['answere
   return answered === 'calls' || answered === 'pause' ? 'end' : answered
 }
 
-export function statusOf(state: SessionState): SessionStatus {
-  if (!state.turn) return 'idle'
-  if (state.batch.length === 0) return 'running'
-  const moving = state.batch.some(
-    ({ stage }) => stage === 'started' || stage === 'proposed' || stage === 'approved',
-  )
-  return moving ? 'running' : 'waiting'
+export function statusOf({ turn, batch }: SessionState): SessionStatus {
+  if (!turn) return 'idle'
+  if (batch.length === 0) return 'running'
+  // From the end: calls are mostly settled in their order.
+  for (let at = batch.length - 1; at >= 0; at--) {
+    const { stage } = batch[at]!
+    if (stage === 'started' || stage === 'proposed' || stage === 'approved') return 'running'
+  }
+  return 'waiting'
 }
