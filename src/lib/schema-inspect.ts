@@ -33,14 +33,17 @@ export const SCHEMA_LIMITS = {
 
 const DOLLAR = 0x24
 
-/** Throws SchemaError; returns nothing, as there is nothing to keep. */
-export function inspectSchema(schema: Json): void {
+/** What is wrong with what stands under a keyword of a schema, in words. */
+export type SlipOf = (keyword: string, value: Json) => string | undefined
+
+/** Throws SchemaError; returns nothing, as there is nothing to keep. With `slipOf`, slips are refused as well. */
+export function inspectSchema(schema: Json, slipOf?: SlipOf): void {
   if (typeof schema === 'boolean') return
   if (!isJsonObject(schema)) {
     throw new SchemaError('', 'A JSON Schema must be an object, or true or false.')
   }
   dialectOf(schema)
-  const walk: Walk = { bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [] }
+  const walk: Walk = { bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [], slipOf }
   walkSchema(schema, 1, walk, '')
   if (walk.refs.length > 0) checkReferences(walk)
   if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema)
@@ -75,6 +78,8 @@ type Walk = {
   trail: (string | number)[]
   ids: string[]
   refs: Reference[]
+  /** Absent where it cannot be told whether what is walked is meant as a schema. */
+  slipOf: SlipOf | undefined
 }
 
 type Leaf = null | boolean | number | string
@@ -99,6 +104,8 @@ function placed(place: Place, keywords: string[]): [string, Place][] {
 
 function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void {
   if (!isJsonObject(schema)) {
+    if (walk.slipOf !== undefined && typeof schema !== 'boolean')
+      throw new SchemaError(here(walk), 'A schema must be an object, or true or false.')
     walkData(schema, depth, walk)
     return
   }
@@ -113,7 +120,7 @@ function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void
   let nested = false
   for (const keyword in schema) {
     const value = schema[keyword]
-    if (value === undefined || !Object.hasOwn(schema, keyword)) continue
+    if (value === undefined) continue
     count(walk, keyword.length + 4)
     reserved ||= keyword.charCodeAt(0) === DOLLAR
     if (typeof value === 'object' && value !== null) nested = true
@@ -123,7 +130,7 @@ function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void
   if (!nested) return
   for (const keyword in schema) {
     const value = schema[keyword]
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(schema, keyword)) continue
+    if (typeof value !== 'object' || value === null) continue
     walk.trail.push(keyword)
     walkKeyword(keyword, value, depth + 1, walk, inside)
     walk.trail.pop()
@@ -136,9 +143,13 @@ function walkLeaf(keyword: string, value: Leaf, depth: number, walk: Walk): void
   if (depth > SCHEMA_LIMITS.depth) throw tooDeep(pointer(here(walk), keyword))
   if (keyword === 'pattern' && text.length > SCHEMA_LIMITS.patternChars)
     throw longPattern(pointer(here(walk), keyword))
+  const slip = walk.slipOf?.(keyword, value)
+  if (slip !== undefined) throw new SchemaError(pointer(here(walk), keyword), slip)
 }
 
 function walkKeyword(keyword: string, value: Nested, depth: number, walk: Walk, base: string): void {
+  const slip = walk.slipOf?.(keyword, value)
+  if (slip !== undefined) throw new SchemaError(here(walk), slip)
   const place = PLACES.get(keyword)
   if (Array.isArray(value) && (place === 'list' || place === 'branches' || place === 'either')) {
     if (place === 'branches') countBranches(value.length, walk)
@@ -150,7 +161,10 @@ function walkKeyword(keyword: string, value: Nested, depth: number, walk: Walk, 
   } else if (place === 'data') {
     walkData(value, depth, walk)
   } else {
+    const { slipOf } = walk
+    walk.slipOf = undefined
     walkUnknown(value, depth, walk, base)
+    walk.slipOf = slipOf
   }
 }
 
@@ -174,7 +188,9 @@ function walkMap(keyword: string, map: JsonObject, depth: number, walk: Walk, ba
     if (keyword === 'patternProperties' && name.length > SCHEMA_LIMITS.patternChars)
       throw longPattern(here(walk))
     walk.trail.push(name)
-    walkSchema(map[name]!, depth + 1, walk, base)
+    // Under `dependencies` a list names properties.
+    if (keyword === 'dependencies' && Array.isArray(map[name])) walkData(map[name], depth + 1, walk)
+    else walkSchema(map[name]!, depth + 1, walk, base)
     walk.trail.pop()
   }
 }

@@ -294,9 +294,8 @@ test('a refusal names the place in the schema', () => {
 })
 
 test('slips in a declared schema are named with their place', () => {
-  const inherited: JsonObject = Object.create({ type: 'strin', properties: 1 })
-  checkDeclaredSchema(Object.assign(inherited, { title: 'what is inherited is no part of a schema' }))
-  checkDeclaredSchema({ properties: { type: { enum: [{ type: 'strin' }] } }, 'x-own': { type: 'strin' } })
+  checkDeclaredSchema({ properties: { type: { enum: [{ type: 'strin' }] } }, 'x-own': [{ type: 'strin' }] })
+  checkDeclaredSchema({ dependencies: { a: ['b'], b: { type: 'object' } }, properties: {} })
   for (const [schema, path] of [
     [{ properties: { 'a/b': { type: ['null', 'strin'] } } }, '/properties/a~1b/type'],
     [{ items: [true, { type: 1 }] }, '/items/1/type'],
@@ -305,6 +304,9 @@ test('slips in a declared schema are named with their place', () => {
     [{ if: { anyOf: [] } }, '/if/anyOf'],
     [{ properties: { a: 'string' } }, '/properties/a'],
     [{ dependentSchemas: [] }, '/dependentSchemas'],
+    [{ 'x-own': { type: 1 }, dependencies: { a: { type: 1 } } }, '/dependencies/a/type'],
+    [{ unevaluatedProperties: { not: { properties: null } } }, '/unevaluatedProperties/not/properties'],
+    [{ $ref: 'http://a.example/' }, '/$ref'],
     [{ additionalProperties: 'no' }, '/additionalProperties'],
   ] as [Json, string][])
     assert.throws(() => checkDeclaredSchema(schema), { name: 'SchemaError', path })

@@ -7,7 +7,7 @@ import { TurnwireError } from '../language/errors.ts'
 import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../language/tools.ts'
 import { compileGrammar } from '../lib/grammar/index.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
-import { inspectSchema, type SchemaIssue } from '../lib/schema.ts'
+import type { SchemaIssue } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import {
   type AnySchema,
@@ -241,7 +241,6 @@ type Described = SchemaDescription & { declared: JsonInput }
 function describe(schema: unknown, name: string, member: 'input' | 'output'): Described {
   try {
     const { json, refine } = describeSchema(schema)
-    inspectSchema(json)
     if (member === 'input') checkHasKeywords(json)
     checkDeclaredSchema(json)
     const declared = new JsonInput(json)

@@ -6,7 +6,6 @@ import type { Tool } from '../../engine/ports.ts'
 import type { ToolKind } from '../../language/tools.ts'
 import { sha256 } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { inspectSchema } from '../../lib/schema.ts'
 import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
 import { cutUtf8, printable, wellFormed } from '../../lib/text.ts'
 
@@ -120,7 +119,6 @@ function kindOf(hints: JsonObject): ToolKind {
 
 function schemaOf(schema: Json | undefined, which: 'input' | 'output'): JsonObject {
   if (!isJsonObject(schema)) throw new Error(`its ${which} schema is missing or not an object`)
-  inspectSchema(schema)
   checkDeclaredSchema(schema)
   if (which === 'input' && schema['type'] !== 'object')
     throw new Error('its input schema must say "type": "object", since arguments are an object')
