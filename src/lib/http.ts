@@ -49,8 +49,11 @@ function parseOrigin(text: string): URL | undefined {
 function parseAuthority(text: string | undefined): Authority | undefined {
   const found = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i.exec(text ?? '')
   if (found === null) return undefined
-  const url = URL.parse(`http://${found[1]}`)
-  return url === null ? undefined : { host: url.hostname, port: found[2] ?? '' }
+  const [, host = '', port = ''] = found
+  // What a URL would be read for is to tell the many spellings of an address; these are spelled as it would say them.
+  if (LOOPBACK.has(host)) return { host, port }
+  const url = URL.parse(`http://${host}`)
+  return url === null ? undefined : { host: url.hostname, port }
 }
 
 function bracketed(entry: string): string {

@@ -50,13 +50,27 @@ export type SseWriterOptions = {
 const DEFAULT_HEARTBEAT_MS = 15_000
 const DEFAULT_MAX_UNSENT_BYTES = 1024 * 1024
 
+/** Writers that have something to hand over at the end of this turn of the event loop: thousands may share one. */
+let unflushed: SseWriter[] = []
+
+function flushAll(): void {
+  const writers = unflushed
+  unflushed = []
+  for (const writer of writers) writer.flush()
+}
+
+function flushSoon(writer: SseWriter): void {
+  if (unflushed.length === 0) setImmediate(flushAll)
+  unflushed.push(writer)
+}
+
 export class SseWriter {
   readonly #sink: SseSink
   readonly #options: SseWriterOptions
   readonly #maxUnsent: number
   #pending = ''
   #pendingBytes = 0
-  #scheduled: NodeJS.Immediate | undefined
+  #scheduled = false
   #blocked = false
   #ending = false
   #closed = false
@@ -91,7 +105,9 @@ export class SseWriter {
     }
     this.#pending += frame
     this.#pendingBytes += bytes
-    if (!this.#blocked) this.#scheduled ??= setImmediate(this.#flushSoon)
+    if (this.#blocked || this.#scheduled) return
+    this.#scheduled = true
+    flushSoon(this)
   }
 
   /** A line that readers ignore. It keeps proxies from closing an idle connection. */
@@ -103,8 +119,7 @@ export class SseWriter {
 
   /** Hands over what is collected, unless the reader is to be waited for. */
   flush(): void {
-    if (this.#scheduled !== undefined) clearImmediate(this.#scheduled)
-    this.#scheduled = undefined
+    this.#scheduled = false
     if (this.#closed || this.#blocked || this.#pending === '') return
     const chunk = this.#pending
     this.#pending = ''
@@ -128,11 +143,6 @@ export class SseWriter {
     if (this.#pending === '') this.#sink.end()
   }
 
-  readonly #flushSoon = (): void => {
-    this.#scheduled = undefined
-    this.flush()
-  }
-
   readonly #onDrain = (): void => {
     this.#blocked = false
     this.flush()
@@ -145,8 +155,6 @@ export class SseWriter {
     this.#closed = true
     this.#pending = ''
     this.#pendingBytes = 0
-    if (this.#scheduled !== undefined) clearImmediate(this.#scheduled)
-    this.#scheduled = undefined
     this.#stopHeartbeat()
     this.#sink.off?.('close', this.#onClose)
     this.#sink.off?.('drain', this.#onDrain)
