@@ -17,7 +17,7 @@ function slipOf(keyword: string, value: Json): string | undefined {
     case 'type':
       return isType(value) ? undefined : typeSlip(value)
     case 'required':
-      return Array.isArray(value) && value.every(name => typeof name === 'string')
+      return Array.isArray(value) && value.every(isText)
         ? undefined
         : '"required" must be a list of property names, in the schema of the object that has them.'
     case 'enum':
@@ -47,6 +47,10 @@ function slipOf(keyword: string, value: Json): string | undefined {
     default:
       return undefined
   }
+}
+
+function isText(value: Json): boolean {
+  return typeof value === 'string'
 }
 
 function isType(name: Json): boolean {
