@@ -73,7 +73,7 @@ type Runner<State> = {
   limits: RunLimits
   agents(): Agents
   /** The last address that was asked, which is most often the next one too. */
-  asked?: { url: string; address: Address }
+  asked?: { base: string; path: string; address: Address }
 }
 
 /** Fields of the body that list what is to be switched on. */
@@ -219,15 +219,16 @@ function overlaid(under: JsonObject, over: JsonObject): JsonObject {
 
 function addressOf<State>(runner: Runner<State>, path: string): Address {
   const { provider, asked } = runner
-  const url = provider.url().replace(/\/+$/, '') + (provider.path?.(path) ?? path)
-  if (asked?.url === url) return asked.address
-  const address = readAddress(url)
+  const base = provider.url()
+  const own = provider.path?.(path) ?? path
+  if (asked?.base === base && asked.path === own) return asked.address
+  const address = readAddress(base.replace(/\/+$/, '') + own)
   if (address === undefined)
     throw new TurnwireError(
       'model_rejected',
       `The base URL of ${provider.name} is not a web address. Write it like https://host/v1.`,
     )
-  runner.asked = { url, address }
+  runner.asked = { base, path: own, address }
   return address
 }
 
