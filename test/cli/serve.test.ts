@@ -63,6 +63,25 @@ describe('without a configuration', () => {
   })
 })
 
+const manyTools = `import { defineConfig, rehearsal, tool } from 'turnwire'
+const named = (_, index) =>
+  tool({ name: 'tool_' + index, description: 'Does it.', input: { type: 'object' }, trust: 'trusted', run: () => '' })
+export default defineConfig({
+  agents: [{ name: 'many', model: rehearsal(), tools: Array.from({ length: 500 }, named) }],
+})
+`
+
+test('the line to try names a few tools, however many there are', async t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'turnwire.config.mjs'), manyTools)
+  const { stdout } = await serve(t, { cwd })
+  const { agent } = JSON.parse(printedRequest(stdout()).body)
+  assert.deepEqual(
+    agent.tools,
+    Array.from({ length: 8 }, (_, index) => ({ name: `tool_${index}`, trust: true })),
+  )
+})
+
 test('the data folder is where it is said to be', async t => {
   const cwd = folder(t)
   await serve(t, { cwd, env: { TURNWIRE_DATA: 'by-env' } })

@@ -87,13 +87,14 @@ function greeting({ source, demo }: Setup, turnwire: Turnwire, { url, open }: Ru
   return `${lines.join('\n')}\n`
 }
 
+const MOST_TOOLS_TRIED = 8
+
 /** One line that works when it is pasted: version 1 of the protocol creates a session and runs a turn at once. */
 function tryIt(turnwire: Turnwire, url: string, open: boolean): string {
   const [agent] = turnwire.agents
-  const tools = (agent?.tools ?? [])
-    .filter(tool => tool.exposed && tool.trust === 'trusted')
-    .map(({ name }) => ({ name, trust: true }))
-  const weather = tools.some(tool => tool.name === 'get_weather')
+  const trusted = (agent?.tools ?? []).filter(tool => tool.exposed && tool.trust === 'trusted')
+  const tools = trusted.slice(0, MOST_TOOLS_TRIED).map(({ name }) => ({ name, trust: true }))
+  const weather = trusted.some(tool => tool.name === 'get_weather')
   const body = JSON.stringify({
     agent: {
       name: agent?.name,
