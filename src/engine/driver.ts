@@ -101,6 +101,7 @@ export class Driver {
     } finally {
       stopClock()
       this.#active = false
+      session.hurry()
     }
   }
 

@@ -47,8 +47,7 @@ export class Journal {
 
   /**
    * What is recorded before the next turn of the microtask queue goes to the store together. What is patient lingers as
-   * long as the store likes: until something follows it that is not, or someone asks for it to be flushed. Where the
-   * session comes to rest or waits, nothing would follow, and whoever watches must learn of it.
+   * long as the store likes: until something follows it that is not, or it is hurried.
    */
   record(events: readonly Event[], patient: boolean): void {
     if (this.#lost !== undefined || events.length === 0) return
@@ -61,14 +60,14 @@ export class Journal {
       batch.events.push(event)
       batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
-    if (!patient || store.lingerMs === undefined || statusOf(state) !== 'running') this.#send(batch)
+    if (!patient || store.lingerMs === undefined) this.#send(batch)
     else if (!batch.leaving) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
   }
 
   /** Nothing is recorded any more, and whoever waits for something is told so now. */
   lose(reason: unknown): void {
     this.#lost = reason
-    if (this.#last) this.#send(this.#last)
+    this.hurry()
   }
 
   /** Why the session was lost. */
@@ -76,9 +75,14 @@ export class Journal {
     return this.#lost
   }
 
+  /** Nothing lingers any longer. */
+  hurry(): void {
+    if (this.#last) this.#send(this.#last)
+  }
+
   /** Durable up to here, and at once. */
   flushed(): Promise<void> {
-    if (this.#last) this.#send(this.#last)
+    this.hurry()
     return this.durable()
   }
 

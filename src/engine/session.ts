@@ -262,6 +262,11 @@ export class Session {
     return this.#journal.flushed()
   }
 
+  /** Nothing follows for now: what waits for more need not wait, and whoever watches learns that nothing will come. */
+  hurry(): void {
+    this.#journal.hurry()
+  }
+
   /** Nothing of its state is still on its way to the store. */
   get clean(): boolean {
     return this.#journal.clean
