@@ -8,14 +8,7 @@ import type { InputPart, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { cutMiddle } from '../../lib/text.ts'
-import {
-  emptyWords,
-  flaggedText,
-  isFailed,
-  mediaNote,
-  nativeFor,
-  wireJson,
-} from '../common/artifacts.ts'
+import { emptyWords, flaggedText, isFailed, mediaNote, nativeFor, wireJson } from '../common/artifacts.ts'
 import { grown } from '../common/grown.ts'
 import { inlineOf, isInline, isPicture, isTextual, type Media, mention, pictureOf } from '../common/media.ts'
 import { historyArgumentsText } from '../common/truncated.ts'
