@@ -59,6 +59,7 @@ class Run {
   readonly #stop: Abort
   readonly #over: () => void
   readonly #startedAt: number
+  #isOver = false
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -101,7 +102,9 @@ class Run {
     }
     running.then(
       output => {
-        if (this.#returned()) this.#ended(context, output)
+        // After its deadline it is kept all the same, for the record.
+        this.#returned()
+        this.#ended(context, output)
       },
       error => {
         if (this.#returned()) this.#failed(context, error)
@@ -152,7 +155,7 @@ class Run {
   #retry(): void {
     this.#session.save([intent(this.#call, this.#session.context)]).then(
       () => {
-        if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#over()
+        if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#finish()
         else this.attempt()
       },
       error => this.#lose(error),
@@ -180,11 +183,17 @@ class Run {
     } catch (error) {
       this.#session.lose(error)
     }
-    this.#over()
+    this.#finish()
   }
 
   #lose(error: unknown): void {
     this.#session.lose(error)
+    this.#finish()
+  }
+
+  #finish(): void {
+    if (this.#isOver) return
+    this.#isOver = true
     this.#over()
   }
 }

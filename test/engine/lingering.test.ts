@@ -9,7 +9,7 @@ import { begin, makeRig, say, stopAll } from './rig.ts'
 after(stopAll)
 
 /** Remembers which events came in which append, and lets the test say when a moment is over. */
-function lingering(): { store: Store; world: Partial<World>; appends: string[][]; pass(): void } {
+function lingering(): { store: Store; world: Partial<World>; appends: string[][]; pass: () => void } {
   const inner = memoryStore()
   const appends: string[][] = []
   const waits = new Map<symbol, () => void>()
@@ -31,7 +31,7 @@ function lingering(): { store: Store; world: Partial<World>; appends: string[][]
         return () => void waits.delete(wait)
       },
     },
-    pass() {
+    pass: () => {
       for (const run of waits.values()) run()
       waits.clear()
     },

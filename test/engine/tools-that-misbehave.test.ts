@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test'
 import type { Model } from '../../src/engine/index.ts'
 import { InvalidInput } from '../../src/engine/index.ts'
 import { tool } from '../../src/tools/index.ts'
-import { begin, makeRig, say, stopAll } from './rig.ts'
+import { begin, eventsOf, makeRig, say, stopAll } from './rig.ts'
 
 after(stopAll)
 
@@ -113,4 +113,33 @@ test('a tool that refuses its input is held to the same rules in what it says', 
   assert.deepEqual([kind, from.source, parts.length], ['invalid', 'runtime', 1])
   assert.ok(part?.type === 'text' && part.text.startsWith('The tool was not run: [redacted: api-keys] xxx'))
   assert.ok(part.text.length <= 1000)
+})
+
+test('what a tool gives after its timeout is kept for the record, and shown to no model', async () => {
+  const end = Promise.withResolvers<string>()
+  const slow = tool({
+    name: 'slow',
+    description: 'd',
+    input: anything,
+    trust: 'trusted',
+    timeoutMs: 5,
+    run: () => end.promise,
+  })
+  const script = [{ calls: [{ name: 'slow' }] }, { text: 'Too slow.' }]
+  const rig = makeRig({ tools: [slow], script })
+  const session = await begin(rig)
+  await say(session, 'go')
+  end.resolve('done after all')
+  await new Promise(setImmediate)
+  await session.flushed()
+  const ends = (await eventsOf(rig, session)).flatMap(event =>
+    event.type === 'call.settled' || event.type === 'call.late' ? [[event.type, event.outcome.kind]] : [],
+  )
+  assert.deepEqual(ends, [
+    ['call.settled', 'timeout'],
+    ['call.late', 'ok'],
+  ])
+  assert.ok(!JSON.stringify(session.state.entries).includes('done after all'))
+  assert.equal(session.status, 'idle')
+  await session.driver.returned()
 })
