@@ -24,7 +24,6 @@ function eventsOf(callId: string): Event[] {
       type: 'call.started',
       callId,
       attempt: 1,
-      key: callId,
       allowed: { argsHash, toolHash, rule: 'trusted' },
     },
   ]

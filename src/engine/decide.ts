@@ -289,7 +289,6 @@ export function intent(call: CallState, context: Context, allowed?: Allowed): Ev
     type: 'call.started',
     callId: call.part.id,
     attempt: call.attempt + 1,
-    key: call.key ?? context.id('key'),
   }
   if (allowed) event.allowed = allowed
   return event

@@ -217,7 +217,6 @@ function startCall(state: SessionState, event: CallStarted): void {
   const call = stage(state, event.callId, 'started')
   if (!call) return
   call.attempt = event.attempt
-  call.key = event.key
 }
 
 function settle(state: SessionState, event: CallSettled): void {

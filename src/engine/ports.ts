@@ -142,7 +142,7 @@ export type ToolContext = {
   session: string
   owner: string
   callId: string
-  /** The same for every attempt at this call, also after a crash: hand it to whatever must not happen twice. */
+  /** The call's id, and so the same for every attempt at it, also after a crash: for whatever must not happen twice. */
   idempotencyKey: string
   attempt: number
   progress(update: Progress): void

@@ -235,7 +235,7 @@ class CallContext implements ToolContext {
     this.session = session.id
     this.owner = session.state.owner
     this.callId = call.part.id
-    this.idempotencyKey = call.key ?? ''
+    this.idempotencyKey = call.part.id
     this.attempt = call.attempt
   }
 

@@ -25,7 +25,6 @@ export type CallState = {
   reason?: string
   expiresAt?: number
   attempt: number
-  key?: string
   outcome?: Outcome
 }
 

@@ -130,15 +130,11 @@ export type CallEdited = At & {
 export type Allowed = { argsHash: string; toolHash: string; rule: string; grantId?: string }
 /** It may run, but has not been started yet. */
 export type CallAllowed = At & { type: 'call.allowed'; callId: string } & Allowed
-/**
- * The intent. It is durable before the tool runs. `key` is the same for every attempt. `allowed`: it was judged and
- * started in one go.
- */
+/** The intent. It is durable before the tool runs. `allowed`: it was judged and started in one go. */
 export type CallStarted = At & {
   type: 'call.started'
   callId: string
   attempt: number
-  key: string
   allowed?: Allowed
 }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */

@@ -53,8 +53,8 @@ export async function checkPromises(folder: string, id: string): Promise<Map<str
 
 function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: readonly Effect[]): void {
   for (const { callId, key } of effects) {
-    const call = calls.get(callId)
-    assert.equal(call?.key, key, `${callId} ran under a key that is not in the log`)
+    assert.ok(calls.has(callId), `${callId} ran and is not in the log`)
+    assert.equal(key, callId, `${callId} ran under another key`)
   }
   for (const [callId, call] of calls) {
     const ran = effects.filter(effect => effect.callId === callId).length

@@ -97,7 +97,7 @@ function settledOnce(events: readonly Event[], ran: readonly Ran[]): void {
       starts.map(({ attempt }) => attempt),
       starts.map((_, index) => index + 1),
     )
-    assert.equal(new Set([...starts, ...runs].map(({ key }) => key)).size, 1, 'one key for all attempts')
+    for (const { key } of runs) assert.equal(key, id, 'one key for all attempts')
     for (const { attempt } of runs) assert.ok(attempt <= starts.length, 'its intent was durable')
     if (name === 'again') assert.equal(outcomes[0], 'ok')
     else {
@@ -175,8 +175,8 @@ test('a log whose verdicts and starts are apart goes on: allowed is run, started
       const bound = { callId, argsHash: 'a', toolHash: hashes[name]! }
       return { v: 1, at, type: 'call.allowed', ...bound, rule: 'trust' } as const
     }),
-    { v: 1, at, type: 'call.started', callId: 'started', attempt: 1, key: 'k1' },
-    { v: 1, at, type: 'call.started', callId: 'repeatable', attempt: 1, key: 'k2' },
+    { v: 1, at, type: 'call.started', callId: 'started', attempt: 1 },
+    { v: 1, at, type: 'call.started', callId: 'repeatable', attempt: 1 },
   ]
   const row = { id: 'old', owner, agent: 'helper', status: 'running', createdAt: at } as const
   await inner.create({ row, events, card: { settings: plainSettings } })
@@ -185,7 +185,7 @@ test('a log whose verdicts and starts are apart goes on: allowed is run, started
     ran.map(({ callId, attempt }) => `${callId} ${attempt}`).toSorted((a, b) => a.localeCompare(b)),
     ['allowed 1', 'repeatable 2'],
   )
-  assert.equal(ran.find(({ callId }) => callId === 'repeatable')?.key, 'k2')
+  assert.equal(ran.find(({ callId }) => callId === 'repeatable')?.key, 'repeatable')
   const settled = log.flatMap(event =>
     event.type === 'call.settled' ? [[event.callId, event.outcome.kind]] : [],
   )

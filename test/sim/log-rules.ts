@@ -17,7 +17,6 @@ export type CallRecord = {
   authority?: 'policy' | 'person' | 'application'
   argsHash?: string
   toolHash?: string
-  key?: string
   attempt: number
   /** The epochs of the writers that recorded the intent of each attempt, and of the one that settled it. */
   startedIn: number[]
@@ -38,7 +37,6 @@ export class LogRules {
   #open: CallRecord[] = []
   #turn: string | undefined
   readonly #turns = new Set<string>()
-  readonly #keys = new Set<string>()
   readonly #grants = new Map<string, Grant>()
   readonly #requests = new Set<string>()
   #steps = 0
@@ -158,7 +156,7 @@ export class LogRules {
       case 'call.started':
         return (
           (event.allowed && this.#judged(call, { ...event, type: 'call.allowed', ...event.allowed })) ??
-          this.#started(call, event.attempt, event.key)
+          this.#started(call, event.attempt)
         )
       case 'call.settled':
         call.stage = 'settled'
@@ -208,20 +206,15 @@ export class LogRules {
     return undefined
   }
 
-  #started(call: CallRecord, attempt: number, key: string): string | undefined {
+  #started(call: CallRecord, attempt: number): string | undefined {
     if (call.stage !== 'approved' && call.stage !== 'started') return `it is ${call.stage}`
     if (attempt !== call.attempt + 1) return `attempt ${attempt} follows ${call.attempt}`
-    if (call.stage === 'started' && key !== call.key) return 'another attempt under another key'
     if (call.stage === 'approved') {
-      if (this.#keys.has(key)) return 'a key is used for two calls'
-      this.#keys.add(key)
       this.#runs += 1
       if (this.#runs > this.#limits.calls) return 'more calls ran than the limit'
     }
-    if (key === '') return 'its key is empty'
     call.stage = 'started'
     call.attempt = attempt
-    call.key = key
     call.startedIn[attempt] = this.#epoch
     return undefined
   }

@@ -59,12 +59,12 @@ function begin(own: Tool, input: Json, context: ToolContext, machine: Machine, p
   const { callId } = context
   trace.note(`run ${machine.name} ${own.name} ${callId} attempt ${context.attempt}`)
   const call = disk.shadows.get(context.session)?.rules.calls.get(callId)
-  if (!call?.key) {
+  if (!call || call.attempt === 0) {
     trace.breach(`${callId} runs without a durable intent`)
     return
   }
   trace.check(call.part.name === own.name, `${callId} runs as another tool`)
-  trace.check(call.key === context.idempotencyKey, `${callId} runs under another key`)
+  trace.check(callId === context.idempotencyKey, `${callId} runs under another key`)
   trace.check(call.attempt >= context.attempt, `${callId} runs an attempt that is not durable`)
   const argsHash = typeof input === 'string' ? sha256(input) : hashJson(input)
   trace.check(call.argsHash === argsHash, `${callId} runs with other arguments than were allowed`)
