@@ -94,12 +94,9 @@ class Run {
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')
     })
+    this.#stopWaiting = stopClock
     // A tool that ignores its signal must not keep a clock running for it.
-    const forget = this.#stop.onAbort(stopClock)
-    this.#stopWaiting = () => {
-      forget()
-      stopClock()
-    }
+    this.#stop.onAbort(stopClock)
     running.then(
       output => {
         // After its deadline it is kept all the same, for the record.

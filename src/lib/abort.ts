@@ -70,7 +70,9 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): P
  */
 export class Abort {
   #controller: AbortController | undefined
-  #listeners: (() => void)[] | undefined
+  /** Hardly ever is there more than one. */
+  #listener: (() => void) | undefined
+  #others: (() => void)[] | undefined
   #aborted = false
   #reason: unknown
 
@@ -92,9 +94,12 @@ export class Abort {
     this.#aborted = true
     this.#reason = reason
     this.#controller?.abort(reason)
-    const listeners = this.#listeners
-    this.#listeners = undefined
-    for (const listener of listeners ?? []) listener()
+    const listener = this.#listener
+    const others = this.#others
+    this.#listener = undefined
+    this.#others = undefined
+    listener?.()
+    for (const other of others ?? []) other()
   }
 
   /** Called at most once; at once if it is too late. Gives a function that takes the listener away. */
@@ -103,11 +108,15 @@ export class Abort {
       listener()
       return () => {}
     }
-    this.#listeners ??= []
-    this.#listeners.push(listener)
+    if (!this.#listener) this.#listener = listener
+    else {
+      this.#others ??= []
+      this.#others.push(listener)
+    }
     return () => {
-      const at = this.#listeners?.indexOf(listener) ?? -1
-      if (at >= 0) this.#listeners?.splice(at, 1)
+      if (this.#listener === listener) this.#listener = undefined
+      const at = this.#others?.indexOf(listener) ?? -1
+      if (at >= 0) this.#others?.splice(at, 1)
     }
   }
 
