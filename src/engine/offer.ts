@@ -4,7 +4,7 @@ import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { inspectSchema, SchemaError } from '../lib/schema.ts'
+import { SchemaError } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import type { Agent, Tool } from './ports.ts'
 
@@ -122,7 +122,6 @@ function checkClientTools(agent: Agent, { clientTools: tools, clientOnly }: Sett
 
 /** A tool that no call could ever fit is better refused than offered. */
 function checkSchema(schema: JsonObject): void {
-  inspectSchema(schema)
   checkDeclaredSchema(schema)
   const { type } = schema
   if (type !== undefined && ![type].flat().includes('object'))

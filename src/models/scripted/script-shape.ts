@@ -1,20 +1,13 @@
-// What a script file may say, and how each of its places is called. Zod is loaded with the first script that is read: whoever
-// imports the library carries it in memory otherwise, and few read scripts.
-import { createRequire } from 'node:module'
-import type { z as Zod } from 'zod'
+// What a script file may say, and how each of its places is called.
+import type { z } from 'zod'
 import { outcomeKinds } from '../../language/calls.ts'
+import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
 
 export type Shape = ReturnType<typeof makeShape>
 
-let made: Shape | undefined
+export const scriptShape = lazySchemas(makeShape)
 
-export function scriptShape(): Shape {
-  // Zod's own door for `require`: the same code, loaded at once and now.
-  made ??= makeShape((createRequire(import.meta.url)('zod') as { z: typeof Zod }).z)
-  return made
-}
-
-function makeShape(z: typeof Zod) {
+function makeShape(z: Zod) {
   const pattern = z.union([
     z.string(),
     z
@@ -83,7 +76,7 @@ function makeShape(z: typeof Zod) {
     steps: z.array(step).min(1),
   })
   /** The objects of a script by where they stand in it. */
-  const places: readonly [RegExp, Zod.ZodObject][] = [
+  const places: readonly [RegExp, z.ZodObject][] = [
     [/^$/, document],
     [/^steps\.\d+$/, step],
     [/\.calls\.\d+$/, call],

@@ -2,7 +2,7 @@
 // left out, never null: the reference client refuses null.
 import type { infer as Infer, ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { lazySchemas, type Zod } from '../http/index.ts'
+import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
 
 // ---- input --------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ import type { Answers } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
-import { lazySchemas, shaped, type Zod } from '../http/index.ts'
+import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
+import { shaped } from '../http/index.ts'
 import { clientTool } from '../own-tools.ts'
 
 const longestId = 256

@@ -2,6 +2,5 @@
 export { readJson, readJsonObject, shaped } from './body.ts'
 export { type Failure, failureOf, plainErrors } from './failure.ts'
 export { nthOf, requestKey, triesOf } from './idempotency.ts'
-export { lazySchemas, type Zod } from './lazy-schemas.ts'
 export { RESPONSE_ALREADY_SENT, sendJson } from './send.ts'
 export { dataFrame, lastEventId, oneLine, openSse, sseFrame } from './sse.ts'

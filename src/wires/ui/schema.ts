@@ -1,7 +1,7 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
 import type { infer as Infer, ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { lazySchemas, type Zod } from '../http/index.ts'
+import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
 
 // ---- requests -----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-// Schemas that are made when the first request needs them: few servers are spoken to in every protocol, and zod is the
-// largest thing that the wires would otherwise keep in memory.
+// Schemas that are made when something is first held against them: few programs read every protocol and script, and zod is
+// the largest thing that they would otherwise keep in memory.
 import { createRequire } from 'node:module'
 import type { z } from 'zod'
 
