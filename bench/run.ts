@@ -49,6 +49,8 @@ const results: Result[] = []
 for (const [name, make] of Object.entries(makers)) {
   if (words.length > 0 && !words.some(word => name.includes(word))) continue
   for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
+    // What one trial left behind is not for the next to clear away.
+    globalThis.gc?.()
     const result = 'medians' in trial ? trial : await runTrial(trial)
     results.push(result)
     console.log(`${show(result)}\n`)
