@@ -9,6 +9,7 @@ import { compact, isCompactionDue, tryCompaction } from './compact.ts'
 import { decideAnswer, decideOutOfTime, intent } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
+import type { Offered } from './offer.ts'
 import { requestOf } from './request.ts'
 import { runCall } from './run-call.ts'
 import type { Session } from './session.ts'
@@ -208,16 +209,18 @@ export class Driver {
       return stop
     })
     await session.flushed()
-    for (const [index, call] of calls.entries()) {
+    const { byName } = session.offer
+    for (let index = 0; index < calls.length; index++) {
+      const call = calls[index]!
       const stop = stops[index]!
       if (session.lost || call.stage !== 'started' || stop.aborted) this.#ran(call.part.id, stop)
-      else this.#run(call, stop)
+      else this.#run(call, byName.get(call.part.name), stop)
     }
   }
 
-  #run(call: CallState, stop: Abort): void {
+  #run(call: CallState, offered: Offered | undefined, stop: Abort): void {
     this.#alive += 1
-    runCall(this.#session, call, stop, () => {
+    runCall(this.#session, call, offered, stop, () => {
       this.#alive -= 1
       if (this.#alive === 0) this.#allReturned()
       this.#ran(call.part.id, stop)

@@ -5,7 +5,7 @@ import type { Allowed, ApprovalRequested, Event, Grant } from '../language/event
 import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import { intent, settled } from './decide.ts'
-import type { Offered } from './offer.ts'
+import type { Offer, Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
@@ -23,8 +23,9 @@ export function judgeAll(
   starting?: CallState[],
 ): Promise<void> | undefined {
   const waiting: Promise<void>[] = []
+  const { byName } = session.offer
   for (const call of calls) {
-    const judging = judge(session, call, starting)
+    const judging = judge(session, call, byName, starting)
     if (judging) waiting.push(judging)
   }
   return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => {})
@@ -36,11 +37,12 @@ const noGrants: readonly Grant[] = []
 function judge(
   session: Session,
   call: CallState,
+  byName: Offer['byName'],
   starting: CallState[] | undefined,
 ): Promise<void> | undefined {
-  const offered = session.offer.byName.get(call.part.name)
+  const offered = byName.get(call.part.name)
   if (!offered) {
-    const names = [...session.offer.byName.keys()]
+    const names = [...byName.keys()]
     session.record([settled(call, outcomes.unknownTool(call.part.name, names), session.context)])
     return undefined
   }

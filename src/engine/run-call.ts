@@ -9,6 +9,7 @@ import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
 import { intent, settled } from './decide.ts'
 import { admit } from './judge.ts'
+import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
   type Finished,
@@ -22,9 +23,14 @@ import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
 /** `over` is called once, when nothing more will come of it: at once, if there was nothing to wait for. */
-export function runCall(session: Session, call: CallState, stop: Abort, over: () => void): void {
+export function runCall(
+  session: Session,
+  call: CallState,
+  offered: Offered | undefined,
+  stop: Abort,
+  over: () => void,
+): void {
   try {
-    const offered = session.offer.byName.get(call.part.name)
     // Settings may change while the intent is on its way to the store.
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) {
       recordOutcome(session, call, notRun(call, 'the tool was changed or taken away.'))

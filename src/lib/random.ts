@@ -6,17 +6,19 @@ const LENGTH = 22
 const codes = Array.from(ALPHABET, letter => letter.charCodeAt(0))
 const pool = new Uint8Array(4096)
 let used = pool.length
+/** Filled anew for each id, and never read after it. */
+const letters = codes.slice(0, LENGTH)
 
 export function randomId(prefix: string): string {
-  const letters: number[] = []
-  while (letters.length < LENGTH) {
+  let drawn = 0
+  while (drawn < LENGTH) {
     if (used === pool.length) {
       crypto.getRandomValues(pool)
       used = 0
     }
     // Six bits have 64 values and the alphabet 62: the two others are drawn again, so that none is favoured.
     const code = codes[pool[used++]! & 63]
-    if (code !== undefined) letters.push(code)
+    if (code !== undefined) letters[drawn++] = code
   }
   return `${prefix}_${String.fromCharCode(...letters)}`
 }
