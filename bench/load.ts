@@ -14,7 +14,7 @@ const text = (words: string) => [{ type: 'text' as const, text: words }]
 
 /** What one cycle writes at its first barrier. */
 function eventsOf(callId: string): Event[] {
-  const [argsHash, toolHash] = ['a'.repeat(43), 't'.repeat(43)]
+  const toolHash = 't'.repeat(43)
   const call = { type: 'call', id: callId, name: 'add', form: 'json', text: '{"a":2,"b":3}' } as const
   return [
     { v: 1, at: 1, type: 'model.answered', parts: [...text('Let me add.'), call], stop: 'calls', model: 'm' },
@@ -24,7 +24,7 @@ function eventsOf(callId: string): Event[] {
       type: 'call.started',
       callId,
       attempt: 1,
-      allowed: { argsHash, toolHash, rule: 'trusted' },
+      allowed: { toolHash, rule: 'trusted' },
     },
   ]
 }

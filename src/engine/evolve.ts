@@ -13,7 +13,7 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
-import { type CallState, findCall, identityOf, type SessionState, type TurnState } from './state.ts'
+import { type CallState, findCall, type SessionState, type TurnState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -122,7 +122,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     bytes: 0,
     tokens: 0,
     money: 0,
-    identical: new Map(),
+    admitted: new Map(),
   }
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
 }
@@ -164,9 +164,9 @@ function stage(state: SessionState, callId: string, to: CallState['stage']): Cal
   return call
 }
 
-type Admitted = { argsHash: string; toolHash: string }
+type Admitted = { argsHash?: string; toolHash: string }
 
-/** The first time that a call passes the gate it counts as one use of these arguments. */
+/** The first time that a call passes the gate it counts as one use of its arguments. */
 function admitted(
   state: SessionState,
   callId: string,
@@ -176,11 +176,12 @@ function admitted(
   const call = findCall(state, callId)
   if (!call) return undefined
   if (call.stage === 'proposed' && state.turn) {
-    const identity = identityOf(call.part.name, argsHash)
-    state.turn.identical.set(identity, (state.turn.identical.get(identity) ?? 0) + 1)
+    const texts = state.turn.admitted.get(call.part.name)
+    if (texts) texts.push(call.text)
+    else state.turn.admitted.set(call.part.name, [call.text])
   }
   call.stage = to
-  call.argsHash = argsHash
+  if (argsHash !== undefined) call.argsHash = argsHash
   call.toolHash = toolHash
   return call
 }

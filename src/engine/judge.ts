@@ -4,12 +4,14 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Allowed, ApprovalRequested, Event, Grant } from '../language/events.ts'
 import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
+import type { Json } from '../lib/json.ts'
 import { intent, settled } from './decide.ts'
+import { usesOf } from './identical.ts'
 import type { Offer, Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import type { Admission, Question, Verdict } from './ports.ts'
+import type { Admission, Question, Tool, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
-import { type CallState, identityOf } from './state.ts'
+import type { CallState } from './state.ts'
 
 type Admitted = Extract<Admission, { ok: true }>
 
@@ -51,7 +53,7 @@ function judge(
     session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
     return undefined
   }
-  const refusal = overLimit(session, call, offered, admission)
+  const refusal = overLimit(session, call, offered)
   if (refusal) {
     session.record([refusal])
     return undefined
@@ -63,7 +65,7 @@ function judge(
   if (!(verdict instanceof Promise)) {
     if (starting && verdict?.verdict === 'allow') {
       session.ports.world.crashPoint('intent-decided')
-      session.record([intent(call, session.context, allowedBy(verdict, offered, admission))])
+      session.record([intent(call, session.context, allowedBy(verdict, offered))])
       starting.push(call)
     } else session.record([eventOf(session, call, offered, admission, verdict)])
     return undefined
@@ -74,7 +76,7 @@ function judge(
     // New settings, or a grant that was spent or given meanwhile: the verdict is about the past, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Others of the batch may have been counted while policy was thinking.
-    const over = overLimit(session, call, offered, admission)
+    const over = overLimit(session, call, offered)
     session.record([over ?? eventOf(session, call, offered, admission, late)])
   })
 }
@@ -114,12 +116,7 @@ export function admit(session: Session, call: CallState, { tool }: Offered): Adm
 }
 
 /** Only a call that was not judged before counts. */
-function overLimit(
-  session: Session,
-  call: CallState,
-  offered: Offered,
-  admission: Admitted,
-): Event | undefined {
+function overLimit(session: Session, call: CallState, offered: Offered): Event | undefined {
   const { turn } = session.state
   if (!turn || call.stage !== 'proposed') return undefined
   const { limits } = session.agent
@@ -135,7 +132,9 @@ function overLimit(
     return refuse('steps', `the turn has used its ${limits.steps} model requests.`)
   const before = turn.calls - session.state.batch.length + call.index
   if (before >= limits.calls) return refuse('calls', `the turn has used its ${limits.calls} tool calls.`)
-  const uses = turn.identical.get(identityOf(call.part.name, admission.argsHash)) ?? 0
+  const texts = turn.admitted.get(call.part.name)
+  const mayRepeat = texts === undefined || texts.length < limits.identicalCalls
+  const uses = mayRepeat ? 0 : usesOf(texts, call.text, call.part.form)
   if (uses >= limits.identicalCalls)
     return refuse('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)
   const { maxCalls } = askOf(session.state.settings, turn.door)
@@ -157,6 +156,47 @@ function serverCalls({ state, offer }: Session): number {
   return count
 }
 
+/** A class, for its getter: a hash that nobody asks for is not made. */
+class Asked implements Question {
+  readonly session: string
+  readonly owner: string
+  readonly agent: string
+  readonly callId: string
+  readonly tool: Tool
+  readonly toolHash: string
+  readonly input: Json
+  readonly trust: Tool['trust']
+  readonly clientTrust?: boolean
+  readonly grants: readonly Grant[]
+  readonly now: number
+  readonly #admission: Admitted
+
+  constructor(
+    { state, agent, ports }: Session,
+    call: CallState,
+    { tool, clientTrust }: Extract<Offered, { side: 'server' }>,
+    admission: Admitted,
+    grants: readonly Grant[],
+  ) {
+    this.session = state.id
+    this.owner = state.owner
+    this.agent = agent.name
+    this.callId = call.part.id
+    this.tool = tool
+    this.toolHash = toolHash(tool)
+    this.input = admission.input
+    this.trust = tool.trust
+    if (clientTrust !== undefined) this.clientTrust = clientTrust
+    this.grants = grants
+    this.now = ports.world.now()
+    this.#admission = admission
+  }
+
+  get argsHash(): string {
+    return this.#admission.argsHash
+  }
+}
+
 function authorise(
   session: Session,
   call: CallState,
@@ -165,39 +205,20 @@ function authorise(
   grants: readonly Grant[],
 ): Verdict | Promise<Verdict> {
   const { state, agent, ports } = session
-  const { tool, clientTrust } = offered
   const denied = (error: unknown): Verdict => {
     ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: wordsOf(error) })
     return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
   }
   try {
-    const question: Question = {
-      session: state.id,
-      owner: state.owner,
-      agent: agent.name,
-      callId: call.part.id,
-      tool,
-      toolHash: toolHash(tool),
-      input: admission.input,
-      argsHash: admission.argsHash,
-      trust: tool.trust,
-      grants,
-      now: ports.world.now(),
-    }
-    if (clientTrust !== undefined) question.clientTrust = clientTrust
-    const verdict = agent.gate.authorise(question)
+    const verdict = agent.gate.authorise(new Asked(session, call, offered, admission, grants))
     return verdict instanceof Promise ? verdict.catch(denied) : verdict
   } catch (error) {
     return denied(error)
   }
 }
 
-function allowedBy(
-  { rule, grantId }: Extract<Verdict, { verdict: 'allow' }>,
-  { tool }: Offered,
-  { argsHash }: Admitted,
-): Allowed {
-  const allowed: Allowed = { argsHash, toolHash: toolHash(tool), rule }
+function allowedBy({ rule, grantId }: Extract<Verdict, { verdict: 'allow' }>, { tool }: Offered): Allowed {
+  const allowed: Allowed = { toolHash: toolHash(tool), rule }
   if (grantId !== undefined) allowed.grantId = grantId
   return allowed
 }
@@ -209,17 +230,16 @@ function eventOf(
   admission: Admitted,
   verdict: Verdict | undefined,
 ): Event {
-  const { argsHash } = admission
   const at = session.ports.world.now()
   const callId = call.part.id
   const hash = toolHash(offered.tool)
-  if (!verdict) return { v: 1, at, type: 'call.handed', callId, argsHash, toolHash: hash }
+  if (!verdict) return { v: 1, at, type: 'call.handed', callId, argsHash: admission.argsHash, toolHash: hash }
   const { rule } = verdict
   switch (verdict.verdict) {
     case 'deny':
       return settled(call, outcomes.deniedByPolicy(verdict.reason), session.context)
     case 'allow':
-      return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered, admission) }
+      return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered) }
     case 'ask': {
       const { reason, expiresInMs } = verdict
       const event: ApprovalRequested = {
@@ -227,7 +247,7 @@ function eventOf(
         at,
         type: 'approval.requested',
         callId,
-        argsHash,
+        argsHash: admission.argsHash,
         toolHash: hash,
         rule,
       }

@@ -175,7 +175,10 @@ export class InvalidInput extends Error {
 
 // ---- the gate --------------------------------------------------------------------------------------------
 
-export type Admission = { ok: true; input: Json; argsHash: string } | { ok: false; reason: string }
+/** `argsHash` is made when it is first asked for. */
+export type Admission =
+  | { ok: true; readonly input: Json; readonly argsHash: string }
+  | { ok: false; reason: string }
 
 export type Question = {
   session: string

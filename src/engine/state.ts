@@ -38,8 +38,8 @@ export type TurnState = {
   bytes: number
   tokens: number
   money: number
-  /** How often each tool was called with the same arguments. */
-  identical: Map<string, number>
+  /** By tool: the arguments of its calls that passed the gate. */
+  admitted: Map<string, string[]>
   limit?: LimitName
   /** Set once the model has answered without asking for a tool. */
   answered?: ModelStop
@@ -111,10 +111,6 @@ export function findCall(state: SessionState, callId: string): CallState | undef
     indexes.set(batch, index)
   }
   return index.get(callId)
-}
-
-export function identityOf(name: string, argsHash: string): string {
-  return `${name}\u0000${argsHash}`
 }
 
 export function cardOf({ settings, opening }: SessionState): Card {

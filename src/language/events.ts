@@ -127,7 +127,7 @@ export type CallEdited = At & {
   by: string
 }
 /** Policy let a call run without asking anyone: this call, by this rule or grant. */
-export type Allowed = { argsHash: string; toolHash: string; rule: string; grantId?: string }
+export type Allowed = { toolHash: string; rule: string; grantId?: string }
 /** It may run, but has not been started yet. */
 export type CallAllowed = At & { type: 'call.allowed'; callId: string } & Allowed
 /** The intent. It is durable before the tool runs. `allowed`: it was judged and started in one go. */

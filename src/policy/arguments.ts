@@ -26,6 +26,24 @@ export function admit(call: Call, tool: ToolDeclaration, limits: ArgumentLimits)
     : admitText(call, tool.input, limits)
 }
 
+/** A class, for its getter: most hashes are never asked for. */
+class Admitted {
+  readonly ok = true
+  readonly input: Json
+  readonly #hash: () => string
+  #known: string | undefined
+
+  constructor(input: Json, hash: () => string) {
+    this.input = input
+    this.#hash = hash
+  }
+
+  get argsHash(): string {
+    this.#known ??= this.#hash()
+    return this.#known
+  }
+}
+
 function wrongForm(name: string, input: ToolInput): string {
   return input.form === 'json'
     ? `The tool "${name}" takes a JSON object as its arguments, but was called with free text. Call it as a function.`
@@ -35,10 +53,12 @@ function wrongForm(name: string, input: ToolInput): string {
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
 function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admission {
+  // A model that calls a tool without arguments may write nothing at all.
+  const read = (): Json =>
+    call.text.trim() === '' && describesObject(schema) ? {} : parseJson(call.text, limits)
   let input: Json
   try {
-    // A model that calls a tool without arguments may write nothing at all.
-    input = call.text.trim() === '' && describesObject(schema) ? {} : parseJson(call.text, limits)
+    input = read()
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     return refused(unreadable(call.name, error))
@@ -51,7 +71,8 @@ function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admi
     return refused(unusable(call.name, 'schema', error))
   }
   if (issues !== null) return refused(misfit(call.name, issues))
-  return { ok: true, input, argsHash: hashJson(input) }
+  // Of what was written: whoever is given the input may change it.
+  return new Admitted(input, () => hashJson(read()))
 }
 
 function describesObject({ type }: JsonObject): boolean {
@@ -109,7 +130,7 @@ function admitText(call: Call, input: ToolInput & { form: 'text' }, limits: Argu
     }
     if (mismatch !== null) return refused(outsideGrammar(name, mismatch))
   }
-  return { ok: true, input: text, argsHash: sha256(text) }
+  return new Admitted(text, () => sha256(text))
 }
 
 function outsideGrammar(name: string, mismatch: Mismatch): string {

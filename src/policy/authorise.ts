@@ -144,12 +144,13 @@ function coveringGrant(question: Question): Grant | undefined {
 }
 
 /** A refusal stands by the tool's name: a definition that changed since must not get around it. */
-function isRefused({ grants, tool, argsHash, now }: Question): boolean {
+function isRefused(question: Question): boolean {
+  const { grants, tool, now } = question
   return grants.some(
     grant =>
       grant.deny === true &&
       grant.tool === tool.name &&
-      (grant.argsHash === undefined || grant.argsHash === argsHash) &&
+      (grant.argsHash === undefined || grant.argsHash === question.argsHash) &&
       (grant.expiresAt === undefined || now < grant.expiresAt),
   )
 }

@@ -160,7 +160,7 @@ export class Grown {
     if (call.part.name === 'trusted')
       return this.tape.choose(2) === 0
         ? { ...bound, type: 'call.allowed', rule: 'r' }
-        : intent(call, this.context, { argsHash: 'a', toolHash: 't', rule: 'r' })
+        : intent(call, this.context, { toolHash: 't', rule: 'r' })
     if (call.part.name === 'asked') return { ...bound, type: 'approval.requested', rule: 'r' }
     const known = this.state.settings.clientTools.length > 0
     return known

@@ -7,6 +7,8 @@ import type { Limits, SessionStatus } from '../../src/engine/ports.ts'
 import { emptyState, type SessionState } from '../../src/engine/state.ts'
 import type { CallPart, Outcome } from '../../src/language/calls.ts'
 import type { Event, Grant, Settings } from '../../src/language/events.ts'
+import { hashJson, sha256 } from '../../src/lib/hash.ts'
+import { parseJson } from '../../src/lib/json.ts'
 
 type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
 
@@ -172,7 +174,7 @@ export class LogRules {
   ): string | undefined {
     if (call.stage !== 'proposed') return `it is ${call.stage}`
     if (call.part.cut) return 'its arguments were cut'
-    call.argsHash = event.argsHash
+    call.argsHash = 'argsHash' in event ? event.argsHash : hashOf(call)
     call.toolHash = event.toolHash
     const { name } = call.part
     const server = this.#trustOf(name)
@@ -218,6 +220,11 @@ export class LogRules {
     call.startedIn[attempt] = this.#epoch
     return undefined
   }
+}
+
+/** Of the arguments that the log holds: the model's, or what a person made of them. */
+function hashOf({ part, argsHash }: CallRecord): string {
+  return argsHash ?? (part.form === 'text' ? sha256(part.text) : hashJson(parseJson(part.text || '{}')))
 }
 
 function decided(call: CallRecord, granted: boolean, argsHash: string): string | undefined {

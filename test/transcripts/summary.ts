@@ -12,7 +12,7 @@ export function summaryOf(state: SessionState): Json {
     ...state,
     status: statusOf(state),
     next: next(state, defaultLimits).do,
-    turn: turn && { ...turn, identical: [...turn.identical] },
+    turn: turn && { ...turn, admitted: [...turn.admitted] },
     view: state.view === state.entries ? 'entries' : state.view,
     settled: [...state.settled],
     grants: [...state.grants.values()],

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { usesOf } from './identical.ts'
+
+test('arguments are the same however they are spelled', () => {
+  const texts = ['{"a":1,"b":2}', '{ "b": 2, "a": 1.0 }', '{"a":1}', '', '{}']
+  assert.equal(usesOf(texts, '{"b":2,"a":1}', 'json'), 2)
+  assert.equal(usesOf(texts, ' ', 'json'), 2)
+  assert.equal(usesOf(texts, '{"a":3}', 'json'), 0)
+})
+
+test('a list that has grown is counted on', () => {
+  const texts = ['{"a":1}']
+  assert.equal(usesOf(texts, '{"a":1}', 'json'), 1)
+  texts.push('{"a": 1}', '{"a":2}')
+  assert.equal(usesOf(texts, '{"a":1}', 'json'), 2)
+  assert.equal(usesOf(texts, '{"a":2}', 'json'), 1)
+})
+
+test('free text is the same only when it is the same', () => {
+  assert.equal(usesOf(['{"a":1}', '{"a": 1}'], '{"a":1}', 'text'), 1)
+})
+
+test('what cannot be read is compared as it stands', () => {
+  assert.equal(usesOf(['{"a"', '{"a"'], '{"a"', 'json'), 2)
+})
