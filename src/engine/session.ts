@@ -262,7 +262,7 @@ export class Session {
     return this.#journal.flushed()
   }
 
-  /** Nothing follows for now: what waits for more need not wait, and whoever watches learns that nothing will come. */
+  /** Nothing lingers any longer: the loop has come to rest. */
   hurry(): void {
     this.#journal.hurry()
   }

@@ -65,7 +65,8 @@ function applyRules(
     const { when } = compiled.rule
     if (when === undefined) return verdictOf(compiled, question)
     try {
-      const holds: unknown = when(question)
+      // Plain data, all of it there: a rule may copy it, or write it down.
+      const holds: unknown = when({ ...question, argsHash: question.argsHash })
       if (isThenable(holds))
         return Promise.resolve(holds).then(
           value => settle(rules, index, question, value, onFailure),

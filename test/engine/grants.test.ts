@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Session } from '../../src/engine/index.ts'
 import { toolHash } from '../../src/language/tools.ts'
+import { hashJson } from '../../src/lib/hash.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, eventsOf, makeRig, type Rig, say, until } from './rig.ts'
 
@@ -92,4 +93,29 @@ describe('a grant by itself', () => {
     await assert.rejects(session.grant({ ...grant, usesLeft: 0 }), { code: 'bad_request' })
     assert.equal(session.state.grants.size, 0)
   })
+})
+
+test('a rule is asked with plain data, the hash of the arguments among it', async () => {
+  const seen: unknown[] = []
+  const mail = tool({
+    name: 'mail',
+    description: 'Sends mail.',
+    input: { type: 'object' },
+    run: () => 'sent',
+  })
+  const rule = {
+    tool: 'mail',
+    then: 'allow',
+    when: (question: object) => {
+      seen.push(JSON.parse(JSON.stringify(question)))
+      return true
+    },
+  } as const
+  const script = [{ calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'done' }]
+  await say(await begin(makeRig({ tools: [mail], gate: { rules: [rule] }, script })), 'go')
+  const [question] = seen as { argsHash: string; input: unknown; toolHash: string }[]
+  assert.deepEqual(
+    [question?.argsHash, question?.input, question?.toolHash],
+    [hashJson({ to: 'ana' }), { to: 'ana' }, toolHash(mail)],
+  )
 })
