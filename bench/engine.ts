@@ -152,7 +152,7 @@ export async function parallelCalls(): Promise<Trial[]> {
         measure: 'wall',
         units: 1,
         rounds: 25,
-        warmUps: 40,
+        warmUps: 120,
         variants: [
           {
             name: 'timers between synced commits',

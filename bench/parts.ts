@@ -31,17 +31,14 @@ export const add = tool({
 
 /** A call, then an answer, for ever. */
 export function cycleModel(calls = 1, name = 'add'): Model {
-  const input = { a: 2, b: 3 }
-  return scripted(
-    request =>
-      request.history.at(-1)?.role === 'user'
-        ? {
-            text: 'Let me add.',
-            calls: Array.from({ length: calls }, (_, index) => ({ name, input: { ...input, a: index } })),
-          }
-        : { text: 'The sum is five, as you would expect.', chunk: 8 },
-    { position: 'counter' },
-  )
+  const asking = {
+    text: 'Let me add.',
+    calls: Array.from({ length: calls }, (_, index) => ({ name, input: { a: index, b: 3 } })),
+  }
+  const answering = { text: 'The sum is five, as you would expect.', chunk: 8 }
+  return scripted(request => (request.history.at(-1)?.role === 'user' ? asking : answering), {
+    position: 'counter',
+  })
 }
 
 export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = [add]): Engine {

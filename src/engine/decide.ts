@@ -17,7 +17,7 @@ import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent, ModelAnswer } from './ports.ts'
-import { type CallState, findCall, type SessionState } from './state.ts'
+import { type CallState, findCall, type SessionState, settledCalls } from './state.ts'
 
 export type Context = { agent: Agent; now: number; id(prefix: string): string }
 
@@ -189,7 +189,7 @@ export function decideRevoke(state: SessionState, grantId: string, by: string, c
 export function awaited(state: SessionState, callId: string, stage: 'handed' | 'asking'): CallState {
   const call = findCall(state, callId)
   if (!call) {
-    if (state.settled.has(callId))
+    if (settledCalls(state).includes(callId))
       throw new TurnwireError('call_settled', `The call "${callId}" already has its result.`)
     throw new TurnwireError('unknown_call', `There is no call "${callId}" in this session.`)
   }

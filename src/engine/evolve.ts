@@ -226,7 +226,6 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
-  state.settled.add(event.callId)
   if (state.turn) {
     for (const part of event.outcome.parts)
       state.turn.bytes += part.type === 'text' ? part.text.length : part.url.length

@@ -100,18 +100,18 @@ function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): 
   return before.length === now.size && before.every(grant => now.get(grant.id) === grant)
 }
 
-/** What the gate found of the open calls, by their ids. */
-export type Admissions = Map<string, { text: string; tool: ToolDeclaration; admission: Admission }>
+/** What the gate found of the open calls, by their places in the answer. */
+export type Admissions = { call: CallState; text: string; tool: ToolDeclaration; admission: Admission }[]
 
 /** Looked at once per text and tool: what was judged is what runs. */
 export function admit(session: Session, call: CallState, { tool }: Offered): Admission {
-  session.admissions ??= new Map()
-  const known = session.admissions.get(call.part.id)
-  if (known?.text === call.text && known.tool === tool) return known.admission
+  session.admissions ??= []
+  const known = session.admissions[call.index]
+  if (known?.call === call && known.text === call.text && known.tool === tool) return known.admission
   const { name, form, cut } = call.part
   const wanted = cut === undefined ? { name, form, text: call.text } : { name, form, text: call.text, cut }
   const admission = session.agent.gate.admit(wanted, tool)
-  session.admissions.set(call.part.id, { text: call.text, tool, admission })
+  session.admissions[call.index] = { call, text: call.text, tool, admission }
   return admission
 }
 

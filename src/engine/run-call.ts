@@ -167,11 +167,11 @@ class Run {
 
   #settle({ outcome, blob }: Attempt): void {
     const ms = this.#session.ports.world.now() - this.#startedAt
-    const timed: Outcome = ms > 0 ? { ...outcome, ms } : outcome
-    if (!blob) this.#record(timed)
+    if (ms > 0) outcome.ms = ms
+    if (!blob) this.#record(outcome)
     else
       this.#keep(blob).then(
-        () => this.#record(timed),
+        () => this.#record(outcome),
         error => this.#lose(error),
       )
   }

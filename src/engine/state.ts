@@ -69,8 +69,6 @@ export type SessionState = {
   batch: CallState[]
   /** How many of them are not. */
   unsettled: number
-  /** Every call that is settled. */
-  settled: Set<string>
   grants: Map<string, Grant>
   requests: Map<string, { hash: string; seq: number }>
   controlledBy?: string
@@ -93,7 +91,6 @@ export function emptyState(id: string): SessionState {
     turn: null,
     batch: [],
     unsettled: 0,
-    settled: new Set(),
     grants: new Map(),
     requests: new Map(),
   }
@@ -101,16 +98,32 @@ export function emptyState(id: string): SessionState {
 
 const indexes = new WeakMap<CallState[], Map<string, CallState>>()
 
-/** A large batch is looked up often: it gets an index, once. */
-export function findCall(state: SessionState, callId: string): CallState | undefined {
-  const { batch } = state
-  if (batch.length < 16) return batch.find(call => call.part.id === callId)
+/** Where one was found last: they are mostly looked for in their order, from the first. */
+let near = 0
+
+export function findCall({ batch }: SessionState, callId: string): CallState | undefined {
+  if (batch[near]?.part.id !== callId) near = batch[near + 1]?.part.id === callId ? near + 1 : 0
+  if (batch[near]?.part.id === callId) return batch[near]
+  const call = batch.length < 16 ? batch.find(({ part }) => part.id === callId) : indexOf(batch).get(callId)
+  if (call) near = call.index
+  return call
+}
+
+/** A large batch is looked up often. */
+function indexOf(batch: CallState[]): Map<string, CallState> {
   let index = indexes.get(batch)
   if (!index) {
     index = new Map(batch.map(call => [call.part.id, call]))
     indexes.set(batch, index)
   }
-  return index.get(callId)
+  return index
+}
+
+/** Every call that has its result, in the order of the calls. Asked for seldom, so it is put together each time. */
+export function settledCalls({ batch, entries }: SessionState): string[] {
+  const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+  const now = batch.filter(({ stage }) => stage === 'settled')
+  return [...before.map(({ callId }) => callId), ...now.map(({ part }) => part.id)]
 }
 
 export function cardOf({ settings, opening }: SessionState): Card {

@@ -3,15 +3,16 @@
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LENGTH = 22
-const codes = Array.from(ALPHABET, letter => letter.charCodeAt(0))
+const codes = codesOf(ALPHABET)
 const pool = new Uint8Array(4096)
 let used = pool.length
-/** Filled anew for each id, and never read after it. */
-const letters = codes.slice(0, LENGTH)
+/** By prefix: the letters of an id. The random ones are filled in anew for each, and never read after it. */
+const templates = new Map<string, number[]>()
 
 export function randomId(prefix: string): string {
-  let drawn = 0
-  while (drawn < LENGTH) {
+  const letters = templates.get(prefix) ?? templateOf(prefix)
+  let drawn = letters.length - LENGTH
+  while (drawn < letters.length) {
     if (used === pool.length) {
       crypto.getRandomValues(pool)
       used = 0
@@ -20,5 +21,16 @@ export function randomId(prefix: string): string {
     const code = codes[pool[used++]! & 63]
     if (code !== undefined) letters[drawn++] = code
   }
-  return `${prefix}_${String.fromCharCode(...letters)}`
+  // In one go: a string that is put together of two is copied once more when it is first read.
+  return String.fromCharCode(...letters)
+}
+
+function templateOf(prefix: string): number[] {
+  const template = codesOf(`${prefix}_${ALPHABET.slice(0, LENGTH)}`)
+  templates.set(prefix, template)
+  return template
+}
+
+function codesOf(text: string): number[] {
+  return Array.from(text, letter => letter.charCodeAt(0))
 }

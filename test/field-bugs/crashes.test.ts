@@ -2,6 +2,7 @@
 // given, when, right.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { settledCalls } from '../../src/engine/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { begin, eventsOf, owner, say, typesOf, until } from '../engine/rig.ts'
 import { asking, counted, resultOf, severable, strictRig } from './strict.ts'
@@ -92,7 +93,7 @@ test('B-06 what a dead turn left is reconciled before the model is asked', async
   assert.equal(await rig.engine.recover(), 1)
   const session = await rig.engine.open(owner, id)
   await session.driver.settle()
-  const callId = [...session.state.settled][0]!
+  const callId = settledCalls(session.state)[0]!
   assert.equal(rig.requests.length, 1)
   assert.equal(resultOf(rig.requests[0], callId)?.kind, 'unknown')
   const types = await typesOf(rig, session)

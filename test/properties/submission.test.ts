@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decideRespond, type Respond } from '../../src/engine/decide.ts'
 import { outcomes } from '../../src/engine/outcomes.ts'
+import { settledCalls } from '../../src/engine/state.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
 import { type Grown, growWaiting } from './tape.ts'
@@ -22,7 +23,7 @@ const submission = fc.record({
 /** Most often one that waits for this kind of answer, else any that there is, or none. */
 function idAt({ state }: Grown, at: number, stage: 'handed' | 'asking'): string {
   const fit = state.batch.filter(call => call.stage === stage).map(call => call.part.id)
-  const any = [...state.batch.map(call => call.part.id), ...stray, ...state.settled]
+  const any = [...state.batch.map(call => call.part.id), ...stray, ...settledCalls(state)]
   return (at < 7 ? fit[at % Math.max(1, fit.length)] : undefined) ?? any[at % any.length]!
 }
 

@@ -8,6 +8,7 @@ import {
   fold,
   type Hand,
   type Session,
+  settledCalls,
   statusOf,
 } from '../../src/engine/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
@@ -257,7 +258,7 @@ export class Client {
   /** An id of another session, of a call that is over, or of none. */
   #strayId(session: Session): string {
     const others = [...this.#sim.disk.shadows.values()].flatMap(shadow => [...shadow.rules.calls.keys()])
-    return this.#chance.pick(['call_none', ...session.state.settled, ...others])
+    return this.#chance.pick(['call_none', ...settledCalls(session.state), ...others])
   }
 
   #resultOf(callId: string, by: string): Answers['results'][number] {

@@ -14,7 +14,6 @@ export function summaryOf(state: SessionState): Json {
     next: next(state, defaultLimits).do,
     turn: turn && { ...turn, admitted: [...turn.admitted] },
     view: state.view === state.entries ? 'entries' : state.view,
-    settled: [...state.settled],
     grants: [...state.grants.values()],
     requests: [...state.requests],
   }

@@ -113,15 +113,16 @@ function stopOf(step: Step): ModelAnswer['stop'] {
 
 function callOf(call: StepCall, request: ModelRequest): ModelCall {
   const declared = request.tools.find(tool => tool.name === call.name)
-  return {
+  const made: ModelCall = {
     type: 'call',
     name: call.name,
     form: call.form ?? declared?.input.form ?? 'json',
     text: call.text ?? written(call),
-    ...(call.cut ? { cut: true } : {}),
-    ...(call.id === undefined ? {} : { nativeId: call.id }),
-    ...(call.native === undefined ? {} : { native: call.native }),
   }
+  if (call.cut) made.cut = true
+  if (call.id !== undefined) made.nativeId = call.id
+  if (call.native !== undefined) made.native = call.native
+  return made
 }
 
 function written(call: StepCall): string {

@@ -3,6 +3,7 @@
 import type { Append, NewSession, SessionRow } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
+import { encodeEvents } from '../crowds.ts'
 import { epochPassed, idTaken, seqTaken, sessionMissing } from '../refusals.ts'
 import type { Write } from './group.ts'
 import type { Statements } from './statements/index.ts'
@@ -67,10 +68,9 @@ export function putBlobWrite(session: string, name: string, body: string): Write
   }
 }
 
-/** Well-formed whatever the strings hold: JSON escapes lone surrogates. */
 function encode(events: readonly Event[]): string {
   try {
-    return JSON.stringify(events)
+    return encodeEvents(events)
   } catch (cause) {
     throw new TurnwireError('store_failed', 'The events are not JSON and cannot be recorded.', { cause })
   }

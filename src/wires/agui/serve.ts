@@ -8,6 +8,7 @@ import {
   findCall,
   type RequestKey,
   type Session,
+  settledCalls,
 } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -194,10 +195,11 @@ function planOf(session: Session, input: RunInput, by: string): Plan {
 
 /** Questions that were settled elsewhere in the meantime are left alone: there is nothing more to decide. */
 function decisionsOf({ state }: Session, { resume }: RunInput, by: string): Answers['decisions'] {
+  const settled = new Set(resume && settledCalls(state))
   return (resume ?? []).flatMap(entry => {
     const call = findCall(state, entry.interruptId)
     if (call?.stage === 'asking') return [decodeDecision(entry, by, call.part.form)]
-    if (call || state.settled.has(entry.interruptId)) return []
+    if (call || settled.has(entry.interruptId)) return []
     throw new TurnwireError(
       'unknown_call',
       `There is no interrupt "${entry.interruptId.slice(0, 128)}" in this thread.`,
