@@ -5,6 +5,7 @@ import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
+  CallSettled,
   CallStarted,
   Event,
   Grant,
@@ -294,7 +295,7 @@ export function intent(call: CallState, context: Context, allowed?: Allowed): Ev
   return event
 }
 
-export function settled(call: CallState, outcome: Outcome, context: { now: number }): Event {
+export function settled(call: CallState, outcome: Outcome, context: { now: number }): CallSettled {
   return { v: 1, at: context.now, type: 'call.settled', callId: call.part.id, outcome }
 }
 

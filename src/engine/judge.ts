@@ -1,7 +1,7 @@
 // The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
 // settled without having run.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { Allowed, ApprovalRequested, Event, Grant } from '../language/events.ts'
+import type { Allowed, ApprovalRequested, Event, Grant, LimitName } from '../language/events.ts'
 import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
@@ -120,26 +120,29 @@ function overLimit(session: Session, call: CallState, offered: Offered): Event |
   const { turn } = session.state
   if (!turn || call.stage !== 'proposed') return undefined
   const { limits } = session.agent
-  const refuse = (limit: 'steps' | 'calls' | 'identicalCalls', words: string): Event => ({
-    v: 1,
-    at: session.ports.world.now(),
-    type: 'call.settled',
-    callId: call.part.id,
-    outcome: outcomes.limit(words),
-    limit,
-  })
   if (turn.steps >= limits.steps)
-    return refuse('steps', `the turn has used its ${limits.steps} model requests.`)
+    return overTurn(session, call, 'steps', `the turn has used its ${limits.steps} model requests.`)
   const before = turn.calls - session.state.batch.length + call.index
-  if (before >= limits.calls) return refuse('calls', `the turn has used its ${limits.calls} tool calls.`)
+  if (before >= limits.calls)
+    return overTurn(session, call, 'calls', `the turn has used its ${limits.calls} tool calls.`)
   const texts = turn.admitted.get(call.part.name)
   const mayRepeat = texts === undefined || texts.length < limits.identicalCalls
   const uses = mayRepeat ? 0 : usesOf(texts, call.text, call.part.form)
   if (uses >= limits.identicalCalls)
-    return refuse('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)
+    return overTurn(
+      session,
+      call,
+      'identicalCalls',
+      `it was called ${uses} times with the same arguments in this turn.`,
+    )
   const { maxCalls } = askOf(session.state.settings, turn.door)
   if (maxCalls === undefined || offered.side === 'client' || serverCalls(session) < maxCalls) return undefined
   return settled(call, outcomes.limit(`the request allows ${maxCalls} tool calls.`), session.context)
+}
+
+/** The turn ends with it. */
+function overTurn(session: Session, call: CallState, limit: LimitName, words: string): Event {
+  return { ...settled(call, outcomes.limit(words), session.context), limit }
 }
 
 /** The calls of this turn that ran here, or are about to. */
@@ -204,17 +207,17 @@ function authorise(
   admission: Admitted,
   grants: readonly Grant[],
 ): Verdict | Promise<Verdict> {
-  const { state, agent, ports } = session
-  const denied = (error: unknown): Verdict => {
-    ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: wordsOf(error) })
-    return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
-  }
   try {
-    const verdict = agent.gate.authorise(new Asked(session, call, offered, admission, grants))
-    return verdict instanceof Promise ? verdict.catch(denied) : verdict
+    const verdict = session.agent.gate.authorise(new Asked(session, call, offered, admission, grants))
+    return verdict instanceof Promise ? verdict.catch(error => policyFailed(session, error)) : verdict
   } catch (error) {
-    return denied(error)
+    return policyFailed(session, error)
   }
+}
+
+function policyFailed({ state, ports }: Session, error: unknown): Verdict {
+  ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: wordsOf(error) })
+  return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
 }
 
 function allowedBy({ rule, grantId }: Extract<Verdict, { verdict: 'allow' }>, { tool }: Offered): Allowed {

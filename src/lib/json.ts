@@ -75,8 +75,8 @@ function checkSize(text: string, maxBytes: number): void {
 
 /** Meets text that may not be JSON at all: every step is safe on any input, and each char is passed once. */
 function scan(text: string, maxDepth: number, maxKeys: number): void {
-  const objects: (ObjectKeys | null)[] = []
-  let here: ObjectKeys | null = null
+  let here = null as Open | null
+  let depth = 0
   let expectsKey = false
   let keyCount = 0
   for (let at = 0; at < text.length; at++) {
@@ -91,14 +91,14 @@ function scan(text: string, maxDepth: number, maxKeys: number): void {
       }
       at = end
     } else if (code === COMMA) {
-      expectsKey = here !== null
+      expectsKey = here?.isObject === true
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      if (objects.length >= maxDepth) throw tooDeep(at, maxDepth)
-      objects.push(here)
+      if (++depth > maxDepth) throw tooDeep(at, maxDepth)
       expectsKey = code === OPEN_OBJECT
-      here = expectsKey ? { keys: [], set: null } : null
+      here = { outer: here, isObject: expectsKey, lastKey: null, keyCount: 0, keys: null }
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
-      here = objects.pop() ?? null
+      if (here !== null) depth--
+      here = here?.outer ?? null
       expectsKey = false
     } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       at = endOfNumber(text, at) - 1
@@ -106,19 +106,27 @@ function scan(text: string, maxDepth: number, maxKeys: number): void {
   }
 }
 
-type ObjectKeys = { keys: string[]; set: Set<string> | null }
+/** A list or an object that is not closed yet. Links, not lists: most objects have few keys, and each is looked at once. */
+type Open = {
+  outer: Open | null
+  isObject: boolean
+  lastKey: Key | null
+  keyCount: number
+  /** Of an object with many. */
+  keys: Set<string> | null
+}
+type Key = { name: string; before: Key | null }
 
-function addKey(object: ObjectKeys, text: string, start: number, end: number): void {
-  const key = readKey(text, start, end)
-  if (object.set !== null) {
-    if (object.set.has(key)) throw duplicateKey(start, key)
-    object.set.add(key)
-    return
+function addKey(object: Open, text: string, start: number, end: number): void {
+  const name = readKey(text, start, end)
+  for (let key = object.lastKey; key !== null; key = key.before)
+    if (key.name === name) throw duplicateKey(start, name)
+  if (object.keys?.has(name)) throw duplicateKey(start, name)
+  if (++object.keyCount <= WALKED_KEYS) object.lastKey = { name, before: object.lastKey }
+  else {
+    object.keys ??= new Set()
+    object.keys.add(name)
   }
-  const { keys } = object
-  for (let i = 0; i < keys.length; i++) if (keys[i] === key) throw duplicateKey(start, key)
-  keys.push(key)
-  if (keys.length > WALKED_KEYS) object.set = new Set(keys)
 }
 
 function readKey(text: string, start: number, end: number): string {

@@ -26,21 +26,22 @@ export function admit(call: Call, tool: ToolDeclaration, limits: ArgumentLimits)
     : admitText(call, tool.input, limits)
 }
 
-/** A class, for its getter: most hashes are never asked for. */
+/** A class, for its getter: most hashes are never asked for. Of what was written: the input may be changed by then. */
 class Admitted {
   readonly ok = true
   readonly input: Json
-  readonly #hash: () => string
-  #known: string | undefined
+  readonly #text: string
+  #hash: string | undefined
 
-  constructor(input: Json, hash: () => string) {
+  constructor(input: Json, text: string) {
     this.input = input
-    this.#hash = hash
+    this.#text = text
   }
 
   get argsHash(): string {
-    this.#known ??= this.#hash()
-    return this.#known
+    this.#hash ??=
+      typeof this.input === 'string' ? sha256(this.#text) : hashJson(JSON.parse(this.#text) as Json)
+    return this.#hash
   }
 }
 
@@ -54,11 +55,10 @@ function wrongForm(name: string, input: ToolInput): string {
 
 function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admission {
   // A model that calls a tool without arguments may write nothing at all.
-  const read = (): Json =>
-    call.text.trim() === '' && describesObject(schema) ? {} : parseJson(call.text, limits)
+  const text = call.text.trim() === '' && describesObject(schema) ? '{}' : call.text
   let input: Json
   try {
-    input = read()
+    input = parseJson(text, limits)
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     return refused(unreadable(call.name, error))
@@ -71,8 +71,7 @@ function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admi
     return refused(unusable(call.name, 'schema', error))
   }
   if (issues !== null) return refused(misfit(call.name, issues))
-  // Of what was written: whoever is given the input may change it.
-  return new Admitted(input, () => hashJson(read()))
+  return new Admitted(input, text)
 }
 
 function describesObject({ type }: JsonObject): boolean {
@@ -130,7 +129,7 @@ function admitText(call: Call, input: ToolInput & { form: 'text' }, limits: Argu
     }
     if (mismatch !== null) return refused(outsideGrammar(name, mismatch))
   }
-  return new Admitted(text, () => sha256(text))
+  return new Admitted(text, text)
 }
 
 function outsideGrammar(name: string, mismatch: Mismatch): string {

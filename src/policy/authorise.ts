@@ -147,6 +147,7 @@ function coveringGrant(question: Question): Grant | undefined {
 /** A refusal stands by the tool's name: a definition that changed since must not get around it. */
 function isRefused(question: Question): boolean {
   const { grants, tool, now } = question
+  if (grants.length === 0) return false
   return grants.some(
     grant =>
       grant.deny === true &&

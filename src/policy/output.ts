@@ -139,11 +139,8 @@ function compose(
   settings: OutputSettings,
 ): Finished {
   const tally: Tally = { count: 0 }
-  const whole: ResultPart[] = []
-  for (const part of checked.parts) {
-    const clean = cleanPart(part, settings.redactor, tally)
-    if (clean.type !== 'text' || clean.text !== '') whole.push(clean)
-  }
+  const clean = checked.parts.map(part => cleanPart(part, settings.redactor, tally))
+  const whole = clean.every(holdsAnything) ? clean : clean.filter(holdsAnything)
   const structured = placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
   const { parts, leftOut } = bound(whole, { text: textLimit, media: settings.mediaLimit }, callId)
   const kept = leftOut > 0 ? keep(whole, callId) : undefined
@@ -152,6 +149,10 @@ function compose(
   if (kept) outcome.cut = { bytes: leftOut, blob: kept.name }
   if (tally.count > 0) outcome.redactions = tally.count
   return kept ? { outcome, blob: kept } : { outcome }
+}
+
+function holdsAnything(part: ResultPart): boolean {
+  return part.type !== 'text' || part.text !== ''
 }
 
 /** Named by what it holds: a second result for the same call, refused as it will be, cannot replace the first. */

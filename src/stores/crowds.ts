@@ -33,7 +33,7 @@ function withCallsGathered(event: Event): Row {
   return { ...event, parts: gathered(event.parts) }
 }
 
-/** The same rows, with each crowd among them as one: of one type, with as many members, made in the same millisecond. */
+/** The same rows, with each crowd among them as one: of one type, with the same members, made in the same millisecond. */
 function gathered(rows: readonly Row[]): readonly (Row | Crowd)[] {
   if (rows.length < FEWEST) return rows
   const list: (Row | Crowd)[] = []
@@ -43,7 +43,7 @@ function gathered(rows: readonly Row[]): readonly (Row | Crowd)[] {
     let to = from + 1
     for (; to < rows.length; to++) {
       const row = rows[to]!
-      if (row['type'] !== type || row['at'] !== at || !hasAsMany(row, members)) break
+      if (row['type'] !== type || row['at'] !== at || !hasMembers(row, members)) break
     }
     const columns = to - from < FEWEST ? undefined : columnsOf(rows.slice(from, to), members)
     if (columns) list.push({ crowd: to - from, of: columns })
@@ -53,8 +53,11 @@ function gathered(rows: readonly Row[]): readonly (Row | Crowd)[] {
   return list
 }
 
-function hasAsMany(row: Row, members: readonly string[]): boolean {
-  return Object.keys(row).length === members.length
+/** These, in this order, and no more. */
+function hasMembers(row: Row, members: readonly string[]): boolean {
+  let at = 0
+  for (const member in row) if (members[at++] !== member) return false
+  return at === members.length
 }
 
 /** Undefined if a value is: it would not come back as it was. */
@@ -70,14 +73,14 @@ function columnsOf(rows: readonly Row[], members: readonly string[]): Columns | 
 
 /** Only what is no object is written once for all: whoever reads two objects must find two. */
 function columnOf(rows: readonly Row[], member: string): unknown[] | undefined {
-  const values: unknown[] = []
+  const values = new Array<unknown>(rows.length)
   const first = rows[0]![member]
   let isSame = typeof first !== 'object' || first === null
-  for (const row of rows) {
-    const value = row[member]
+  for (let at = 0; at < rows.length; at++) {
+    const value = rows[at]![member]
     if (value === undefined) return undefined
     if (value !== first) isSame = false
-    values.push(value)
+    values[at] = value
   }
   return isSame ? [first] : values
 }
@@ -85,7 +88,7 @@ function columnOf(rows: readonly Row[], member: string): unknown[] | undefined {
 function nestedColumns(values: readonly unknown[]): Columns | undefined {
   if (!values.every(isRow)) return undefined
   const members = Object.keys(values[0]!)
-  return values.every(row => hasAsMany(row, members)) ? columnsOf(values, members) : undefined
+  return values.every(row => hasMembers(row, members)) ? columnsOf(values, members) : undefined
 }
 
 function isRow(value: unknown): value is Row {
