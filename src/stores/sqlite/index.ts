@@ -58,8 +58,8 @@ export function sqliteStore(options: SqliteOptions): Store {
     row: session => read(sql => sql.selectSession(session)),
     read: (session, after = 0) =>
       read(sql => {
-        const found = sql.findSession(session)
-        return found === undefined ? [] : decodeBatches(sql.selectBatches(found.id, after), after)
+        const newest = sql.findSession(session)?.lastBatch ?? null
+        return newest === null ? [] : decodeBatches(sql.selectBatches(newest, after), after)
       }),
     list: (owner, page) => read(sql => listPage(sql, owner, page)),
     owners: () => read(sql => sql.listOwners()),

@@ -22,7 +22,10 @@ export function createWrite(session: NewSession): Write<Statements, Created> {
       if (sql.findSession(row.id) !== undefined) throw idTaken(row.id)
       const body = encode(events)
       const id = sql.insertSession(session, events.at(-1)?.at ?? row.createdAt)
-      if (events.length > 0) sql.insertBatch(id, 1, events.length, body)
+      if (events.length > 0) {
+        const batch = sql.insertBatch(id, null, 1, events.length, body)
+        sql.advanceSession(id, events.length, batch, row.status, null)
+      }
       if (card) sql.upsertCard(id, JSON.stringify(card))
       return { epoch: 1 }
     },
@@ -41,9 +44,10 @@ export function appendWrite(batch: Append): Write<Statements, void> {
       if (found.epoch !== epoch) throw epochPassed(session, epoch, found.epoch)
       if (found.head + 1 !== seq) throw seqTaken(session, seq, found.head + 1)
       const body = encode(events)
-      if (events.length > 0) sql.insertBatch(found.id, seq, events.length, body)
-      if (card) sql.upsertCard(found.id, JSON.stringify(card))
-      sql.advanceSession(found.id, found.head + events.length, status, events.at(-1)?.at ?? null)
+      const { id, head, lastBatch } = found
+      const batch = events.length > 0 ? sql.insertBatch(id, lastBatch, seq, events.length, body) : lastBatch
+      if (card) sql.upsertCard(id, JSON.stringify(card))
+      sql.advanceSession(id, head + events.length, batch, status, events.at(-1)?.at ?? null)
     },
   }
 }

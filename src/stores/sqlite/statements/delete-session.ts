@@ -1,10 +1,22 @@
-// A session and, by cascade, its log and its blobs. True when there was one.
+// A session and its log and, by cascade, its blobs and its card. True when there was one.
 import type { DatabaseSync } from 'node:sqlite'
 import { toColumn } from '../text.ts'
 
-const SQL = 'DELETE FROM sessions WHERE name = ?'
+const LOG = `
+WITH RECURSIVE batches (id) AS (
+  SELECT last_batch FROM sessions WHERE name = ?
+  UNION ALL
+  SELECT log.previous FROM batches JOIN log ON log.id = batches.id WHERE log.previous IS NOT NULL
+)
+DELETE FROM log WHERE id IN batches`
+const SESSION = 'DELETE FROM sessions WHERE name = ?'
 
 export function prepareDeleteSession(db: DatabaseSync): (session: string) => boolean {
-  const statement = db.prepare(SQL)
-  return session => statement.run(toColumn(session)).changes > 0
+  const log = db.prepare(LOG)
+  const row = db.prepare(SESSION)
+  return session => {
+    const name = toColumn(session)
+    log.run(name)
+    return row.run(name).changes > 0
+  }
 }

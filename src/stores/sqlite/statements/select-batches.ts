@@ -1,16 +1,20 @@
-// The batches that hold a session's events after a number. The first may begin before it: a batch is whole.
+// The batches that hold a session's events after a number, from its newest back. The last may begin before that number:
+// a batch is whole.
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareQuery } from './rows.ts'
 
 const SQL = `
-SELECT seq, body FROM log
-WHERE session = ?1 AND seq >= coalesce((SELECT max(seq) FROM log WHERE session = ?1 AND seq <= ?2), 0)
-ORDER BY seq`
+WITH RECURSIVE batches (previous, seq, body) AS (
+  SELECT previous, seq, body FROM log WHERE id = ?1
+  UNION ALL
+  SELECT log.previous, log.seq, log.body FROM batches JOIN log ON log.id = batches.previous WHERE batches.seq > ?2
+)
+SELECT seq, body FROM batches`
 
 export type Batch = [seq: number, body: string]
-export type SelectBatches = (session: number, after: number) => Batch[]
+export type SelectBatches = (newest: number, after: number) => Batch[]
 
 export function prepareSelectBatches(db: DatabaseSync): SelectBatches {
   const query = prepareQuery<Batch>(db, SQL)
-  return (session, after) => query.all(session, after + 1)
+  return (newest, after) => query.all(newest, after + 1)
 }

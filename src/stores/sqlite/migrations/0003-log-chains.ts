@@ -1,0 +1,20 @@
+// Batches are found by their session's newest and each one's predecessor, not by an index: an append then writes to the
+// end of the log and to its session's row alone. Published: never edited, only followed by another number.
+//
+// Without an index on `session` a cascade would search the whole log for each session that is deleted, so there is none.
+export const logChains = `
+ALTER TABLE sessions ADD COLUMN last_batch INTEGER;
+CREATE TABLE chained (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  previous INTEGER,
+  seq INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  body TEXT NOT NULL
+);
+INSERT INTO chained (id, session, previous, seq, count, body)
+SELECT id, session, lag(id) OVER (PARTITION BY session ORDER BY seq), seq, count, body FROM log ORDER BY id;
+UPDATE sessions SET last_batch = (SELECT id FROM log WHERE session = sessions.id ORDER BY seq DESC LIMIT 1);
+DROP TABLE log;
+ALTER TABLE chained RENAME TO log;
+`
