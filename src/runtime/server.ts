@@ -246,6 +246,8 @@ function listen(app: Hono<WireEnv>, hostname: string, port: number): Promise<Nod
       resolve(server),
     ) as NodeServer
     server.requestTimeout = 120_000
+    // Longer than proxies keep a connection that nobody uses: whoever closes it first must not be the one who is asked.
+    server.keepAliveTimeout = 75_000
     server.once('error', (error: NodeJS.ErrnoException) => {
       const words =
         error.code === 'EADDRINUSE'

@@ -125,3 +125,12 @@ test(cites('RESP-HOST-04', 'the setting is checked'), () => {
   const wrong = { ...config, agents: [{ ...config.agents[0], responses: { serverTools: 'yes' } }] }
   assert.throws(() => checkConfig(wrong, 'test'), /agents\[0\]\.responses\.serverTools: must be a boolean/)
 })
+
+test('an idle connection is kept for longer than proxies keep theirs', async t => {
+  const data = mkdtempSync(join(tmpdir(), 'turnwire-'))
+  t.after(() => rmSync(data, { recursive: true, force: true }))
+  const { url } = await start(t, configOf(data, [], false))
+  const [, seconds] =
+    /timeout=(\d+)/.exec((await asked(url, '/v1/models')).headers.get('keep-alive') ?? '') ?? []
+  assert.ok(Number(seconds) > 60, `${seconds} seconds`)
+})
