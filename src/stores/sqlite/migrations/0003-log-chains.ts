@@ -2,6 +2,7 @@
 // end of the log and to its session's row alone. Published: never edited, only followed by another number.
 //
 // Without an index on `session` a cascade would search the whole log for each session that is deleted, so there is none.
+// Sessions at work are looked for once, when a process starts, among all of them: an index would be written twice a turn.
 export const logChains = `
 ALTER TABLE sessions ADD COLUMN last_batch INTEGER;
 CREATE TABLE chained (
@@ -16,5 +17,6 @@ INSERT INTO chained (id, session, previous, seq, count, body)
 SELECT id, session, lag(id) OVER (PARTITION BY session ORDER BY seq), seq, count, body FROM log ORDER BY id;
 UPDATE sessions SET last_batch = (SELECT id FROM log WHERE session = sessions.id ORDER BY seq DESC LIMIT 1);
 DROP TABLE log;
+DROP INDEX sessions_running;
 ALTER TABLE chained RENAME TO log;
 `
