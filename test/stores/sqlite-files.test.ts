@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { ErrorCode } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { checkDurable, openDatabase } from '../../src/stores/sqlite/open.ts'
-import { batch, events, newSession, rejects } from '../contracts/store-samples.ts'
+import { batch, events, newSession, numbersOf, rejects, upTo } from '../contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 describe('the file of a SQLite store', () => {
@@ -116,6 +116,32 @@ describe('the file of a SQLite store', () => {
     await rejects(one.append(batch('s', 2, 1)), 'lease_lost')
     assert.equal((await one.read('s')).length, 2)
     await Promise.all([one.close(), two.close()])
+  })
+
+  test('what another process did to a session between two appends is noticed, and nothing stray is kept', async () => {
+    const mine = sqliteStore({ file })
+    const other = sqliteStore({ file })
+    await mine.create(newSession('ses_a'))
+    await mine.append(batch('ses_a', 1, 2))
+    await other.claim('ses_a')
+    await other.append(batch('ses_a', 3, 2, { epoch: 2 }))
+    await rejects(mine.append(batch('ses_a', 3, 5)), 'lease_lost')
+    await mine.claim('ses_a')
+    await mine.append(batch('ses_a', 5, 1, { epoch: 3 }))
+    assert.deepEqual(await numbersOf(other, 'ses_a'), upTo(5))
+
+    // Deleted, and its number given to another that stands at the same place.
+    await mine.create(newSession('ses_b'))
+    await mine.append(batch('ses_b', 1, 2))
+    await other.remove('ses_b')
+    await other.create(newSession('ses_c'))
+    await other.append(batch('ses_c', 1, 2))
+    await rejects(mine.append(batch('ses_b', 3, 1)), 'lease_lost')
+    assert.deepEqual(await numbersOf(other, 'ses_c'), upTo(2))
+    await Promise.all([mine.close(), other.close()])
+    const db = new DatabaseSync(file)
+    assert.equal(db.prepare('SELECT sum(count) AS events FROM log').get()?.['events'], 7)
+    db.close()
   })
 
   test('after a write, the connection still syncs each commit; one that does not is refused', () => {

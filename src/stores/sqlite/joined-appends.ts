@@ -3,6 +3,7 @@
 import type { Append } from '../../engine/ports.ts'
 import type { Event } from '../../language/events.ts'
 import type { Group } from './group.ts'
+import { Places } from './places.ts'
 import type { Statements } from './statements/index.ts'
 import { appendWrite } from './writes.ts'
 
@@ -16,6 +17,7 @@ export type JoinedAppends = {
 
 export function joinedAppends(group: Group<Statements>): JoinedAppends {
   const waiting = new Map<string, Joined>()
+  const places = new Places()
   const append = (batch: Append): Promise<void> => {
     const before = waiting.get(batch.session)
     if (before?.epoch === batch.epoch && before.seq + before.events.length === batch.seq) {
@@ -33,11 +35,15 @@ export function joinedAppends(group: Group<Statements>): JoinedAppends {
       run(sql) {
         // From here on it is being written: what comes later is another append.
         if (waiting.get(session) === joined) waiting.delete(session)
-        appendWrite(joined).run(sql)
+        appendWrite(joined, places).run(sql)
       },
     })
     waiting.set(session, joined)
     return joined.done
   }
-  return { append, part: session => void waiting.delete(session) }
+  const part = (session: string): void => {
+    waiting.delete(session)
+    places.forget(session)
+  }
+  return { append, part }
 }

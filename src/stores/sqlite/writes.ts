@@ -6,6 +6,8 @@ import type { Event } from '../../language/events.ts'
 import { encodeEvents } from '../crowds.ts'
 import { epochPassed, idTaken, seqTaken, sessionMissing } from '../refusals.ts'
 import type { Write } from './group.ts'
+import type { Places } from './places.ts'
+import type { Place } from './statements/find-session.ts'
 import type { Statements } from './statements/index.ts'
 
 export type Created = { epoch: number } | { existing: string; hash: string }
@@ -23,8 +25,10 @@ export function createWrite(session: NewSession): Write<Statements, Created> {
       const body = encode(events)
       const id = sql.insertSession(session, events.at(-1)?.at ?? row.createdAt)
       if (events.length > 0) {
-        const batch = sql.insertBatch(id, null, 1, events.length, body)
-        sql.advanceSession(id, events.length, batch, row.status, null)
+        const lastBatch = sql.insertBatch(id, null, 1, events.length, body)
+        const { length: head } = events
+        const from = { id, epoch: 1, head, lastBatch: null }
+        sql.advanceSession(row.id, from, { head, lastBatch, status: row.status, updatedAt: null })
       }
       if (card) sql.upsertCard(id, JSON.stringify(card))
       return { epoch: 1 }
@@ -32,24 +36,40 @@ export function createWrite(session: NewSession): Write<Statements, Created> {
   }
 }
 
-export function appendWrite(batch: Append): Write<Statements, void> {
-  const { session, epoch, seq, events, status, card } = batch
+export function appendWrite(batch: Append, places: Places): Write<Statements, void> {
+  const { session, epoch, seq, events } = batch
   return {
     kind: 'append',
     session,
     epoch,
     run(sql) {
+      const body = encode(events)
+      const thought = places.get(session)
+      if (thought?.epoch === epoch && thought.head + 1 === seq && append(sql, batch, body, thought, places))
+        return
       const found = sql.findSession(session)
       if (found === undefined) throw sessionMissing(session)
       if (found.epoch !== epoch) throw epochPassed(session, epoch, found.epoch)
       if (found.head + 1 !== seq) throw seqTaken(session, seq, found.head + 1)
-      const body = encode(events)
-      const { id, head, lastBatch } = found
-      const batch = events.length > 0 ? sql.insertBatch(id, lastBatch, seq, events.length, body) : lastBatch
-      if (card) sql.upsertCard(id, JSON.stringify(card))
-      sql.advanceSession(id, head + events.length, batch, status, events.at(-1)?.at ?? null)
+      append(sql, batch, body, found, places)
     },
   }
+}
+
+/** False, and nothing is changed, if the session is not at that place. */
+function append(sql: Statements, batch: Append, body: string, from: Place, places: Places): boolean {
+  const { session, seq, events, status, card } = batch
+  const { id, epoch, head, lastBatch: previous } = from
+  const lastBatch = events.length > 0 ? sql.insertBatch(id, previous, seq, events.length, body) : previous
+  const to = { head: head + events.length, lastBatch, status, updatedAt: events.at(-1)?.at ?? null }
+  if (!sql.advanceSession(session, from, to)) {
+    if (lastBatch !== null && lastBatch !== previous) sql.deleteBatch(lastBatch)
+    places.forget(session)
+    return false
+  }
+  if (card) sql.upsertCard(id, JSON.stringify(card))
+  places.keep(session, { id, epoch, head: to.head, lastBatch })
+  return true
 }
 
 export function claimWrite(session: string): Write<Statements, Claimed> {

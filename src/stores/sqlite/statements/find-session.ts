@@ -5,9 +5,9 @@ import { prepareQuery } from './rows.ts'
 
 const SQL = 'SELECT id, epoch, head, last_batch FROM sessions WHERE name = ?'
 
-export type Found = { id: number; epoch: number; head: number; lastBatch: number | null }
+export type Place = { id: number; epoch: number; head: number; lastBatch: number | null }
 
-export function prepareFindSession(db: DatabaseSync): (session: string) => Found | undefined {
+export function prepareFindSession(db: DatabaseSync): (session: string) => Place | undefined {
   const query = prepareQuery<[id: number, epoch: number, head: number, lastBatch: number | null]>(db, SQL)
   return session => {
     const row = query.one(toColumn(session))

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { prepareAdvanceSession } from './advance-session.ts'
 import { prepareClaimSession } from './claim-session.ts'
+import { prepareDeleteBatch } from './delete-batch.ts'
 import { prepareDeleteSession } from './delete-session.ts'
 import { prepareFindRequest } from './find-request.ts'
 import { prepareFindSession } from './find-session.ts'
@@ -24,6 +25,7 @@ export function prepareStatements(db: DatabaseSync) {
   return {
     advanceSession: prepareAdvanceSession(db),
     claimSession: prepareClaimSession(db),
+    deleteBatch: prepareDeleteBatch(db),
     deleteSession: prepareDeleteSession(db),
     findRequest: prepareFindRequest(db),
     findSession: prepareFindSession(db),
