@@ -12,16 +12,17 @@ const sdk = 'AI SDK, to the client'
 
 export async function transcoding(): Promise<Trial[]> {
   return [
-    await transcode('10,000 pieces of text from a vendor to a client (CPU)', 'text', 5),
+    await transcode('10,000 pieces of text from a vendor to a client (CPU)', 'text', 5, 4),
     await transcode(
       '1 MB of arguments in pieces of five bytes from a vendor to a client (CPU)',
       'arguments',
+      1,
       1,
     ),
   ]
 }
 
-async function transcode(name: string, kind: string, streams: number): Promise<Trial> {
+async function transcode(name: string, kind: string, streams: number, warmUps: number): Promise<Trial> {
   const folder = tempFolder()
   const vendor = await start([here('fixtures/vendor.ts')])
   const env = { VENDOR_URL: vendor.url }
@@ -54,6 +55,7 @@ async function transcode(name: string, kind: string, streams: number): Promise<T
     measure: 'told',
     units: streams,
     rounds: 5,
+    warmUps,
     variants,
     bars,
     async close() {
