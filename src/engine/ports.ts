@@ -343,13 +343,15 @@ export type Store = {
    */
   readonly lingerMs?: number
   row(session: string): Promise<SessionRow | undefined>
+  /** The session that this owner's request key has created. */
+  requested(owner: string, key: string): Promise<string | undefined>
   /** Events with a number greater than `after`, in order. */
   read(session: string, after?: number): Promise<Recorded[]>
   /** Newest first. `after` is the `next` of the page before. */
   list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
   /** Whoever has a session, in any order. For the operator's own eyes. */
   owners(): Promise<string[]>
-  /** All sessions whose status is `running`: work was under way when their writer went away. */
+  /** All sessions whose status is `running`: work was under way when their writer went away. For a start: it may take long. */
   unfinished(): Promise<string[]>
   remove(session: string): Promise<boolean>
   putBlob(session: string, name: string, body: string): Promise<void>

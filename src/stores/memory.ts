@@ -144,6 +144,9 @@ export function memoryStore(): Store {
       const session = sessions.get(id)
       return session && { ...session.row }
     },
+    async requested(owner, key) {
+      return owners.get(owner)?.requests.get(key)?.row.id
+    },
     async owners() {
       return [...owners.keys()]
     },

@@ -77,6 +77,7 @@ function creation(subject: Subject): void {
       newSession('second', { request: { key: 'k', hash: 'h2' }, events: events(1, 1) }),
     )
     assert.deepEqual(again, { existing: 'first', hash: 'h1' })
+    assert.equal(await store.requested('ada', 'k'), 'first')
     assert.equal(await store.row('second'), undefined)
     assert.deepEqual(await store.read('second'), [])
     assert.equal((await store.row('first'))?.head, 1)
@@ -94,6 +95,7 @@ function creation(subject: Subject): void {
     const request = { key: 'k', hash: 'h' }
     assert.deepEqual(await store.create(newSession('a', { owner: 'ada', request })), { epoch: 1 })
     assert.deepEqual(await store.create(newSession('b', { owner: 'bob', request })), { epoch: 1 })
+    assert.equal(await store.requested('bob', 'k'), 'b')
   })
 
   test('an id that is taken is refused, and the first session stays as it was', async () => {
@@ -182,6 +184,7 @@ function reading(subject: Subject): void {
     assert.equal(await store.row('none'), undefined)
     assert.deepEqual(await store.read('none'), [])
     assert.equal(await store.claim('none'), undefined)
+    assert.equal(await store.requested('none', 'k'), undefined)
     assert.equal(await store.blob('none', 'b'), undefined)
     assert.equal(await store.remove('none'), false)
     assert.deepEqual(await store.list('none', { limit: 10 }), { rows: [] })

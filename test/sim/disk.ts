@@ -72,6 +72,7 @@ export class Disk {
         }),
       putBlob: (id, name, body) => write(id, { kind: 'putBlob' }, () => this.#inner.putBlob(id, name, body)),
       row: id => read(() => this.#inner.row(id)),
+      requested: (owner, key) => read(() => this.#inner.requested(owner, key)),
       // As from a disk: no two readings share an object.
       read: (id, after) => read(async () => parsed(JSON.stringify(await this.#inner.read(id, after)))),
       list: (owner, page) => read(() => this.#inner.list(owner, page)),

@@ -71,14 +71,11 @@ export class Chats {
     const known = await this.#find(owner, agent, id)
     if (known) return known
     const { engine } = this.#host
-    // After a restart: of the few that are at work, the one that has taken messages of this chat.
-    for (const session of await engine.ports.store.unfinished()) {
-      const state = await engine.peek(owner, session).catch(() => undefined)
-      if (state?.agent !== agent.name) continue
-      for (const key of state.requests.keys())
-        if (key.startsWith(`${door}:${id}:`)) return engine.open(owner, session)
-    }
-    return undefined
+    const { store } = engine.ports
+    // After a restart, or in a chat that was never begun.
+    const session = await store.requested(owner, keyOf(agent, id))
+    const isRunning = session !== undefined && (await store.row(session))?.status === 'running'
+    return isRunning ? engine.open(owner, session) : undefined
   }
 }
 

@@ -1,4 +1,4 @@
-// The sessions in which work was under way. The literal status lets the partial index answer.
+// The sessions in which work was under way. It looks at all of them, so it is asked when a process starts.
 import type { DatabaseSync } from 'node:sqlite'
 import { fromColumn } from '../text.ts'
 import { type Column, prepareQuery } from './rows.ts'
