@@ -225,9 +225,19 @@ export function removal(subject: Subject): void {
     await store.create(newSession('s', { events: events(1, 3), request }))
     await store.putBlob('s', 'b', 'body')
     await store.remove('s')
+    assert.equal(await store.requested('ada', 'k'), undefined)
     assert.deepEqual(await store.create(newSession('s', { request })), { epoch: 1 })
     assert.deepEqual(await store.read('s'), [])
     assert.equal(await store.blob('s', 'b'), undefined)
+  })
+
+  test('a new session of its id goes on from its own events, wherever the old one stood', async () => {
+    const { store } = subject
+    await store.create(newSession('s', { events: events(1, 1) }))
+    await Promise.all([store.append(batch('s', 2, 1)), store.remove('s')])
+    await store.create(newSession('s', { events: events(1, 2) }))
+    await store.append(batch('s', 3, 1))
+    assert.deepEqual(await numbersOf(store, 's'), upTo(3))
   })
 }
 

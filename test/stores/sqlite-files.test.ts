@@ -91,9 +91,11 @@ describe('the file of a SQLite store', () => {
   test('while another process holds it, writes fail as locked, reads go on, and nothing is half done', async () => {
     const store = sqliteStore({ file, busyMs: 20 })
     await store.create(newSession('s', { events: events(1, 1) }))
+    await store.create(newSession('u'))
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
     await Promise.all([
+      rejects(store.append(batch('u', 1, 0)), 'store_locked'),
       rejects(store.append(batch('s', 2, 1)), 'store_locked'),
       rejects(store.append(batch('s', 3, 1)), 'store_locked'),
       rejects(store.create(newSession('t')), 'store_locked'),
@@ -103,6 +105,9 @@ describe('the file of a SQLite store', () => {
     other.close()
     await store.append(batch('s', 2, 1))
     assert.equal((await store.row('s'))?.head, 2)
+    // Nothing joins an append that has failed.
+    await store.append(batch('u', 1, 0))
+    assert.equal((await store.row('u'))?.status, 'running')
     await store.close()
   })
 
@@ -138,9 +143,15 @@ describe('the file of a SQLite store', () => {
     await other.append(batch('ses_c', 1, 2))
     await rejects(mine.append(batch('ses_b', 3, 1)), 'lease_lost')
     assert.deepEqual(await numbersOf(other, 'ses_c'), upTo(2))
+
+    // Deleted, and what is appended gets the number of its last batch.
+    await mine.create(newSession('ses_d'))
+    await mine.append(batch('ses_d', 1, 2))
+    await other.remove('ses_d')
+    await rejects(mine.append(batch('ses_d', 3, 1)), 'lease_lost')
     await Promise.all([mine.close(), other.close()])
     const db = new DatabaseSync(file)
-    assert.equal(db.prepare('SELECT sum(count) AS events FROM log').get()?.['events'], 7)
+    assert.equal(db.prepare('SELECT sum(count) AS events FROM batches').get()?.['events'], 7)
     db.close()
   })
 

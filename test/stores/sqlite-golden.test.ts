@@ -29,6 +29,19 @@ for (const [index] of migrations.entries())
     assert.deepEqual(schemaOf(migrations.slice(0, index + 1).join('\n')), schemaOf(fixture(index + 1)))
   })
 
+test('a process of an older version that has the file open fails: what it would append, nobody would find', async () => {
+  const folder = makeFolder()
+  const file = folder.path('sessions.db')
+  const old = new DatabaseSync(file)
+  old.exec(fixture(2))
+  const append = old.prepare('INSERT INTO log (session, seq, count, body) VALUES (?, ?, ?, ?)')
+  append.run(2, 1, 1, '[]')
+  await sqliteStore({ file }).close()
+  assert.throws(() => append.run(2, 2, 1, '[]'), /no such table/)
+  old.close()
+  folder.remove()
+})
+
 for (const [index] of migrations.entries())
   test(`a file of shape ${index + 1} reads as it was written, and is written on`, async () => {
     const folder = makeFolder()

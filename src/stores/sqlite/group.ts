@@ -6,7 +6,7 @@ import { type Asked, type Failure, fallsWith } from '../failures.ts'
 import type { Fault } from './faults.ts'
 
 /**
- * `run` throws a TurnwireError only before it has written anything: then it alone is refused. After anything else
+ * `run` throws a TurnwireError only where it leaves nothing written: then it alone is refused. After anything else
  * that it throws, the ledger says who is to blame.
  */
 export type Write<T, R> = Asked & { session: string; run(tools: T): R }

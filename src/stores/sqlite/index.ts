@@ -56,11 +56,8 @@ export function sqliteStore(options: SqliteOptions): Store {
     },
     putBlob: (session, name, body) => group.ask(putBlobWrite(session, name, body)),
     row: session => read(sql => sql.selectSession(session)),
-    read: (session, after = 0) =>
-      read(sql => {
-        const newest = sql.findSession(session)?.lastBatch ?? null
-        return newest === null ? [] : decodeBatches(sql.selectBatches(newest, after), after)
-      }),
+    requested: (owner, key) => read(sql => sql.findRequest(owner, key)?.existing),
+    read: (session, after = 0) => read(sql => decodeBatches(sql.selectBatches(session, after), after)),
     list: (owner, page) => read(sql => listPage(sql, owner, page)),
     owners: () => read(sql => sql.listOwners()),
     unfinished: () => read(sql => sql.listRunning()),

@@ -28,16 +28,21 @@ export function joinedAppends(group: Group<Statements>): JoinedAppends {
     }
     const joined: Joined = { ...batch, events: [...batch.events], done: Promise.resolve() }
     const { session, epoch } = joined
+    const close = (): void => {
+      if (waiting.get(session) === joined) waiting.delete(session)
+    }
     joined.done = group.ask({
       kind: 'append',
       session,
       epoch,
       run(sql) {
         // From here on it is being written: what comes later is another append.
-        if (waiting.get(session) === joined) waiting.delete(session)
+        close()
         appendWrite(joined, places).run(sql)
       },
     })
+    // One that fell with another was not run.
+    joined.done.catch(close)
     waiting.set(session, joined)
     return joined.done
   }

@@ -1,5 +1,5 @@
-// The writes of the store port, each as what it does within a transaction. Every check comes before the first
-// change, so that a write that is refused has changed nothing.
+// The writes of the store port, each as what it does within a transaction. A write that is refused has changed nothing: it
+// was checked before the first change, or the change was taken back.
 import type { Append, NewSession, SessionRow } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
@@ -60,10 +60,11 @@ export function appendWrite(batch: Append, places: Places): Write<Statements, vo
 function append(sql: Statements, batch: Append, body: string, from: Place, places: Places): boolean {
   const { session, seq, events, status, card } = batch
   const { id, epoch, head, lastBatch: previous } = from
-  const lastBatch = events.length > 0 ? sql.insertBatch(id, previous, seq, events.length, body) : previous
+  const made = events.length > 0 ? sql.insertBatch(id, previous, seq, events.length, body) : undefined
+  const lastBatch = made ?? previous
   const to = { head: head + events.length, lastBatch, status, updatedAt: events.at(-1)?.at ?? null }
   if (!sql.advanceSession(session, from, to)) {
-    if (lastBatch !== null && lastBatch !== previous) sql.deleteBatch(lastBatch)
+    if (made !== undefined) sql.deleteBatch(made)
     places.forget(session)
     return false
   }

@@ -7,7 +7,7 @@ import type { Place } from './find-session.ts'
 
 const SQL = `
 UPDATE sessions SET head = ?, last_batch = ?, status = ?, updated_at = coalesce(?, updated_at)
-WHERE id = ? AND name = ? AND epoch = ? AND head = ?`
+WHERE id = ? AND name = ? AND epoch = ? AND head = ? AND last_batch IS ?`
 
 export type Step = {
   head: number
@@ -20,9 +20,9 @@ export type AdvanceSession = (session: string, from: Place, to: Step) => boolean
 export function prepareAdvanceSession(db: DatabaseSync): AdvanceSession {
   const statement = db.prepare(SQL)
   return (session, from, to) => {
-    const { id, epoch, head } = from
+    const { id, epoch, head, lastBatch } = from
     const name = toColumn(session)
     const set = [to.head, to.lastBatch, to.status, to.updatedAt]
-    return statement.run(...set, id, name, epoch, head).changes > 0
+    return statement.run(...set, id, name, epoch, head, lastBatch).changes > 0
   }
 }

@@ -1,7 +1,7 @@
 // A batch that was appended to a session which does not stand where it was thought to.
 import type { DatabaseSync } from 'node:sqlite'
 
-const SQL = 'DELETE FROM log WHERE id = ?'
+const SQL = 'DELETE FROM batches WHERE id = ?'
 
 export function prepareDeleteBatch(db: DatabaseSync): (batch: number) => void {
   const statement = db.prepare(SQL)

@@ -3,12 +3,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { toColumn } from '../text.ts'
 
 const LOG = `
-WITH RECURSIVE batches (id) AS (
+WITH RECURSIVE chain (id) AS (
   SELECT last_batch FROM sessions WHERE name = ?
   UNION ALL
-  SELECT log.previous FROM batches JOIN log ON log.id = batches.id WHERE log.previous IS NOT NULL
+  SELECT previous FROM chain JOIN batches ON batches.id = chain.id WHERE previous IS NOT NULL
 )
-DELETE FROM log WHERE id IN batches`
+DELETE FROM batches WHERE id IN chain`
 const SESSION = 'DELETE FROM sessions WHERE name = ?'
 
 export function prepareDeleteSession(db: DatabaseSync): (session: string) => boolean {

@@ -2,7 +2,7 @@
 // text. Gives its own number in this file.
 import type { DatabaseSync } from 'node:sqlite'
 
-const SQL = 'INSERT INTO log (session, previous, seq, count, body) VALUES (?, ?, ?, ?, ?)'
+const SQL = 'INSERT INTO batches (session, previous, seq, count, body) VALUES (?, ?, ?, ?, ?)'
 
 export type InsertBatch = (
   session: number,
