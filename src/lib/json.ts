@@ -32,7 +32,7 @@ const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 const DEFAULT_MAX_DEPTH = 64
 const DEFAULT_MAX_KEYS = 100_000
 const CANONICAL_MAX_DEPTH = 1_000
-/** Up to this many keys an object is compared by walking; a set costs more below it. */
+/** The first so many keys of an object are compared by walking, those after them by a set, which costs more for few. */
 const WALKED_KEYS = 12
 /** Strings up to this long are looked through here; a native call costs more below it. */
 const SHORT = 40

@@ -1,6 +1,6 @@
 // Are these arguments whole, readable and of the declared shape? Runs on every call before anything else may,
-// so the good path is one scan, one parse, one compiled check and one hash. What is refused is told in words
-// that a model can act on. Whether the call may run is not asked here (authorise.ts).
+// so the good path is one scan, one parse and one compiled check, and a hash for whoever asks. What is refused is told
+// in words that a model can act on. Whether the call may run is not asked here (authorise.ts).
 
 import type { Admission, Gate } from '../engine/ports.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
@@ -39,6 +39,7 @@ class Admitted {
   }
 
   get argsHash(): string {
+    // JSON arguments are objects: a string is free text.
     this.#hash ??=
       typeof this.input === 'string' ? sha256(this.#text) : hashJson(JSON.parse(this.#text) as Json)
     return this.#hash
