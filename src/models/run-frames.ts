@@ -34,7 +34,7 @@ export function eventReader(limits: FrameLimits, give: (frame: Frame) => void): 
     onEvent: ({ event, data }) => {
       if (over) return
       if (data.length > limits.maxEventChars) tooLarge = true
-      else if (data.trim() === OVER) over = true
+      else if (data.length < 20 && data.trim() === OVER) over = true
       else give(event === undefined ? { data } : { event, data })
     },
     onError: error => {

@@ -84,7 +84,7 @@ export function stepAnswer(state: State, frame: Frame): ModelDelta[] {
 
 /** Text that is no object (a gateway's `[DONE]`) says nothing; an object torn apart means lost words. */
 function readEvent(state: State, frame: Frame): JsonObject | undefined {
-  if (!frame.data.trimStart().startsWith('{')) return undefined
+  if (!frame.data.startsWith('{') && !frame.data.trimStart().startsWith('{')) return undefined
   try {
     const event: unknown = JSON.parse(frame.data)
     if (!isJsonObject(event)) return undefined
