@@ -294,6 +294,18 @@ function failing(subject: Subject): void {
     assert.equal(await store.blob('s', 'b'), 'body')
   })
 
+  test('a write that fails between two appends fails the second', async () => {
+    const { store } = subject
+    await store.create(newSession('s'))
+    const first = store.append(batch('s', 1, 1))
+    const taken = store.create(newSession('s'))
+    const second = store.append(batch('s', 2, 1))
+    await first
+    await rejects(taken, 'store_failed')
+    await rejects(second, 'store_failed')
+    assert.deepEqual(await numbersOf(store, 's'), [1])
+  })
+
   test('a write that fails does not touch other sessions', async () => {
     const { store } = subject
     await Promise.all([store.create(newSession('a')), store.create(newSession('b'))])

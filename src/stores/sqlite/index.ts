@@ -43,7 +43,10 @@ export function sqliteStore(options: SqliteOptions): Store {
   }
 
   return {
-    create: session => group.ask(createWrite(session)),
+    create(session) {
+      appends.part(session.row.id)
+      return group.ask(createWrite(session))
+    },
     claim(session) {
       appends.part(session)
       return group.ask(claimWrite(session))
@@ -54,7 +57,10 @@ export function sqliteStore(options: SqliteOptions): Store {
       appends.part(session)
       return group.ask(removeWrite(session))
     },
-    putBlob: (session, name, body) => group.ask(putBlobWrite(session, name, body)),
+    putBlob(session, name, body) {
+      appends.part(session)
+      return group.ask(putBlobWrite(session, name, body))
+    },
     row: session => read(sql => sql.selectSession(session)),
     requested: (owner, key) => read(sql => sql.findRequest(owner, key)?.existing),
     read: (session, after = 0) => read(sql => decodeBatches(sql.selectBatches(session, after), after)),
