@@ -13,8 +13,8 @@ export type FeedItem =
 
 export type Watcher = (item: FeedItem) => void
 
-/** Events that are not durable yet, and what came after them. */
-export type Held = { items: FeedItem[]; durable: boolean }
+/** Events that are not durable yet, and what came after them. Deltas by themselves: a burst may have a great many. */
+export type Held = { items: (Extract<FeedItem, { type: 'event' | 'status' }> | Delta)[]; durable: boolean }
 
 const outputTail = 64 * 1024
 
@@ -65,16 +65,22 @@ export class Feed {
     // A watcher may close it: nothing may then be shown before what is being shown.
     if (this.#delivering) return
     this.#delivering = true
-    while (this.#held[0]?.durable) for (const item of this.#held.shift()!.items) this.#deliver(item)
+    while (this.#held[0]?.durable)
+      for (const item of this.#held.shift()!.items)
+        this.#deliver(item.type === 'event' || item.type === 'status' ? item : { type: 'delta', delta: item })
     this.#delivering = false
   }
 
   delta(delta: Delta): void {
-    this.#push({ type: 'delta', delta })
+    const last = this.#held.at(-1)
+    if (last) last.items.push(delta)
+    else this.#deliver({ type: 'delta', delta })
   }
 
   status(status: SessionStatus): void {
-    this.#push({ type: 'status', status })
+    const last = this.#held.at(-1)
+    if (last) last.items.push({ type: 'status', status })
+    else this.#deliver({ type: 'status', status })
   }
 
   close(reason: unknown): void {
@@ -82,12 +88,6 @@ export class Feed {
     this.#held = []
     this.#deliver({ type: 'closed', reason })
     this.#watchers.clear()
-  }
-
-  #push(item: FeedItem): void {
-    const last = this.#held.at(-1)
-    if (last) last.items.push(item)
-    else this.#deliver(item)
   }
 
   #deliver(item: FeedItem): void {
