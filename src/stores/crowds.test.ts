@@ -63,6 +63,15 @@ test('a crowd takes a fraction of the space and comes back as it was', () => {
   assert.equal(text.match(/operator-trust/g)?.length, 1, 'what all have in common is written once')
 })
 
+test('what was written once is read for ever', () => {
+  const ids = many(8, index => `"call_${index}"`).join(',')
+  const head = '"v":[1],"at":[1000],"type":["call.started"]'
+  const allowed = `{"toolHash":["${hash}"],"rule":["operator-trust"]}`
+  const text = `[{"crowd":8,"of":{${head},"callId":[${ids}],"attempt":[1],"allowed":${allowed}}}]`
+  assert.deepEqual(decodeEvents(text), many(8, started))
+  assert.equal(encodeEvents(many(8, started)), text)
+})
+
 test('a few events are written as they are', () => {
   const events = [answered(2), started(0), started(1), settled(0), settled(1)]
   assert.equal(comesBack(events), JSON.stringify(events))
