@@ -1,6 +1,9 @@
 // Initialisation, keys, and the life of a session: made, loaded, resumed, listed, closed, deleted.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Store } from '../../src/engine/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
 import { makeRig, plainSettings } from '../engine/rig.ts'
 import { cites } from '../requirements/manifest.ts'
@@ -264,6 +267,33 @@ describe('a session', () => {
     assert.deepEqual(await prompt, { stopReason: 'cancelled' })
     assert.equal(await codeOf(client.prompt(id, 'more')), -32002)
     await client.agent.request('session/resume', { sessionId: id, cwd })
+  })
+
+  test(cites('ACP-SESS-09', 'shows how what waited ended before it is closed'), async context => {
+    const memory = memoryStore()
+    // As one on disk: durable in a later turn of the event loop.
+    const append: Store['append'] = async batch => {
+      await setImmediate()
+      return memory.append(batch)
+    }
+    const rig = makeAcp(context, {
+      store: { ...memory, append },
+      tools: [mail()],
+      script: [{ calls: [{ name: 'mail' }] }],
+    })
+    const session = await rig.engine.create({
+      owner: 'local',
+      agent: 'helper',
+      door: 'aap',
+      settings: plainSettings,
+      seed: [],
+    })
+    await session.say({ parts: [{ type: 'text', text: 'Mail it.' }], door: 'aap' })
+    await until(() => session.status === 'waiting')
+    const client = await rig.connect({ permission: () => new Promise(() => {}) })
+    await client.agent.request('session/load', { sessionId: session.id, cwd, mcpServers: [] })
+    await client.agent.request('session/close', { sessionId: session.id })
+    assert.equal(only(client.updates, 'tool_call_update').at(-1)?.status, 'failed')
   })
 
   test(cites('ACP-SESS-10', 'is deleted, also in mid-turn'), async context => {

@@ -54,7 +54,7 @@ export class Connection {
     }
     for (const ticket of this.#tickets.values())
       if (ticket.sessionId === arrival.sessionId) ticket.cancelled = true
-    this.#open.get(arrival.sessionId)?.cancel()
+    void this.#open.get(arrival.sessionId)?.cancel()
   }
 
   async closed(): Promise<void> {
@@ -353,7 +353,7 @@ function version1(host: AcpHost, connection: Connection, hangUp: (error: Error) 
           const open = connection.get(params.sessionId)
           const withdraw = (): void => {
             ticket.cancelled = true
-            open.cancel()
+            void open.cancel()
           }
           signal.addEventListener('abort', withdraw, { once: true })
           return open

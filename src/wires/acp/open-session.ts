@@ -84,7 +84,7 @@ export class OpenSession {
       by: host.principal.name,
       cwd: roots[0],
       previews: this.#tools.previews,
-      cancelTurn: () => this.cancel(),
+      cancelTurn: () => void this.cancel(),
       log: (message, error) => host.log('error', message, { session: this.id, error: String(error) }),
     })
   }
@@ -244,25 +244,26 @@ export class OpenSession {
     }
   }
 
-  /** Takes effect before it returns, so that a prompt which follows is not touched by it. */
-  cancel(): void {
+  /** Takes effect before it returns, so that a prompt which follows is not touched by it. Resolves once it is shown. */
+  async cancel(): Promise<void> {
     const { turn } = this.#session.state
     if (!turn || !this.#mine.has(turn.id) || this.#session.lost) return
     this.#questions.dropAll()
-    this.#session.cancel().catch(error =>
-      this.#options.host.log('error', 'A turn could not be cancelled.', {
-        session: this.id,
-        error: String(error),
-      }),
-    )
+    try {
+      await this.#session.cancel()
+    } catch (error) {
+      const { host } = this.#options
+      host.log('error', 'A turn could not be cancelled.', { session: this.id, error: String(error) })
+    }
   }
 
   /** Cancels, and waits until nothing runs any more. */
   async close(): Promise<void> {
-    this.cancel()
+    const cancelled = this.cancel()
     await this.#stopped()
     await this.#busy
     if (!this.#session.lost) await this.#session.flushed()
+    await cancelled
     await this.dispose()
   }
 
