@@ -1,6 +1,6 @@
 // Events as one text, and back. A model that asks for two hundred things at once makes two hundred events of a kind,
 // alike in all but a few members: such a crowd is written by columns, with what all have in common written once. That
-// takes about half of the time and a quarter of the space, and both stand between a call and its start.
+// takes half to three quarters of the time and a quarter to a third of the space, and both stand between a call and its start.
 import type { Event } from '../language/events.ts'
 
 type Row = Record<string, unknown>
