@@ -85,7 +85,7 @@ export async function longSessionOverHttp(): Promise<Trial> {
   const { engine, bare, close } = await setUp()
   const settings = { tools: null, options: {}, clientTools: [] }
   const seed = Array.from({ length: 2900 }, (_, index) => pastCycle(index)).flat()
-  const session = await engine.create({ owner: 'bench', agent: 'bench', door: 'bench', settings, seed })
+  const session = await engine.create({ owner: 'bench', agent: 'bench', wire: 'bench', settings, seed })
   const say = bare()
   for (let past = 0; past < 2900; past += 1) await say()
   const hundred = (name: string, one: Conversation): Variant => ({

@@ -75,7 +75,7 @@ export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = 
 
 export function begin(engine: Engine): Promise<Session> {
   const settings = { tools: null, options: {}, clientTools: [] }
-  return engine.create({ owner: 'bench', agent: 'bench', door: 'bench', settings, seed: [] })
+  return engine.create({ owner: 'bench', agent: 'bench', wire: 'bench', settings, seed: [] })
 }
 
 /** One turn, watched and written out as a wire would, until it is durable and over. */
@@ -94,7 +94,7 @@ export function turn(session: Session, size: (delta: Delta) => number): Promise<
       unwatch()
       resolve(shown)
     })
-    session.say({ parts: [{ type: 'text', text: 'What is two and three?' }], door: 'bench' }).catch(reject)
+    session.say({ parts: [{ type: 'text', text: 'What is two and three?' }], wire: 'bench' }).catch(reject)
   })
 }
 

@@ -17,7 +17,7 @@ const turnwire = await Turnwire.open({
 })
 const session = await turnwire.session('sums')
 const hand = await turnwire.takeOver(session.id, 'maria')
-await hand.session.say({ parts: [{ type: 'text', text: 'What is 6 times 7?' }], door: 'library' })
+await hand.session.say({ parts: [{ type: 'text', text: 'What is 6 times 7?' }], wire: 'library' })
 const did = [await hand.perform()] // ask-model: the model wants 6 times 6
 const next = hand.look()
 if (next.do === 'judge') await hand.replaceArguments(next.calls[0]!.part.id, '{"a":6,"b":7}')

@@ -1,4 +1,4 @@
-// The command's door: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
+// The command's wire: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
 // Each command is loaded only when it is asked for.
 import { printable } from '../lib/text.ts'
 import { ownVersion } from '../runtime/version.ts'

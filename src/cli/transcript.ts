@@ -39,9 +39,11 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
   const nameOf = (callId: string): string => bold(shown(calls.get(callId)?.name ?? callId, 128))
   switch (event.type) {
     case 'session.created':
-      return [dim(`session of ${shown(event.agent, 128)} created over ${shown(event.door, 40)}`)]
+      return [dim(`session of ${shown(event.agent, 128)} created over ${shown(event.wire, 40)}`)]
     case 'turn.started':
       return [`${cyan('user')}   ${shown(textOf(event.parts) || '(no text)')}`]
+    case 'turn.asked':
+      return []
     case 'model.answered':
       return event.parts.map(part => {
         if (part.type === 'text') return `${cyan('model')}  ${shown(part.text)}`

@@ -5,6 +5,7 @@ import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
+  Ask,
   CallSettled,
   CallStarted,
   Event,
@@ -38,10 +39,19 @@ export type Decision = {
   remember?: true
 }
 
-export type Create = { owner: string; agent: string; door: string; settings: Settings; seed: Entry[] }
+export type Create = {
+  owner: string
+  agent: string
+  wire: string
+  settings: Settings
+  seed: Entry[]
+  /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
+  clientOnly?: true
+}
 export type Say = {
   parts: InputPart[]
-  door: string
+  wire: string
+  ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
 }
@@ -49,14 +59,17 @@ export type Respond = {
   /** Outcomes of the application's own tools. */
   results: { callId: string; outcome: Outcome }[]
   decisions: Decision[]
+  /** Replaces what the turn asks of the model. */
+  ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
 }
 
 export function decideCreate(create: Create, context: Context): Event[] {
-  checkSettings(context.agent, create.settings)
+  const { clientOnly, ...created } = create
+  checkSettings(context.agent, create.settings, create.settings, clientOnly)
   checkSeed(create.seed)
-  return [{ v: 1, at: context.now, type: 'session.created', ...create }]
+  return [{ v: 1, at: context.now, type: 'session.created', ...created }]
 }
 
 /** A seeded history must be one that a model can be sent: calls and results paired, in order. */
@@ -98,13 +111,15 @@ function checkSeed(seed: readonly Entry[]): void {
 export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
   const status = statusOf(state)
   if (status === 'running') throw busy()
-  const events: Event[] = configure(state, say.settings, context)
+  const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
   for (const call of state.batch) {
     if (call.stage !== 'settled') events.push(settled(call, outcomes.abandoned(), context))
   }
   const at = context.now
   if (state.turn) events.push({ v: 1, at, type: 'turn.ended', turn: state.turn.id, stop: 'abandoned' })
-  events.push({ v: 1, at, type: 'turn.started', turn: context.id('turn'), parts: say.parts, door: say.door })
+  const { parts, wire, ask } = say
+  const turn = context.id('turn')
+  events.push({ v: 1, at, type: 'turn.started', turn, parts, wire, ...(ask && { ask }) })
   return keyed(events, say.request, context)
 }
 
@@ -112,7 +127,9 @@ export function decideRespond(state: SessionState, respond: Respond, context: Co
   if (respond.results.length + respond.decisions.length === 0)
     throw new TurnwireError('bad_request', 'The request answers no call.')
   refuseRepeats(respond)
-  const events: Event[] = configure(state, respond.settings, context)
+  const { ask, settings } = respond
+  const events: Event[] = configure(state, settings, context, ask?.clientOnly)
+  if (ask) events.push({ v: 1, at: context.now, type: 'turn.asked', ask })
   for (const { callId, outcome } of respond.results) {
     events.push(settled(awaited(state, callId, 'handed'), outcome, context))
   }
@@ -212,9 +229,14 @@ export function decideConfigure(state: SessionState, settings: Partial<Settings>
   return configure(state, settings, context)
 }
 
-function configure(state: SessionState, settings: Partial<Settings> | undefined, context: Context): Event[] {
+function configure(
+  state: SessionState,
+  settings: Partial<Settings> | undefined,
+  context: Context,
+  clientOnly?: boolean,
+): Event[] {
   if (!settings || Object.keys(settings).length === 0) return []
-  checkSettings(context.agent, { ...state.settings, ...settings }, settings)
+  checkSettings(context.agent, { ...state.settings, ...settings }, settings, clientOnly)
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
 }
 

@@ -23,7 +23,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'session.created':
       state.owner = event.owner
       state.agent = event.agent
-      state.door = event.door
+      state.wire = event.wire
       state.createdAt = event.at
       state.settings = event.settings
       for (const entry of event.seed) addEntry(state, entry)
@@ -36,6 +36,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'turn.started':
       startTurn(state, event)
+      break
+    case 'turn.asked':
+      if (state.turn) state.turn.ask = event.ask
       break
     case 'model.answered':
       takeAnswer(state, event)
@@ -115,7 +118,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
   state.turn = {
     id: event.turn,
-    door: event.door,
+    wire: event.wire,
     startedAt: event.at,
     steps: 0,
     calls: 0,
@@ -124,6 +127,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     money: 0,
     admitted: new Map(),
   }
+  if (event.ask) state.turn.ask = event.ask
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
 }
 

@@ -2,7 +2,6 @@
 // settled without having run.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Allowed, ApprovalRequested, Event, Grant, LimitName } from '../language/events.ts'
-import { askOf } from '../language/settings.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import { intent, settled } from './decide.ts'
@@ -135,7 +134,7 @@ function overLimit(session: Session, call: CallState, offered: Offered): Event |
       'identicalCalls',
       `it was called ${uses} times with the same arguments in this turn.`,
     )
-  const { maxCalls } = askOf(session.state.settings, turn.door)
+  const maxCalls = turn.ask?.maxCalls
   if (maxCalls === undefined || offered.side === 'client' || serverCalls(session) < maxCalls) return undefined
   return settled(call, outcomes.limit(`the request allows ${maxCalls} tool calls.`), session.context)
 }

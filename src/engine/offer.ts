@@ -21,15 +21,15 @@ const none: readonly Tool[] = []
 
 /**
  * `attached`: tools that a live connection brought along for this session alone. They give way to the agent's own.
- * `door`: where the turn was started. Where that has client tools only, neither is offered: both run on our side.
+ * `clientOnly`: only the client's tools are offered.
  */
 export function offerOf(
   agent: Agent,
   settings: Settings,
   attached: readonly Tool[] = none,
-  door?: string,
+  clientOnly = false,
 ): Offer {
-  const own = door === undefined || !settings.clientOnly?.includes(door)
+  const own = !clientOnly
   const known = offers.get(settings)
   if (known?.agent === agent && known.attached === attached && known.own === own) return known.offer
   const offer = makeOffer(own ? agent.tools : none, settings, own ? attached : none)
@@ -54,10 +54,15 @@ function makeOffer(own: readonly Tool[], settings: Settings, attached: readonly 
 }
 
 /** Refuses settings that this agent cannot honour. Of a change, only what it sets is looked at: the rest stood before. */
-export function checkSettings(agent: Agent, settings: Settings, change: Partial<Settings> = settings): void {
+export function checkSettings(
+  agent: Agent,
+  settings: Settings,
+  change: Partial<Settings> = settings,
+  clientOnly = false,
+): void {
   if (change.tools) checkReferences(agent, change.tools)
   if (change.options) checkOptions(agent, settings)
-  if (change.clientTools) checkClientTools(agent, settings)
+  if (change.clientTools) checkClientTools(agent, settings, clientOnly)
   if (change === settings || change.model !== undefined) agent.model(settings)
 }
 
@@ -92,12 +97,12 @@ function checkOptions(agent: Agent, settings: Settings): void {
   }
 }
 
-function checkClientTools(agent: Agent, { clientTools: tools, clientOnly }: Settings): void {
+function checkClientTools(agent: Agent, { clientTools: tools }: Settings, clientOnly: boolean): void {
   if (tools.length > 0 && !agent.clientTools)
     throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
   checkUnique(tools, 'The request declares the tool')
   for (const tool of tools) {
-    if (!clientOnly?.length && agent.tools.some(own => own.name === tool.name))
+    if (!clientOnly && agent.tools.some(own => own.name === tool.name))
       throw new TurnwireError(
         'tool_name_conflict',
         `"${tool.name}" is already a tool of the server: rename yours.`,

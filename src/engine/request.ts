@@ -1,6 +1,5 @@
 // What a model is asked next, from a session as it stands: the agent's own words and limits, and over them what the
 // session's settings say. It asks nobody.
-import { askOf } from '../language/settings.ts'
 import type { Agent, ModelRequest } from './ports.ts'
 import type { SessionState } from './state.ts'
 
@@ -10,12 +9,10 @@ export function requestOf(
   state: SessionState,
   offered: Pick<ModelRequest, 'tools' | 'options'>,
 ): ModelRequest {
-  const { settings } = state
-  const ask = askOf(settings, state.turn?.door)
+  const ask = state.turn?.ask ?? {}
   const system = joinText(agent.system, ask.system)
   // The caller may ask for less than the operator allows, never for more.
   const maxTokens = least(ask.maxTokens, agent.maxTokens)
-  const clientOnly = state.turn !== null && settings.clientOnly?.includes(state.turn.door) === true
   const request: ModelRequest = {
     session: state.id,
     history: state.view,
@@ -26,7 +23,7 @@ export function requestOf(
   }
   if (system !== undefined) request.system = system
   if (maxTokens !== undefined) request.maxTokens = maxTokens
-  if (agent.hosted === false || clientOnly) request.hosted = false
+  if (agent.hosted === false || ask.clientOnly) request.hosted = false
   if (ask.body) request.body = ask.body
   return request
 }

@@ -4,7 +4,7 @@
 
 import type { ResultPart } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { Event, Grant, Settings } from '../language/events.ts'
+import type { Ask, Event, Grant, Settings } from '../language/events.ts'
 import {
   awaited,
   type Context,
@@ -32,6 +32,7 @@ import { findCall, type SessionState } from './state.ts'
 export type Answers = {
   results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
   decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
+  ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
 }
@@ -92,7 +93,7 @@ export class Session {
   }
 
   get offer(): Offer {
-    return offerOf(this.agent, this.state.settings, this.#attached, this.state.turn?.door)
+    return offerOf(this.agent, this.state.settings, this.#attached, this.state.turn?.ask?.clientOnly)
   }
 
   /**
@@ -222,12 +223,13 @@ export class Session {
       if (edit === undefined || !decision.granted) decisions.push(decision)
       else decisions.push({ ...decision, edit: await this.#checkEdit(decision.callId, edit) })
     }
-    const { settings, request } = answers
+    const { ask, settings, request } = answers
     return {
       blobs,
       respond: {
         results,
         decisions,
+        ...(ask && { ask }),
         ...(settings && { settings }),
         ...(request && { request }),
       },

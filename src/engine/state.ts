@@ -1,7 +1,7 @@
 // A session as the fold of its log. It is kept by mutation, one event at a time, so that a step costs the same
 // at the first call and at the three thousandth; folding the log from nothing gives an equal state.
 import type { CallPart, Outcome } from '../language/calls.ts'
-import type { Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
+import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { Card } from './ports.ts'
 
@@ -30,7 +30,8 @@ export type CallState = {
 
 export type TurnState = {
   id: string
-  door: string
+  wire: string
+  ask?: Ask
   startedAt: number
   /** Requests to the model so far. */
   steps: number
@@ -50,7 +51,7 @@ export type SessionState = {
   seq: number
   owner: string
   agent: string
-  door: string
+  wire: string
   createdAt: number
   updatedAt: number
   settings: Settings
@@ -82,7 +83,7 @@ export function emptyState(id: string): SessionState {
     seq: 0,
     owner: '',
     agent: '',
-    door: '',
+    wire: '',
     createdAt: 0,
     updatedAt: 0,
     settings: { tools: null, options: {}, clientTools: [] },

@@ -10,34 +10,30 @@ import type { ToolChoice, ToolDeclaration } from './tools.ts'
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
 
-/** What a caller asks of the model, where that differs from the agent's own. */
+/** What a caller asks of the model for one turn, where that differs from the agent's own settings. */
 export type Ask = {
   choice?: ToolChoice
   parallel?: boolean
   maxTokens?: number
-  /** How many calls the server may run in a turn: further ones are refused, and the model goes on without them. */
+  /** How many calls the server may run in the turn. Further calls are refused, and the model continues without them. */
   maxCalls?: number
   system?: string
-  /** By protocol name, fields for that vendor's request body as they are: structured output, effort, sampling. */
+  /** By protocol name: fields that are copied into that vendor's request body (structured output, effort, sampling). */
   body?: Record<string, JsonObject>
+  /** Only the client's tools are offered: none of the agent's own, and none that the vendor hosts. */
+  clientOnly?: true
 }
 
 /** What a client may choose for its session, and change from turn to turn. */
-export type Settings = Ask & {
+export type Settings = {
   /** The exposed server tools that are on, and whether each runs without asking. `null`: all, as the operator declared them. */
   tools: { name: string; trust: boolean }[] | null
   options: Record<string, OptionValue>
   clientTools: ToolDeclaration[]
   /** The name of a configured model, when it is not the agent's own. */
   model?: string
-  /** By door: what its last request asked, for turns that are started there. No other door's turns heed it. */
-  asks?: Record<string, Ask>
-  /** In turns of these doors none of the agent's own tools is offered, whether exposed or not. */
-  clientOnly?: string[]
-  /** By door: what it wants to read back of its last request. Nobody else reads it. */
-  notes?: Record<string, JsonObject>
-  /** The folder that the session is about, on doors that have one. Absolute. */
-  cwd?: string
+  /** One record per wire, by the wire's name. Only that wire reads its record. */
+  wires?: Record<string, JsonObject>
 }
 
 export type Usage = {
@@ -78,7 +74,7 @@ export type SessionCreated = At & {
   type: 'session.created'
   owner: string
   agent: string
-  door: string
+  wire: string
   settings: Settings
   seed: Entry[]
 }
@@ -86,7 +82,15 @@ export type SessionConfigured = At & { type: 'session.configured'; settings: Par
 /** Precedes the `events` events that a request with an idempotency key gave: the key and a hash of what was asked. */
 export type RequestAccepted = At & { type: 'request.accepted'; key: string; hash: string; events: number }
 /** Without parts: the history already ends with what the model is to answer. */
-export type TurnStarted = At & { type: 'turn.started'; turn: string; parts: InputPart[]; door: string }
+export type TurnStarted = At & {
+  type: 'turn.started'
+  turn: string
+  parts: InputPart[]
+  wire: string
+  ask?: Ask
+}
+/** The caller that continues the turn asks something else of the model from here on. */
+export type TurnAsked = At & { type: 'turn.asked'; ask: Ask }
 export type ModelAnswered = At & {
   type: 'model.answered'
   parts: (TextPart | ThinkingPart | CallPart | HostedPart)[]
@@ -168,6 +172,7 @@ export type Event =
   | SessionConfigured
   | RequestAccepted
   | TurnStarted
+  | TurnAsked
   | ModelAnswered
   | CallHanded
   | ApprovalRequested

@@ -69,7 +69,7 @@ export class Conversation {
    */
   async send(message: string | InputPart[], watch?: (item: FeedItem) => void): Promise<Reply> {
     const parts: InputPart[] = typeof message === 'string' ? [{ type: 'text', text: message }] : message
-    return this.#turn(session => session.say({ parts, door: 'library' }), watch)
+    return this.#turn(session => session.say({ parts, wire: 'library' }), watch)
   }
 
   approve(callId: string, options: { by?: string; input?: Json } = {}): Promise<Reply> {

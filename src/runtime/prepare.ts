@@ -78,7 +78,7 @@ function sayNext(state: SessionState, text: string): void {
   for (const { part } of state.batch.filter(({ stage }) => stage !== 'settled'))
     evolve(state, { v: 1, at, type: 'call.settled', callId: part.id, outcome: outcomes.abandoned() })
   const parts = [{ type: 'text' as const, text }]
-  evolve(state, { v: 1, at, type: 'turn.started', turn: 'next', parts, door: 'prepare' })
+  evolve(state, { v: 1, at, type: 'turn.started', turn: 'next', parts, wire: 'prepare' })
 }
 
 function modelOf(agent: Agent | undefined, state: SessionState, { as, model }: PrepareOptions): Model {
@@ -95,7 +95,6 @@ function requestFor(agent: Agent | undefined, state: SessionState): ModelRequest
   if (agent !== undefined)
     return requestOf(agent, state, { tools: offerOf(agent, state.settings).declarations, options: {} })
   const tools: ToolDeclaration[] = state.settings.clientTools
-  const { system, maxTokens } = state.settings
   return {
     session: state.id,
     history: state.view,
@@ -103,7 +102,5 @@ function requestFor(agent: Agent | undefined, state: SessionState): ModelRequest
     choice: 'auto',
     parallel: true,
     options: {},
-    ...(system !== undefined && { system }),
-    ...(maxTokens !== undefined && { maxTokens }),
   }
 }

@@ -101,7 +101,7 @@ export class Turnwire {
     const session = await this.engine.create({
       owner,
       agent,
-      door: 'library',
+      wire: 'library',
       settings: settingsOf(options, this.engine.agent(agent), this.vault),
       seed: options.history ?? [],
     })

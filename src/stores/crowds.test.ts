@@ -128,7 +128,7 @@ test('what tools, models and clients write is data, whatever it is called', () =
     at: 1,
     type: 'turn.started',
     turn: 't',
-    door: 'd',
+    wire: 'd',
     parts: [{ type: 'text', text }],
   }
   comesBack([said, ...events])

@@ -339,7 +339,7 @@ describe('cancel', () => {
     const id = await client.newSession()
     await client.prompt(id, 'go')
     const session = await sessionOf(rig, id)
-    await session.say({ parts: [{ type: 'text', text: 'from elsewhere' }], door: 'aap' })
+    await session.say({ parts: [{ type: 'text', text: 'from elsewhere' }], wire: 'aap' })
     await until(() => textOf(client.updates) === 'okslow')
     await client.cancel(id)
     await client.agent.request('session/list', {})

@@ -106,7 +106,10 @@ describe('a session', () => {
       await codeOf(client.agent.request('session/new', { cwd: 'relative', mcpServers: [] })),
       -32602,
     )
-    assert.equal((await sessionOf(rig, await client.newSession())).state.settings.cwd, cwd)
+    assert.equal(
+      (await sessionOf(rig, await client.newSession())).state.settings.wires?.['acp']?.['cwd'],
+      cwd,
+    )
   })
 
   test(cites('ACP-SESS-02', 'ACP-SESS-03', 'is replayed whole, and as it was shown'), async context => {
@@ -163,7 +166,7 @@ describe('a session', () => {
       const foreign = await rig.engine.create({
         owner: 'someone',
         agent: 'helper',
-        door: 'test',
+        wire: 'test',
         settings: plainSettings,
         seed: [],
       })
@@ -228,8 +231,8 @@ describe('a session', () => {
       await rig.engine.create({
         owner: 'local',
         agent: 'helper',
-        door: 'acp',
-        settings: { ...plainSettings, cwd },
+        wire: 'acp',
+        settings: { ...plainSettings, wires: { acp: { cwd } } },
         seed: [],
       })
     const first = await client.agent.request('session/list', {})
@@ -284,11 +287,11 @@ describe('a session', () => {
     const session = await rig.engine.create({
       owner: 'local',
       agent: 'helper',
-      door: 'aap',
+      wire: 'aap',
       settings: plainSettings,
       seed: [],
     })
-    await session.say({ parts: [{ type: 'text', text: 'Mail it.' }], door: 'aap' })
+    await session.say({ parts: [{ type: 'text', text: 'Mail it.' }], wire: 'aap' })
     await until(() => session.status === 'waiting')
     const client = await rig.connect({ permission: () => new Promise(() => {}) })
     await client.agent.request('session/load', { sessionId: session.id, cwd, mcpServers: [] })
@@ -313,7 +316,7 @@ describe('a session', () => {
     const session = await rig.engine.create({
       owner: 'local',
       agent: 'helper',
-      door: 'aap',
+      wire: 'aap',
       settings: plainSettings,
       seed: [{ role: 'user', parts: [{ type: 'text', text: 'seeded' }] }],
     })
@@ -325,7 +328,7 @@ describe('a session', () => {
     )
     await client.agent.request('session/load', { sessionId: session.id, cwd: '/any/where', mcpServers: [] })
     assert.equal(textOf(client.updates, 'user_message_chunk'), 'seeded')
-    await session.say({ parts: [{ type: 'text', text: ' and said there' }], door: 'aap' })
+    await session.say({ parts: [{ type: 'text', text: ' and said there' }], wire: 'aap' })
     await until(() => textOf(client.updates) === 'one')
     assert.equal(textOf(client.updates, 'user_message_chunk'), 'seeded and said there')
     await client.prompt(session.id, 'and said here')

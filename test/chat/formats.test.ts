@@ -15,7 +15,7 @@ const schema = {
 }
 const stop = ['END']
 
-const doors: [door: string, path: string, body: object][] = [
+const doors: [wire: string, path: string, body: object][] = [
   [
     'chat',
     '/v1/chat/completions',

@@ -19,7 +19,7 @@ export type Subject = { store: Store; under: StoreUnderTest }
 export const BORN = 1_700_000_000_000
 
 export function event(text: string, at = BORN): Event {
-  return { v: 1, type: 'turn.started', at, turn: 'turn_1', door: 'test', parts: [{ type: 'text', text }] }
+  return { v: 1, type: 'turn.started', at, turn: 'turn_1', wire: 'test', parts: [{ type: 'text', text }] }
 }
 
 export function events(first: number, count: number): Event[] {

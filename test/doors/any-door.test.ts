@@ -1,4 +1,4 @@
-// One session, any door: a turn that is started at one is watched at another, allowed at a third and followed up at a
+// One session, any wire: a turn that is started at one is watched at another, allowed at a third and followed up at a
 // fourth, in every order. What the session holds in the end does not depend on the way that it took.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What one door asks of the model counts for the turns that are started there, and for no other door's.
+// What a request asks of the model holds for its own turn and for no later one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelRequest } from '../../src/engine/index.ts'
@@ -6,7 +6,7 @@ import { scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, makeRig, until } from './rig.ts'
 
-test('an ask belongs to its door', async () => {
+test('what a request asks of the model holds for its own turn only', async () => {
   const asked: ModelRequest[] = []
   const model = scripted(request => {
     asked.push(request)
@@ -14,12 +14,10 @@ test('an ask belongs to its door', async () => {
   })
   const rig = makeRig({ model, agent: { system: 'Be kind.', maxTokens: 1000 } })
   const session = await begin(rig)
-  const asks = {
-    responses: { choice: 'required' as const, system: 'Be brief.', maxTokens: 5000, parallel: false },
-  }
+  const ask = { choice: 'required' as const, system: 'Be brief.', maxTokens: 5000, parallel: false }
   const parts = [{ type: 'text' as const, text: 'go' }]
-  await until(session, () => session.say({ parts, door: 'responses', settings: { asks } }))
-  await until(session, () => session.say({ parts, door: 'aap' }))
+  await until(session, () => session.say({ parts, wire: 'responses', ask }))
+  await until(session, () => session.say({ parts, wire: 'aap' }))
   const told = asked.map(({ choice, system, maxTokens, parallel }) => ({
     choice,
     system,
@@ -46,8 +44,8 @@ test('a request may allow fewer calls of the server than the operator; the model
   const rig = makeRig({ tools: [count], script })
   const session = await begin(rig)
   const parts = [{ type: 'text' as const, text: 'go' }]
-  const settings = { asks: { responses: { maxCalls: 2 } } }
-  await until(session, () => session.say({ parts, door: 'responses', settings }))
+  const ask = { maxCalls: 2 }
+  await until(session, () => session.say({ parts, wire: 'responses', ask }))
   assert.equal(runs, 2)
   const kinds = session.state.entries.flatMap(entry =>
     entry.role === 'tool' ? entry.results.map(each => each.outcome.kind) : [],

@@ -123,7 +123,7 @@ async function cutOff(at: number): Promise<{ events: Event[]; ran: Ran[]; over: 
   const ran: Ran[] = []
   const { rig, gone } = life(inner, ran, at)
   const session = await begin(rig)
-  session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' }).catch(() => {})
+  session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' }).catch(() => {})
   const over = await Promise.race([gone.then(() => false), session.driver.settle().then(() => true)])
   return { events: await toItsEnd(inner, ran, session.id), ran, over }
 }
@@ -152,11 +152,11 @@ test('a log whose verdicts and starts are apart goes on: allowed is run, started
       type: 'session.created',
       owner,
       agent: 'helper',
-      door: 'test',
+      wire: 'test',
       settings: plainSettings,
       seed: [],
     },
-    { v: 1, at, type: 'turn.started', turn: 'turn', parts: [{ type: 'text', text: 'go' }], door: 'test' },
+    { v: 1, at, type: 'turn.started', turn: 'turn', parts: [{ type: 'text', text: 'go' }], wire: 'test' },
     {
       v: 1,
       at,

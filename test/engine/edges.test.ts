@@ -23,7 +23,7 @@ after(stopAll)
 
 const anything = { type: 'object' } as const
 const soon = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
-const hello = { parts: [{ type: 'text' as const, text: 'go' }], door: 'test' }
+const hello = { parts: [{ type: 'text' as const, text: 'go' }], wire: 'test' }
 
 async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let turn = 0; turn < 2000; turn += 1) {
@@ -261,7 +261,7 @@ describe('recovery', () => {
   })
 
   test('a log of a newer version is not misread', () => {
-    const event = { v: 2, at: 0, type: 'turn.started', turn: 't', parts: [], door: 'd' } as unknown as Event
+    const event = { v: 2, at: 0, type: 'turn.started', turn: 't', parts: [], wire: 'd' } as unknown as Event
     assert.throws(() => fold('s', [{ seq: 1, event }]), { code: 'store_newer' })
     const unknown = { v: 1, at: 0, type: 'session.renamed' } as unknown as Event
     assert.throws(() => fold('s', [{ seq: 1, event: unknown }]), { code: 'store_newer' })
@@ -382,7 +382,7 @@ describe('what is kept whole', () => {
       rig.engine.create({
         owner,
         agent: 'helper',
-        door: 't',
+        wire: 't',
         settings: plainSettings,
         seed: [
           { role: 'assistant', parts: [part('a'), part('b')] },

@@ -11,7 +11,7 @@ import { begin, clientTool, eventsOf, makeRig, owner, say, stopAll, typesOf, unt
 after(stopAll)
 
 const declared = { description: 'd', input: { type: 'object' } } as const
-const go = { parts: [{ type: 'text' as const, text: 'go' }], door: 'test' }
+const go = { parts: [{ type: 'text' as const, text: 'go' }], wire: 'test' }
 const calls = (...names: string[]) => ({ calls: names.map(name => ({ name, input: {} })) })
 
 async function turns(): Promise<void> {

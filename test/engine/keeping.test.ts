@@ -27,7 +27,7 @@ test('a session that is at work is never opened a second time, however many ther
   // More than are kept, and none of them doing anything yet.
   const sessions = await Promise.all(Array.from({ length: 300 }, () => begin(rig)))
   const turns = sessions.map(session =>
-    until(session, () => session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })),
+    until(session, () => session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })),
   )
   while (sessions.some(session => session.driver.callsRunning === 0)) await new Promise(setImmediate)
   for (const session of sessions)

@@ -113,7 +113,7 @@ test('a message is accepted once it is durable: in its moment, or at once when s
     const session = await begin(rig)
     appends.length = 0
     let accepted = false
-    const said = session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' }).then(() => {
+    const said = session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' }).then(() => {
       accepted = true
     })
     await turns()

@@ -89,7 +89,7 @@ export async function begin(rig: Rig, settings: Partial<Settings> = {}): Promise
   return rig.engine.create({
     owner,
     agent: 'helper',
-    door: 'test',
+    wire: 'test',
     settings: { ...plainSettings, ...settings },
     seed: [],
   })
@@ -118,7 +118,7 @@ export async function until(session: Session, act: () => Promise<unknown>): Prom
 }
 
 export function say(session: Session, text: string): Promise<FeedItem[]> {
-  return until(session, () => session.say({ parts: [{ type: 'text', text }], door: 'test' }))
+  return until(session, () => session.say({ parts: [{ type: 'text', text }], wire: 'test' }))
 }
 
 export async function eventsOf(rig: Rig, session: Session): Promise<Event[]> {

@@ -136,8 +136,8 @@ describe('one turn', () => {
     const rig = makeRig({ script: [{ text: 'slow', stepDelayMs: 20 }] })
     const session = await begin(rig)
     await until(session, async () => {
-      await session.say({ parts: [{ type: 'text', text: 'one' }], door: 'test' })
-      await assert.rejects(session.say({ parts: [{ type: 'text', text: 'two' }], door: 'test' }), {
+      await session.say({ parts: [{ type: 'text', text: 'one' }], wire: 'test' })
+      await assert.rejects(session.say({ parts: [{ type: 'text', text: 'two' }], wire: 'test' }), {
         code: 'busy',
       })
     })
@@ -400,7 +400,7 @@ describe('cancellation', () => {
     const rig = makeRig({ script: [{ text: 'one two three four', chunk: 4, delayMs: 5 }, { text: 'fine' }] })
     const session = await begin(rig)
     await until(session, async () => {
-      await session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })
+      await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
       await new Promise<void>(resolve =>
         session.feed.watch(item => item.type === 'delta' && item.delta.type === 'text' && resolve()),
       )
@@ -424,7 +424,7 @@ describe('cancellation', () => {
     const rig = makeRig({ tools: [slow], script: [{ calls: [call('x')] }, { text: 'ok' }] })
     const session = await begin(rig)
     await until(session, async () => {
-      await session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })
+      await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
       while (session.driver.callsRunning === 0) await new Promise(resolve => setImmediate(resolve))
       await session.cancel()
     })
@@ -471,7 +471,7 @@ describe('the log', () => {
     const session = await begin(rig)
     await say(session, 'first')
     broken = true
-    await assert.rejects(session.say({ parts: [{ type: 'text', text: 'lost' }], door: 'test' }))
+    await assert.rejects(session.say({ parts: [{ type: 'text', text: 'lost' }], wire: 'test' }))
     broken = false
     const again = await rig.engine.open(owner, session.id)
     assert.notEqual(again, session)
@@ -484,10 +484,10 @@ describe('the log', () => {
     const session = await begin(rig)
     const request = { key: 'k', hash: 'h' }
     const parts = [{ type: 'text' as const, text: 'x' }]
-    await until(session, () => session.say({ parts, door: 'test', request }))
+    await until(session, () => session.say({ parts, wire: 'test', request }))
     const seq = session.state.seq
-    assert.deepEqual(await session.say({ parts, door: 'test', request }), { first: 2, replayed: true })
-    await assert.rejects(session.say({ parts, door: 'test', request: { key: 'k', hash: 'other' } }), {
+    assert.deepEqual(await session.say({ parts, wire: 'test', request }), { first: 2, replayed: true })
+    await assert.rejects(session.say({ parts, wire: 'test', request: { key: 'k', hash: 'other' } }), {
       code: 'idempotency_conflict',
     })
     assert.equal(session.state.seq, seq)
@@ -497,7 +497,7 @@ describe('the log', () => {
     const rig = makeRig({ script: [{ text: 'abcdefghij', chunk: 1, delayMs: 3 }] })
     const session = await begin(rig)
     await until(session, async () => {
-      await session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })
+      await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
       await new Promise<void>(resolve =>
         session.feed.watch(
           item => item.type === 'delta' && item.delta.type === 'text' && item.delta.text === 'd' && resolve(),
@@ -531,7 +531,7 @@ describe('the log', () => {
       rig.engine.create({
         owner,
         agent: 'helper',
-        door: 't',
+        wire: 't',
         settings: { ...plainSettings, ...settings },
         seed: [],
       })
@@ -551,7 +551,7 @@ describe('by hand', () => {
     })
     const session = await begin(rig)
     const hand = await rig.engine.takeOver(owner, session.id, 'bo')
-    await session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })
+    await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
     assert.equal(hand.look().do, 'ask-model')
     await hand.perform()
     const look = hand.look()
@@ -582,7 +582,7 @@ describe('by hand', () => {
       script: [{ calls: [call('count')], stepDelayMs: 10 }, { text: 'Done.' }],
     })
     const session = await begin(rig)
-    await session.say({ parts: [{ type: 'text', text: 'go' }], door: 'test' })
+    await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
     const hand = await rig.engine.takeOver(owner, session.id, 'bo')
     assert.equal(runs.length, 0)
     assert.equal(hand.look().do, 'judge')

@@ -121,7 +121,7 @@ test('B-24 an approval is announced once it is durable, so that it can be given 
   session.feed.watch(item => {
     if (item.type === 'event') approve(item).catch(given.reject)
   })
-  await session.say({ parts: words('go'), door: 'test' })
+  await session.say({ parts: words('go'), wire: 'test' })
   await given.promise
   await session.driver.settle()
   assert.equal(tool.runs.length, 1)

@@ -16,10 +16,10 @@ test('B-40 of two overlapping cancels the late one does not end the prompt that 
   session.feed.watch(item => {
     if (item.type === 'delta' && item.delta.type === 'text') speaking.resolve()
   })
-  const first = until(session, () => session.say({ parts: words('one'), door: 'test' }))
+  const first = until(session, () => session.say({ parts: words('one'), wire: 'test' }))
   await speaking.promise
   const cancels = [session.cancel(), session.cancel()]
-  const second = until(session, () => session.say({ parts: words('two'), door: 'test' }))
+  const second = until(session, () => session.say({ parts: words('two'), wire: 'test' }))
   assert.deepEqual(await Promise.all(cancels), [true, false])
   await Promise.all([first, second])
   const ends = (await eventsOf(rig, session)).flatMap(event =>

@@ -26,7 +26,7 @@ async function diedInTool(over: { idempotent?: boolean } = {}) {
   })
   const steps = [{ calls: [{ name: 'pay' }] }, { text: 'Seen.' }]
   const before = await begin(strictRig(steps, { store, tools: [pay.tool] }))
-  await before.say({ parts: words('go'), door: 'test' })
+  await before.say({ parts: words('go'), wire: 'test' })
   await running.promise
   sever()
   const again = counted('pay', { trust: 'trusted', ...over })
@@ -47,7 +47,7 @@ test('B-02 a tool that was aborted has a result when the history is made again',
   })
   const rig = strictRig([{ calls: [{ name: 'slow' }] }, { text: 'Go on.' }], { tools: [slow.tool] })
   const session = await begin(rig)
-  const first = until(session, () => session.say({ parts: words('go'), door: 'test' }))
+  const first = until(session, () => session.say({ parts: words('go'), wire: 'test' }))
   await running.promise
   const callId = session.state.batch[0]!.part.id
   await session.cancel()

@@ -62,7 +62,7 @@ export class Grown {
   constructor(tape: Tape) {
     this.tape = tape
     const settings = { ...plainSettings, clientTools }
-    this.take(decideCreate({ owner: 'ana', agent: 'helper', door: 'test', settings, seed: [] }, this.context))
+    this.take(decideCreate({ owner: 'ana', agent: 'helper', wire: 'test', settings, seed: [] }, this.context))
   }
 
   get context(): Context {
@@ -108,7 +108,7 @@ export class Grown {
         this.state,
         {
           parts: [{ type: 'text', text: 'hello' }],
-          door: 'test',
+          wire: 'test',
           ...(this.tape.choose(2) === 0 && { request: { key, hash: 'h' } }),
         },
         this.context,

@@ -1,4 +1,4 @@
-// A whole server for the tests of the Responses door: both engines, a scripted model, the tools of the AAP tests, and the
+// A whole server for the tests of the Responses wire: both engines, a scripted model, the tools of the AAP tests, and the
 // AAP door beside it, behind a real socket. The caller names itself with the `x-owner` header.
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'

@@ -65,7 +65,7 @@ export class Client {
     const owner = this.#chance.pick(['ana', 'ben'])
     const settings = this.#settings()
     const key = this.#chance.maybe(0.5) ? { key: this.#mark(), hash: 'h' } : undefined
-    const create = { owner, agent: 'helper', door: 'sim', settings, seed: [] }
+    const create = { owner, agent: 'helper', wire: 'sim', settings, seed: [] }
     const made = await this.#sim.call(node, () => node.engine.create(create, key))
     if (!('value' in made)) return
     const { id } = made.value
@@ -144,7 +144,7 @@ export class Client {
         const session = await at.engine.open(owner, id)
         const taken = await session.say({
           parts: [{ type: 'text', text }],
-          door: 'sim',
+          wire: 'sim',
           ...(request && { request }),
         })
         this.#sim.trace.check(this.#said(id, text) === 1, `"${text}" was acknowledged and is not durable`)

@@ -96,6 +96,7 @@ export class LogRules {
         return event.replaces <= this.state.view.length ? undefined : 'it replaces more than there is'
       case 'control.taken':
       case 'control.returned':
+      case 'turn.asked':
         return undefined
       default:
         return this.#takeOfCall(event)

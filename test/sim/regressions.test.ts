@@ -30,9 +30,9 @@ test('a turn that follows a cancelled one at once has its whole time', async () 
   const clock = timers()
   const rig = makeRig({ script: () => ({ hang: true }), world: { timer: (ms, run) => clock.timer(ms, run) } })
   const session = await begin(rig)
-  await session.say({ parts: words('one'), door: 'test' })
+  await session.say({ parts: words('one'), wire: 'test' })
   const cancelled = session.cancel()
-  await session.say({ parts: words('two'), door: 'test' })
+  await session.say({ parts: words('two'), wire: 'test' })
   await cancelled
   assert.deepEqual(
     clock.set.map(timer => timer.off),
@@ -54,7 +54,7 @@ test('what a cancelled step leaves is what that step said, not what the step bef
     ],
   })
   const session = await begin(rig)
-  const spoken = session.say({ parts: words('go'), door: 'test' })
+  const spoken = session.say({ parts: words('go'), wire: 'test' })
   await asked.promise
   await new Promise(resolve => setImmediate(resolve))
   const cancelled = session.cancel()
@@ -86,7 +86,7 @@ test('a process that stops leaves no timer behind', async () => {
   const clock = timers()
   const rig = makeRig({ script: () => ({ hang: true }), world: { timer: (ms, run) => clock.timer(ms, run) } })
   const session = await begin(rig)
-  await session.say({ parts: words('go'), door: 'test' })
+  await session.say({ parts: words('go'), wire: 'test' })
   await rig.engine.stop(10_000)
   assert.ok(clock.set.some(({ ms }) => ms === 10_000))
   assert.ok(clock.set.every(({ off }) => off))

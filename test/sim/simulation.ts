@@ -254,7 +254,7 @@ export class Simulation implements System {
     if (!('value' in opened) || opened.value.status !== 'idle')
       return this.trace.breach(`${id} does not come to rest`)
     const session = opened.value
-    await this.call(node, () => session.say({ parts: [{ type: 'text', text: 'and now?' }], door: 'sim' }))
+    await this.call(node, () => session.say({ parts: [{ type: 'text', text: 'and now?' }], wire: 'sim' }))
     await this.scheduler.sleep(4000)
     this.trace.check(session.state.lastStop?.stop === 'end', `${id} cannot be continued`)
     this.#checkEnd(id, session.state)

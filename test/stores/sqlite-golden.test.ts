@@ -76,7 +76,7 @@ for (const [index] of migrations.entries())
       type: 'turn.started',
       at: BORN + 1,
       turn: 'turn_1',
-      door: 'aap',
+      wire: 'aap',
       parts: [{ type: 'text', text: "it's 🜁 and \ud800 and \u0000" }],
     })
     assert.match(JSON.stringify(recorded[3]?.event), /"structured":\{"__proto__":1\}/)

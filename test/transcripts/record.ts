@@ -67,7 +67,7 @@ const sessions: Record<string, { about: string; play(): Promise<{ session: Sessi
       ])
       const session = await begin(rig, { clientTools: [clientTool('mine')] })
       const request = { key: 'k1', hash: 'h1' }
-      await until(session, () => session.say({ parts: words('go'), door: 'test', request }))
+      await until(session, () => session.say({ parts: words('go'), wire: 'test', request }))
       const mine = session.state.batch.find(each => each.stage === 'handed')?.part.id ?? ''
       await until(session, () =>
         session.respond({ results: [{ callId: mine, parts: words('from the app') }], decisions: [] }),
@@ -87,7 +87,7 @@ const sessions: Record<string, { about: string; play(): Promise<{ session: Sessi
       const fail = { code: 'model_failed' as const, message: 'overloaded' }
       const rig = rigOf([{ calls: [call('slow')] }, { calls: [call('mail')] }, { fail }], {}, held)
       const session = await begin(rig)
-      const first = until(session, () => session.say({ parts: words('one'), door: 'test' }))
+      const first = until(session, () => session.say({ parts: words('one'), wire: 'test' }))
       await held.begun
       await session.cancel()
       await first
@@ -105,7 +105,7 @@ const sessions: Record<string, { about: string; play(): Promise<{ session: Sessi
       const rig = rigOf([{ text: 'unused' }, { text: 'By myself again.' }])
       const session = await begin(rig)
       const hand = await rig.engine.takeOver(owner, session.id, 'olga')
-      await session.say({ parts: words('go'), door: 'test' })
+      await session.say({ parts: words('go'), wire: 'test' })
       const form = 'json' as const
       const calls = ['look', 'pay'].map(name => ({ type: 'call' as const, name, form, text: '{"n":1}' }))
       await hand.answerModel({ parts: calls, stop: 'calls' })
@@ -197,7 +197,7 @@ const sessions: Record<string, { about: string; play(): Promise<{ session: Sessi
       ]
       const script = [{ calls: [call('pay'), call('again')] }, { text: 'Taken up.' }]
       const before = await begin(makeRig({ tools, script, store, world }))
-      await before.say({ parts: words('go'), door: 'test' })
+      await before.say({ parts: words('go'), wire: 'test' })
       await held.begun
       const after = makeRig({
         tools: [tools[0]!, tool({ ...again, run: () => 'done again' })],
@@ -224,7 +224,7 @@ function compacted({ log }: Transcript): Transcript {
     replaces: 3,
     entries: [{ role: 'user', parts: words('So far: a batch of calls, all settled.') }],
   })
-  events.push({ v: 1, at, type: 'turn.started', turn: 'turn_last', parts: words('and now?'), door: 'test' })
+  events.push({ v: 1, at, type: 'turn.started', turn: 'turn_last', parts: words('and now?'), wire: 'test' })
   return frozen('The mixed batch, summarised for the model; a new turn begins.', events, 'sess_1')
 }
 

@@ -44,6 +44,7 @@ test('every type of event stands in a transcript', () => {
     'session.configured': true,
     'request.accepted': true,
     'turn.started': true,
+    'turn.asked': true,
     'model.answered': true,
     'call.handed': true,
     'approval.requested': true,

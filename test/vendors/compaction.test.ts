@@ -352,7 +352,7 @@ describe('what is seen of it', () => {
     const session = await rig.engine.create({
       owner: 'ana',
       agent: 'helper',
-      door: 'test',
+      wire: 'test',
       settings: { tools: null, options: {}, clientTools: [] },
       seed: [words('a'), { role: 'system', text: 'Never shout.' }, words('b')],
     })

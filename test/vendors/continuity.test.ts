@@ -128,8 +128,8 @@ describe('rounds of thinking and calls in one turn', () => {
 
   test('anthropic: a forced tool while it thinks is left to the model, not refused (B-58)', async () => {
     const table = openTable(vendors, { tools })
-    const session = await begin(table, 'anthropic', { choice: 'required' })
-    await tell(session, 'Use something.')
+    const session = await begin(table, 'anthropic')
+    await tell(session, 'Use something.', undefined, { choice: 'required' })
     assert.equal(session.state.lastStop?.stop, 'end')
     assert.deepEqual(refusals(vendors.doubles.anthropic), [])
     assert.ok(!lastExchange(vendors, 'anthropic').rawText.includes('"type":"any"'))

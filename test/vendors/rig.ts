@@ -2,7 +2,7 @@
 // A session can be copied at any state, so that what each vendor makes of it can be tried without disturbing it.
 import assert from 'node:assert/strict'
 import { Engine, type Model, type Session, type Store, type Tool } from '../../src/engine/index.ts'
-import type { Settings } from '../../src/language/events.ts'
+import type { Ask, Settings } from '../../src/language/events.ts'
 import type { Entry } from '../../src/language/history.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { createAgents, createModel, type Protocol, preparedFor, protocols } from '../../src/models/index.ts'
@@ -167,7 +167,7 @@ function timer(ms: number, run: () => void): () => void {
 
 export function begin(table: Table, model: Vendor, more: Partial<Settings> = {}, seed: Entry[] = []) {
   const settings: Settings = { ...plainSettings, model, ...more }
-  return table.engine.create({ owner, agent: 'helper', door: 'test', settings, seed })
+  return table.engine.create({ owner, agent: 'helper', wire: 'test', settings, seed })
 }
 
 /** A copy of the session as it stands, in a store of its own. */
@@ -188,9 +188,9 @@ export async function copyOf(table: Table, session: Session, options: RigOptions
 }
 let copies = 0
 
-export function tell(session: Session, text: string, model?: Vendor) {
-  const settings = model === undefined ? {} : { settings: { model } }
-  return until(session, () => session.say({ parts: [{ type: 'text', text }], door: 'test', ...settings }))
+export function tell(session: Session, text: string, model?: Vendor, ask?: Ask) {
+  const settings = { ...(model !== undefined && { settings: { model } }), ...(ask && { ask }) }
+  return until(session, () => session.say({ parts: [{ type: 'text', text }], wire: 'test', ...settings }))
 }
 
 /** What the session holds now is said to each of the five, which refuse none of it. */

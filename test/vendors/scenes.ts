@@ -269,10 +269,10 @@ export const scenes: readonly Scene[] = [
             },
             { type: 'text', text: '\udfff' },
           ],
-          door: 'test',
+          wire: 'test',
         }),
       )
-      await until(session, () => session.say({ parts: [{ type: 'text', text: ' ' }], door: 'test' }))
+      await until(session, () => session.say({ parts: [{ type: 'text', text: ' ' }], wire: 'test' }))
       return session
     },
   },
@@ -323,7 +323,7 @@ export const scenes: readonly Scene[] = [
           { name: 'read', input: {} },
         ],
       })
-      session.say({ parts: [{ type: 'text', text: 'Crash.' }], door: 'test' }).catch(() => {})
+      session.say({ parts: [{ type: 'text', text: 'Crash.' }], wire: 'test' }).catch(() => {})
       await seen(session, item => item.type === 'event' && item.event.type === 'call.settled')
       const again = await table.restart().engine.open(session.state.owner, session.id)
       session.lose(new Error('the process is gone'))

@@ -160,7 +160,7 @@ class Wire {
   ): Promise<Session> {
     const { engine } = this.#host
     const { owner } = c.get('principal')
-    const create = { owner, agent: agent.name, door, settings, seed: seed.entries }
+    const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
     const session = await engine.create(create, request)
     for (const blob of seed.blobs) await engine.ports.store.putBlob(session.id, blob.name, blob.body)
     return session

@@ -55,7 +55,7 @@ export async function serveTurn(
 
 function start(session: Session, { messages, settings, request }: Turn, by: string): Promise<Accepted> {
   const common = { ...(settings && { settings }), ...(request && { request }) }
-  if (messages.type === 'said') return session.say({ parts: messages.parts, door, ...common })
+  if (messages.type === 'said') return session.say({ parts: messages.parts, wire: door, ...common })
   // Known before: whether it is the same request is all that there is to find out.
   if (request && session.state.requests.has(request.key))
     return session.respond({ results: [], decisions: [], request })

@@ -14,7 +14,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { ListedRow, Session } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { OptionValue } from '../../language/events.ts'
+import type { OptionValue, Settings } from '../../language/events.ts'
 import { availableCommands } from './commands.ts'
 import { decodeFolder, decodeServers } from './decode.ts'
 import { titleOf } from './encode.ts'
@@ -121,8 +121,8 @@ export class Connection {
     const session = await engine.create({
       owner: principal.owner,
       agent: agent.name,
-      door: 'acp',
-      settings: { tools: null, options, clientTools: [], cwd: roots[0] },
+      wire: 'acp',
+      settings: { tools: null, options, clientTools: [], wires: { acp: { cwd: roots[0] } } },
       seed: [],
     })
     const open = await this.#begin(session, roots, servers, 'silent')
@@ -139,7 +139,7 @@ export class Connection {
       throw isMissing(error) ? unknownSession(sessionId) : error
     })
     if (session.state.agent !== agent.name) throw unknownSession(sessionId)
-    const { cwd } = session.state.settings
+    const cwd = folderOf(session.state.settings)
     if (cwd !== undefined && cwd !== roots[0])
       throw refuseParams(
         'This session belongs to another folder: open it with the cwd that it was made with.',
@@ -221,7 +221,7 @@ export class Connection {
         throw error
       }))
     if (!about) return undefined
-    const { cwd = folder ?? process.cwd() } = about.settings
+    const cwd = folderOf(about.settings) ?? folder ?? process.cwd()
     if (folder !== undefined && cwd !== folder) return undefined
     const title = about.opening === undefined ? undefined : titleOf([{ type: 'text', text: about.opening }])
     return {
@@ -374,10 +374,16 @@ export function guardOf(host: AcpHost): <T>(run: () => Promise<T>) => Promise<T>
       const failure = failureOf(error)
       if (failure.code === -32603)
         host.log('error', 'A request failed.', {
-          door: 'acp',
+          wire: 'acp',
           error: error instanceof Error ? error.message : String(error),
         })
       throw failure
     }
   }
+}
+
+/** The folder that the session was made with. */
+function folderOf({ wires }: Settings): string | undefined {
+  const cwd = wires?.['acp']?.['cwd']
+  return typeof cwd === 'string' ? cwd : undefined
 }

@@ -169,7 +169,7 @@ export class OpenSession {
     if (ticket.cancelled) return 'cancelled'
     if (command) return this.#command(command, blocks)
     const before = session.state.turn?.id
-    const said = session.say({ parts, door: 'acp' })
+    const said = session.say({ parts, wire: 'acp' })
     const turn = session.state.turn?.id
     // A command that was refused has changed nothing.
     if (turn === undefined || turn === before) {

@@ -125,7 +125,7 @@ class Threads {
       ...changeOwn(plain, door, decodeTools(input.tools)),
       ...(system !== undefined && { asks: { [door]: { system } } }),
     }
-    const create = { owner, agent: agent.name, door, settings, seed: seed.entries }
+    const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
     const session = await engine.create(create, requestOf(key))
     if (session.state.seq === 1)
       for (const { name, body } of seed.blobs) await engine.ports.store.putBlob(session.id, name, body)
@@ -178,17 +178,20 @@ function planOf(session: Session, input: RunInput, by: string): Plan {
   const results = decodeResults(input.messages, agent, id => findCall(state, id)?.stage === 'handed')
   const decisions = decisionsOf(session, input, by)
   const settings = changesOf(state.settings, input)
+  const system = decodeContext(input.context)
+  const ask = system === undefined ? {} : { ask: { system } }
   const commands: Command[] = []
   if (results.length + decisions.length > 0)
     commands.push({
       starts: false,
-      run: () => session.respond({ results, decisions, ...(settings && { settings }) }),
+      run: () => session.respond({ results, decisions, ...ask, ...(settings && { settings }) }),
     })
   const words = wordsOf(session, input, commands.length > 0)
   if (words)
     commands.push({
       starts: true,
-      run: () => session.say({ ...words, door, ...(settings && commands.length < 2 && { settings }) }),
+      run: () =>
+        session.say({ ...words, wire: door, ...ask, ...(settings && commands.length < 2 && { settings }) }),
     })
   return { commands, own: results.map(({ callId }) => callId), state: before }
 }
@@ -209,13 +212,7 @@ function decisionsOf({ state }: Session, { resume }: RunInput, by: string): Answ
 
 /** Tools and context come with every run; they are recorded when they have changed. */
 function changesOf(settings: Settings, input: RunInput): Partial<Settings> | undefined {
-  const system = decodeContext(input.context)
-  const changes: Partial<Settings> = {
-    ...changeOwn(settings, door, decodeTools(input.tools)),
-    ...(system !== undefined &&
-      system !== settings.asks?.[door]?.system && { asks: { ...settings.asks, [door]: { system } } }),
-  }
-  return Object.keys(changes).length > 0 ? changes : undefined
+  return changeOwn(settings, door, decodeTools(input.tools))
 }
 
 /** What the user says now. Said before: shown again. Nothing: the model goes on where the history calls for it. */

@@ -1,7 +1,7 @@
 // A Chat Completions request into a stateless question: what is asked of which model, with which history. Fields that
 // only the vendor understands (sampling, formats, effort) go along as they are. Messages are read in decode-messages.ts.
 
-import type { Settings } from '../../language/events.ts'
+import type { Ask } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
@@ -86,7 +86,7 @@ export function decodeRequest(body: JsonObject, host: WireHost): ChatRequest {
   const parallel = flag(body['parallel_tool_calls'], 'parallel_tool_calls')
   const maxTokens = decodeMaxTokens(body)
   const fields = Object.entries(body).filter(([key, value]) => passed.has(key) && !absent(value))
-  const settings: Omit<Settings, 'tools' | 'options'> = {
+  const settings: Asked['settings'] = {
     clientTools: tools,
     ...(choice !== undefined && { choice }),
     ...(parallel !== undefined && { parallel }),
@@ -95,14 +95,14 @@ export function decodeRequest(body: JsonObject, host: WireHost): ChatRequest {
   }
   const seed = decodeMessages(list(body['messages'], 'messages'), target)
   return {
-    asked: { target, door, settings, seed },
+    asked: { target, wire: door, settings, seed },
     stream,
     includeUsage: decodeStreamOptions(body['stream_options'], stream),
   }
 }
 
 /** The vendor's other API has the same fields, some of them elsewhere. */
-function decodeFields(fields: JsonObject): Pick<Settings, 'body'> {
+function decodeFields(fields: JsonObject): Pick<Ask, 'body'> {
   const { response_format, stop, reasoning_effort: effort, verbosity, ...shared } = fields
   const spoken: Spoken = { ...decodeFormat(response_format), ...decodeStop(stop) }
   const kept = Object.fromEntries(Object.entries(shared).filter(([key]) => ofBoth.has(key)))

@@ -30,7 +30,7 @@ export async function sessionFor(
   if (name === undefined) throw new TurnwireError('unknown_agent', 'This server has no agent.')
   const plain: Settings = { tools: null, options: {}, clientTools: [] }
   const settings = tools ? { ...plain, ...declareOwn(plain, door, decodeTools(tools)) } : plain
-  const session = await host.engine.create({ owner, agent: name, door, settings, seed: [] }, request)
+  const session = await host.engine.create({ owner, agent: name, wire: door, settings, seed: [] }, request)
   return { session, created: true }
 }
 
@@ -39,7 +39,7 @@ export function say({ session, created }: Found, chat: Chat, request?: RequestKe
   const change = !created && chat.tools ? changeOwn(settings, door, decodeTools(chat.tools)) : undefined
   return session.say({
     parts: [{ type: 'text', text: chat.message }],
-    door,
+    wire: door,
     ...(change && { settings: change }),
     ...(request && { request }),
   })

@@ -1,7 +1,6 @@
 // A generateContent request into a stateless question. Fields that only the vendor understands (sampling, thinking,
 // safety) go along as they are; tools are the caller's own. Contents are read in decode-contents.ts.
 
-import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { clientTool } from '../own-tools.ts'
@@ -55,7 +54,7 @@ export function decodeRequest(body: JsonObject, target: Target): GeminiRequest {
     ...(toolConfig && { toolConfig }),
   }
   const system = decodeSystem(field(body, 'systemInstruction'))
-  const settings: Omit<Settings, 'tools' | 'options'> = {
+  const settings: Asked['settings'] = {
     clientTools: tools,
     ...(choice !== undefined && { choice }),
     ...(maxTokens !== undefined && { maxTokens }),
@@ -65,7 +64,7 @@ export function decodeRequest(body: JsonObject, target: Target): GeminiRequest {
   const seed = decodeContents(field(body, 'contents'), target)
   const thinking = generationConfig['thinkingConfig']
   return {
-    asked: { target, door, settings, seed },
+    asked: { target, wire: door, settings, seed },
     includeThoughts: isJsonObject(thinking) && field(thinking, 'includeThoughts') === true,
   }
 }

@@ -1,7 +1,6 @@
 // A Messages request into a stateless question. Fields that only the vendor understands (thinking, effort, sampling) go
 // along as they are; tools are the caller's own. Messages are read in decode-messages.ts.
 
-import type { Settings } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
@@ -82,7 +81,7 @@ export function decodeRequest(
   )
   const own: JsonObject = betas.length > 0 ? { ...fields, betas: [...betas] } : fields
   const system = decodeSystem(body['system'])
-  const settings: Omit<Settings, 'tools' | 'options'> = {
+  const settings: Asked['settings'] = {
     clientTools: tools,
     ...decodeChoice(body['tool_choice'], tools),
     ...decodeMaxTokens(body['max_tokens'], isCount),
@@ -90,7 +89,7 @@ export function decodeRequest(
     ...spokenTo(decodeSpoken(fields), { [protocol]: own }),
   }
   return {
-    asked: { target, door, settings, seed: decodeMessages(body['messages'], target) },
+    asked: { target, wire: door, settings, seed: decodeMessages(body['messages'], target) },
     stream: flag(body['stream'], 'stream'),
     signs: originFor(target.model, protocol) !== undefined,
   }

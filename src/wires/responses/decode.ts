@@ -1,7 +1,7 @@
 // A request body, into what is asked of the engine. Fields that only a vendor of this same protocol understands are
 // carried to it as they are; everything is checked for its type, and what the API does not know is refused.
 import type { Agent } from '../../engine/index.ts'
-import type { Settings } from '../../language/events.ts'
+import type { Ask, Settings } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { WireHost } from '../host.ts'
 import { decodeChoice, decodeTools } from './decode-tools.ts'
@@ -22,7 +22,7 @@ export const protocol = 'openai-responses'
 
 export type Asked = {
   agent: Agent
-  settings: Settings
+  settings: Settings & Ask
   input: string | Json[] | undefined
   stream: boolean
   /** It is kept: asked for, or needed for what was asked. */
@@ -216,7 +216,7 @@ function decodeSettings(
   { agent, model }: Target,
   stored: boolean,
   include: readonly string[],
-): Settings {
+): Settings & Ask {
   const clientTools = decodeTools(body['tools'])
   const serverTools = stored && host.serverTools.has(agent.name)
   const offered = serverTools ? agent.tools.filter(tool => tool.trust !== 'deny').map(tool => tool.name) : []
@@ -237,7 +237,18 @@ function decodeSettings(
     ...(maxCalls !== undefined && { maxCalls }),
     ...(system !== undefined && { system }),
     ...(fields && { body: { [protocol]: fields } }),
-    ...(!serverTools && { clientOnly: [door] }),
+    ...(!serverTools && { clientOnly: true as const }),
+  }
+}
+
+/** What goes into the session's settings, and what holds for the turn alone. */
+export function splitAsk({ tools, options, clientTools, model, wires, ...ask }: Settings & Ask): {
+  settings: Settings
+  ask: Ask
+} {
+  return {
+    settings: { tools, options, clientTools, ...(model !== undefined && { model }), ...(wires && { wires }) },
+    ask,
   }
 }
 

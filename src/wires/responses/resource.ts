@@ -2,8 +2,7 @@
 // whether it is answered now or fetched a year later; it is written once per request, since it is sent several times.
 
 import type { Agent } from '../../engine/index.ts'
-import type { Settings, Usage } from '../../language/events.ts'
-import { askOf } from '../../language/settings.ts'
+import type { Ask, Settings, Usage } from '../../language/events.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { ownNames } from '../own-tools.ts'
 import { door, protocol } from './decode.ts'
@@ -63,13 +62,14 @@ function encodeUsage(usage: Usage): JsonObject {
 export function requestFields(
   agent: Agent | undefined,
   settings: Settings,
+  ask: Ask,
   conversation?: string,
 ): JsonObject {
-  const { choice, parallel, maxTokens, system, body } = askOf(settings, door)
+  const { choice, parallel, maxTokens, system, body } = ask
   const own = ownNames(settings, door)
   const clientTools = settings.clientTools.filter(({ name }) => own?.includes(name) ?? true)
   const given = body?.[protocol] ?? {}
-  const note = settings.notes?.[door] ?? {}
+  const note = settings.wires?.[door] ?? {}
   const said = (name: string, otherwise: Json): Json => given[name] ?? otherwise
   return {
     model: note['model'] ?? settings.model ?? agent?.name ?? 'default',

@@ -7,7 +7,7 @@ import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { openSse, RESPONSE_ALREADY_SENT, sendJson } from '../http/index.ts'
-import { type Asked, door } from './decode.ts'
+import { type Asked, door, splitAsk } from './decode.ts'
 import { Emitter } from './emitter.ts'
 import { responseId, stemOf } from './ids.ts'
 import { Resource, requestFields } from './resource.ts'
@@ -22,8 +22,16 @@ export async function serveStateless(
   seed: Entry[],
 ): Promise<Response> {
   const { owner } = c.get('principal')
-  const settings = { ...asked.settings, notes: { [door]: asked.note } }
-  const session = await host.ephemeral.create({ owner, agent: asked.agent.name, door, settings, seed })
+  const { settings: plain, ask } = splitAsk(asked.settings)
+  const settings = { ...plain, wires: { [door]: asked.note } }
+  const session = await host.ephemeral.create({
+    owner,
+    agent: asked.agent.name,
+    wire: door,
+    settings,
+    seed,
+    clientOnly: true,
+  })
   const end = (): void => void host.ephemeral.discard(session)
   return asked.stream ? stream(c, host, session, asked, end) : answer(c, host, session, asked, end)
 }
@@ -42,7 +50,7 @@ async function answer(
   const { outgoing } = c.env
   outgoing.once('close', end)
   try {
-    await drive(session)
+    await drive(session, asked)
     const { ended } = view
     if (ended?.error) throw new TurnwireError(ended.error.code, ended.error.message)
     return sendJson(c, view.finish())
@@ -77,7 +85,7 @@ function stream(
     }
   })
   view.begin()
-  void drive(session)
+  void drive(session, asked)
     .then(() => {
       if (!over) view.finish()
       over = true
@@ -98,7 +106,7 @@ function viewOf(host: WireHost, session: Session, asked: Asked, emitter: Emitter
     resource: new Resource(
       responseId({ session: session.id, first }),
       state.createdAt,
-      requestFields(agent, state.settings),
+      requestFields(agent, state.settings, splitAsk(asked.settings).ask),
     ),
     at: { stem: stemOf(session.id), first },
     agent: agent.name,
@@ -108,9 +116,9 @@ function viewOf(host: WireHost, session: Session, asked: Asked, emitter: Emitter
 }
 
 /** One answer, or as many as the vendor needs for one: it may pause, to be asked again with its own words. */
-async function drive(session: Session): Promise<void> {
+async function drive(session: Session, asked: Asked): Promise<void> {
   const hand = await Hand.take(session, door)
-  await session.say({ parts: [], door })
+  await session.say({ parts: [], wire: door, ask: splitAsk(asked.settings).ask })
   while (hand.look().do === 'ask-model') {
     if (session.lost || session.stopping)
       throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')

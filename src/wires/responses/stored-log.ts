@@ -66,7 +66,7 @@ export async function deleteResponse(host: WireHost, owner: string, response: St
   const own = log.filter(({ event }) => event.type === 'request.accepted')
   const turns = log.filter(({ event }) => event.type === 'turn.started')
   // Turns of other doors are not ours to delete.
-  if (turns.some(({ event }) => event.type === 'turn.started' && event.door !== 'responses')) return
+  if (turns.some(({ event }) => event.type === 'turn.started' && event.wire !== 'responses')) return
   for (const { seq } of own) if (!(await isDeleted(engine, owner, { session, first: seq }))) return
   await engine.remove(owner, session)
 }
@@ -82,7 +82,7 @@ export function viewOfStored(host: WireHost, response: StoredResponse, emitter: 
     resource: new Resource(
       response.id,
       response.events[0]?.event.at ?? state.createdAt,
-      requestFields(agent, state.settings, session),
+      requestFields(agent, state.settings, state.turn?.ask ?? {}, session),
     ),
     at: { stem: stemOf(session), first },
     agent: state.agent,

@@ -14,7 +14,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { openSse, RESPONSE_ALREADY_SENT, sendJson } from '../http/index.ts'
-import type { Asked } from './decode.ts'
+import { type Asked, splitAsk } from './decode.ts'
 import { Emitter } from './emitter.ts'
 import { responseId, stemOf } from './ids.ts'
 import { Resource, requestFields } from './resource.ts'
@@ -52,7 +52,11 @@ export async function serveLive(
   const view = (emitter: Emitter): ResponseView =>
     new ResponseView({
       emitter,
-      resource: new Resource(id, at, requestFields(agent, state.settings, session.id)),
+      resource: new Resource(
+        id,
+        at,
+        requestFields(agent, state.settings, splitAsk(asked.settings).ask, session.id),
+      ),
       at: { stem: stemOf(session.id), first },
       agent: agent.name,
       live: false,

@@ -6,13 +6,12 @@ import type { Accepted, RequestKey, Session, SessionState } from '../../engine/i
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
-import { askOf } from '../../language/settings.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { requestKey } from '../http/index.ts'
 import { declareOwn } from '../own-tools.ts'
 import { type Continuation, continuationOf } from './continuation.ts'
-import { type Asked, door } from './decode.ts'
+import { type Asked, door, splitAsk } from './decode.ts'
 import { type Blob, buildHistory } from './decode-history.ts'
 import { decodeItems, type Item } from './decode-items.ts'
 import { itemContext, resolveReferences } from './references.ts'
@@ -127,16 +126,13 @@ function fits({ agent, settings }: Asked, state: SessionState): boolean {
 /** All that a request says counts for this door's turns alone; what it leaves out is as the agent has it. */
 function changesOf(asked: Asked, { state }: Session): Partial<Settings> {
   const current: Settings = state.settings
-  const { clientTools, model, clientOnly } = asked.settings
+  const { clientTools, model } = asked.settings
   const wanted: Partial<Settings> = {
     ...declareOwn(current, door, clientTools, asked.note),
-    asks: { ...current.asks, [door]: askOf(asked.settings, undefined) },
-    clientOnly: clientOnly ?? [],
     ...(model !== undefined && { model }),
   }
   // What stays as it is need not be recorded again: tools can be large, and a session long.
-  for (const name of ['clientTools', 'asks', 'clientOnly'] as const)
-    if (JSON.stringify(wanted[name]) === JSON.stringify(current[name])) delete wanted[name]
+  if (JSON.stringify(wanted.clientTools) === JSON.stringify(current.clientTools)) delete wanted.clientTools
   return wanted
 }
 
@@ -149,18 +145,16 @@ async function newSession(
   const { engine } = host
   const last = entries.at(-1)
   const seed = last?.role === 'user' ? entries.slice(0, -1) : [...entries]
-  const {
-    choice: _c,
-    parallel: _p,
-    maxTokens: _m,
-    maxCalls: _n,
-    system: _s,
-    body: _b,
-    ...rest
-  } = asked.settings
-  const none: Settings = { ...rest, clientTools: [], asks: { [door]: askOf(asked.settings, undefined) } }
+  const none: Settings = { ...splitAsk(asked.settings).settings, clientTools: [] }
   const settings: Settings = { ...none, ...declareOwn(none, door, asked.settings.clientTools, asked.note) }
-  const create = { owner: principal.owner, agent: asked.agent.name, door, settings, seed }
+  const create = {
+    owner: principal.owner,
+    agent: asked.agent.name,
+    wire: door,
+    settings,
+    seed,
+    clientOnly: true as const,
+  }
   const session = await engine.create(create, given)
   for (const blob of blobs) await engine.ports.store.putBlob(session.id, blob.name, blob.body)
   return { session, next: { do: 'say', parts: last?.role === 'user' ? last.parts : [] } }
@@ -172,11 +166,16 @@ async function start(
   { session, next, settings }: Target,
 ): Promise<Response> {
   const open = session.state.batch.flatMap(call => (call.stage === 'asking' ? [call.part] : []))
-  const common = { request, ...(settings && { settings }) }
+  const { ask } = splitAsk(asked.settings)
+  const common = { request, ask, ...(settings && { settings }) }
   const take = (): Promise<Accepted> =>
     next.do === 'say'
-      ? session.say({ parts: next.parts, door, ...common })
+      ? session.say({ parts: next.parts, wire: door, ...common })
       : session.respond({ results: next.results, decisions: next.decisions, ...common })
   const live = await serveLive(c, host, { session, asked, open, take })
   return live ?? serveReplayed(c, host, { owner: principal.owner, session, asked, request })
+}
+
+function clientOnlyOf({ settings }: Asked): { clientOnly?: true } {
+  return settings.clientOnly ? { clientOnly: true } : {}
 }

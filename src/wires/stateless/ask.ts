@@ -3,15 +3,15 @@
 // caller as the model made them, for the caller to judge and run. Whoever goes away cancels.
 import { Hand, type Session } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Delta, ModelAnswered, Settings, TurnEnded, Usage } from '../../language/events.ts'
+import type { Ask, Delta, ModelAnswered, Settings, TurnEnded, Usage } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireHost } from '../host.ts'
 import type { Target } from './target.ts'
 
 export type Asked = {
   target: Target
-  door: string
-  settings: Omit<Settings, 'tools' | 'options'>
+  wire: string
+  settings: Pick<Settings, 'clientTools' | 'model'> & Ask
   seed: Entry[]
 }
 
@@ -32,10 +32,17 @@ export async function ask(
   signal: AbortSignal,
   watch: (delta: Delta) => void = () => {},
 ): Promise<Answer> {
-  const { target, door, seed } = asked
-  const settings: Settings = { tools: null, options: {}, ...asked.settings, ...target.settings }
+  const { target, wire: door, seed } = asked
+  const { clientTools, model, ...asks } = asked.settings
+  const settings: Settings = {
+    tools: null,
+    options: {},
+    clientTools,
+    ...(model !== undefined && { model }),
+    ...target.settings,
+  }
   if (signal.aborted) throw new Gone()
-  const session = await host.ephemeral.create({ owner, agent: target.agent.name, door, settings, seed })
+  const session = await host.ephemeral.create({ owner, agent: target.agent.name, wire: door, settings, seed })
   const heard: Heard = { answers: [] }
   const unwatch = session.feed.watch(item => {
     if (item.type === 'delta') watch(item.delta)
@@ -46,7 +53,7 @@ export async function ask(
   const cancel = (): void => void session.cancel().catch(() => {})
   signal.addEventListener('abort', cancel)
   try {
-    await drive(session, door, signal)
+    await drive(session, door, asks, signal)
     return answerOf(target, heard)
   } catch (error) {
     throw signal.aborted ? new Gone() : error
@@ -57,10 +64,10 @@ export async function ask(
   }
 }
 
-async function drive(session: Session, door: string, signal: AbortSignal): Promise<void> {
-  const hand = await Hand.take(session, door)
+async function drive(session: Session, wire: string, asks: Ask, signal: AbortSignal): Promise<void> {
+  const hand = await Hand.take(session, wire)
   if (signal.aborted) return
-  await session.say({ parts: [], door })
+  await session.say({ parts: [], wire, ask: asks })
   // Once, unless the vendor paused its answer to be asked again with it.
   while (hand.look().do === 'ask-model') {
     if (session.stopping || session.lost) throw stopping()

@@ -1,7 +1,7 @@
 // What a caller asks of an answer's form, said to every vendor in its own words: text that must match a schema, and texts
 // that end the answer. All else that a vendor alone understands goes to its own models only, as the caller wrote it:
 // sampling in particular means something else, or an error, from vendor to vendor.
-import type { Settings } from '../../language/events.ts'
+import type { Ask } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
 /** `json`: any JSON object. */
@@ -44,7 +44,7 @@ function named({ schema, name = 'answer', strict }: Exclude<Format, 'json'>): Js
 }
 
 /** `own`: the caller's fields, by the names of the protocols that they are written for. */
-export function spokenTo(spoken: Spoken, own: Record<string, JsonObject>): Pick<Settings, 'body'> {
+export function spokenTo(spoken: Spoken, own: Record<string, JsonObject>): Pick<Ask, 'body'> {
   const body: Record<string, JsonObject> = {}
   for (const [vendor, say] of Object.entries(vendors)) {
     const fields = own[vendor] ?? say(spoken)

@@ -59,7 +59,7 @@ export class Chats {
     const plain: Settings = { tools: null, options: {}, clientTools: [] }
     const tools = decodeTools(request.tools)
     const settings = tools ? { ...plain, ...declareOwn(plain, door, tools) } : plain
-    const create = { owner, agent: agent.name, door, settings, seed: seed.entries }
+    const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
     const session = await engine.create(create, requestOf(keyOf(agent, request.id), null))
     if (session.state.seq === 1)
       for (const { name, body } of seed.blobs) await engine.ports.store.putBlob(session.id, name, body)

@@ -69,7 +69,7 @@ class Wire {
       await this.#settle(owner, session.id, accepted, c)
     }
     if (!words) return this.#join(c, session, before, request)
-    const accepted = await session.say({ ...words, door, ...(!answered && common) })
+    const accepted = await session.say({ ...words, wire: door, ...(!answered && common) })
     return this.#stream(c, session, before, { own: new Set() }, accepted)
   }
 
