@@ -4,7 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Agent, Engine, type Model, type Session, type Store, type Tool } from '../src/engine/index.ts'
+import {
+  type Agent,
+  type Model,
+  OpenSessions,
+  type Session,
+  type Store,
+  type Tool,
+} from '../src/engine/index.ts'
 import type { Delta } from '../src/language/events.ts'
 import type { Entry } from '../src/language/history.ts'
 import { scripted } from '../src/models/scripted/index.ts'
@@ -41,7 +48,7 @@ export function cycleModel(calls = 1, name = 'add'): Model {
   })
 }
 
-export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = [add]): Engine {
+export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = [add]): OpenSessions {
   const agent: Agent = {
     name: 'bench',
     version: '1.0.0',
@@ -64,7 +71,7 @@ export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = 
     images: { http: true, data: true },
     model: () => model,
   }
-  return new Engine({
+  return new OpenSessions({
     store,
     world: realWorld(''),
     vault: { seal: text => text, open: text => text },
@@ -73,7 +80,7 @@ export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = 
   })
 }
 
-export function begin(engine: Engine): Promise<Session> {
+export function begin(engine: OpenSessions): Promise<Session> {
   const settings = { tools: null, options: {}, clientTools: [] }
   return engine.create({ owner: 'bench', agent: 'bench', wire: 'bench', settings, seed: [] })
 }

@@ -8,7 +8,6 @@ import type { HistoryCompacted } from '../language/events.ts'
 import { callsOf, type Entry, type UserEntry } from '../language/history.ts'
 import { untilAborted } from '../lib/abort.ts'
 import type { ModelAnswer } from './ports.ts'
-import { requestOf } from './request.ts'
 import type { Session } from './session.ts'
 import type { SessionState } from './state.ts'
 
@@ -155,14 +154,7 @@ async function askForSummary(
   const model = agent.model(state.settings)
   // Vendors refuse calls in a history whose tools are not declared. What a caller asked of answers (their form, their
   // length) is not for a summary.
-  const {
-    body: _,
-    maxTokens: __,
-    ...request
-  } = requestOf(agent, state, {
-    tools: session.offer.declarations,
-    options: session.options(),
-  })
+  const { body: _, maxTokens: __, ...request } = session.request()
   const answering = model.respond(
     {
       ...request,

@@ -15,16 +15,15 @@ import type {
   Settings,
 } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { RequestKey } from './boundary.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent, ModelAnswer } from './ports.ts'
+import { checkSeed } from './seed.ts'
 import { type CallState, findCall, type SessionState, settledCalls } from './state.ts'
 
 export type Context = { agent: Agent; now: number; id(prefix: string): string }
-
-/** An idempotency key, and a hash of the whole request that carried it. */
-export type RequestKey = { key: string; hash: string }
 
 export type Decision = {
   callId: string
@@ -70,42 +69,6 @@ export function decideCreate(create: Create, context: Context): Event[] {
   checkSettings(context.agent, create.settings, create.settings, clientOnly)
   checkSeed(create.seed)
   return [{ v: 1, at: context.now, type: 'session.created', ...created }]
-}
-
-/** A seeded history must be one that a model can be sent: calls and results paired, in order. */
-function checkSeed(seed: readonly Entry[]): void {
-  let open: string[] = []
-  const seen = new Set<string>()
-  for (const entry of seed) {
-    if (entry.role === 'tool') {
-      const given = new Set(entry.results.map(result => result.callId))
-      if (entry.results.length !== open.length || given.size === 0 || open.some(id => !given.has(id)))
-        throw new TurnwireError(
-          'bad_request',
-          'Seeded tool results must answer exactly the calls of the message before.',
-        )
-      open = []
-      continue
-    }
-    if (open.length > 0)
-      throw new TurnwireError(
-        'bad_request',
-        `The seeded history leaves the call "${open[0]}" without a result.`,
-      )
-    if (entry.role !== 'assistant') continue
-    for (const part of entry.parts) {
-      if (part.type !== 'call') continue
-      if (seen.has(part.id))
-        throw new TurnwireError('duplicate_call', `The seeded history has the call "${part.id}" twice.`)
-      seen.add(part.id)
-      open.push(part.id)
-    }
-  }
-  if (open.length > 0)
-    throw new TurnwireError(
-      'bad_request',
-      `The seeded history leaves the call "${open[0]}" without a result.`,
-    )
 }
 
 export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
@@ -271,7 +234,7 @@ function endAll(
 export function decideAnswer(
   answer: ModelAnswer,
   model: string,
-  ids: readonly string[],
+  ids: readonly (string | undefined)[],
   context: Context,
 ): Event {
   let index = 0
@@ -323,7 +286,8 @@ export function settled(call: CallState, outcome: Outcome, context: { now: numbe
 
 function keyed(events: Event[], request: RequestKey | undefined, context: Context): Event[] {
   if (!request) return events
-  return [{ v: 1, at: context.now, type: 'request.accepted', ...request, events: events.length }, ...events]
+  const { key, hash } = request
+  return [{ v: 1, at: context.now, type: 'request.accepted', key, hash, events: events.length }, ...events]
 }
 
 function busy(): TurnwireError {

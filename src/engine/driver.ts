@@ -10,11 +10,10 @@ import { decideAnswer, decideOutOfTime, intent } from './decide.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
 import type { Offered } from './offer.ts'
-import { requestOf } from './request.ts'
 import { runCall } from './run-call.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
-import { type Step, translate } from './step.ts'
+import { callIds, newStep, type Step, translate } from './step.ts'
 
 export class Driver {
   readonly #session: Session
@@ -272,7 +271,7 @@ export class Driver {
   async #ask(): Promise<void> {
     const session = this.#session
     const { state, agent, feed, ports } = session
-    const step: Step = { stop: new Abort(), model: '', ids: [], text: '', over: false }
+    const step = newStep(new Abort())
     this.#step = step
     const number = (state.turn?.steps ?? 0) + 1
     try {
@@ -284,7 +283,7 @@ export class Driver {
       const model = agent.model(state.settings)
       step.model = model.id
       const answering = model.respond(
-        requestOf(agent, state, { tools: session.offer.declarations, options: session.options() }),
+        session.request(),
         delta => {
           if (step.over) return
           const shown = translate(step, delta, number, ports.world)
@@ -295,7 +294,7 @@ export class Driver {
       const answer = await step.stop.until(answering)
       if (step.over) return
       ports.world.crashPoint('model-answered')
-      session.record([decideAnswer(answer, model.id, step.ids, session.context)], true)
+      session.record([decideAnswer(answer, model.id, callIds(step), session.context)], true)
     } catch (error) {
       if (!step.over) this.#fail(error)
     } finally {

@@ -66,8 +66,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'turn.ended':
       state.turn = null
-      state.lastStop =
-        event.limit === undefined ? { stop: event.stop } : { stop: event.stop, limit: event.limit }
+      state.lastStop = { stop: event.stop }
+      if (event.limit !== undefined) state.lastStop.limit = event.limit
+      if (event.error) state.lastStop.error = event.error
       break
     case 'grant.given':
       state.grants.set(event.grant.id, event.grant)
@@ -119,6 +120,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
   state.turn = {
     id: event.turn,
     wire: event.wire,
+    first: state.seq,
     startedAt: event.at,
     steps: 0,
     calls: 0,

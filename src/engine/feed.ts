@@ -1,30 +1,34 @@
-// What watchers of a session see: durable events with their numbers, the deltas of the step in flight, and changes
-// of status, in one order. An event is shown only once it is durable, and all that follows it waits behind it.
+// What watchers of a session see, in one order: durable events with their numbers, deltas of the current step, and changes
+// of status. An event is shown once it is durable; everything that follows it waits behind it. Readers outside the engine
+// use `follow`, which adds the log.
 import type { Delta, Recorded } from '../language/events.ts'
 import { soon } from '../lib/soon.ts'
+import type { FollowItem } from './boundary.ts'
 import type { SessionStatus } from './ports.ts'
 
 export type FeedItem =
-  | ({ type: 'event' } & Recorded)
-  | { type: 'delta'; delta: Delta }
+  | Extract<FollowItem, { type: 'event' | 'delta' }>
   | { type: 'status'; status: SessionStatus }
-  /** Nothing more will come from here: the session was lost, removed or handed on, or the server stops. */
+  /** Nothing more comes from here: the session was lost or removed, or the server stops. */
   | { type: 'closed'; reason: unknown }
 
 export type Watcher = (item: FeedItem) => void
 
-/** Events that are not durable yet, and what came after them. Deltas by themselves: a burst may have a great many. */
+/** Events that are not durable yet, and what came after them. Deltas are held bare: a burst may have very many. */
 export type Held = { items: (Extract<FeedItem, { type: 'event' | 'status' }> | Delta)[]; durable: boolean }
 
 const outputTail = 64 * 1024
+/** Events of the running turn that are kept for readers who attach right after their command. */
+const mostKept = 64
 
 export class Feed {
   readonly #watchers = new Set<Watcher>()
   #held: Held[] = []
   #releasing = false
   #delivering = false
+  #recent: Recorded[] = []
   readonly live = new StepInFlight()
-  /** The number of the last event that watchers have seen, and the status that they were told. */
+  /** The number of the last event that was shown, and the last status. */
   shown: number
   shownStatus: SessionStatus
 
@@ -45,14 +49,25 @@ export class Feed {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Opens a place for events on their way to the store: they, and all that comes after, wait for its release. */
+  /** Whether the shown events from this number on are still in memory. */
+  keeps(seq: number): boolean {
+    const first = this.#recent[0]
+    return first !== undefined && first.seq <= seq
+  }
+
+  /** The shown events from this number on, as far as they are in memory. */
+  kept(seq: number): Recorded[] {
+    return this.#recent.filter(recorded => recorded.seq >= seq)
+  }
+
+  /** Holds events on their way to the store: they, and everything that comes after them, wait for `release`. */
   hold(): Held {
     const held: Held = { items: [], durable: false }
     this.#held.push(held)
     return held
   }
 
-  /** Shown in a moment: calls that waited for it to be durable are started first, and whoever asked is answered after. */
+  /** Shows what was held, one microtask later: calls that waited for the write start first. */
   release(held: Held): void {
     held.durable = true
     if (this.#releasing) return
@@ -62,7 +77,7 @@ export class Feed {
 
   #deliverDurable(): void {
     this.#releasing = false
-    // A watcher may close it: nothing may then be shown before what is being shown.
+    // A watcher may close the feed, which delivers too: keep the order.
     if (this.#delivering) return
     this.#delivering = true
     while (this.#held[0]?.durable)
@@ -92,13 +107,19 @@ export class Feed {
 
   #deliver(item: FeedItem): void {
     this.live.take(item)
-    if (item.type === 'event') this.shown = item.seq
-    else if (item.type === 'status') this.shownStatus = item.status
+    if (item.type === 'event') {
+      this.shown = item.seq
+      if (this.#recent.length < mostKept) this.#recent.push({ seq: item.seq, event: item.event })
+      else this.#recent = []
+    } else if (item.type === 'status') {
+      this.shownStatus = item.status
+      if (item.status !== 'running') this.#recent = []
+    }
     for (const watcher of this.#watchers) {
       try {
         watcher(item)
       } catch (error) {
-        // One reader's defect is nobody else's: least of all the session's.
+        // A defect of one watcher must not reach the others or the session.
         this.#watchers.delete(watcher)
         this.#report(error)
       }
@@ -106,7 +127,7 @@ export class Feed {
   }
 }
 
-/** The deltas shown since the last whole answer, folded: what someone who attaches now has missed. */
+/** The deltas shown since the last whole answer, folded: what a reader who attaches now has missed. */
 export class StepInFlight {
   #step = 0
   #parts: (
@@ -161,7 +182,7 @@ export class StepInFlight {
     }
   }
 
-  /** As few deltas as say the same. */
+  /** The fewest deltas that say the same. */
   snapshot(): Delta[] {
     const deltas: Delta[] = []
     if (this.#parts.length > 0) deltas.push({ type: 'step.started', step: this.#step })

@@ -303,6 +303,8 @@ export type Card = {
   opening?: string
 }
 
+export type ListSummary = Card
+
 /** Without a card: it was recorded by a version that kept none. */
 export type ListedRow = SessionRow & { card?: Card }
 
@@ -346,7 +348,7 @@ export type Store = {
   /** The session that this owner's request key has created. */
   requested(owner: string, key: string): Promise<string | undefined>
   /** Events with a number greater than `after`, in order. */
-  read(session: string, after?: number): Promise<Recorded[]>
+  read(session: string, after?: number, options?: { maxBytes?: number }): Promise<Recorded[]>
   /** Newest first. `after` is the `next` of the page before. */
   list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
   /** Whoever has a session, in any order. For the operator's own eyes. */
@@ -366,6 +368,10 @@ export type EnginePorts = {
   world: World
   vault: Vault
   agent(name: string): Agent | undefined
+  /** Every agent, in the order of the configuration, with the configured name of its model. */
+  agents?(): readonly { agent: Agent; model?: string }[]
+  /** The configured models, by name. */
+  models?: Readonly<Record<string, Model>>
   /** Whether this process may take up sessions that another one left at work, or has at work now. Absent: yes. */
   takesUp?(): boolean
   /** One line for operators; never holds secrets, arguments or results. */

@@ -1,21 +1,27 @@
-// What a model is asked next, from a session as it stands: the agent's own words and limits, and over them what the
-// session's settings say. It asks nobody.
+// The request that a model is sent: the agent's own instructions and limits, and over them what the caller asks. Pure.
+import type { Ask } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+import type { ToolDeclaration } from '../language/tools.ts'
+import { offerOf } from './offer.ts'
+import { outcomes } from './outcomes.ts'
 import type { Agent, ModelRequest } from './ports.ts'
 import type { SessionState } from './state.ts'
+
+/** What a request is about: whose it is, the entries that the model reads, and what its caller asks. */
+export type RequestSource = { session: string; history: ModelRequest['history']; ask: Ask }
 
 /** `offered`: the tools, and the options with their secrets opened. */
 export function requestOf(
   agent: Agent,
-  state: SessionState,
+  { session, history, ask }: RequestSource,
   offered: Pick<ModelRequest, 'tools' | 'options'>,
 ): ModelRequest {
-  const ask = state.turn?.ask ?? {}
   const system = joinText(agent.system, ask.system)
-  // The caller may ask for less than the operator allows, never for more.
+  // A caller may ask for fewer tokens than the operator allows, never for more.
   const maxTokens = least(ask.maxTokens, agent.maxTokens)
   const request: ModelRequest = {
-    session: state.id,
-    history: state.view,
+    session,
+    history,
     tools: offered.tools,
     choice: ask.choice ?? agent.choice,
     parallel: ask.parallel ?? agent.parallel,
@@ -35,4 +41,49 @@ function least(first: number | undefined, second: number | undefined): number | 
 function joinText(first: string | undefined, second: string | undefined): string | undefined {
   if (!first || !second) return first || second || undefined
   return `${first}\n\n${second}`
+}
+
+/** What the model would be asked next. `text`: if a user said this first. */
+export function previewRequest(agent: Agent, state: SessionState, text: string | undefined): ModelRequest {
+  const { settings, turn, view } = state
+  const ask = turn?.ask ?? {}
+  const tools = offerOf(agent, settings, [], ask.clientOnly).declarations
+  const history = text === undefined ? view : [...view, ...openResults(state), userEntry(text)]
+  const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
+  return structuredClone(
+    requestOf(agent, { session: state.id, history, ask }, { tools: tools.map(declared), options }),
+  )
+}
+
+/** A message abandons the calls that still wait. */
+function openResults({ batch }: SessionState): Entry[] {
+  if (batch.length === 0) return []
+  return [
+    {
+      role: 'tool',
+      results: batch.map(({ part, outcome }) => ({
+        callId: part.id,
+        name: part.name,
+        outcome: outcome ?? outcomes.abandoned(),
+      })),
+    },
+  ]
+}
+
+const userEntry = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+
+function declared(tool: ToolDeclaration): ToolDeclaration {
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
+  return {
+    name,
+    description,
+    input,
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    side,
+    ...(title !== undefined && { title }),
+    ...(output && { output }),
+  }
 }

@@ -5,6 +5,8 @@
 import type { ResultPart } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Ask, Event, Grant, Settings } from '../language/events.ts'
+import type { Attachment } from './attachment.ts'
+import type { RequestKey } from './boundary.ts'
 import {
   awaited,
   type Context,
@@ -15,7 +17,6 @@ import {
   decideRespond,
   decideRevoke,
   decideSay,
-  type RequestKey,
   type Respond,
   type Say,
 } from './decide.ts'
@@ -25,7 +26,8 @@ import { Journal } from './journal.ts'
 import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
-import type { Agent, EnginePorts, SessionStatus, Tool } from './ports.ts'
+import type { Agent, EnginePorts, ModelRequest, SessionStatus, Tool } from './ports.ts'
+import { requestOf } from './request.ts'
 import { findCall, type SessionState } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
@@ -38,7 +40,7 @@ export type Answers = {
 }
 
 /** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
-export type Accepted = { first: number; replayed: true } | { first: number; replayed: false; at: number }
+export type Recorded = { first: number; replayed: boolean; count: number; at: number }
 
 export class Session {
   readonly state: SessionState
@@ -53,6 +55,9 @@ export class Session {
   readonly #onLost: (session: Session, reason: unknown) => void
   #attached: readonly Tool[] = []
   stopping = false
+  /** Readers, commands and attachments that need this copy to stay in memory. */
+  uses = 0
+  readonly attachments = new Set<Attachment>()
 
   constructor(
     ports: EnginePorts,
@@ -108,6 +113,13 @@ export class Session {
     return this.#attached
   }
 
+  /** What the model is asked next. */
+  request(): ModelRequest {
+    const { id, view, turn } = this.state
+    const offered = { tools: this.offer.declarations, options: this.options() }
+    return requestOf(this.agent, { session: id, history: view, ask: turn?.ask ?? {} }, offered)
+  }
+
   next(): Action {
     return next(this.state, this.agent.limits)
   }
@@ -126,18 +138,30 @@ export class Session {
 
   // ---- commands ------------------------------------------------------------------------------------------
 
-  say(say: Say): Promise<Accepted> {
+  say(say: Say): Promise<Recorded> {
     return this.#accept(say.request, () => decideSay(this.state, say, this.context))
   }
 
-  async respond(answers: Answers): Promise<Accepted> {
+  /** `afterStop`: refused while the turn still runs, although the calls wait already. */
+  async respond(answers: Answers, afterStop = false): Promise<Recorded> {
     this.#refuseIfGone()
-    // A repeated request finds its calls settled: it is known before anything is asked of them.
+    // A repeated request finds its calls settled, so it is recognised before they are looked at.
     const replayed = this.#replayed(answers.request)
     if (replayed) return replayed
+    if (afterStop) this.#refuseWhileRunning(answers)
     const { blobs, respond } = await this.#prepare(answers)
     for (const blob of blobs) await this.ports.store.putBlob(this.id, blob.name, blob.body)
     return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
+  }
+
+  #refuseWhileRunning({ results, decisions }: Answers): void {
+    if (this.status !== 'running') return
+    const isOpen = ({ callId }: { callId: string }): boolean => {
+      const stage = findCall(this.state, callId)?.stage
+      return stage === 'handed' || stage === 'asking'
+    }
+    if ([...results, ...decisions].every(isOpen))
+      throw new TurnwireError('busy', 'The turn is still running. Wait for it to stop, then answer.')
   }
 
   async configure(settings: Partial<Settings>): Promise<void> {
@@ -183,7 +207,7 @@ export class Session {
     return this.driver.compact()
   }
 
-  #accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Accepted> {
+  #accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Recorded> {
     try {
       this.#refuseIfGone()
       const replayed = this.#replayed(request)
@@ -195,19 +219,20 @@ export class Session {
       this.record(events, true)
       const durable = this.#journal.durable()
       this.driver.wake()
-      return durable.then(() => ({ first, replayed: false, at }))
+      const count = events.length
+      return durable.then(() => ({ first, replayed: false, count, at }))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
   /** What the same request was told before, once that is durable; undefined for a new one. */
-  #replayed(request: RequestKey | undefined): Promise<Accepted> | undefined {
+  #replayed(request: RequestKey | undefined): Promise<Recorded> | undefined {
     const before = request && this.state.requests.get(request.key)
     if (!before) return undefined
     if (before.hash !== request.hash)
       throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
-    return this.flushed().then(() => ({ first: before.seq, replayed: true }))
+    return this.flushed().then(() => ({ first: before.seq, replayed: true, count: 0, at: 0 }))
   }
 
   async #prepare(answers: Answers): Promise<{ respond: Respond; blobs: { name: string; body: string }[] }> {

@@ -1,6 +1,7 @@
 // A session as the fold of its log. It is kept by mutation, one event at a time, so that a step costs the same
 // at the first call and at the three thousandth; folding the log from nothing gives an equal state.
 import type { CallPart, Outcome } from '../language/calls.ts'
+import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { Card } from './ports.ts'
@@ -31,6 +32,8 @@ export type CallState = {
 export type TurnState = {
   id: string
   wire: string
+  /** The number of the event that started it. */
+  first: number
   ask?: Ask
   startedAt: number
   /** Requests to the model so far. */
@@ -73,7 +76,7 @@ export type SessionState = {
   grants: Map<string, Grant>
   requests: Map<string, { hash: string; seq: number }>
   controlledBy?: string
-  lastStop?: { stop: TurnStop; limit?: LimitName }
+  lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }
 
 export function emptyState(id: string): SessionState {

@@ -1,12 +1,32 @@
-// One step in flight: what the model says while it says it, in the words that watchers see.
+// One model step that is under way: the model's deltas as watchers see them.
 import type { Delta } from '../language/events.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { ModelDelta, World } from './ports.ts'
 
-/** `text`: what it has said so far. */
-export type Step = { stop: Abort; model: string; ids: string[]; text: string; over: boolean }
+type StepCall = { id: string; name: string }
 
-/** The model counts its calls; whoever watches knows them by our ids, which are given here. */
+export type Step = {
+  stop: Abort
+  model: string
+  /** The calls of the current attempt, by their index. */
+  calls: (StepCall | undefined)[]
+  /** Those of the attempt before: a call that comes again keeps its id. */
+  earlier: (StepCall | undefined)[]
+  /** The text of the current attempt so far. */
+  text: string
+  over: boolean
+}
+
+export function newStep(stop: Abort): Step {
+  return { stop, model: '', calls: [], earlier: [], text: '', over: false }
+}
+
+/** The ids that the calls of the current attempt were shown with, by their index. */
+export function callIds({ calls }: Step): (string | undefined)[] {
+  return calls.map(call => call?.id)
+}
+
+/** A model counts its calls; watchers know them by ids, which are given here. */
 export function translate(step: Step, delta: ModelDelta, number: number, world: World): Delta | undefined {
   switch (delta.type) {
     case 'text':
@@ -16,16 +36,19 @@ export function translate(step: Step, delta: ModelDelta, number: number, world: 
     case 'block':
       return delta
     case 'call': {
-      const callId = world.id('call')
-      step.ids[delta.index] = callId
-      return { type: 'call.opened', callId, name: delta.name, form: delta.form }
+      const { index, name, form } = delta
+      const before = step.earlier[index]
+      const callId = before?.name === name ? before.id : world.id('call')
+      step.calls[index] = { id: callId, name }
+      return { type: 'call.opened', callId, name, form }
     }
     case 'arguments': {
-      const callId = step.ids[delta.index]
-      return callId === undefined ? undefined : { type: 'arguments', callId, text: delta.text }
+      const call = step.calls[delta.index]
+      return call && { type: 'arguments', callId: call.id, text: delta.text }
     }
     case 'reset':
-      step.ids = []
+      step.earlier = step.calls
+      step.calls = []
       step.text = ''
       return { type: 'step.reset', step: number }
   }

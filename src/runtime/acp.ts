@@ -27,7 +27,8 @@ export type AcpHostOptions = {
 }
 
 export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHost {
-  const { agents, config, engine, vault, log } = turnwire
+  const { agents, config, local, engine, vault, log } = turnwire
+  const about = local.description
   const { principal = { owner: localOwner, name: localOwner }, remote = false } = options
   const agent = options.agent === undefined ? agents[0] : agents.find(each => each.name === options.agent)
   if (!agent)
@@ -37,8 +38,13 @@ export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHo
     )
   const own = config.agents.find(each => each.name === agent.name)?.model
   const names = Object.keys(config.models ?? {})
+  const info = about.agents.find(each => each.name === agent.name)
+  if (!info) throw new TurnwireError('internal', `The agent "${agent.name}" is not described.`)
   return {
-    engine,
+    engine: local,
+    old: engine,
+    info,
+    modelInfos: about.models,
     agent,
     principal,
     version: ownVersion(),

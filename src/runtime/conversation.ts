@@ -5,8 +5,8 @@ import type {
   Agent,
   Answers,
   CallState,
-  Engine,
   FeedItem,
+  OpenSessions,
   Session,
   SessionState,
   Vault,
@@ -53,11 +53,11 @@ export type Reply = {
 }
 
 export class Conversation {
-  readonly #engine: Engine
+  readonly #engine: OpenSessions
   readonly #owner: string
   readonly id: string
 
-  constructor(engine: Engine, owner: string, id: string) {
+  constructor(engine: OpenSessions, owner: string, id: string) {
     this.#engine = engine
     this.#owner = owner
     this.id = id

@@ -93,7 +93,11 @@ function modelOf(agent: Agent | undefined, state: SessionState, { as, model }: P
 /** Without its agent a session still has its history, and the tools that its client brought. */
 function requestFor(agent: Agent | undefined, state: SessionState): ModelRequest {
   if (agent !== undefined)
-    return requestOf(agent, state, { tools: offerOf(agent, state.settings).declarations, options: {} })
+    return requestOf(
+      agent,
+      { session: state.id, history: state.view, ask: state.turn?.ask ?? {} },
+      { tools: offerOf(agent, state.settings).declarations, options: {} },
+    )
   const tools: ToolDeclaration[] = state.settings.clientTools
   return {
     session: state.id,

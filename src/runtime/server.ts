@@ -58,9 +58,11 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
 }
 
 /** What every wire is given. */
-function hostOf({ config, engine, ephemeral, agents, vault, log }: Turnwire): WireHost {
+function hostOf({ config, local, engine, ephemeral, agents, vault, log }: Turnwire): WireHost {
   return {
-    engine,
+    engine: local,
+    about: local.description,
+    old: engine,
     ephemeral,
     agents,
     models: Object.keys(config.models ?? {}),

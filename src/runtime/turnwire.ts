@@ -2,7 +2,14 @@
 // or without one, this is where every program starts.
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Agent, Engine, type Hand, type Store, type Vault } from '../engine/index.ts'
+import {
+  type Agent,
+  LocalEngine,
+  type ManualControl,
+  OpenSessions,
+  type Store,
+  type Vault,
+} from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { buildAgents } from './build-agent.ts'
@@ -25,9 +32,10 @@ export type OpenOptions = {
 }
 
 export class Turnwire {
-  readonly engine: Engine
+  readonly local: LocalEngine
+  readonly engine: OpenSessions
   /** For requests that leave nothing behind: the same agents, without tools of their own. */
-  readonly ephemeral: Engine
+  readonly ephemeral: OpenSessions
   readonly agents: readonly Agent[]
   readonly config: TurnwireConfig
   readonly vault: Vault
@@ -46,18 +54,26 @@ export class Turnwire {
     this.vault = createVault(vaultKey(parts.folder))
     this.#graceMs = config.server?.graceMs ?? 10_000
     const byName = new Map(this.agents.map(agent => [agent.name, agent]))
-    this.engine = new Engine({
+    const names = new Map(config.agents.map(({ name, model }) => [name, model]))
+    this.local = new LocalEngine({
       store: parts.store,
       world: this.#world,
       vault: this.vault,
       agent: name => byName.get(name),
+      agents: () =>
+        this.agents.map(agent => {
+          const model = names.get(agent.name)
+          return typeof model === 'string' ? { agent, model } : { agent }
+        }),
+      models: config.models ?? {},
       takesUp: () => this.#takesUp,
       log: parts.log,
     })
+    this.engine = this.local.sessions
     const bare = new Map(
       this.agents.map(agent => [agent.name, { ...agent, tools: [], hosted: false as const }]),
     )
-    this.ephemeral = new Engine({
+    this.ephemeral = new OpenSessions({
       ...this.engine.ports,
       store: memoryStore(),
       agent: name => bare.get(name),
@@ -115,7 +131,7 @@ export class Turnwire {
   }
 
   /** Drive a session by hand, one action at a time. */
-  takeOver(id: string, by = 'operator', owner: string = localOwner): Promise<Hand> {
+  takeOver(id: string, by = 'operator', owner: string = localOwner): Promise<ManualControl> {
     return this.engine.takeOver(owner, id, by)
   }
 

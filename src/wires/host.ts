@@ -1,7 +1,7 @@
 // What every HTTP wire is given by the server that carries it. A wire decodes, commands the engine and encodes; who
 // the caller is, how large a body may be and where logs go is decided here, once for all wires.
 import type { HttpBindings } from '@hono/node-server'
-import type { Agent, Engine, EnginePorts } from '../engine/index.ts'
+import type { Agent, Engine, EngineDescription, EnginePorts, OpenSessions } from '../engine/index.ts'
 
 /** Who is calling. Sessions belong to `owner`; `name` is what the log says of the one who decided. */
 export type Principal = { owner: string; name: string }
@@ -10,11 +10,15 @@ export type WireEnv = { Bindings: HttpBindings; Variables: { principal: Principa
 
 export type WireHost = {
   engine: Engine
+  /** The agents and models of the engine. */
+  about: EngineDescription
+  /** Until every wire uses `engine`. */
+  old: OpenSessions
   /**
    * For requests that leave nothing behind: it keeps sessions in memory only, and its agents, of the same names, have no
    * tools of their own, so that nothing can run on the server.
    */
-  ephemeral: Engine
+  ephemeral: OpenSessions
   /** As configured, in that order. */
   agents: readonly Agent[]
   /** The names of the configured models. */

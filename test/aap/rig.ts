@@ -6,9 +6,10 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import {
   type Agent,
-  Engine,
   type EnginePorts,
+  LocalEngine,
   type Model,
+  type OpenSessions,
   type Store,
   type Tool,
 } from '../../src/engine/index.ts'
@@ -33,7 +34,7 @@ export type RigOptions = {
 
 export type Rig = {
   url: string
-  engine: Engine
+  engine: OpenSessions
   host: WireHost
   /** What each tool ran with, in order. */
   runs: { tool: string; input: unknown }[]
@@ -166,7 +167,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   const store = options.store ?? memoryStore()
   const log: EnginePorts['log'] = (level, message, fields) =>
     void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`)
-  const engine = new Engine({
+  const local = new LocalEngine({
     store,
     world: {
       now: options.now ?? (() => Date.now()),
@@ -182,10 +183,14 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
       open: value => Buffer.from(value, 'base64').toString(),
     },
     agent: name => agents.find(agent => agent.name === name),
+    agents: () => agents.map(agent => ({ agent })),
     log,
   })
+  const engine = local.sessions
   const host: WireHost = {
-    engine,
+    engine: local,
+    about: local.description,
+    old: engine,
     ephemeral: engine,
     agents,
     models: [],
@@ -221,7 +226,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   }
 }
 
-async function listen(t: TestContext, host: WireHost, engine: Engine): Promise<string> {
+async function listen(t: TestContext, host: WireHost, engine: OpenSessions): Promise<string> {
   const app = new Hono<WireEnv>()
   app.use(async (c, next) => {
     const owner = c.req.header('x-owner') ?? 'alice'

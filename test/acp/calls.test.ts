@@ -229,7 +229,7 @@ describe('a permission', () => {
         const name = client.permissions[0]?.options.find(({ optionId }) => optionId === option)?.name
         assert.match(name ?? '', /every further call of mail in this session/)
         const again = makeRig({ store: rig.store, tools: rig.host.agent.tools, script: calling('mail') })
-        const other = makeAcp(context, {}, { engine: again.engine, agent: again.agent })
+        const other = makeAcp(context, {}, { ...again.acp, agent: again.agent })
         const second = await other.connect()
         await second.agent.request('session/resume', { sessionId: id, cwd })
         await second.prompt(id, 'two')
@@ -249,7 +249,7 @@ describe('a permission', () => {
     await client.prompt(id, 'one')
     const changed = { ...asking(runs), description: 'Sends mail, and a copy to us.' }
     const again = makeRig({ store: rig.store, tools: [changed], script: calling('mail') })
-    const second = await makeAcp(context, {}, { engine: again.engine, agent: again.agent }).connect()
+    const second = await makeAcp(context, {}, { ...again.acp, agent: again.agent }).connect()
     await second.agent.request('session/resume', { sessionId: id, cwd })
     await second.prompt(id, 'two')
     assert.equal(second.permissions.length, 1)

@@ -14,7 +14,7 @@ import {
   type SessionUpdate,
   type Stream,
 } from '@agentclientprotocol/sdk'
-import type { Engine, Session, Store } from '../../src/engine/index.ts'
+import type { OpenSessions, Session, Store } from '../../src/engine/index.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 import { type AcpHost, type AcpLink, serveAcp } from '../../src/wires/acp/index.ts'
 import { makeRig, type RigOptions } from '../engine/rig.ts'
@@ -23,7 +23,7 @@ import { type Frame, FrameCheck } from './frames.ts'
 export const cwd = '/w/app'
 
 export type AcpRig = {
-  engine: Engine
+  engine: OpenSessions
   store: Store
   host: AcpHost
   logs: string[]
@@ -31,9 +31,12 @@ export type AcpRig = {
 }
 
 export function makeAcp(context: TestContext, options: RigOptions = {}, host: Partial<AcpHost> = {}): AcpRig {
-  const { engine, agent, store, logs } = makeRig(options)
+  const { local, engine, agent, store, logs } = makeRig(options)
   const whole: AcpHost = {
-    engine,
+    engine: local,
+    old: engine,
+    info: local.description.agents[0]!,
+    modelInfos: {},
     agent,
     principal: { owner: 'local', name: 'local' },
     version: '9.9.9',

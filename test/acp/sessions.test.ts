@@ -351,7 +351,7 @@ describe('a session', () => {
     assert.equal((await rig.store.row(id))?.status, 'waiting')
     // A new process on the same store.
     const again = makeRig({ store: rig.store, tools: rig.host.agent.tools })
-    const other = makeAcp(context, {}, { engine: again.engine, agent: rig.host.agent })
+    const other = makeAcp(context, {}, { ...again.acp, agent: rig.host.agent })
     const second = await other.connect()
     await second.agent.request('session/load', { sessionId: id, cwd, mcpServers: [] })
     await until(() => second.permissions.length === 1)

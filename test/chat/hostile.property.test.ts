@@ -23,9 +23,20 @@ before(async () => {
 after(() => turnwire.close())
 
 const host = (): WireHost => {
-  const { engine, ephemeral, agents, log } = turnwire
+  const { local, engine, ephemeral, agents, log } = turnwire
   const limits = { bodyBytes: 1e6, jsonDepth: 64, heartbeatMs: 1e6, unsentBytes: 1e6 }
-  return { engine, ephemeral, agents, models: [], serverTools: new Set(), seal: text => text, limits, log }
+  return {
+    engine: local,
+    about: local.description,
+    old: engine,
+    ephemeral,
+    agents,
+    models: [],
+    serverTools: new Set(),
+    seal: text => text,
+    limits,
+    log,
+  }
 }
 
 const chat: JsonObject = {

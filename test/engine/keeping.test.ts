@@ -1,7 +1,7 @@
 // Which sessions are kept in memory, and that a process never works with two copies of one.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Engine } from '../../src/engine/index.ts'
+import type { OpenSessions } from '../../src/engine/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, makeRig, owner, stopAll, until } from './rig.ts'
@@ -49,18 +49,22 @@ test('T-14 a stranger is turned away by the same steps, whether the session is o
   const first = makeRig({ store })
   const open = await begin(first)
   const second = makeRig({ store })
-  const steps = async (engine: Engine, act: (engine: Engine, id: string) => Promise<unknown>, id: string) => {
+  const steps = async (
+    engine: OpenSessions,
+    act: (engine: OpenSessions, id: string) => Promise<unknown>,
+    id: string,
+  ) => {
     asked.length = 0
     await assert.rejects(act(engine, id), /not found|nothing kept/)
     return [...asked]
   }
   for (const act of [
-    (engine: Engine, id: string) => engine.open('eve', id),
-    (engine: Engine, id: string) => engine.peek('eve', id),
-    (engine: Engine, id: string) => engine.events('eve', id),
-    (engine: Engine, id: string) => engine.watch('eve', id, 0, () => {}),
-    (engine: Engine, id: string) => engine.remove('eve', id),
-    (engine: Engine, id: string) => engine.blob('eve', id, 'x'),
+    (engine: OpenSessions, id: string) => engine.open('eve', id),
+    (engine: OpenSessions, id: string) => engine.peek('eve', id),
+    (engine: OpenSessions, id: string) => engine.events('eve', id),
+    (engine: OpenSessions, id: string) => engine.watch('eve', id, 0, () => {}),
+    (engine: OpenSessions, id: string) => engine.remove('eve', id),
+    (engine: OpenSessions, id: string) => engine.blob('eve', id, 'x'),
   ]) {
     const inMemory = await steps(first.engine, act, open.id)
     assert.deepEqual(inMemory, ['row'])

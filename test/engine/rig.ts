@@ -1,9 +1,10 @@
 // An engine in memory with everything real but the clock and the model, for tests that read given / when / then.
 import {
   type Agent,
-  Engine,
   type FeedItem,
+  LocalEngine,
   type Model,
+  type OpenSessions,
   type Session,
   type Store,
   type Tool,
@@ -59,9 +60,16 @@ export function makeAgent(options: RigOptions): Agent {
   }
 }
 
-export type Rig = { engine: Engine; agent: Agent; store: Store; logs: string[] }
+export type Rig = {
+  acp: { engine: LocalEngine; old: OpenSessions }
+  local: LocalEngine
+  engine: OpenSessions
+  agent: Agent
+  store: Store
+  logs: string[]
+}
 
-const engines = new Set<Engine>()
+const engines = new Set<OpenSessions>()
 
 /** Ends what tests left running on purpose, so that the process can end. */
 export async function stopAll(): Promise<void> {
@@ -72,15 +80,17 @@ export function makeRig(options: RigOptions = {}): Rig {
   const store = options.store ?? memoryStore()
   const agent = makeAgent(options)
   const logs: string[] = []
-  const engine = new Engine({
+  const local = new LocalEngine({
     store,
     world: makeWorld(options.world),
     vault: { seal: text => `sealed(${text})`, open: sealed => sealed.slice(7, -1) },
     agent: name => (name === agent.name ? agent : undefined),
+    agents: () => [{ agent }],
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
+  const engine = local.sessions
   engines.add(engine)
-  return { engine, agent, store, logs }
+  return { acp: { engine: local, old: engine }, local, engine, agent, store, logs }
 }
 
 export const plainSettings: Settings = { tools: null, options: {}, clientTools: [] }

@@ -4,7 +4,14 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
-import { type Agent, Engine, type EnginePorts, type Model, type Store } from '../../src/engine/index.ts'
+import {
+  type Agent,
+  type EnginePorts,
+  LocalEngine,
+  type Model,
+  OpenSessions,
+  type Store,
+} from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { randomId } from '../../src/lib/random.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -29,8 +36,8 @@ export type RigOptions = {
 
 export type Rig = {
   url: string
-  engine: Engine
-  ephemeral: Engine
+  engine: OpenSessions
+  ephemeral: OpenSessions
   store: Store
   runs: { tool: string; input: unknown }[]
   logs: string[]
@@ -74,15 +81,24 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     },
     log,
   }
-  const engine = new Engine({ ...ports, store, agent: name => agents.find(each => each.name === name) })
+  const local = new LocalEngine({
+    ...ports,
+    store,
+    agent: name => agents.find(each => each.name === name),
+    agents: () => agents.map(each => ({ agent: each })),
+    models,
+  })
+  const engine = local.sessions
   const bare = agents.map(each => ({ ...each, tools: [] }))
-  const ephemeral = new Engine({
+  const ephemeral = new OpenSessions({
     ...ports,
     store: memoryStore(),
     agent: name => bare.find(each => each.name === name),
   })
   const host: WireHost = {
-    engine,
+    engine: local,
+    about: local.description,
+    old: engine,
     ephemeral,
     agents,
     models: Object.keys(models),
@@ -132,7 +148,7 @@ async function listen(t: TestContext, host: WireHost): Promise<string> {
   t.after(async () => {
     if ('closeAllConnections' in server) server.closeAllConnections()
     await new Promise(resolve => server.close(resolve))
-    await host.engine.stop(0)
+    await host.old.stop(0)
     await host.ephemeral.stop(0)
   })
   // A TCP server's address is never a path.

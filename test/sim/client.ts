@@ -6,7 +6,7 @@ import {
   type Answers,
   type CallState,
   fold,
-  type Hand,
+  type ManualControl,
   type Session,
   settledCalls,
   statusOf,
@@ -370,7 +370,7 @@ export class Client {
     if (this.#chance.maybe(0.9)) await this.#sim.call(node, () => hand.release())
   }
 
-  async #steer(hand: Hand): Promise<unknown> {
+  async #steer(hand: ManualControl): Promise<unknown> {
     const action = hand.look()
     if (action.do === 'ask-model' && this.#chance.maybe(0.4))
       return hand.answerModel({ parts: [{ type: 'text', text: 'By hand.' }], stop: 'end' })

@@ -1,7 +1,7 @@
 // One life of a whole system: machines with engines on one disk, clients, watchers, and a misfortune now and then. At
 // the end all misfortune stops, one machine starts anew, and everything must come to rest with every promise kept.
 import assert from 'node:assert/strict'
-import { type Agent, Engine, fold, type Gate, type Limits } from '../../src/engine/index.ts'
+import { type Agent, fold, type Gate, type Limits, OpenSessions } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { createGate } from '../../src/policy/index.ts'
 import { Chance } from './chance.ts'
@@ -83,7 +83,7 @@ export class Simulation implements System {
       model: () => model,
       ...(this.#compacting && { compaction: { afterTokens: 12, keepEntries: 2 } }),
     }
-    const engine = new Engine({
+    const engine = new OpenSessions({
       store: this.disk.connect(machine),
       world: {
         now: () => scheduler.now,

@@ -1,12 +1,12 @@
 // What a client of the simulation may touch: the machines it can call, the disk it can look at, chance and time.
-import type { Engine } from '../../src/engine/index.ts'
+import type { OpenSessions } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import type { Chance } from './chance.ts'
 import type { Disk } from './disk.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
 
-export type Node = { machine: Machine; engine: Engine }
+export type Node = { machine: Machine; engine: OpenSessions }
 
 /** `gone`: the connection broke, and nobody knows whether it was done. */
 export type Answer<T> = { value: T } | { refused: TurnwireError } | { gone: true }

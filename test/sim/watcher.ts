@@ -2,7 +2,7 @@
 // moment, comes once, in order, and that what it is told of the status follows from what it was shown.
 
 import { evolve } from '../../src/engine/evolve.ts'
-import { type Engine, type FeedItem, statusOf } from '../../src/engine/index.ts'
+import { type FeedItem, type OpenSessions, statusOf } from '../../src/engine/index.ts'
 import { emptyState, type SessionState } from '../../src/engine/state.ts'
 import { textOf } from '../../src/language/content.ts'
 import type { Disk } from './disk.ts'
@@ -32,7 +32,7 @@ export class Watching {
   }
 
   /** Goes on after the last event that it has. */
-  async connect(engine: Engine, machine: Machine, owner: string): Promise<void> {
+  async connect(engine: OpenSessions, machine: Machine, owner: string): Promise<void> {
     this.disconnect()
     const connection = this.#connection
     this.#words = ''

@@ -1,7 +1,7 @@
 // Makes the transcripts that are not there yet, by playing sessions with counted ids and a counted clock. Those that are
 // there stay as they are.
 import { existsSync, writeFileSync } from 'node:fs'
-import { type Engine, fold, type Session } from '../../src/engine/index.ts'
+import { fold, type OpenSessions, type Session } from '../../src/engine/index.ts'
 import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -53,7 +53,10 @@ const decide = (session: Session, name: string, over: object) => {
   return { callId, by: owner, granted: true, ...over }
 }
 
-const sessions: Record<string, { about: string; play(): Promise<{ session: Session; engine: Engine }> }> = {
+const sessions: Record<
+  string,
+  { about: string; play(): Promise<{ session: Session; engine: OpenSessions }> }
+> = {
   'mixed-batch': {
     about:
       'Calls of every side and fate in one answer; an edit, a denial, a partial submission, a request key.',

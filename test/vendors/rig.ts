@@ -1,7 +1,7 @@
 // Five vendors behind one engine: the real codecs, through the one runner, over sockets, against the strict doubles.
 // A session can be copied at any state, so that what each vendor makes of it can be tried without disturbing it.
 import assert from 'node:assert/strict'
-import { Engine, type Model, type Session, type Store, type Tool } from '../../src/engine/index.ts'
+import { type Model, OpenSessions, type Session, type Store, type Tool } from '../../src/engine/index.ts'
 import type { Ask, Settings } from '../../src/language/events.ts'
 import type { Entry } from '../../src/language/history.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
@@ -131,7 +131,7 @@ export async function startVendors(options: { stateful?: boolean } = {}): Promis
 }
 
 export type Table = {
-  engine: Engine
+  engine: OpenSessions
   store: Store
   vendors: Vendors
   /** The same store under another engine, as after a crash. */
@@ -149,7 +149,7 @@ export function openTable(vendors: Vendors, options: RigOptions = {}): Table {
     },
   })
   const { logs } = vendors
-  const engine = new Engine({
+  const engine = new OpenSessions({
     store,
     world: makeWorld({ timer, ...options.world }),
     vault: { seal: text => text, open: text => text },

@@ -11,14 +11,14 @@ import { maskSettings } from './encode.ts'
 
 export async function serveEvents(c: Context<WireEnv>, host: WireHost, id: string): Promise<Response> {
   const { owner } = c.get('principal')
-  const session = await host.engine.open(owner, id)
+  const session = await host.old.open(owner, id)
   const after = lastEventId(c)
   if (after === undefined || after > session.state.seq)
     throw new TurnwireError(
       'bad_request',
       `There is no such event to go on after: give the number of an event of this session, at most ${session.state.seq}, or 0 for all.`,
     )
-  const log = await host.engine.events(owner, id, after)
+  const log = await host.old.events(owner, id, after)
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
   let unwatch = (): void => {}
   const writer = openSse(c, host, () => unwatch())
@@ -47,10 +47,10 @@ async function follow(
         await writer.ready()
         if (writer.closed) return
       }
-      behind = await host.engine.events(owner, id, last)
+      behind = await host.old.events(owner, id, last)
     }
     if (writer.closed) return
-    const stop = await host.engine.watch(owner, id, last, (item: FeedItem) => {
+    const stop = await host.old.watch(owner, id, last, (item: FeedItem) => {
       if (item.type === 'event' || item.type === 'delta') writer.send(sharedFrame(item, agent))
       else if (item.type === 'closed') writer.end()
     })

@@ -88,7 +88,7 @@ class Wire {
 
   list(version: Version): Handler {
     return async c => {
-      const { engine } = this.#host
+      const { old: engine } = this.#host
       const { owner } = c.get('principal')
       const after = c.req.query('after')
       const { rows, next } = await engine.list(owner, { limit: pageSize, ...(after && { after }) })
@@ -105,7 +105,7 @@ class Wire {
   /** From its log, for want of a card. None: it was deleted after the page was read. */
   async #infoIfThere(owner: string, id: string, version: Version): Promise<SessionInfo[]> {
     try {
-      const info = this.#encodeSession(await this.#host.engine.peek(owner, id), version)
+      const info = this.#encodeSession(await this.#host.old.peek(owner, id), version)
       // A page may hold long sessions: others get their turn between two of them.
       await setImmediate()
       return [info]
@@ -158,7 +158,7 @@ class Wire {
     seed: Seed,
     request: RequestKey | undefined,
   ): Promise<Session> {
-    const { engine } = this.#host
+    const { old: engine } = this.#host
     const { owner } = c.get('principal')
     const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
     const session = await engine.create(create, request)
@@ -168,7 +168,7 @@ class Wire {
 
   #settingsOf(body: JsonObject, version: Version): { agent: Agent; settings: Settings } {
     const config = object(body['agent'], 'agent')
-    const agent = this.#host.engine.agent(name(config['name'], 'agent.name'))
+    const agent = this.#host.old.agent(name(config['name'], 'agent.name'))
     const chosen = decodeChosen(config)
     return {
       agent,
@@ -200,7 +200,7 @@ class Wire {
   }
 
   readonly remove: Handler = async c => {
-    await this.#host.engine.remove(c.get('principal').owner, idOf(c))
+    await this.#host.old.remove(c.get('principal').owner, idOf(c))
     return c.body(null, 204)
   }
 
@@ -228,7 +228,7 @@ class Wire {
   async #whole(c: Context<WireEnv>, id: string, { outcome }: CallResult): Promise<readonly ResultPart[]> {
     if (!outcome.cut) return outcome.parts
     try {
-      const body = await this.#host.engine.blob(c.get('principal').owner, id, outcome.cut.blob)
+      const body = await this.#host.old.blob(c.get('principal').owner, id, outcome.cut.blob)
       // The gate wrote it, from parts that it had made.
       return JSON.parse(body) as ResultPart[]
     } catch (error) {
@@ -251,7 +251,7 @@ class Wire {
 
   turn(version: Version): Handler {
     return async c => {
-      const { engine, limits } = this.#host
+      const { old: engine, limits } = this.#host
       const body = await readJsonObject(c, limits)
       const session = await engine.open(c.get('principal').owner, idOf(c))
       const { agent, state } = session
@@ -267,7 +267,7 @@ class Wire {
   readonly events: Handler = c => serveEvents(c, this.#host, idOf(c))
 
   readonly cancel: Handler = async c => {
-    const session = await this.#host.engine.open(c.get('principal').owner, idOf(c))
+    const session = await this.#host.old.open(c.get('principal').owner, idOf(c))
     await session.cancel()
     return c.body(null, 204)
   }
@@ -275,7 +275,7 @@ class Wire {
   // ---- small things -----------------------------------------------------------------------------------------
 
   #peek(c: Context<WireEnv>): Promise<SessionState> {
-    return this.#host.engine.peek(c.get('principal').owner, idOf(c))
+    return this.#host.old.peek(c.get('principal').owner, idOf(c))
   }
 
   #agentOf(session: Pick<SessionState, 'agent'>): Agent | undefined {

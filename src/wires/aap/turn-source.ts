@@ -1,10 +1,10 @@
 // Where a turn's events come from: live, from the moment that the session took the request, or from the log, for a
 // request that was taken before (and then live, if it is not over yet). Either way nothing is missed or shown twice.
 import {
-  type Engine,
   evolve,
   type FeedItem,
   fold,
+  type OpenSessions,
   type Session,
   segment,
   statusOf,
@@ -64,7 +64,7 @@ export class LiveTurn {
 }
 
 export async function replayTurn(
-  engine: Engine,
+  engine: OpenSessions,
   owner: string,
   id: string,
   first: number,
@@ -91,7 +91,7 @@ export async function replayTurn(
 
 /** Goes on live where the log ends. */
 async function follow(
-  engine: Engine,
+  engine: OpenSessions,
   owner: string,
   id: string,
   log: readonly Recorded[],

@@ -1,7 +1,13 @@
 // Serves one turn: the request is taken, then its events go out as a stream or, folded, as one answer. A client that goes
 // away ends its view of the turn and nothing else.
 import type { Context } from 'hono'
-import { type Accepted, type Answers, findCall, type RequestKey, type Session } from '../../engine/index.ts'
+import {
+  type Taken as Accepted,
+  type Answers,
+  findCall,
+  type RequestKey,
+  type Session,
+} from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { WireEnv, WireHost } from '../host.ts'
@@ -40,7 +46,7 @@ export async function serveTurn(
       live.stop()
       // The first of the two requests may still be on its way to the store.
       await session.flushed()
-      source = await replayTurn(host.engine, owner, session.id, accepted.first)
+      source = await replayTurn(host.old, owner, session.id, accepted.first)
     }
   } catch (error) {
     live.stop()

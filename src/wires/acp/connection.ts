@@ -113,7 +113,7 @@ export class Connection {
 
   async newSession(folders: Folders): Promise<NewSessionResponse> {
     this.#requireKeys()
-    const { engine, agent, principal, secrets } = this.#host
+    const { old: engine, agent, principal, secrets } = this.#host
     const { roots, servers } = this.#decode(folders)
     const options: Record<string, OptionValue> = {}
     for (const { name, type } of agent.options)
@@ -131,7 +131,7 @@ export class Connection {
 
   async openSession(sessionId: string, folders: Folders, how: 'replay' | 'silent') {
     this.#requireKeys()
-    const { engine, agent, principal } = this.#host
+    const { old: engine, agent, principal } = this.#host
     const { roots, servers } = this.#decode(folders)
     if (this.#open.get(sessionId)?.isBusy)
       throw new TurnwireError('busy', 'A prompt is being answered in this session on this connection.')
@@ -192,7 +192,7 @@ export class Connection {
   }
 
   async list({ cwd, cursor }: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { engine, principal } = this.#host
+    const { old: engine, principal } = this.#host
     const folder = cwd === undefined || cwd === null ? undefined : decodeFolder(cwd, 'cwd')
     const sessions: ListSessionsResponse['sessions'] = []
     let after = cursor ?? undefined
@@ -213,7 +213,7 @@ export class Connection {
 
   /** A session that was made without a folder is at home in every one. */
   async #infoOf({ id, updatedAt, card }: ListedRow, folder: string | undefined) {
-    const { engine, principal } = this.#host
+    const { old: engine, principal } = this.#host
     const about =
       card ??
       (await engine.peek(principal.owner, id).catch((error: unknown) => {
@@ -241,7 +241,7 @@ export class Connection {
   }
 
   async remove(sessionId: string): Promise<Record<string, never>> {
-    const { engine, principal } = this.#host
+    const { old: engine, principal } = this.#host
     await engine.remove(principal.owner, sessionId).catch((error: unknown) => {
       if (!isMissing(error)) throw error
     })

@@ -1,6 +1,14 @@
 // What the runtime gives this wire: the engine, the one agent that it serves, and a way to reach MCP servers that a
 // client names. A wire may not know tools itself, so that way comes in as a function.
-import type { Agent, Engine, EnginePorts, Tool } from '../../engine/index.ts'
+import type {
+  Agent,
+  AgentInfo,
+  Engine,
+  EngineDescription,
+  EnginePorts,
+  OpenSessions,
+  Tool,
+} from '../../engine/index.ts'
 import type { Principal } from '../host.ts'
 import type { Models } from './config.ts'
 
@@ -32,6 +40,11 @@ export type McpLink = { readonly tools: Tool[]; readonly warnings: readonly stri
 
 export type AcpHost = {
   engine: Engine
+  /** The agent that is served, and the models that a session may choose. */
+  info: AgentInfo
+  modelInfos: EngineDescription['models']
+  /** Until every wire uses `engine`. */
+  old: OpenSessions
   agent: Agent
   principal: Principal
   version: string

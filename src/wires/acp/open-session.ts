@@ -209,7 +209,7 @@ export class OpenSession {
   /** Answered here; the session takes no notice of it. */
   #command(run: NonNullable<ReturnType<typeof findCommand>>, blocks: readonly ContentBlock[]): Inserted {
     const { host, peer } = this.#options
-    const messageId = host.engine.ports.world.id('msg')
+    const messageId = host.old.ports.world.id('msg')
     const answer = async (): Promise<PromptResponse> => {
       if (peer.state)
         this.#show(
@@ -306,7 +306,7 @@ export class OpenSession {
   /** The session as this process has it. Another one may have taken it over: then it is taken back. */
   async #ready(): Promise<Session> {
     if (!this.#session.lost) return this.#session
-    const { engine, principal } = this.#options.host
+    const { old: engine, principal } = this.#options.host
     this.#unwatch()
     this.#session = await engine.open(principal.owner, this.id)
     this.#attach()
@@ -315,7 +315,7 @@ export class OpenSession {
   }
 
   async #watch(): Promise<void> {
-    const { engine, principal } = this.#options.host
+    const { old: engine, principal } = this.#options.host
     this.#unwatch = await engine.watch(principal.owner, this.id, this.#seq, item => this.#take(item))
   }
 

@@ -97,7 +97,7 @@ export class SessionTools {
             ...scope,
             mode: 'url',
             url: question.url,
-            elicitationId: question.elicitationId ?? host.engine.ports.world.id('elicit'),
+            elicitationId: question.elicitationId ?? host.old.ports.world.id('elicit'),
           }
         : { ...scope, mode: 'form', requestedSchema: question.requestedSchema }
     // The server's own schema goes through as it is; the client checks it.

@@ -2,7 +2,7 @@
 // away ends its view of the run and nothing else.
 import { type Context, Hono } from 'hono'
 import {
-  type Accepted,
+  type Taken as Accepted,
   type Agent,
   type Answers,
   findCall,
@@ -53,7 +53,7 @@ export function aguiRoutes(host: WireHost): Hono<WireEnv> {
 async function serveRun(c: Context<WireEnv>, host: WireHost, threads: Threads): Promise<Response> {
   const body = await readJsonObject(c, host.limits)
   const input = decodeInput(body)
-  const agent = host.engine.agent(c.req.param('agent') ?? '')
+  const agent = host.old.agent(c.req.param('agent') ?? '')
   const { owner, name } = c.get('principal')
   const session = await threads.open(owner, agent, input)
   const plan = planOf(session, input, name)
@@ -91,7 +91,7 @@ class Threads {
 
   /** A thread may be named by a session's own id; any other name is the client's, and means the same thread every time. */
   async open(owner: string, agent: Agent, input: RunInput): Promise<Session> {
-    const { engine } = this.#host
+    const { old: engine } = this.#host
     const { threadId } = input
     const key = `${door}:${agent.name}:${threadId}`
     const place = JSON.stringify([owner, key])
@@ -109,7 +109,7 @@ class Threads {
   }
 
   async #make(owner: string, agent: Agent, input: RunInput, key: string): Promise<Session> {
-    const { engine } = this.#host
+    const { old: engine } = this.#host
     const { messages } = input
     if (messages.length === 0)
       throw new TurnwireError('bad_request', 'messages is empty: send what the user says.')
@@ -118,12 +118,10 @@ class Threads {
     for (const { content } of words) decodeContent(content, agent.images)
     const before = messages.slice(0, messages.length - words.length)
     const seed = decodeSeed(before, agent, value => unseal(this.#host, owner, value))
-    const system = decodeContext(input.context)
     const plain: Settings = { tools: null, options: {}, clientTools: [] }
     const settings: Settings = {
       ...plain,
       ...changeOwn(plain, door, decodeTools(input.tools)),
-      ...(system !== undefined && { asks: { [door]: { system } } }),
     }
     const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
     const session = await engine.create(create, requestOf(key))
@@ -154,7 +152,7 @@ function seal(host: WireHost, owner: string, value: Json): string {
 /** Undefined for what was not sealed here for this owner. */
 function unseal(host: WireHost, owner: string, text: string): Json | undefined {
   try {
-    const opened = parseJson(host.engine.ports.vault.open(text))
+    const opened = parseJson(host.old.ports.vault.open(text))
     const [where, whose, value] = Array.isArray(opened) ? opened : []
     return where === door && whose === owner ? value : undefined
   } catch {
@@ -263,11 +261,11 @@ async function play(
   try {
     // With nothing to do, a turn that runs is joined.
     if (!first && session.status === 'running')
-      await follow(host.engine, { owner, id, first: session.state.seq + 1, until: 'stop' }, view, pace, gone)
+      await follow(host.old, { owner, id, first: session.state.seq + 1, until: 'stop' }, view, pace, gone)
     for (const [at, command] of plan.commands.entries()) {
       const accepted = at === 0 && first ? first : await command.run()
       if (command.starts) view.expectTurn()
-      await follow(host.engine, { owner, id, ...accepted, until: 'stop' }, view, pace, gone)
+      await follow(host.old, { owner, id, ...accepted, until: 'stop' }, view, pace, gone)
     }
   } catch (error) {
     if (!(error instanceof TurnwireError))

@@ -1,5 +1,5 @@
 // What a message or an answer does to a session, the same over HTTP and over a socket.
-import { type Accepted, findCall, type RequestKey, type Session } from '../../engine/index.ts'
+import { type Taken as Accepted, findCall, type RequestKey, type Session } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { Principal, WireHost } from '../host.ts'
@@ -18,7 +18,7 @@ export async function sessionFor(
   request?: RequestKey,
 ): Promise<Found> {
   if (sessionId !== undefined) {
-    const session = await host.engine.open(owner, sessionId)
+    const session = await host.old.open(owner, sessionId)
     if (agent !== undefined && agent !== session.agent.name)
       throw new TurnwireError(
         'bad_request',
@@ -30,7 +30,7 @@ export async function sessionFor(
   if (name === undefined) throw new TurnwireError('unknown_agent', 'This server has no agent.')
   const plain: Settings = { tools: null, options: {}, clientTools: [] }
   const settings = tools ? { ...plain, ...declareOwn(plain, door, decodeTools(tools)) } : plain
-  const session = await host.engine.create({ owner, agent: name, wire: door, settings, seed: [] }, request)
+  const session = await host.old.create({ owner, agent: name, wire: door, settings, seed: [] }, request)
   return { session, created: true }
 }
 

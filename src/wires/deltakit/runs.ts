@@ -1,6 +1,6 @@
 // Background runs. A run is a turn, found again by the session and the number of its first event, which its id is made
 // of: so nothing has to be kept for it, and it survives whatever the log survives.
-import type { Engine } from '../../engine/index.ts'
+import type { OpenSessions } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded, TurnEnded, TurnStarted } from '../../language/events.ts'
 import type { Job, JobStatus } from './schema.ts'
@@ -19,7 +19,7 @@ export function runIdOf(session: string, first: number): string {
 }
 
 /** Undefined for what never was a run, and for everyone but its owner. */
-export async function findRun(engine: Engine, owner: string, id: string): Promise<Run | undefined> {
+export async function findRun(engine: OpenSessions, owner: string, id: string): Promise<Run | undefined> {
   const [, session, number] = /^([\w-]{1,200})\.([1-9]\d{0,14})$/.exec(id) ?? []
   if (session === undefined) return undefined
   const first = Number(number)
@@ -51,7 +51,11 @@ function runAt(id: string, session: string, first: number, log: Recorded[]): Run
 }
 
 /** The run of the session's last turn, whichever door it was started at. */
-export async function lastRun(engine: Engine, owner: string, session: string): Promise<Run | undefined> {
+export async function lastRun(
+  engine: OpenSessions,
+  owner: string,
+  session: string,
+): Promise<Run | undefined> {
   const log = await engine.events(owner, session)
   const at = log.findLastIndex(({ event }) => event.type === 'turn.started')
   const first = log[at]?.seq

@@ -84,7 +84,7 @@ class Wire {
         'bad_request',
         'sessionId is missing: name the session whose calls are answered.',
       )
-    const session = await this.#host.engine.open(owner, answered.sessionId)
+    const session = await this.#host.old.open(owner, answered.sessionId)
     const accepted = await answer(session, answered, name, request)
     if (answered.stream === false) return sendJson(c, { status: 'ok' })
     return this.#stream(c, { id: session.id, ...accepted }, 'at once')
@@ -118,7 +118,7 @@ class Wire {
 
   async #play(place: Place, view: RunView, pace: () => Promise<void>, gone: AbortSignal): Promise<void> {
     try {
-      await follow(this.#host.engine, place, view, pace, gone)
+      await follow(this.#host.old, place, view, pace, gone)
     } catch (error) {
       this.#host.log('error', 'A turn could not be shown to its end.', { error: String(error) })
       view.lose(error)
@@ -140,7 +140,7 @@ class Wire {
   }
 
   readonly history: Handler = async c => {
-    const state = await this.#host.engine.peek(c.get('principal').owner, sessionIdOf(c))
+    const state = await this.#host.old.peek(c.get('principal').owner, sessionIdOf(c))
     return sendJson(c, encodeHistory(state))
   }
 
@@ -159,13 +159,13 @@ class Wire {
 
   job(handle: (c: Context<WireEnv>, run: Run) => Promise<Response> | Response): Handler {
     return async c => {
-      const run = await findRun(this.#host.engine, c.get('principal').owner, c.req.param('id') ?? '')
+      const run = await findRun(this.#host.old, c.get('principal').owner, c.req.param('id') ?? '')
       return run ? handle(c, run) : sendJson(c, { detail: 'Job not found' }, 404)
     }
   }
 
   async waits(c: Context<WireEnv>, { session, turn }: Run): Promise<boolean> {
-    const { turn: current, batch } = await this.#host.engine.peek(c.get('principal').owner, session)
+    const { turn: current, batch } = await this.#host.old.peek(c.get('principal').owner, session)
     return current?.id === turn.turn && batch.some(({ stage }) => stage === 'handed' || stage === 'asking')
   }
 
@@ -189,7 +189,7 @@ class Wire {
   }
 
   async cancel(c: Context<WireEnv>, { session: id, turn }: Run): Promise<Response> {
-    const session = await this.#host.engine.open(c.get('principal').owner, id)
+    const session = await this.#host.old.open(c.get('principal').owner, id)
     if (session.state.turn?.id === turn.turn) await session.cancel()
     return sendJson(c, { status: 'ok' })
   }
@@ -198,7 +198,7 @@ class Wire {
   readonly active: Handler = async c => {
     const { owner } = c.get('principal')
     const id = sessionIdOf(c)
-    const run = await lastRun(this.#host.engine, owner, id)
+    const run = await lastRun(this.#host.old, owner, id)
     if (!run || run.ended) return sendJson(c, { run_id: null, status: null, message: null, events: [] })
     const events: DeltaKitEvent[] = [{ type: 'run_started', runId: run.id, sessionId: id }]
     const view = new RunView(event => events.push(event), 'with a turn')

@@ -130,7 +130,7 @@ class Peer {
    */
   async #resume(frame: JsonObject): Promise<'shown' | Run> {
     const { runId, lastEventId } = wellFormed(() => decodeResume(frame))
-    const run = await findRun(this.#host.engine, this.#principal.owner, runId)
+    const run = await findRun(this.#host.old, this.#principal.owner, runId)
     if (!run) throw new TurnwireError('not_found', 'Run not found')
     if (run.ended && frame['message'] !== undefined) return run
     this.#show(run, lastEventId ?? -1)
@@ -140,12 +140,12 @@ class Peer {
   async #answer(frame: JsonObject): Promise<void> {
     const { owner, name } = this.#principal
     const { sessionId, runId } = frame
-    const run = typeof runId === 'string' ? await findRun(this.#host.engine, owner, runId) : undefined
+    const run = typeof runId === 'string' ? await findRun(this.#host.old, owner, runId) : undefined
     const answered = wellFormed(() =>
       decodeAnswered({ ...frame, sessionId: sessionId ?? run?.session ?? null }),
     )
     if (answered.sessionId === undefined) throw new TurnwireError('not_found', 'Run not found')
-    await answer(await this.#host.engine.open(owner, answered.sessionId), answered, name)
+    await answer(await this.#host.old.open(owner, answered.sessionId), answered, name)
   }
 
   // ---- the run ----------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class Peer {
       if (number + 1 > after && !shown.signal.aborted) this.#send(event, number + 1)
     }, 'with a turn')
     const place = { owner: this.#principal.owner, id: session, first, until: 'turn' } as const
-    follow(this.#host.engine, place, view, () => this.#ready(), shown.signal)
+    follow(this.#host.old, place, view, () => this.#ready(), shown.signal)
       .then(() => {
         if (!shown.signal.aborted) view.finish('done')
       })

@@ -1,6 +1,6 @@
 // Shows a session from one of its events on: what is in the log already at the reader's pace, then live. Nothing is
 // missed and nothing comes twice. What the items mean is the view's matter; the turn itself never waits for a reader.
-import { type Engine, type FeedItem, segment } from '../../engine/index.ts'
+import { type FeedItem, type OpenSessions, segment } from '../../engine/index.ts'
 
 export type View = {
   take(item: Extract<FeedItem, { type: 'event' | 'delta' }>): void
@@ -22,7 +22,7 @@ export type Place = {
 }
 
 export async function follow(
-  engine: Engine,
+  engine: OpenSessions,
   { owner, id, first, replayed, until }: Place,
   view: View,
   pace: () => Promise<void>,

@@ -58,7 +58,7 @@ export function itemContext(host: WireHost, owner: string, { agent, settings }: 
   const { origin } = agent.model(settings)
   return {
     images: agent.images,
-    open: openerFor(owner, sealed => host.engine.ports.vault.open(sealed)),
+    open: openerFor(owner, sealed => host.old.ports.vault.open(sealed)),
     ...(origin?.protocol === protocol && { origin }),
   }
 }

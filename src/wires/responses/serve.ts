@@ -78,7 +78,7 @@ async function cancel(c: Context<WireEnv>, host: WireHost): Promise<Response> {
   const { owner } = c.get('principal')
   const response = await found(c, host)
   if (response.over) return sendJson(c, jsonOf(host, response))
-  const session = await host.engine.open(owner, response.session)
+  const session = await host.old.open(owner, response.session)
   await session.cancel()
   return sendJson(c, jsonOf(host, await found(c, host)))
 }
@@ -94,7 +94,7 @@ function pageOf(c: Context<WireEnv>): Page {
 // ---- models -----------------------------------------------------------------------------------------------------------
 
 function mountModels(app: Hono<WireEnv>, host: WireHost): void {
-  const created = Math.floor(host.engine.ports.world.now() / 1000)
+  const created = Math.floor(host.old.ports.world.now() / 1000)
   const names = [...new Set([...host.agents.map(agent => agent.name), ...host.models])]
   const model = (id: string): JsonObject => ({ id, object: 'model', created, owned_by: 'turnwire' })
   app.get('/v1/models', c => sendJson(c, { object: 'list', data: names.map(model) }))

@@ -2,7 +2,7 @@
 // have no tools of their own. It is driven by hand, so that one request is one answer: calls go to the client as the model
 // made them, for the client to check and run. A client that goes away ends it.
 import type { Context } from 'hono'
-import { Hand, type Session } from '../../engine/index.ts'
+import { ManualControl, type Session } from '../../engine/index.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireEnv, WireHost } from '../host.ts'
@@ -117,7 +117,7 @@ function viewOf(host: WireHost, session: Session, asked: Asked, emitter: Emitter
 
 /** One answer, or as many as the vendor needs for one: it may pause, to be asked again with its own words. */
 async function drive(session: Session, asked: Asked): Promise<void> {
-  const hand = await Hand.take(session, door)
+  const hand = await ManualControl.take(session, door)
   await session.say({ parts: [], wire: door, ask: splitAsk(asked.settings).ask })
   while (hand.look().do === 'ask-model') {
     if (session.lost || session.stopping)

@@ -1,6 +1,6 @@
 // Responses as a session's log has them. A response is what came of one request: from the event that took it to where the
 // session came to rest or had to wait. Everything here is read, nothing is written.
-import { type Engine, fold, type SessionState, segment } from '../../engine/index.ts'
+import { fold, type OpenSessions, type SessionState, segment } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ModelAnswered, Recorded } from '../../language/events.ts'
@@ -27,15 +27,15 @@ export type StoredResponse = ResponsePlace & {
 /** Reads it for its owner; to everyone else, and once it is deleted, there is none. */
 export async function findResponse(host: WireHost, owner: string, id: string): Promise<StoredResponse> {
   const place = readResponseId(id)
-  const log = place && (await logOf(host.engine, owner, place.session))
+  const log = place && (await logOf(host.old, owner, place.session))
   const at = place && log?.[place.first - 1]
   if (!log || at?.event.type !== 'request.accepted') throw noSuchResponse(id)
-  if (await isDeleted(host.engine, owner, place)) throw noSuchResponse(id)
+  if (await isDeleted(host.old, owner, place)) throw noSuchResponse(id)
   const { events, over } = segment(place.session, log, place.first)
   return { ...place, id, log, events, over, before: fold(place.session, log.slice(0, place.first - 1)) }
 }
 
-async function logOf(engine: Engine, owner: string, session: string): Promise<Recorded[] | undefined> {
+async function logOf(engine: OpenSessions, owner: string, session: string): Promise<Recorded[] | undefined> {
   try {
     return await engine.events(owner, session)
   } catch (error) {
@@ -49,7 +49,11 @@ async function logOf(engine: Engine, owner: string, session: string): Promise<Re
 /** A log only grows: a response that is deleted gets a mark beside it, and with the last one goes the session. */
 const markOf = (first: number): string => `responses.deleted.${first}`
 
-async function isDeleted(engine: Engine, owner: string, { session, first }: ResponsePlace): Promise<boolean> {
+async function isDeleted(
+  engine: OpenSessions,
+  owner: string,
+  { session, first }: ResponsePlace,
+): Promise<boolean> {
   try {
     await engine.blob(owner, session, markOf(first))
     return true
@@ -60,7 +64,7 @@ async function isDeleted(engine: Engine, owner: string, { session, first }: Resp
 }
 
 export async function deleteResponse(host: WireHost, owner: string, response: StoredResponse): Promise<void> {
-  const { engine } = host
+  const { old: engine } = host
   const { session, log } = response
   await engine.ports.store.putBlob(session, markOf(response.first), 'deleted')
   const own = log.filter(({ event }) => event.type === 'request.accepted')

@@ -2,7 +2,7 @@
 // ends. Either way nothing is missed and nothing comes twice; the response itself never waits for a reader.
 import type { Context } from 'hono'
 import {
-  type Accepted,
+  type Taken as Accepted,
   evolve,
   type FeedItem,
   type RequestKey,
@@ -215,7 +215,7 @@ async function follow(
   const ends = endOf(response)
   let last = response.events.at(-1)?.seq ?? response.first
   let over = false
-  const unwatch = await host.engine.watch(owner, response.session, last, item => {
+  const unwatch = await host.old.watch(owner, response.session, last, item => {
     if (over || item.type === 'status') return
     const ended = showItem(view, item, writer !== undefined)
     if (item.type === 'event') last = item.seq

@@ -2,7 +2,7 @@
 // as a response. A client that goes away ends its view and nothing else.
 
 import type { Context } from 'hono'
-import type { Accepted, RequestKey, Session, SessionState } from '../../engine/index.ts'
+import type { Taken as Accepted, RequestKey, Session, SessionState } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
@@ -30,7 +30,7 @@ export async function serveStored(
   const principal = c.get('principal')
   const given = requestKey(c, 'responses:create', body)
   // Every request gets a key: it marks the place in the log that the response is named after.
-  const request = given ?? { key: host.engine.ports.world.id('req'), hash: '' }
+  const request = given ?? { key: host.old.ports.world.id('req'), hash: '' }
   const input = await resolveReferences(host, principal.owner, asked.input ?? [])
   const items = decodeItems(input, itemContext(host, principal.owner, asked))
   const target = await targetOf({ host, asked, principal, request }, items, given)
@@ -59,7 +59,7 @@ async function targetOf(
   const state = stateAfter(previous)
   const newest = isNewest(previous) && fits(asked, state)
   if (newest || given) {
-    const session = await host.engine.open(principal.owner, previous.session)
+    const session = await host.old.open(principal.owner, previous.session)
     const taken = known(session, asking)
     if (taken) return { session, next: taken }
     const next = newest ? continuationOf(items, session.state, principal.name) : branch
@@ -90,7 +90,7 @@ async function inConversation(asking: Request, items: readonly Item[], id: strin
 
 async function openConversation(host: WireHost, owner: string, id: string): Promise<Session> {
   try {
-    return await host.engine.open(owner, id)
+    return await host.old.open(owner, id)
   } catch (error) {
     if (!(error instanceof TurnwireError && error.code === 'session_not_found')) throw error
     const message = `Conversation with id '${shown(id)}' not found.`
@@ -142,7 +142,7 @@ async function newSession(
   blobs: readonly Blob[],
   given: RequestKey | undefined,
 ): Promise<Target> {
-  const { engine } = host
+  const { old: engine } = host
   const last = entries.at(-1)
   const seed = last?.role === 'user' ? entries.slice(0, -1) : [...entries]
   const none: Settings = { ...splitAsk(asked.settings).settings, clientTools: [] }
@@ -153,7 +153,7 @@ async function newSession(
     wire: door,
     settings,
     seed,
-    clientOnly: true as const,
+    ...clientOnlyOf(asked),
   }
   const session = await engine.create(create, given)
   for (const blob of blobs) await engine.ports.store.putBlob(session.id, blob.name, blob.body)

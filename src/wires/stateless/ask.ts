@@ -1,7 +1,7 @@
 // One stateless request: a session that lives for one answer of the model, in the engine that keeps nothing and has no
 // tools of its own. The session is driven by hand, so that exactly one answer is asked for: its calls are handed to the
 // caller as the model made them, for the caller to judge and run. Whoever goes away cancels.
-import { Hand, type Session } from '../../engine/index.ts'
+import { ManualControl, type Session } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Ask, Delta, ModelAnswered, Settings, TurnEnded, Usage } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
@@ -65,7 +65,7 @@ export async function ask(
 }
 
 async function drive(session: Session, wire: string, asks: Ask, signal: AbortSignal): Promise<void> {
-  const hand = await Hand.take(session, wire)
+  const hand = await ManualControl.take(session, wire)
   if (signal.aborted) return
   await session.say({ parts: [], wire, ask: asks })
   // Once, unless the vendor paused its answer to be asked again with it.

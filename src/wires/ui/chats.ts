@@ -39,7 +39,7 @@ export class Chats {
     const ours = id.startsWith('sess_')
     const known = ours ? id : this.#known.get(place)
     if (known === undefined) return undefined
-    const session = await this.#host.engine.open(owner, known).catch(error => {
+    const session = await this.#host.old.open(owner, known).catch(error => {
       if (!(error instanceof TurnwireError) || error.code !== 'session_not_found' || ours) throw error
       this.#known.delete(place)
     })
@@ -49,7 +49,7 @@ export class Chats {
   }
 
   async #make(owner: string, agent: Agent, request: ChatRequest): Promise<Session> {
-    const { engine } = this.#host
+    const { old: engine } = this.#host
     const words = freshWords(request.messages, () => false)
     // Looked at before anything is made: a refusal leaves no trace.
     for (const message of words)
@@ -70,7 +70,7 @@ export class Chats {
   async running(owner: string, agent: Agent, id: string): Promise<Session | undefined> {
     const known = await this.#find(owner, agent, id)
     if (known) return known
-    const { engine } = this.#host
+    const { old: engine } = this.#host
     const { store } = engine.ports
     // After a restart, or in a chat that was never begun.
     const session = await store.requested(owner, keyOf(agent, id))

@@ -1,7 +1,7 @@
 // The routes. A chat is a session: the first message makes it, the next ones go on with it, and a page that comes back
 // takes up the turn that runs. A client that goes away ends its view and nothing else.
 import { type Context, Hono } from 'hono'
-import { type Accepted, findCall, type RequestKey, type Session } from '../../engine/index.ts'
+import { type Taken as Accepted, findCall, type RequestKey, type Session } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
@@ -45,7 +45,7 @@ class Wire {
 
   async chat(c: Context<WireEnv>): Promise<Response> {
     const request = decodeRequest(await readJsonObject(c, this.#host.limits))
-    const agent = this.#host.engine.agent(c.req.param('agent') ?? '')
+    const agent = this.#host.old.agent(c.req.param('agent') ?? '')
     const { owner, name } = c.get('principal')
     const session = await this.#chats.open(owner, agent, request)
     const { state } = session
@@ -88,10 +88,10 @@ class Wire {
 
   async resume(c: Context<WireEnv>): Promise<Response> {
     const { owner } = c.get('principal')
-    const agent = this.#host.engine.agent(c.req.param('agent') ?? '')
+    const agent = this.#host.old.agent(c.req.param('agent') ?? '')
     const session = await this.#chats.running(owner, agent, c.req.param('id') ?? '')
     if (session?.status !== 'running') return c.body(null, 204)
-    const log = await this.#host.engine.events(owner, session.id)
+    const log = await this.#host.old.events(owner, session.id)
     const first = log.findLast(({ event }) => event.type === 'turn.started')?.seq
     if (first === undefined) return c.body(null, 204)
     const { state } = session
@@ -125,7 +125,7 @@ class Wire {
 
   async #play(place: Place, view: MessageView, pace: () => Promise<void>, gone: AbortSignal): Promise<void> {
     try {
-      await follow(this.#host.engine, place, view, pace, gone)
+      await follow(this.#host.old, place, view, pace, gone)
     } catch (error) {
       this.#host.log('error', 'A turn could not be shown to its end.', { error: String(error) })
       view.lose(error)
@@ -137,7 +137,7 @@ class Wire {
     c.env.outgoing.once('close', () => gone.abort())
     const unseen = { take: () => {}, lose: () => {}, over: false }
     await follow(
-      this.#host.engine,
+      this.#host.old,
       { owner, id, first, until: 'stop' },
       unseen,
       () => Promise.resolve(),

@@ -3,11 +3,12 @@
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
-import { type Create, decideCreate, decideRecovery, type RequestKey } from './decide.ts'
+import type { RequestKey, SessionRef } from './boundary.ts'
+import { type Create, decideCreate, decideRecovery } from './decide.ts'
 import { evolve } from './evolve.ts'
 import type { FeedItem, Watcher } from './feed.ts'
 import { goneAgent } from './gone-agent.ts'
-import { Hand } from './hand.ts'
+import { ManualControl } from './manual-control.ts'
 import { statusOf } from './next.ts'
 import type { Agent, EnginePorts, ListedRow } from './ports.ts'
 import { Session } from './session.ts'
@@ -17,7 +18,7 @@ const kept = 256
 /** One for all: making an error costs more than dropping a session. */
 const dropped = new TurnwireError('session_not_found', 'The session was dropped.')
 
-export class Engine {
+export class OpenSessions {
   readonly ports: EnginePorts
   /** In the order in which they were last used. */
   readonly #open = new Map<string, Session>()
@@ -43,7 +44,12 @@ export class Engine {
   }
 
   async create(create: Create, request?: RequestKey): Promise<Session> {
-    this.#refuseIfStopping()
+    return (await this.make(create, request)).session
+  }
+
+  /** `existing`: the request key was used before. */
+  async make(create: Create, request?: RequestKey): Promise<{ session: Session; existing: boolean }> {
+    this.refuseIfStopping()
     const { world, store } = this.ports
     const agent = this.agent(create.agent)
     const id = world.id('sess')
@@ -60,16 +66,16 @@ export class Engine {
     if ('existing' in made) {
       if (made.hash !== request?.hash)
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
-      return this.open(create.owner, made.existing)
+      return { session: await this.open(create.owner, made.existing), existing: true }
     }
-    return this.#keep(
-      new Session(this.ports, agent, state, made.epoch, (lost, reason) => this.#forget(lost, reason)),
-    )
+    const onLost = (lost: Session, reason: unknown): void => this.#forget(lost, reason)
+    const session = new Session(this.ports, agent, state, made.epoch, onLost)
+    return { session: this.#keep(session), existing: false }
   }
 
   /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
   async open(owner: string, id: string): Promise<Session> {
-    this.#refuseIfStopping()
+    this.refuseIfStopping()
     // Whether it is in memory must not show in how soon a stranger is turned away.
     if (this.#find(id)?.state.owner !== owner) {
       const row = await this.ports.store.row(id)
@@ -94,10 +100,37 @@ export class Engine {
     return fold(id, await this.ports.store.read(id))
   }
 
+  /** The durable state. A session in memory is ahead of its log only while a write is on its way. */
+  async state({ owner, session: id }: SessionRef): Promise<SessionState> {
+    const session = this.#find(id)
+    if (session?.state.owner === owner) {
+      if (!session.clean) await session.flushed().catch(() => {})
+      if (session.clean && !session.lost) return session.state
+    }
+    return this.peek(owner, id)
+  }
+
+  /** Keeps the session in memory while something is done with it. */
+  async use<Result>(
+    { owner, session: id }: SessionRef,
+    act: (session: Session) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const session = await this.open(owner, id)
+    session.uses += 1
+    try {
+      return await act(session)
+    } finally {
+      session.uses -= 1
+    }
+  }
+
   async events(owner: string, id: string, after = 0): Promise<Recorded[]> {
-    const row = await this.ports.store.row(id)
-    if (row?.owner !== owner) throw notFound()
+    await this.checkOwner(owner, id)
     return this.ports.store.read(id, after)
+  }
+
+  async checkOwner(owner: string, id: string): Promise<void> {
+    if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
   }
 
   list(
@@ -202,8 +235,13 @@ export class Engine {
    * Someone takes the wheel of a session: the loop does nothing more until it is given back. `force` takes it from
    * whoever holds it, such as a hand that went away with its process.
    */
-  async takeOver(owner: string, id: string, by: string, options: { force?: boolean } = {}): Promise<Hand> {
-    return Hand.take(await this.open(owner, id), by, options.force)
+  async takeOver(
+    owner: string,
+    id: string,
+    by: string,
+    options: { force?: boolean } = {},
+  ): Promise<ManualControl> {
+    return ManualControl.take(await this.open(owner, id), by, options.force)
   }
 
   /** Steps in flight are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
@@ -248,7 +286,7 @@ export class Engine {
     const claimed = await this.ports.store.claim(id)
     if (!claimed) throw notFound()
     const state = fold(id, await this.ports.store.read(id))
-    this.#refuseIfStopping()
+    this.refuseIfStopping()
     const agent = this.ports.agent(state.agent) ?? goneAgent(state.agent)
     const session = new Session(this.ports, agent, state, claimed.epoch, (lost, reason) =>
       this.#forget(lost, reason),
@@ -270,7 +308,8 @@ export class Engine {
   #letGo(): void {
     for (const [id, session] of this.#open) {
       if (this.#open.size <= kept) return
-      if (session.status === 'running' || session.feed.watched || session.driver.callsRunning > 0) continue
+      if (session.uses > 0 || session.status === 'running' || session.feed.watched) continue
+      if (session.driver.callsRunning > 0) continue
       this.#open.delete(id)
       this.#released.set(id, new WeakRef(session))
       this.#collected.register(session, id)
@@ -286,7 +325,7 @@ export class Engine {
     if (!this.#stopping && mayPass(reason)) this.#takeUpLater(session.id)
   }
 
-  #refuseIfStopping(): void {
+  refuseIfStopping(): void {
     if (this.#stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
   }
 }

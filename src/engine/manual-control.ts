@@ -1,34 +1,60 @@
-// A session driven by hand: look at the next action, do it, do something else in its place, or answer it yourself.
-// The log records whose hand it was; the loop goes on by itself once the wheel is given back.
+// Manual control of a session: someone does one action of the loop at a time, does something else in its place, or answers
+// it. The log records who it was. The loop goes on by itself once the session is released.
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Event } from '../language/events.ts'
+import type { ControlCommand } from './boundary.ts'
 import { decideAnswer, settled } from './decide.ts'
 import type { Action } from './next.ts'
 import type { ModelAnswer, ToolOutput } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, findCall } from './state.ts'
 
-export class Hand {
+export class ManualControl {
   readonly session: Session
   readonly by: string
 
-  private constructor(session: Session, by: string) {
+  constructor(session: Session, by: string) {
     this.session = session
     this.by = by
   }
 
-  /** Waits until what is under way has finished; from then on nothing happens but by this hand. */
-  static async take(session: Session, by: string, force = false): Promise<Hand> {
+  static async run(session: Session, command: ControlCommand): Promise<void> {
+    if (command.do === 'take-control') {
+      await ManualControl.take(session, command.by, command.force)
+      return
+    }
+    const control = new ManualControl(session, command.by)
+    switch (command.do) {
+      case 'perform':
+        await control.perform()
+        break
+      case 'answer-model':
+        await control.answerModel(command.answer)
+        break
+      case 'answer-call':
+        await control.answerCall(command.callId, command.output)
+        break
+      case 'replace-arguments':
+        await control.replaceArguments(command.callId, command.text)
+        break
+      case 'release-control':
+        await control.release()
+        break
+    }
+  }
+
+  /** Waits until what is under way has finished. From then on nothing happens but through this control. */
+  static async take(session: Session, by: string, force = false): Promise<ManualControl> {
     const { controlledBy } = session.state
     if (controlledBy !== undefined && controlledBy !== by && !force)
-      throw new TurnwireError('controlled', `This session is driven by ${controlledBy}.`)
+      throw new TurnwireError('controlled', `This session is controlled by ${controlledBy}.`)
     const at = session.ports.world.now()
     if (controlledBy !== undefined && controlledBy !== by)
       session.record([{ v: 1, at, type: 'control.returned', by }])
     if (controlledBy !== by) await session.save([{ v: 1, at, type: 'control.taken', by }])
     await session.driver.settle()
-    return new Hand(session, by)
+    return new ManualControl(session, by)
   }
 
   look(): Action {
@@ -44,11 +70,11 @@ export class Hand {
     return action
   }
 
-  /** Speaks in the model's place. */
+  /** Answers in place of the model. */
   async answerModel(answer: ModelAnswer): Promise<void> {
     this.#mustBeFree()
     if (this.look().do !== 'ask-model')
-      throw new TurnwireError('bad_request', 'It is not the model\u2019s turn to speak.')
+      throw new TurnwireError('bad_request', 'The model is not to be asked now.')
     await this.session.save([decideAnswer(answer, `person:${this.by}`, [], this.session.context)])
   }
 
@@ -69,7 +95,7 @@ export class Hand {
     ])
   }
 
-  /** Puts other arguments in place of the model's. They pass the same gate when the call is judged. */
+  /** Replaces the model's arguments. The new ones pass the same gate when the call is judged. */
   async replaceArguments(callId: string, text: string): Promise<void> {
     const call = this.#unsettled(callId)
     if (call.stage !== 'proposed')
@@ -92,7 +118,7 @@ export class Hand {
     await this.session.save([edited])
   }
 
-  /** Gives the wheel back: the loop goes on from here. */
+  /** The loop goes on from here. */
   async release(): Promise<void> {
     this.#mustBeFree()
     await this.session.save([
@@ -119,9 +145,9 @@ export class Hand {
     if (this.session.lost)
       throw new TurnwireError(
         'lease_lost',
-        'This session was lost or taken up elsewhere: take it over again first.',
+        'This session was lost or opened elsewhere: take control again first.',
       )
     if (this.session.state.controlledBy !== this.by)
-      throw new TurnwireError('controlled', 'The wheel was given back: take it over again first.')
+      throw new TurnwireError('controlled', 'The session was released: take control again first.')
   }
 }

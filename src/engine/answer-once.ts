@@ -1,0 +1,181 @@
+// One model answer without a session: no log, no tools of the server, nothing kept. The caller gets deltas and then the
+// answer, whose calls it runs itself. A vendor may pause its answer to be asked again with it; that is one answer here.
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import type { Ask, Delta, Usage } from '../language/events.ts'
+import type { AnswerPart, Entry } from '../language/history.ts'
+import { Abort } from '../lib/abort.ts'
+import { Batches } from '../lib/batches.ts'
+import type { OnceAnswer, OnceItem, OnceRequest } from './boundary.ts'
+import { checkSettings } from './offer.ts'
+import type { Agent, EnginePorts, Model, ModelAnswer, ModelRequest } from './ports.ts'
+import { requestOf } from './request.ts'
+import { boundResults } from './seed.ts'
+import { newStep, translate } from './step.ts'
+import { StepDeltas } from './step-deltas.ts'
+
+export function answerOnce(
+  ports: EnginePorts,
+  agent: Agent,
+  request: OnceRequest,
+  signal?: AbortSignal,
+): AsyncIterable<readonly OnceItem[]> {
+  const once = new Once(ports, agent, request)
+  if (signal?.aborted) once.leave()
+  signal?.addEventListener('abort', () => once.leave(), { once: true })
+  return once.items
+}
+
+class Once {
+  readonly items = new Batches<OnceItem>(() => this.leave())
+  readonly #ports: EnginePorts
+  readonly #agent: Agent
+  readonly #request: OnceRequest
+  readonly #stop = new Abort()
+  readonly #deltas: StepDeltas | undefined
+  readonly #raw: boolean
+
+  constructor(ports: EnginePorts, agent: Agent, request: OnceRequest) {
+    this.#ports = ports
+    this.#agent = agent
+    this.#request = request
+    const { deltas } = request
+    this.#raw = deltas === 'raw'
+    this.#deltas = deltas === 'none' || deltas === 'raw' ? undefined : new StepDeltas(deltas)
+    void this.#run()
+  }
+
+  /** The caller is gone: the model is stopped, and nothing more is given. */
+  leave(): void {
+    this.items.end()
+    this.#stop.abort(new TurnwireError('stopping', 'The request was cancelled.'))
+  }
+
+  async #run(): Promise<void> {
+    const { world } = this.#ports
+    const agent = this.#agent
+    const stopClock = world.timer(agent.limits.time, () =>
+      this.#stop.abort(
+        new TurnwireError(
+          'model_timeout',
+          `The model did not answer within the time that "${agent.name}" has.`,
+        ),
+      ),
+    )
+    try {
+      const answer = await this.#answer()
+      this.items.push({ type: 'answer', answer })
+      this.items.end()
+    } catch (error) {
+      if (!this.items.ended) this.#log(error)
+      this.items.fail(error)
+    } finally {
+      stopClock()
+    }
+  }
+
+  async #answer(): Promise<OnceAnswer> {
+    const { clientTools, model: name, ask = {}, history } = this.#request
+    const settings = { tools: null, options: {}, clientTools, ...(name !== undefined && { model: name }) }
+    const agent = this.#agent
+    checkSettings(agent, settings, settings, true)
+    const model = agent.model(settings)
+    const entries: Entry[] = boundResults(history, agent.gate).entries
+    const answers: ModelAnswer[] = []
+    const parts: AnswerPart[] = []
+    for (let step = 1; ; step++) {
+      const answer = await this.#step(model, this.#requestOf(entries, ask), step, parts)
+      answers.push(answer)
+      if (answer.stop !== 'pause' || step >= agent.limits.steps) return wholeOf(model.id, parts, answers)
+      entries.push({
+        role: 'assistant',
+        parts: answer.parts.filter(part => part.type !== 'call'),
+        ...(answer.origin && { origin: answer.origin }),
+        ...(answer.continuity && { continuity: answer.continuity }),
+      })
+    }
+  }
+
+  #requestOf(history: readonly Entry[], ask: Ask): ModelRequest {
+    const agent = this.#agent
+    const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
+    return requestOf(
+      agent,
+      { session: this.#ports.world.id('once'), history, ask: { ...ask, clientOnly: true } },
+      { tools: this.#request.clientTools, options },
+    )
+  }
+
+  /** Asks the model once and adds the parts of its answer. */
+  async #step(
+    model: Model,
+    request: ModelRequest,
+    number: number,
+    parts: AnswerPart[],
+  ): Promise<ModelAnswer> {
+    const step = newStep(this.#stop)
+    const { world } = this.#ports
+    this.#give({ type: 'step.started', step: number })
+    const answer = await this.#stop.until(
+      model.respond(
+        request,
+        delta => {
+          if (this.items.ended || this.#stop.aborted) return
+          const shown = translate(step, delta, number, world)
+          if (shown) this.#give(shown)
+        },
+        this.#stop.signal,
+      ),
+    )
+    let index = 0
+    const own = answer.parts.map(part =>
+      part.type === 'call' ? { ...part, id: step.calls[index++]?.id ?? world.id('call') } : part,
+    )
+    this.#deltas?.complete(own, this.#push)
+    parts.push(...own)
+    return answer
+  }
+
+  #give(delta: Delta): void {
+    if (this.#raw) this.#push(delta)
+    else if (this.#deltas) {
+      try {
+        this.#deltas.delta(delta, this.#push)
+      } catch (error) {
+        this.#stop.abort(error)
+      }
+    }
+  }
+
+  readonly #push = (delta: Delta): void => this.items.push({ type: 'delta', delta })
+
+  #log(error: unknown): void {
+    this.#ports.log('error', 'A stateless request failed.', {
+      agent: this.#agent.name,
+      code: error instanceof TurnwireError ? error.code : 'internal',
+      error: wordsOf(error),
+    })
+  }
+}
+
+function wholeOf(model: string, parts: AnswerPart[], answers: readonly ModelAnswer[]): OnceAnswer {
+  const last = answers.at(-1)
+  const usages = answers.flatMap(({ usage }) => usage ?? [])
+  const warnings = answers.flatMap(answer => answer.warnings ?? [])
+  return {
+    parts,
+    stop: last === undefined || last.stop === 'pause' ? 'end' : last.stop,
+    model,
+    ...(last?.origin && { origin: last.origin }),
+    ...(usages.length > 0 && { usage: usages.reduce(addUsage) }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
+
+function addUsage(first: Usage, second: Usage): Usage {
+  const total: Usage = { input: first.input + second.input, output: first.output + second.output }
+  for (const name of ['cacheRead', 'cacheWrite', 'thinking', 'cost'] as const) {
+    const count = (first[name] ?? 0) + (second[name] ?? 0)
+    if (count > 0) total[name] = count
+  }
+  return total
+}

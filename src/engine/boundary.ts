@@ -1,0 +1,341 @@
+// The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
+// calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
+// behind it may live in another process. Nothing that crosses it is a live object of a session.
+import type { InputPart, Origin, ResultPart } from '../language/content.ts'
+import type { ErrorCode } from '../language/errors.ts'
+import type {
+  Ask,
+  Delta,
+  Grant,
+  LimitName,
+  ModelStop,
+  Recorded,
+  Settings,
+  TurnStop,
+  Usage,
+} from '../language/events.ts'
+import type { AnswerPart, Entry } from '../language/history.ts'
+import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
+import type {
+  AgentOption,
+  ListSummary,
+  ModelAnswer,
+  ModelRequest,
+  Progress,
+  SessionRow,
+  SessionStatus,
+  Tool,
+  ToolOutput,
+} from './ports.ts'
+import type { CallState } from './state.ts'
+
+export type Engine = {
+  /** The agents and models that are configured. They do not change while the engine runs. */
+  describe(): Promise<EngineDescription>
+
+  /** Makes a session. With a request key that this owner used before, gives the session of that request. */
+  create(create: CreateSession): Promise<CreatedSession>
+  /** Resolves once what the command recorded is durable. Rejects with a TurnwireError and leaves no trace if refused. */
+  command(ref: SessionRef, command: Command): Promise<Accepted>
+  /**
+   * What happens in a session, in batches: durable events from number `from` on, first from the log at the reader's
+   * pace, then live, with deltas of the current step. No event is missed or given twice.
+   */
+  follow(ref: SessionRef, options: FollowOptions, signal?: AbortSignal): AsyncIterable<readonly FollowItem[]>
+  /** One answer of a model with no session, no log and no tools of the server. Ends with the item `answer`, or throws. */
+  answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]>
+
+  /**
+   * Offers tools that the caller runs, until the signal aborts or the loop is left: an editor's files, MCP servers that
+   * a client named. Their calls pass the same gate and come as items; the caller answers each with `report`. A later
+   * attachment replaces this one.
+   */
+  attach(
+    ref: SessionRef,
+    tools: readonly AttachedTool[],
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly AttachedItem[]>
+  /** Progress or the result of a call that `attach` gave. A report for a call that is over is ignored. */
+  report(ref: SessionRef, report: AttachedReport): Promise<void>
+
+  /** A session as it stands. `keys`: request keys whose use is to be looked up. */
+  summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary>
+  /** `compacted`: as a model reads it. Otherwise every entry. */
+  history(ref: SessionRef, compacted?: boolean): Promise<SessionHistory>
+  /** One page of the log: the events after number `after`, up to about `maxBytes` of them. No event: the end. */
+  events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
+  /** What the model would be asked next. `text`: if a user said this first. */
+  nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
+  list(owner: string, page: { after?: string; limit: number }): Promise<SessionPage>
+  /** Every owner of a session, in any order. For operators. */
+  owners(): Promise<string[]>
+  /** The session that this owner created with this request key. */
+  find(owner: string, key: string): Promise<string | undefined>
+  remove(ref: SessionRef): Promise<void>
+  /** Text kept beside the log: whole results that were cut for the model, marks of a wire. Rejects with `not_found`. */
+  blob(ref: SessionRef, name: string): Promise<string>
+  keepBlob(ref: SessionRef, name: string, body: string): Promise<void>
+}
+
+/** To anyone but its owner a session does not exist. */
+export type SessionRef = { owner: string; session: string }
+
+// ---- agents ----------------------------------------------------------------------------------------------
+
+export type EngineDescription = {
+  agents: AgentInfo[]
+  /** By configured name. */
+  models: Record<string, ModelInfo>
+}
+
+export type ModelInfo = { id: string; origin?: Origin; contextTokens?: number }
+
+/** An agent as its clients may know it. */
+export type AgentInfo = {
+  name: string
+  title?: string
+  version: string
+  description?: string
+  system?: string
+  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust'>)[]
+  options: AgentOption[]
+  choice: ToolChoice
+  parallel: boolean
+  maxTokens?: number
+  /** False: clients may not bring tools of their own. */
+  clientTools: boolean
+  /** False: results in the history may have been redacted, so the whole ones are not given out. */
+  fullHistory: boolean
+  images: { http: boolean; data: boolean }
+  /** The model it uses unless the settings name another. */
+  model: ModelInfo & { name?: string }
+}
+
+// ---- sessions --------------------------------------------------------------------------------------------
+
+/**
+ * An idempotency key, and a hash of the whole request that carried it. `retry`: if the turn of this request failed, ask
+ * the model again instead of giving the failed turn again.
+ */
+export type RequestKey = { key: string; hash: string; retry?: true }
+
+/** A secret option comes as plain text and is sealed before it is recorded. `null` leaves a secret as it is. */
+export type GivenSettings = Omit<Settings, 'options'> & { options: Record<string, string | null> }
+
+export type CreateSession = {
+  owner: string
+  agent: string
+  wire: string
+  settings: GivenSettings
+  /** Results of the client's tools in it are bounded and redacted as any result of a client. */
+  seed: Entry[]
+  /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
+  clientOnly?: true
+  request?: RequestKey
+}
+
+/** `existing`: the request key was used before, and this is the session that it made. */
+export type CreatedSession = { session: string; existing: boolean }
+
+/** A person's decision about a call that waits for approval. */
+export type GivenDecision = {
+  callId: string
+  granted: boolean
+  by: string
+  reason?: string
+  /** Other arguments to run the call with: their text, or a JSON object. Free text goes into its member `input`. */
+  edit?: string | JsonObject
+  /** The hash of the arguments that the approver saw, if the wire carries one. */
+  seen?: string
+  /** The decision also holds for every further call of this tool in this session, until it is revoked. */
+  remember?: true
+}
+
+/** The result of a client's tool. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean }
+
+export type Command =
+  | {
+      do: 'say'
+      wire: string
+      /** Empty: the history already ends with what the model is to answer. */
+      parts: InputPart[]
+      ask?: Ask
+      settings?: Partial<GivenSettings>
+      request?: RequestKey
+    }
+  | {
+      do: 'respond'
+      results: GivenResult[]
+      decisions: GivenDecision[]
+      ask?: Ask
+      settings?: Partial<GivenSettings>
+      request?: RequestKey
+      /** Refused with `busy` while the turn still runs, although the calls wait already. */
+      afterStop?: true
+      /** Answers to calls that were answered before are left out instead of refused. */
+      skipAnswered?: true
+    }
+  | { do: 'configure'; settings: Partial<GivenSettings> }
+  | { do: 'grant'; grant: Omit<Grant, 'id'> }
+  | { do: 'revoke'; grantId: string; by: string }
+  /** Ends the turn now. `turn`: only if it is this one. `settled`: resolves once the tools that it stopped have returned. */
+  | { do: 'cancel'; turn?: string; settled?: true }
+  /** Puts a summary in place of all but the newest entries that the model reads. */
+  | { do: 'compact' }
+  | ControlCommand
+
+/** Manual control: the loop does nothing until the session is released; `by` does one action at a time. */
+export type ControlCommand =
+  /** `force` takes it from someone else who has it. */
+  | { do: 'take-control'; by: string; force?: boolean }
+  /** Does the next action as the loop would, and waits for the calls that it started. */
+  | { do: 'perform'; by: string }
+  | { do: 'answer-model'; by: string; answer: ModelAnswer }
+  | { do: 'answer-call'; by: string; callId: string; output: ToolOutput }
+  | { do: 'replace-arguments'; by: string; callId: string; text: string }
+  | { do: 'release-control'; by: string }
+
+export type Accepted = {
+  /** The number of the first event that the command recorded; the next free number if it recorded none. */
+  first: number
+  /** How many events it recorded. */
+  count: number
+  /** When. */
+  at: number
+  /** The turn that the session is in after the command. */
+  turn?: string
+  /** The calls that waited for a client or a person when the command came. */
+  waited: CallState[]
+  /** The same request was accepted before: nothing was done, and `first` is the first event of that time. */
+  replayed: boolean
+  /** The id of the grant that was given. */
+  grant?: string
+}
+
+export type SessionSummary = {
+  id: string
+  owner: string
+  agent: string
+  wire: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  /** The number of the last event. */
+  seq: number
+  /** Sealed values are replaced by an empty text. */
+  settings: Settings
+  /** The beginning of the first user message. */
+  opening?: string
+  entries: number
+  /** The role of the last entry. */
+  lastRole?: Entry['role']
+  contextTokens?: number
+  turn?: { id: string; wire: string; startedAt: number; first: number; steps: number; ask?: Ask }
+  /** The calls of the last answer, until all of them are settled. */
+  calls: CallState[]
+  /** What the loop does next. */
+  next: NextAction
+  grants: Grant[]
+  lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
+  controlledBy?: string
+  /** The keys among those asked for that were used. */
+  known: string[]
+}
+
+export type NextAction = {
+  do: 'ask-model' | 'judge' | 'run' | 'await' | 'wait' | 'end' | 'rest'
+  /** Ids of the calls that it is about. */
+  calls?: string[]
+  stop?: TurnStop
+  limit?: LimitName
+}
+
+/** `calls`: those of the last answer, until all of them are settled; their results are not among the entries yet. */
+export type SessionHistory = { entries: Entry[]; calls: CallState[] }
+
+export type SessionPage = { rows: (SessionRow & { summary: ListSummary })[]; next?: string }
+
+// ---- following -------------------------------------------------------------------------------------------
+
+export type FollowOptions = {
+  /** The number of the first event to give. Default: the next one. */
+  from?: number
+  /** `stop`: until the session rests or waits. `turn`: until its turn has ended. `never`: until the reader leaves. */
+  until: 'stop' | 'turn' | 'never'
+  /** Only what came of the request whose first event is `from`, and which was accepted before. */
+  replay?: boolean
+  deltas: DeltaMode
+}
+
+/**
+ * Which deltas a reader gets, and how a model step that starts over is shown.
+ *
+ * `none`: no deltas. `raw`: as they happen; a step that starts over gives `step.reset`.
+ * In the other modes the deltas of a step add up to its answer: what was not given while the model spoke is given right
+ * before `model.answered`, also for events that are read from the log.
+ * `take-back`: a step that starts over gives `step.reset`, and then all of it again.
+ * `append`: text and thinking only. What a new attempt repeats is not given again; from where it differs, the whole
+ * attempt follows after an empty line.
+ * `fail`: what a new attempt repeats is not given again; where it differs, the reader gets `lost`.
+ */
+export type DeltaMode = 'none' | 'raw' | 'take-back' | 'append' | 'fail'
+
+/** What an encoder made of an item, by wire, so that it is made once for all readers of the same item. */
+type Encoded = { encoded?: Record<string, string> }
+
+export type FollowItem =
+  | ({ type: 'event' } & Recorded & Encoded)
+  | ({ type: 'delta'; delta: Delta } & Encoded)
+  /** The session is at work. */
+  | { type: 'running' }
+  /** The session waits for a client or a person. */
+  | { type: 'waiting' }
+  /** No turn is under way. */
+  | { type: 'ended' }
+  /** Nothing more comes from here: the session was deleted, the server stops, or the stream cannot go on. */
+  | { type: 'lost'; error: PlainError }
+
+export type PlainError = { code: ErrorCode; message: string }
+
+// ---- one answer ------------------------------------------------------------------------------------------
+
+export type OnceRequest = {
+  owner: string
+  agent: string
+  /** A configured model, if it is not the agent's own. */
+  model?: string
+  clientTools: ToolDeclaration[]
+  /** Results in it are bounded and redacted as any result of a client. */
+  history: Entry[]
+  ask?: Ask
+  deltas: DeltaMode
+}
+
+export type OnceItem = { type: 'delta'; delta: Delta } | { type: 'answer'; answer: OnceAnswer }
+
+export type OnceAnswer = {
+  parts: AnswerPart[]
+  stop: Exclude<ModelStop, 'cancelled' | 'pause'>
+  model: string
+  origin?: Origin
+  usage?: Usage
+  warnings?: string[]
+}
+
+// ---- attached tools --------------------------------------------------------------------------------------
+
+export type AttachedTool = Omit<Tool, 'run'>
+
+export type AttachedItem =
+  /** `run` names this attempt; `report` refers to it. */
+  | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
+  /** The call was cancelled or ran out of time. Its result is no longer waited for. */
+  | { type: 'abort'; run: string }
+
+export type AttachedReport =
+  | { run: string; progress: Progress }
+  | { run: string; output: ToolOutput }
+  /** It failed. `refused`: its own check refused the input, and nothing happened. */
+  | { run: string; error: string; refused?: true }

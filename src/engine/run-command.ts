@@ -1,0 +1,152 @@
+// A command from outside, carried out on a session: secrets are sealed, results bounded, edits checked, and the answer
+// says which events came of it. What a command means is decided in decide.ts; this only prepares and reports.
+import { TurnwireError } from '../language/errors.ts'
+import type { OptionValue, Settings } from '../language/events.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { Accepted, Command, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import { ManualControl } from './manual-control.ts'
+import type { Session } from './session.ts'
+import { type CallState, findCall } from './state.ts'
+
+/** How long a cancellation waits for tools that it stopped. */
+const returnWithinMs = 10_000
+
+type CommandOf<Name extends Command['do']> = Extract<Command, { do: Name }>
+
+export async function runCommand(session: Session, command: Command): Promise<Accepted> {
+  const before = session.state.seq
+  const waited = structuredClone(session.state.batch.filter(isWaiting))
+  const done = (more: Partial<Accepted> = {}): Accepted => {
+    const { seq, turn } = session.state
+    return {
+      first: before + 1,
+      count: seq - before,
+      at: session.state.updatedAt,
+      waited,
+      replayed: false,
+      ...(turn && { turn: turn.id }),
+      ...more,
+    }
+  }
+  switch (command.do) {
+    case 'say':
+      return done(await say(session, command))
+    case 'respond':
+      return done(await respond(session, command))
+    case 'configure':
+      await session.configure(sealSettings(session, command.settings))
+      return done()
+    case 'grant':
+      return done({ grant: await session.grant(command.grant) })
+    case 'revoke':
+      await session.revoke(command.grantId, command.by)
+      return done()
+    case 'cancel':
+      return done({ count: (await cancel(session, command)) ? session.state.seq - before : 0 })
+    case 'compact':
+      return done({ count: (await session.compact()) ? 1 : 0 })
+    default:
+      await ManualControl.run(session, command)
+      return done()
+  }
+}
+
+function isWaiting({ stage }: CallState): boolean {
+  return stage === 'asking' || stage === 'handed'
+}
+
+async function say(session: Session, command: CommandOf<'say'>): Promise<Partial<Accepted>> {
+  const { do: _, settings, request, parts, ...rest } = command
+  const attempt = request && attemptOf(session, request)
+  return session.say({
+    ...rest,
+    // The message of a request that is tried again is in the history already.
+    parts: attempt && attempt.key !== request.key ? [] : parts,
+    ...(settings && { settings: sealSettings(session, settings) }),
+    ...(attempt && { request: attempt }),
+  })
+}
+
+/** The key under which a request is made now: that of its last attempt, or a new one if that attempt failed. */
+function attemptOf({ state }: Session, request: RequestKey): RequestKey {
+  const { requests, turn, lastStop } = state
+  if (!request.retry || !requests.has(request.key)) return request
+  if (requests.get(request.key)?.hash !== request.hash) return request
+  const keyOf = (attempt: number): string => (attempt === 1 ? request.key : `${request.key}#${attempt}`)
+  let attempt = 1
+  while (requests.has(keyOf(attempt + 1))) attempt += 1
+  const failed = turn === null && lastStop?.stop === 'error'
+  return { key: keyOf(failed ? attempt + 1 : attempt), hash: request.hash }
+}
+
+async function respond(session: Session, command: CommandOf<'respond'>): Promise<Partial<Accepted>> {
+  const { do: _, settings, results, decisions, afterStop, skipAnswered, ...rest } = command
+  const isOpen = ({ callId }: { callId: string }): boolean => !skipAnswered || !isAnswered(session, callId)
+  const open = { results: results.filter(isOpen), decisions: decisions.filter(isOpen) }
+  if (skipAnswered && open.results.length + open.decisions.length === 0) return {}
+  return session.respond(
+    {
+      ...rest,
+      results: open.results,
+      decisions: open.decisions.map(decision => decisionOf(session, decision)),
+      ...(settings && { settings: sealSettings(session, settings) }),
+    },
+    afterStop,
+  )
+}
+
+function isAnswered({ state }: Session, callId: string): boolean {
+  const call = findCall(state, callId)
+  if (call) return !isWaiting(call)
+  return state.entries.some(
+    entry => entry.role === 'tool' && entry.results.some(result => result.callId === callId),
+  )
+}
+
+function decisionOf({ state }: Session, { edit, ...decision }: GivenDecision) {
+  if (edit === undefined || !decision.granted) return decision
+  return { ...decision, edit: editText(edit, decision.callId, findCall(state, decision.callId)?.part.form) }
+}
+
+function editText(edit: string | JsonObject, callId: string, form: 'json' | 'text' = 'json'): string {
+  if (typeof edit === 'string') return edit
+  if (form === 'json') return JSON.stringify(edit)
+  const { input } = edit
+  if (typeof input === 'string') return input
+  throw new TurnwireError(
+    'bad_request',
+    `The call "${callId}" takes free text: send it as "input": {"input": "<text>"}.`,
+  )
+}
+
+async function cancel(session: Session, { turn, settled }: CommandOf<'cancel'>): Promise<boolean> {
+  if (turn !== undefined && session.state.turn?.id !== turn) return false
+  const cancelled = await session.cancel()
+  if (!settled) return cancelled
+  const late = Promise.withResolvers<void>()
+  const stopClock = session.ports.world.timer(returnWithinMs, late.resolve)
+  await Promise.race([Promise.all([session.driver.settle(), session.driver.returned()]), late.promise])
+  stopClock()
+  return cancelled
+}
+
+/** Secret options are sealed before they come near the log. */
+export function sealSettings<Given extends Partial<GivenSettings>>(
+  { agent, ports, state }: Pick<Session, 'agent' | 'ports'> & { state?: Session['state'] },
+  given: Given,
+): Omit<Given, 'options'> & Pick<Settings, 'options'> {
+  const { options: chosen, ...rest } = given
+  if (!chosen) return rest as Omit<Given, 'options'> & Pick<Settings, 'options'> // There are none to seal.
+  const options: Record<string, OptionValue> = {}
+  for (const [name, value] of Object.entries(chosen)) {
+    const before =
+      state && Object.hasOwn(state.settings.options, name) ? state.settings.options[name] : undefined
+    if (value === null) {
+      if (before !== undefined) options[name] = before
+    } else
+      options[name] = agent.options.some(option => option.name === name && option.type === 'secret')
+        ? { sealed: ports.vault.seal(value) }
+        : value
+  }
+  return { ...rest, options }
+}
