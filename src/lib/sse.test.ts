@@ -128,17 +128,13 @@ class FakeResponse extends EventEmitter {
   accepts = true
   ended = false
   destroyed = false
-  writableLength = 0
-
   write(chunk: string): boolean {
     this.chunks.push(chunk)
-    if (!this.accepts) this.writableLength += chunk.length
     return this.accepts
   }
 
   drain(): void {
     this.accepts = true
-    this.writableLength = 0
     this.emit('drain')
   }
 
@@ -215,12 +211,38 @@ test('a reader that holds back more than the limit is dropped once', () => {
   response.accepts = false
   writer.send('12345')
   writer.flush()
-  writer.send('ééx')
+  writer.send('1234567890')
   assert.equal(response.destroyed, false)
   writer.send('y')
   writer.send('z')
   assert.deepEqual([response.destroyed, drops, closes], [true, 1, 1])
   assert.deepEqual(response.chunks, ['12345'])
+})
+
+test('a reader that takes nothing for the stall time is dropped; one that reads slowly is not', async () => {
+  const stalled = new FakeResponse()
+  const slow = new FakeResponse()
+  for (const response of [stalled, slow]) {
+    response.accepts = false
+    new SseWriter(response, { ...QUIET, stallMs: 60 }).send('x'.repeat(200_000))
+  }
+  for (let taken = 0; taken < 6; taken++) {
+    await new Promise(resolve => setTimeout(resolve, 25))
+    slow.emit('drain')
+  }
+  assert.equal(stalled.destroyed, true)
+  assert.equal(slow.destroyed, false)
+  assert.equal(slow.chunks.join('').length, 200_000)
+})
+
+test('a large frame is written in pieces that never split a character', async () => {
+  const response = new FakeResponse()
+  const text = `${'x'.repeat(64 * 1024 - 1)}😀y`
+  new SseWriter(response, QUIET).send(text)
+  await turn()
+  assert.equal(response.chunks.length, 2)
+  for (const chunk of response.chunks) assert.ok(chunk.isWellFormed())
+  assert.equal(response.chunks.join(''), text)
 })
 
 test('one frame beyond the limit still reaches a reader who owes nothing', async () => {

@@ -1,9 +1,8 @@
-// Server-sent events, both ways: frames that no data can break out of, a writer that batches one turn's frames
-// and bounds what a slow reader may hold back, and a decoder with a maximum event size.
-// What the events mean is the caller's; reconnecting is too.
+// Server-sent events, both ways: frames that no data can break out of, a writer that sends the frames of one event-loop
+// turn in one write and drops a reader that does not read, and a decoder with a maximum event size. What the events mean,
+// and reconnecting, are up to the caller.
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { utf8Length } from './text.ts'
 
 export type SseEvent = { event?: string; id?: string | number; data: string }
 
@@ -29,7 +28,6 @@ export type SseSink = {
   write(chunk: string): boolean
   end(): unknown
   destroy(): unknown
-  readonly writableLength: number
   on(event: 'close' | 'drain', listener: () => void): unknown
   off?(event: 'close' | 'drain', listener: () => void): unknown
 }
@@ -37,9 +35,11 @@ export type SseSink = {
 export type SseWriterOptions = {
   /** Milliseconds between heartbeat comments; 0 sends none. */
   heartbeatMs?: number
-  /** Bytes that may wait for a slow reader before it is dropped. */
+  /** A reader that takes no byte for this long is dropped. */
+  stallMs?: number
+  /** Bytes that a producer may add while the reader is blocked before the reader is dropped. */
   maxUnsentBytes?: number
-  /** The reader was too slow; its connection is already destroyed. */
+  /** The reader did not read; its connection is already destroyed. */
   onDrop?: () => void
   /** The connection is over, whoever ended it. Called once. */
   onClose?: () => void
@@ -48,9 +48,12 @@ export type SseWriterOptions = {
 }
 
 const DEFAULT_HEARTBEAT_MS = 15_000
-const DEFAULT_MAX_UNSENT_BYTES = 1024 * 1024
+const DEFAULT_STALL_MS = 30_000
+const DEFAULT_MAX_UNSENT_BYTES = 16 * 1024 * 1024
+/** Characters per write. A large frame goes out in pieces, so that every drained piece shows that the reader reads. */
+const WRITE_CHARS = 64 * 1024
 
-/** Writers that have something to hand over at the end of this turn of the event loop: thousands may share one. */
+/** Writers that have something to send at the end of this turn of the event loop. Thousands may share one turn. */
 let unflushed: SseWriter[] = []
 
 function flushAll(): void {
@@ -67,20 +70,18 @@ function flushSoon(writer: SseWriter): void {
 export class SseWriter {
   readonly #sink: SseSink
   readonly #options: SseWriterOptions
-  readonly #maxUnsent: number
   #pending = ''
-  #pendingBytes = 0
   #scheduled = false
   #blocked = false
   #ending = false
   #closed = false
   #heartbeat: unknown
+  #stall: NodeJS.Timeout | undefined
   #waiting: (() => void)[] = []
 
   constructor(sink: SseSink, options: SseWriterOptions = {}) {
     this.#sink = sink
     this.#options = options
-    this.#maxUnsent = options.maxUnsentBytes ?? DEFAULT_MAX_UNSENT_BYTES
     sink.on('close', this.#onClose)
     sink.on('drain', this.#onDrain)
     const ms = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS
@@ -92,49 +93,52 @@ export class SseWriter {
     return this.#closed
   }
 
-  /** Takes a whole frame. All frames of one turn of the event loop leave in one write. */
-  send(frame: string): void {
-    if (this.#closed || this.#ending) return
-    const unsent = this.#pendingBytes + this.#sink.writableLength
-    const bytes = utf8Length(frame)
-    // A frame that is larger than the limit by itself still goes to a reader who owes nothing: dropping that
-    // reader would only make it come back for the same frame.
-    if (unsent > 0 && unsent + bytes > this.#maxUnsent) {
-      this.#drop()
+  /** The producer should await `ready` before it sends more. */
+  get full(): boolean {
+    return this.#blocked || this.#pending.length >= WRITE_CHARS
+  }
+
+  /** Takes whole frames. All frames of one turn of the event loop leave in one write. */
+  send(frames: string): void {
+    if (this.#closed || this.#ending || frames === '') return
+    this.#pending += frames
+    if (this.#blocked) {
+      const { maxUnsentBytes = DEFAULT_MAX_UNSENT_BYTES } = this.#options
+      // One frame of any size may follow what the reader has not taken yet.
+      if (this.#pending.length > frames.length && this.#pending.length > maxUnsentBytes) this.#drop()
       return
     }
-    this.#pending += frame
-    this.#pendingBytes += bytes
-    if (this.#blocked || this.#scheduled) return
+    if (this.#scheduled) return
     this.#scheduled = true
     flushSoon(this)
   }
 
   /** A line that readers ignore. It keeps proxies from closing an idle connection. */
   comment(text = ''): void {
-    // A reader that takes nothing needs no proof of life, and must not be filled up by it.
+    // A blocked reader needs no sign of life.
     if (this.#blocked) return
     this.send(`:${text.replace(/[\r\n\0]/g, ' ')}\n\n`)
   }
 
-  /** Hands over what is collected, unless the reader is to be waited for. */
+  /** Writes what is pending until the connection takes no more. */
   flush(): void {
     this.#scheduled = false
-    if (this.#closed || this.#blocked || this.#pending === '') return
-    const chunk = this.#pending
-    this.#pending = ''
-    this.#pendingBytes = 0
-    this.#blocked = !this.#sink.write(chunk)
+    while (!this.#closed && !this.#blocked && this.#pending !== '') {
+      const chunk = firstChars(this.#pending)
+      this.#pending = this.#pending.slice(chunk.length)
+      this.#blocked = !this.#sink.write(chunk)
+    }
+    if (this.#blocked && !this.#closed) this.#watchForStall()
   }
 
-  /** Resolves when the reader can take more, or is gone: what to await between the frames of a long replay. */
+  /** Resolves when the reader can take more, or is gone. */
   async ready(): Promise<void> {
     this.flush()
     if (this.#closed || !this.#blocked) return
     await new Promise<void>(resolve => this.#waiting.push(resolve))
   }
 
-  /** Ends the stream after all that was sent; takes nothing more. */
+  /** Ends the stream after everything that was sent; takes nothing more. */
   end(): void {
     if (this.#closed || this.#ending) return
     this.#ending = true
@@ -145,6 +149,7 @@ export class SseWriter {
 
   readonly #onDrain = (): void => {
     this.#blocked = false
+    clearTimeout(this.#stall)
     this.flush()
     if (!this.#blocked) this.#wake()
     if (this.#ending && this.#pending === '') this.#sink.end()
@@ -154,12 +159,18 @@ export class SseWriter {
     if (this.#closed) return
     this.#closed = true
     this.#pending = ''
-    this.#pendingBytes = 0
     this.#stopHeartbeat()
+    clearTimeout(this.#stall)
     this.#sink.off?.('close', this.#onClose)
     this.#sink.off?.('drain', this.#onDrain)
     this.#wake()
     this.#options.onClose?.()
+  }
+
+  #watchForStall(): void {
+    clearTimeout(this.#stall)
+    this.#stall = setTimeout(() => this.#drop(), this.#options.stallMs ?? DEFAULT_STALL_MS)
+    this.#stall.unref()
   }
 
   #wake(): void {
@@ -180,6 +191,13 @@ export class SseWriter {
     else clearInterval(this.#heartbeat as NodeJS.Timeout) // made by the default timer, unless both are injected
     this.#heartbeat = undefined
   }
+}
+
+/** The first piece of a text, never half of a surrogate pair. */
+function firstChars(text: string): string {
+  if (text.length <= WRITE_CHARS) return text
+  const isHigh = (text.charCodeAt(WRITE_CHARS - 1) & 0xfc00) === 0xd800
+  return text.slice(0, isHigh ? WRITE_CHARS - 1 : WRITE_CHARS)
 }
 
 // ---------------------------------------------------------------------------------------------------------

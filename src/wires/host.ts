@@ -32,6 +32,8 @@ export type WireHost = {
     heartbeatMs: number
     /** Unsent bytes after which a client that does not read is dropped. */
     unsentBytes: number
+    /** A client that reads nothing for this long is dropped. Default 30 s. */
+    stallMs?: number
   }
   log: EnginePorts['log']
 }

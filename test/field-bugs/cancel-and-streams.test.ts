@@ -30,7 +30,6 @@ test('B-40 of two overlapping cancels the late one does not end the prompt that 
 
 /** A socket whose buffer is full from the start. */
 class Stalled extends EventEmitter implements SseSink {
-  readonly writableLength = 0
   written = 0
   write(): boolean {
     this.written += 1

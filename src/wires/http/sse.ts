@@ -1,12 +1,12 @@
-// A stream of server-sent events on the raw response: hono routes the request, but the frames go past it, one write per
-// turn of the event loop. What is sent, and when it ends, is each wire's own matter.
+// A stream of server-sent events on the raw response: hono routes the request, but the frames go past it, because its own
+// streams cost several times as much. What is sent, and when it ends, is up to each wire.
 import type { Context } from 'hono'
 import { encodeSse, type SseSink, SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 
 /**
- * `onClose` is called once, whoever ends the connection; also when it was gone before the stream began. `speaksAtOnce`:
- * the first frame is sent in this very turn of the event loop, so the headers need no write of their own.
+ * `onClose` is called once when the connection is over, also if it was gone before the stream began. `speaksAtOnce`: the
+ * first frame is sent in this turn of the event loop, so the headers need no write of their own.
  */
 export function openSse(
   c: Context<WireEnv>,
@@ -17,6 +17,7 @@ export function openSse(
   return new SseWriter(sinkOf(c, speaksAtOnce), {
     heartbeatMs: host.limits.heartbeatMs,
     maxUnsentBytes: host.limits.unsentBytes,
+    ...(host.limits.stallMs !== undefined && { stallMs: host.limits.stallMs }),
     onClose,
     onDrop: () => host.log('warn', 'A client that did not read its stream was dropped.'),
   })
@@ -34,12 +35,11 @@ function sinkOf(c: Context<WireEnv>, speaksAtOnce: boolean): SseSink {
   return outgoing
 }
 
-/** A response whose `close` was told before anyone could listen. */
+/** Stands for a connection that was closed before the stream began. */
 const gone: SseSink = {
   write: () => false,
   end: () => undefined,
   destroy: () => undefined,
-  writableLength: 0,
   on: (event, listener) => {
     if (event === 'close') queueMicrotask(listener)
   },
@@ -51,13 +51,13 @@ export function sseFrame(event: string, data: unknown, id?: number): string {
   return encodeSse(id === undefined ? { event, data: line } : { event, id, data: line })
 }
 
-/** The same without a name. Text is taken for JSON already. */
+/** The same without a name. A text is JSON already. */
 export function dataFrame(data: unknown, id?: number): string {
   const line = oneLine(typeof data === 'string' ? data : JSON.stringify(data))
   return encodeSse(id === undefined ? { data: line } : { id, data: line })
 }
 
-/** JSON that is one line whatever characters it holds: some readers break lines at U+2028 too. */
+/** JSON on one line: some readers break lines at U+2028 and the like. */
 export function oneLine(json: string): string {
   return /[\u0085\u2028\u2029]/.test(json) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
@@ -66,7 +66,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** The number of the last event that a client has, from `Last-Event-ID`, else from `?after=`; none: 0. */
+/** The number of the last event that a client has, from `Last-Event-ID` or `?after=`. 0: none. Undefined: not a number. */
 export function lastEventId(c: Context<WireEnv>): number | undefined {
   const given = c.req.header('last-event-id') || c.req.query('after')
   if (given === undefined || given === '') return 0
