@@ -1,18 +1,16 @@
-// Compaction: a summary in place of the oldest entries that a model reads. The session's own model writes it, answering
-// a request that is as sound as any other; the log keeps every entry. What is cut is cut between rounds only, so that
-// no call is parted from its result. Here is when, where and how; that it happens at all is the driver's or a caller's.
+// Compaction: a summary replaces the oldest entries that a model reads. The session's own model writes it; the log keeps
+// every entry. The cut lies between rounds, so that no call is separated from its result.
 
 import { textOf } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { HistoryCompacted } from '../language/events.ts'
 import { callsOf, type Entry, type UserEntry } from '../language/history.ts'
 import { untilAborted } from '../lib/abort.ts'
+import { decideCompaction } from './decide-turn.ts'
 import type { ModelAnswer } from './ports.ts'
 import type { Session } from './session.ts'
-import type { SessionState } from './state.ts'
 
 const KEEP = 8
-/** Each drops half of the rounds: enough for any history. */
+/** Each attempt drops half of the rounds: enough for any history. */
 const MOST_ATTEMPTS = 12
 
 const QUESTION = 'Sum up our conversation so far.'
@@ -21,26 +19,25 @@ const INSTRUCTIONS = `Write a summary of the conversation so far. You will go on
 
 // ---- when ------------------------------------------------------------------------------------------------
 
-const busy = new WeakSet<SessionState>()
-/** How long the view was when it could not be compacted. */
-const failedAt = new WeakMap<SessionState, number>()
+/** Kept with the session. `failedAt`: how long the view was when it could not be compacted. */
+export type CompactionState = { busy: boolean; failedAt: number }
 
-export function isCompactionDue({ state, agent }: Session): boolean {
+export function isCompactionDue({ state, agent, compaction: { busy, failedAt } }: Session): boolean {
   const { compaction } = agent
-  if (!compaction || busy.has(state) || (state.contextTokens ?? 0) <= compaction.afterTokens) return false
-  // What is kept may be too large by itself: then nothing is gained by asking at every step.
-  const before = Math.max(state.compactedTo ?? 0, failedAt.get(state) ?? 0)
+  if (!compaction || busy || (state.contextTokens ?? 0) <= compaction.afterTokens) return false
+  // The entries that are kept may be too large by themselves: do not ask again at every step.
+  const before = Math.max(state.compactedTo ?? 0, failedAt)
   return before === 0 || state.view.length >= before + (compaction.keepEntries ?? KEEP)
 }
 
-/** Before a step: a summary that cannot be had costs the turn nothing but the attempt. */
+/** Before a step: if no summary can be made, the turn goes on without one. */
 export async function tryCompaction(session: Session, signal: AbortSignal): Promise<void> {
   const { state, ports } = session
   try {
     await compact(session, signal)
   } catch (error) {
     if (signal.aborted || session.lost) return
-    failedAt.set(state, state.view.length)
+    session.compaction.failedAt = state.view.length
     ports.log('warn', 'The history could not be compacted; the turn goes on with all of it.', {
       session: state.id,
       error: wordsOf(error),
@@ -48,43 +45,36 @@ export async function tryCompaction(session: Session, signal: AbortSignal): Prom
   }
 }
 
-/** Gives whether there was anything to put a summary in place of. Throws what the model throws. */
+/** False: there was nothing to replace. Throws what the model throws. */
 export async function compact(session: Session, signal: AbortSignal): Promise<boolean> {
   const { state, agent } = session
-  if (busy.has(state)) throw new TurnwireError('busy', 'The history of this session is being compacted.')
+  if (session.compaction.busy)
+    throw new TurnwireError('busy', 'The history of this session is being compacted.')
   const cut = cutOf(state.view, agent.compaction?.keepEntries ?? KEEP)
   if (cut === 0) return false
   const replaced = state.view.slice(0, cut)
-  busy.add(state)
+  session.compaction.busy = true
   try {
     const { text, usage, model } = await summarise(session, replaced, signal)
     const opening = state.view[cut]
     const asked = opening?.role === 'user' ? undefined : lastUser(replaced)
-    const event: HistoryCompacted = {
-      v: 1,
-      at: session.ports.world.now(),
-      type: 'history.compacted',
-      replaces: cut,
-      entries: [
-        ...replaced.filter(entry => entry.role === 'system'),
-        said(QUESTION),
-        // In the model's own voice: what tools said must not come back as the word of a person.
-        { role: 'assistant', parts: [{ type: 'text', text }] },
-        ...(asked ? [asked] : []),
-      ],
-      model,
-      ...(usage && { usage }),
-    }
-    await session.save([event])
+    const entries: Entry[] = [
+      ...replaced.filter(entry => entry.role === 'system'),
+      userEntry(QUESTION),
+      // As the assistant: what tools said must not come back as a user's words.
+      { role: 'assistant', parts: [{ type: 'text', text }] },
+      ...(asked ? [asked] : []),
+    ]
+    await session.save([decideCompaction(cut, entries, { model, ...(usage && { usage }) }, session.context)])
     return true
   } finally {
-    busy.delete(state)
+    session.compaction.busy = false
   }
 }
 
 // ---- where -----------------------------------------------------------------------------------------------
 
-/** Whether entries can be parted before `index`: never between a call and its result, nor inside a paused answer. */
+/** Whether the history can be cut before `index`: never between a call and its result, nor inside a paused answer. */
 export function isSeam(view: readonly Entry[], index: number): boolean {
   const [before, after] = [view[index - 1], view[index]]
   if (before === undefined || after === undefined || after.role === 'tool') return false
@@ -93,8 +83,8 @@ export function isSeam(view: readonly Entry[], index: number): boolean {
 }
 
 /**
- * How many entries to replace; 0 when it is not worth it. What is kept begins with a user's words where that can be
- * had, and in one long turn with a step of the model, before which the words that it answers are said again.
+ * How many entries to replace; 0 when it is not worth it. The kept entries begin with a user message if possible. In one
+ * long turn they begin with a model step, and the user message that it answers is repeated before it.
  */
 export function cutOf(view: readonly Entry[], keep: number): number {
   const latest = Math.min(view.length - 1, view.length - keep)
@@ -114,23 +104,23 @@ function lastUser(entries: readonly Entry[]): UserEntry | undefined {
   return entries.findLast(entry => entry.role === 'user')
 }
 
-const said = (text: string): UserEntry => ({ role: 'user', parts: [{ type: 'text', text }] })
+const userEntry = (text: string): UserEntry => ({ role: 'user', parts: [{ type: 'text', text }] })
 
 // ---- how -------------------------------------------------------------------------------------------------
 
 type Summary = { text: string; model: string; usage?: NonNullable<ModelAnswer['usage']> }
 
-/** When the request itself is refused, most likely as too long, the older half is dropped and it is asked again. */
+/** If the request is refused, most likely as too long, drops the older half and asks again. */
 async function summarise(session: Session, entries: readonly Entry[], signal: AbortSignal): Promise<Summary> {
-  let told = entries
+  let shown = entries
   for (let attempt = 1; ; attempt++) {
     try {
-      return await askForSummary(session, told, signal)
+      return await askForSummary(session, shown, signal)
     } catch (error) {
       const rejected = error instanceof TurnwireError && error.code === 'model_rejected'
-      const rest = newerHalf(told)
+      const rest = newerHalf(shown)
       if (!rejected || signal.aborted || rest === undefined || attempt >= MOST_ATTEMPTS) throw error
-      told = rest
+      shown = rest
     }
   }
 }
@@ -140,7 +130,7 @@ function newerHalf(entries: readonly Entry[]): readonly Entry[] | undefined {
     if (isSeam(entries, index)) {
       const systems = entries.slice(0, index).filter(entry => entry.role === 'system')
       const rest = entries.slice(index)
-      return [...systems, ...(rest[0]?.role === 'user' ? [] : [said(LEFT_OUT)]), ...rest]
+      return [...systems, ...(rest[0]?.role === 'user' ? [] : [userEntry(LEFT_OUT)]), ...rest]
     }
   return undefined
 }
@@ -152,14 +142,14 @@ async function askForSummary(
 ): Promise<Summary> {
   const { state, agent } = session
   const model = agent.model(state.settings)
-  // Vendors refuse calls in a history whose tools are not declared. What a caller asked of answers (their form, their
-  // length) is not for a summary.
+  // Tools are declared because vendors refuse calls in a history whose tools are not. The form and length that a caller
+  // asked for do not apply to a summary.
   const { body: _, maxTokens: __, ...request } = session.request()
   const answering = model.respond(
     {
       ...request,
       purpose: 'summary',
-      history: [...entries, said(agent.compaction?.instructions ?? INSTRUCTIONS)],
+      history: [...entries, userEntry(agent.compaction?.instructions ?? INSTRUCTIONS)],
       choice: 'none',
       ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
     },

@@ -1,25 +1,17 @@
-// decide(state, command): what a command makes of a session, as events, or a refusal that leaves no trace.
-// Pure: time, ids and the agent come in with the command. Nothing here waits, and nothing runs.
-import type { CallPart, Outcome } from '../language/calls.ts'
+// decide(state, command): the events that a command from outside makes, or a refusal that leaves no trace. Pure: time, ids
+// and the agent come in with the context. What the loop itself finds out is decided in decide-turn.ts and decide-call.ts.
+import type { Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type {
-  Allowed,
-  Ask,
-  CallSettled,
-  CallStarted,
-  Event,
-  Grant,
-  GrantGiven,
-  ModelAnswered,
-  Settings,
-} from '../language/events.ts'
+import type { Ask, Event, Grant, GrantGiven, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { RequestKey } from './boundary.ts'
+import { decideSettled } from './decide-call.ts'
+import { decideAbandon } from './decide-turn.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import type { Agent, ModelAnswer } from './ports.ts'
+import type { Agent } from './ports.ts'
 import { checkSeed } from './seed.ts'
 import { type CallState, findCall, type SessionState, settledCalls } from './state.ts'
 
@@ -34,7 +26,7 @@ export type Decision = {
   edit?: { text: string; argsHash: string }
   /** The hash of the arguments that the approver saw, when the wire carries one. */
   seen?: string
-  /** It holds for every further call of this tool in this session, until it is revoked. */
+  /** The decision also holds for every further call of this tool in this session, until it is revoked. */
   remember?: true
 }
 
@@ -75,14 +67,10 @@ export function decideSay(state: SessionState, say: Say, context: Context): Even
   const status = statusOf(state)
   if (status === 'running') throw busy()
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
-  for (const call of state.batch) {
-    if (call.stage !== 'settled') events.push(settled(call, outcomes.abandoned(), context))
-  }
-  const at = context.now
-  if (state.turn) events.push({ v: 1, at, type: 'turn.ended', turn: state.turn.id, stop: 'abandoned' })
+  events.push(...decideAbandon(state, context))
   const { parts, wire, ask } = say
   const turn = context.id('turn')
-  events.push({ v: 1, at, type: 'turn.started', turn, parts, wire, ...(ask && { ask }) })
+  events.push({ v: 1, at: context.now, type: 'turn.started', turn, parts, wire, ...(ask && { ask }) })
   return keyed(events, say.request, context)
 }
 
@@ -94,7 +82,7 @@ export function decideRespond(state: SessionState, respond: Respond, context: Co
   const events: Event[] = configure(state, settings, context, ask?.clientOnly)
   if (ask) events.push({ v: 1, at: context.now, type: 'turn.asked', ask })
   for (const { callId, outcome } of respond.results) {
-    events.push(settled(awaited(state, callId, 'handed'), outcome, context))
+    events.push(decideSettled(awaited(state, callId, 'handed'), outcome, context))
   }
   for (const decision of respond.decisions) events.push(...decideApproval(state, decision, context))
   return keyed(events, respond.request, context)
@@ -137,7 +125,7 @@ function decideApproval(state: SessionState, decision: Decision, context: Contex
     ...(reason !== undefined && { reason }),
   })
   if (decision.remember) events.push(remembered(call, decision, context))
-  if (!granted) events.push(settled(call, outcomes.deniedByPerson(by, reason), context))
+  if (!granted) events.push(decideSettled(call, outcomes.deniedByPerson(by, reason), context))
   return events
 }
 
@@ -166,7 +154,7 @@ export function decideRevoke(state: SessionState, grantId: string, by: string, c
   return [{ v: 1, at: context.now, type: 'grant.revoked', grantId, by }]
 }
 
-/** The call that is waiting for exactly this kind of answer; everything else has its own refusal. */
+/** The call that waits for this kind of answer. Any other call is refused with the reason. */
 export function awaited(state: SessionState, callId: string, stage: 'handed' | 'asking'): CallState {
   const call = findCall(state, callId)
   if (!call) {
@@ -203,85 +191,24 @@ function configure(
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
 }
 
-export function decideCancel(state: SessionState, context: Context): Event[] {
-  if (!state.turn) return []
-  return endAll(state, call => outcomes.cancelled(call.stage === 'started'), 'cancelled', context)
-}
-
-export function decideOutOfTime(state: SessionState, context: Context): Event[] {
-  if (!state.turn) return []
-  const words = outcomes.limit('the turn ran out of time.')
-  return endAll(state, call => (call.stage === 'started' ? outcomes.outOfTime() : words), 'limit', context)
-}
-
-function endAll(
+/** Someone takes control of the loop. `force` takes it from whoever has it. */
+export function decideTakeControl(
   state: SessionState,
-  outcome: (call: CallState) => Outcome,
-  stop: 'cancelled' | 'limit',
+  by: string,
+  force: boolean,
   context: Context,
 ): Event[] {
-  const events: Event[] = []
-  for (const call of state.batch) {
-    if (call.stage !== 'settled') events.push(settled(call, outcome(call), context))
-  }
-  if (state.turn) {
-    const ended = { v: 1, at: context.now, type: 'turn.ended', turn: state.turn.id, stop } as const
-    events.push(stop === 'limit' ? { ...ended, limit: 'time' } : ended)
-  }
-  return events
+  const { controlledBy } = state
+  if (controlledBy === by) return []
+  if (controlledBy !== undefined && !force)
+    throw new TurnwireError('controlled', `This session is controlled by ${controlledBy}.`)
+  const at = context.now
+  const taken: Event = { v: 1, at, type: 'control.taken', by }
+  return controlledBy === undefined ? [taken] : [{ v: 1, at, type: 'control.returned', by }, taken]
 }
 
-export function decideAnswer(
-  answer: ModelAnswer,
-  model: string,
-  ids: readonly (string | undefined)[],
-  context: Context,
-): Event {
-  let index = 0
-  const parts = answer.parts.map(part => {
-    if (part.type !== 'call') return part
-    const id = ids[index] ?? context.id('call')
-    index += 1
-    return { ...part, id } satisfies CallPart
-  })
-  const { stop, origin, usage, continuity, warnings } = answer
-  const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
-  if (origin) event.origin = origin
-  if (usage) event.usage = usage
-  if (continuity) event.continuity = continuity
-  if (warnings && warnings.length > 0) event.warnings = warnings
-  return event
-}
-
-/**
- * After a crash: a call whose intent is in the log may have run. One that may run twice goes back to be run with
- * the same key; any other is settled as unknown.
- */
-export function decideRecovery(
-  state: SessionState,
-  mayRepeat: (call: CallState) => boolean,
-  context: Context,
-): Event[] {
-  return state.batch
-    .filter(call => call.stage === 'started' && !mayRepeat(call))
-    .map(call => settled(call, outcomes.unknown(), context))
-}
-
-/** `allowed`: what let it run, where no event before this one has said so. */
-export function intent(call: CallState, context: Context, allowed?: Allowed): Event {
-  const event: CallStarted = {
-    v: 1,
-    at: context.now,
-    type: 'call.started',
-    callId: call.part.id,
-    attempt: call.attempt + 1,
-  }
-  if (allowed) event.allowed = allowed
-  return event
-}
-
-export function settled(call: CallState, outcome: Outcome, context: { now: number }): CallSettled {
-  return { v: 1, at: context.now, type: 'call.settled', callId: call.part.id, outcome }
+export function decideReleaseControl(by: string, context: Context): Event[] {
+  return [{ v: 1, at: context.now, type: 'control.returned', by }]
 }
 
 function keyed(events: Event[], request: RequestKey | undefined, context: Context): Event[] {

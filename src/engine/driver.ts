@@ -1,12 +1,19 @@
-// The turn. It asks `next` what to do, does it through the ports, and records what came of it, until only a person
+// The loop of a turn: it asks `next` what to do, does it through the ports and records what came of it, until only a person
 // or the application can go on. There is one loop for every wire, vendor and output mode.
 
-import { publicError, TurnwireError, wordsOf } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { Abort } from '../lib/abort.ts'
 import { compact, isCompactionDue, tryCompaction } from './compact.ts'
-import { decideAnswer, decideOutOfTime, intent } from './decide.ts'
+import { decideStart } from './decide-call.ts'
+import {
+  decideAnswer,
+  decideEnd,
+  decideFailure,
+  decideOutOfTime,
+  decidePartialAnswer,
+} from './decide-turn.ts'
 import { judgeAll } from './judge.ts'
 import type { Action } from './next.ts'
 import type { Offered } from './offer.ts'
@@ -17,16 +24,16 @@ import { callIds, newStep, type Step, translate } from './step.ts'
 
 export class Driver {
   readonly #session: Session
-  /** How many calls have not returned yet, also those that were aborted and are no longer waited for. */
+  /** Calls that have not returned yet, including aborted ones that are no longer waited for. */
   #alive = 0
   #awaitingReturn: (() => void)[] | undefined
   readonly #running = new Map<string, Abort>()
   #awaitingQuiet: (() => void)[] | undefined
-  /** How long the loop has worked at which turn: waiting for people does not count. */
+  /** How long the loop has worked on the turn. Waiting for people does not count. */
   #worked = { turn: '', ms: 0 }
   #performing = false
   #step: Step | undefined
-  /** Aborts with the turn: what may never end by itself must not hold up what comes after. */
+  /** Aborts with the turn, so that policy or a summary that never ends does not block the next turn. */
   #turn = new Abort()
   #active = false
   #loop: Promise<void> = Promise.resolve()
@@ -36,7 +43,7 @@ export class Driver {
     this.#session = session
   }
 
-  /** Something changed: go on if there is anything to do. */
+  /** Something changed: continues if there is anything to do. */
   wake(): void {
     if (this.#poke) {
       const poke = this.#poke
@@ -57,14 +64,14 @@ export class Driver {
     }
   }
 
-  /** No call is waited for any more. */
+  /** No call is running any more. */
   #quiet(): void {
     const waiting = this.#awaitingQuiet
     this.#awaitingQuiet = undefined
     for (const resolve of waiting ?? []) resolve()
   }
 
-  /** Resolves when every call that was started has returned, the aborted ones too. A tool may never do that. */
+  /** Resolves when every started call has returned, including aborted ones. A tool may never return. */
   async returned(): Promise<void> {
     if (this.#alive === 0) return
     await new Promise<void>(resolve => {
@@ -101,11 +108,11 @@ export class Driver {
     } finally {
       stopClock()
       this.#active = false
-      session.hurry()
+      session.flush()
     }
   }
 
-  /** Gives what is left of the turn's time, and a function that stops the clock and remembers what was used. */
+  /** Limits the turn to the time it has left. Gives a function that stops the clock and adds up the time used. */
   #startClock(): () => void {
     const { ports, agent, state } = this.#session
     const turn = state.turn?.id ?? ''
@@ -125,7 +132,7 @@ export class Driver {
     })
   }
 
-  /** Does one action and no more. Gives a promise only if there is something to wait for. */
+  /** Does one action. Gives a promise only if there is something to wait for. */
   perform(action: Action): Promise<void> | undefined {
     switch (action.do) {
       case 'judge':
@@ -135,10 +142,10 @@ export class Driver {
       case 'ask-model':
         return this.#ask()
       case 'end':
-        this.#end(action)
+        this.#session.record(decideEnd(this.#session.state, action, this.#session.context))
         return undefined
       case 'await': {
-        // Started by a process that is gone, and left to whoever holds the wheel.
+        // Started by a process that is gone, and left to whoever has manual control.
         const left = action.calls.filter(call => !this.#running.has(call.part.id))
         return this.run(left)
       }
@@ -152,7 +159,7 @@ export class Driver {
     return this.#performing
   }
 
-  /** One action by someone's hand, with all that it starts. Only one at a time. */
+  /** One action under manual control, with everything that it starts. Only one at a time. */
   async performAlone(action: Action): Promise<void> {
     if (this.#performing) throw new TurnwireError('busy', 'An action is being performed. Wait for it.')
     this.#performing = true
@@ -166,19 +173,6 @@ export class Driver {
     }
   }
 
-  #end(action: Extract<Action, { do: 'end' }>): void {
-    const { state, context } = this.#session
-    if (!state.turn) return
-    const ended = {
-      v: 1,
-      at: context.now,
-      type: 'turn.ended',
-      turn: state.turn.id,
-      stop: action.stop,
-    } as const
-    this.#session.record([action.limit === undefined ? ended : { ...ended, limit: action.limit }])
-  }
-
   // ---- calls ---------------------------------------------------------------------------------------------
 
   #start(calls: readonly CallState[]): Promise<void> | undefined {
@@ -187,19 +181,18 @@ export class Driver {
   }
 
   /**
-   * Records the intent, then runs. Also for calls that were started before a crash and may be repeated: they keep
-   * their keys.
+   * Records the start, then runs. Calls that were started before a crash and may be repeated keep their keys.
    */
   async run(calls: readonly CallState[]): Promise<void> {
     if (calls.length === 0) return
     const session = this.#session
     session.ports.world.crashPoint('intent-decided')
     const { context } = session
-    session.record(calls.map(call => intent(call, context)))
+    session.record(calls.map(call => decideStart(call, context)))
     return this.#runOnceDurable(calls)
   }
 
-  /** Their intents are recorded. From here on they count as running: nobody else may start them. */
+  /** Their starts are recorded. From here on they count as running, so that nobody else starts them. */
   async #runOnceDurable(calls: readonly CallState[]): Promise<void> {
     const session = this.#session
     const stops = calls.map(call => {
@@ -234,13 +227,13 @@ export class Driver {
 
   #ran(callId: string, stop: Abort): void {
     if (this.#running.get(callId) === stop) this.#running.delete(callId)
-    // While others run there is nothing new to do: a decision that changes this wakes the loop itself.
+    // While other calls run there is nothing new to do. A decision that changes this wakes the loop itself.
     if (this.#running.size > 0) return
     this.#quiet()
     this.wake()
   }
 
-  /** What may run is started with the verdict. */
+  /** Calls that may run are started with the verdict. */
   #judgeAndRun(calls: readonly CallState[]): Promise<void> | undefined {
     const starting: CallState[] = []
     const judging = this.#judge(calls, starting)
@@ -260,7 +253,7 @@ export class Driver {
     )
   }
 
-  /** What was approved is what was shown: a tool that changed or went away since then is judged anew. */
+  /** An approval holds for the tool that was shown: a tool that changed or went away since is judged again. */
   #asShown(call: CallState): boolean {
     const offered = this.#session.offer.byName.get(call.part.name)
     return call.stage === 'approved' && offered !== undefined && toolHash(offered.tool) === call.toolHash
@@ -303,7 +296,7 @@ export class Driver {
     }
   }
 
-  /** By someone's wish, not by the loop's: it is stopped with the turn that begins meanwhile, and with the session. */
+  /** Requested by a caller. Aborted when a turn starts or the session is lost. */
   async compact(): Promise<boolean> {
     const { ports, agent } = this.#session
     const late = new AbortController()
@@ -321,36 +314,22 @@ export class Driver {
     const session = this.#session
     const { state, ports } = session
     if (!state.turn) return
-    const { code, message } = publicError(error)
     ports.log('error', 'The model step failed.', {
       session: state.id,
       code: error instanceof TurnwireError ? error.code : 'internal',
       error: wordsOf(error),
     })
-    session.record([
-      {
-        v: 1,
-        at: ports.world.now(),
-        type: 'turn.ended',
-        turn: state.turn.id,
-        stop: 'error',
-        error: { code, message },
-      },
-    ])
+    session.record(decideFailure(state, error, session.context))
   }
 
   // ---- interruption --------------------------------------------------------------------------------------
 
-  /** Stops the step in flight and all calls. Gives what the step had said so far, as events yet to be recorded. */
+  /** Stops the model step and all calls. Gives the partial answer of the step, as events to record. */
   interruptStep(): Event[] {
     const session = this.#session
     const step = this.#step
     this.abort(new TurnwireError('stopping', 'The turn was ended.'))
-    if (!step || step.text === '') return []
-    const { text } = step
-    const { model } = step
-    const at = session.ports.world.now()
-    return [{ v: 1, at, type: 'model.answered', parts: [{ type: 'text', text }], stop: 'cancelled', model }]
+    return step ? decidePartialAnswer(step.text, step.model, session.context) : []
   }
 
   abort(reason: unknown): void {
@@ -361,22 +340,22 @@ export class Driver {
       this.#step.stop.abort(reason)
     }
     const running = [...this.#running.values()]
-    // Told to stop, and no longer waited for: a tool that does not listen must not hold up what comes after.
+    // Aborted calls are no longer waited for: a tool that ignores its signal must not block what comes after.
     this.#running.clear()
     for (const stop of running) stop.abort(reason)
     this.#quiet()
-    // The loop must see that there is nothing left to wait for.
+    // The loop has nothing left to wait for.
     if (this.#poke) this.wake()
   }
 
-  /** Stops the step in flight without a trace: it is asked again when the session is taken up. */
+  /** Stops the model step without a trace: it is asked again when the session is recovered. */
   dropStep(reason: unknown): void {
     if (!this.#step) return
     this.#step.over = true
     this.#step.stop.abort(reason)
   }
 
-  /** The turn has used its time: what runs is stopped, and the turn ends with a history that can be continued. */
+  /** The turn has used its time: everything that runs is stopped, and the turn ends with a valid history. */
   outOfTime(): void {
     const session = this.#session
     if (session.lost || !session.state.turn || session.status !== 'running') return

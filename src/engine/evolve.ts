@@ -1,5 +1,5 @@
-// evolve(state, event): what an event changes. Pure in all but that it changes the state it is given: no clock,
-// no chance, no I/O, and no judgement either, since what is in the log has happened.
+// evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
+// checks nothing either: an event in the log has happened.
 import type { CallPart, CallResult } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -13,7 +13,7 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
-import { type CallState, findCall, type SessionState, type TurnState } from './state.ts'
+import { type CallState, findCall, indexBatch, type SessionState, type TurnState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -148,6 +148,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
     text: part.text,
     attempt: 0,
   }))
+  state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
@@ -172,7 +173,7 @@ function stage(state: SessionState, callId: string, to: CallState['stage']): Cal
 
 type Admitted = { argsHash?: string; toolHash: string }
 
-/** The first time that a call passes the gate it counts as one use of its arguments. */
+/** A call counts as one use of its arguments the first time that it passes the gate. */
 function admitted(
   state: SessionState,
   callId: string,
@@ -240,10 +241,11 @@ function settle(state: SessionState, event: CallSettled): void {
   if (state.unsettled === 0) {
     addEntry(state, { role: 'tool', results: state.batch.map(resultOf) })
     state.batch = []
+    state.byId = undefined
   }
 }
 
-/** What is said of a settled call, and of an edit the model must know about. */
+/** The result that the model reads. It is told about an edit. */
 function resultOf(call: CallState): CallResult {
   const outcome = call.outcome
   if (!outcome) throw new Error(`call ${call.part.id} has no outcome`)
@@ -257,7 +259,7 @@ function resultOf(call: CallState): CallResult {
   }
 }
 
-/** A log that a newer version wrote must not be folded into something that it does not say. */
+/** A log that a newer version wrote must not be misread. */
 function unreadable(event: { type: string; v: number }): TurnwireError {
   return new TurnwireError(
     'store_newer',

@@ -1,5 +1,5 @@
-// Stands in for an agent that is no longer configured, so that its sessions can still be read, cancelled and deleted.
-// It offers nothing, and whatever asks its model is told why.
+// Stands in for an agent that is no longer configured, so that its sessions can still be read, cancelled and deleted. It
+// offers no tools, and its model fails with the reason.
 import { TurnwireError } from '../language/errors.ts'
 import { said } from './outcomes.ts'
 import type { Agent, Finished } from './ports.ts'

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usesOf } from './identical.ts'
+import type { CallForm } from '../language/calls.ts'
+import { IdenticalCalls } from './identical.ts'
+
+const usesOf = (texts: readonly string[], text: string, form: CallForm): number =>
+  new IdenticalCalls().uses('tool', texts, text, form)
 
 test('arguments are the same however they are spelled', () => {
   const texts = ['{"a":1,"b":2}', '{ "b": 2, "a": 1.0 }', '{"a":1}', '', '{}']
@@ -10,11 +14,12 @@ test('arguments are the same however they are spelled', () => {
 })
 
 test('a list that has grown is counted on', () => {
+  const calls = new IdenticalCalls()
   const texts = ['{"a":1}']
-  assert.equal(usesOf(texts, '{"a":1}', 'json'), 1)
+  assert.equal(calls.uses('tool', texts, '{"a":1}', 'json'), 1)
   texts.push('{"a": 1}', '{"a":2}')
-  assert.equal(usesOf(texts, '{"a":1}', 'json'), 2)
-  assert.equal(usesOf(texts, '{"a":2}', 'json'), 1)
+  assert.equal(calls.uses('tool', texts, '{"a":1}', 'json'), 2)
+  assert.equal(calls.uses('tool', texts, '{"a":2}', 'json'), 1)
 })
 
 test('free text is the same only when it is the same', () => {

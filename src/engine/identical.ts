@@ -1,30 +1,32 @@
-// How often a turn has called a tool with the same arguments, however they are spelled. Asked only of a tool that was
-// called as often as a turn may repeat itself: most never are, and then nothing is compared.
+// How often a turn has called a tool with the same arguments, whatever their spelling. Counting begins only for a tool that
+// was called as often as a turn may repeat itself; most tools never are.
 import type { CallForm } from '../language/calls.ts'
 import { canonicalJson, parseJson } from '../lib/json.ts'
 
-type Counted = { upTo: number; counts: Map<string, number> }
+type Counts = { upTo: number; byText: Map<string, number> }
 
-const remembered = new WeakMap<readonly string[], Counted>()
+/** The counts of one turn. */
+export class IdenticalCalls {
+  readonly #byTool = new Map<string, Counts>()
 
-/** `texts`: the arguments that one tool was called with so far, a list that only grows. */
-export function usesOf(texts: readonly string[], text: string, form: CallForm): number {
-  const counted = remembered.get(texts) ?? { upTo: 0, counts: new Map<string, number>() }
-  remembered.set(texts, counted)
-  const { counts } = counted
-  for (; counted.upTo < texts.length; counted.upTo++) {
-    const spelled = canonicalOf(texts[counted.upTo]!, form)
-    counts.set(spelled, (counts.get(spelled) ?? 0) + 1)
+  /** `texts`: the arguments that the tool was called with in this turn so far; the list only grows. */
+  uses(tool: string, texts: readonly string[], text: string, form: CallForm): number {
+    const counts = this.#byTool.get(tool) ?? { upTo: 0, byText: new Map<string, number>() }
+    this.#byTool.set(tool, counts)
+    for (; counts.upTo < texts.length; counts.upTo++) {
+      const canonical = canonicalText(texts[counts.upTo]!, form)
+      counts.byText.set(canonical, (counts.byText.get(canonical) ?? 0) + 1)
+    }
+    return counts.byText.get(canonicalText(text, form)) ?? 0
   }
-  return counts.get(canonicalOf(text, form)) ?? 0
 }
 
-function canonicalOf(text: string, form: CallForm): string {
+function canonicalText(text: string, form: CallForm): string {
   if (form === 'text') return text
   try {
     return text.trim() === '' ? '{}' : canonicalJson(parseJson(text))
   } catch {
-    // The gate takes more than this reads: then only the same text is the same.
+    // The gate accepts more than this parser: such texts are compared as they are.
     return text
   }
 }

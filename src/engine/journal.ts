@@ -1,5 +1,5 @@
-// A session's way into its log. Events change the state at once and are shown once they are durable; between the two
-// they wait here, and what is recorded together is written together.
+// Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that are
+// recorded in the same microtask turn are written together.
 import type { Event } from '../language/events.ts'
 import { soon } from '../lib/soon.ts'
 import { evolve } from './evolve.ts'
@@ -8,18 +8,18 @@ import { statusOf } from './next.ts'
 import type { Card, CrashPoint, EnginePorts, SessionStatus, World } from './ports.ts'
 import { cardOf, type SessionState } from './state.ts'
 
-/** What goes to the store in one write. `written` is made when someone waits for it. */
+/** The events of one write. `written` is made when someone waits for it. */
 type Batch = {
   seq: number
   events: Event[]
   held: Held
   written: PromiseWithResolvers<void> | undefined
-  leaving: boolean
-  /** Set while it lingers: ends that. */
+  sent: boolean
+  /** Set while the batch is deferred: stops its timer. */
   stopClock: (() => void) | undefined
 }
 
-/** Whose journal it is. `lose` is told when the store refuses a write. */
+/** The session that the journal writes for. `lose` is called when the store refuses a write. */
 type Keeper = {
   readonly ports: EnginePorts
   readonly state: SessionState
@@ -32,7 +32,7 @@ export class Journal {
   readonly #epoch: number
   #lost: unknown
   #shownStatus: SessionStatus
-  #card: Card
+  #summary: Card
   /** Not given to the store yet. */
   #batch: Batch | undefined
   /** The newest that is not durable yet. */
@@ -42,14 +42,14 @@ export class Journal {
     this.#keeper = keeper
     this.#epoch = epoch
     this.#shownStatus = statusOf(keeper.state)
-    this.#card = cardOf(keeper.state)
+    this.#summary = cardOf(keeper.state)
   }
 
   /**
-   * What is recorded before the next turn of the microtask queue goes to the store together. What is patient lingers as
-   * long as the store likes: until something follows it that is not, or it is hurried.
+   * Events recorded in one microtask turn go to the store together. Deferrable events wait up to the store's `lingerMs`; any
+   * other event, or `flush`, sends them at once.
    */
-  record(events: readonly Event[], patient: boolean): void {
+  record(events: readonly Event[], deferrable: boolean): void {
     if (this.#lost !== undefined || events.length === 0) return
     const { state, ports } = this.#keeper
     this.#batch ??= this.#newBatch(state.seq + 1)
@@ -60,14 +60,14 @@ export class Journal {
       batch.events.push(event)
       batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
-    if (!patient || store.lingerMs === undefined) this.#send(batch)
-    else if (!batch.leaving) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
+    if (!deferrable || store.lingerMs === undefined) this.#send(batch)
+    else if (!batch.sent) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
   }
 
-  /** Nothing is recorded any more, and whoever waits for something is told so now. */
+  /** Records nothing more; everyone who waits gets the reason now. */
   lose(reason: unknown): void {
     this.#lost = reason
-    this.hurry()
+    this.flush()
   }
 
   /** Why the session was lost. */
@@ -75,18 +75,18 @@ export class Journal {
     return this.#lost
   }
 
-  /** Nothing lingers any longer. */
-  hurry(): void {
+  /** Sends deferred events now. */
+  flush(): void {
     if (this.#last) this.#send(this.#last)
   }
 
-  /** Durable up to here, and at once. */
+  /** Sends deferred events and resolves when everything so far is durable. */
   flushed(): Promise<void> {
-    this.hurry()
+    this.flush()
     return this.durable()
   }
 
-  /** Durable up to here, in its own time. */
+  /** Resolves when everything so far is durable; deferred events keep their time. */
   durable(): Promise<void> {
     if (this.#lost !== undefined) return refused(this.#lost)
     const last = this.#last
@@ -95,7 +95,7 @@ export class Journal {
     return last.written.promise
   }
 
-  /** Nothing is still on its way to the store. */
+  /** Every event is durable. */
   get clean(): boolean {
     return this.#last === undefined
   }
@@ -106,7 +106,7 @@ export class Journal {
       events: [],
       held: this.#keeper.feed.hold(),
       written: undefined,
-      leaving: false,
+      sent: false,
       stopClock: undefined,
     }
     this.#last = batch
@@ -114,8 +114,8 @@ export class Journal {
   }
 
   #send(batch: Batch): void {
-    if (batch.leaving) return
-    batch.leaving = true
+    if (batch.sent) return
+    batch.sent = true
     batch.stopClock?.()
     soon(() => this.#write(batch))
   }
@@ -136,7 +136,7 @@ export class Journal {
     const { state, feed } = this.#keeper
     const { world, store } = this.#keeper.ports
     const status = statusOf(state)
-    // Said again when it is the same: whoever asked for something must learn that nothing more will come of it.
+    // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request.
     if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
     this.#shownStatus = status
     const kept = (): void => {
@@ -154,20 +154,20 @@ export class Journal {
     }
   }
 
-  /** Looked at with every write, and hardly ever another. */
+  /** The list summary, only if it changed. */
   #newCard(): { card?: Card } {
     const { state } = this.#keeper
     const { settings, opening } = state
-    const { settings: before, opening: begun } = this.#card
+    const { settings: before, opening: begun } = this.#summary
     if (settings === before && opening === begun) return unchanged
-    this.#card = cardOf(state)
-    return { card: this.#card }
+    this.#summary = cardOf(state)
+    return { card: this.#summary }
   }
 }
 
 const unchanged = {}
 
-/** A rejection that whoever does not look at it may ignore. */
+/** A rejection that may be ignored. */
 function refused(reason: unknown): Promise<never> {
   const promise = Promise.reject(reason)
   promise.catch(() => {})

@@ -1,22 +1,27 @@
-// The gate's part of the turn: one proposed call becomes allowed, asked about, handed to the application, or is
-// settled without having run.
+// The gate's part of the turn: a proposed call is allowed, put to a person, handed to the application, or settled without
+// having run. What the verdict makes of the call is decided in decide-call.ts.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { Allowed, ApprovalRequested, Event, Grant, LimitName } from '../language/events.ts'
+import type { CallSettled, Grant } from '../language/events.ts'
 import { type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
-import { intent, settled } from './decide.ts'
-import { usesOf } from './identical.ts'
+import {
+  type Admitted,
+  decideLimit,
+  decideSettled,
+  decideStartAllowed,
+  decideVerdict,
+} from './decide-call.ts'
 import type { Offer, Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
-type Admitted = Extract<Admission, { ok: true }>
+type ServerOffered = Extract<Offered, { side: 'server' }>
 
 /**
- * `starting`: what policy allows at once is recorded as started in the same event, and added to it, for the caller to
- * run once that is durable. Without it, what is allowed waits.
+ * `starting`: calls that policy allows at once are recorded as started in the same event and added to this list; the
+ * caller runs them once that is durable. Without it, allowed calls are only recorded as allowed.
  */
 export function judgeAll(
   session: Session,
@@ -34,7 +39,7 @@ export function judgeAll(
 
 const noGrants: readonly Grant[] = []
 
-/** Judges one call and records the verdict. Waits only if policy itself has to ask elsewhere. */
+/** Judges one call and records the verdict. Gives a promise only if policy has to ask elsewhere. */
 function judge(
   session: Session,
   call: CallState,
@@ -42,21 +47,13 @@ function judge(
   starting: CallState[] | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered) {
-    const names = [...byName.keys()]
-    session.record([settled(call, outcomes.unknownTool(call.part.name, names), session.context)])
+  const refusal = offered ? refusalOf(session, call, offered) : unknownTool(session, call, byName)
+  if (refusal || !offered) {
+    if (refusal) session.record([refusal])
     return undefined
   }
   const admission = admit(session, call, offered)
-  if (!admission.ok) {
-    session.record([settled(call, outcomes.invalid(admission.reason), session.context)])
-    return undefined
-  }
-  const refusal = overLimit(session, call, offered)
-  if (refusal) {
-    session.record([refusal])
-    return undefined
-  }
+  if (!admission.ok) return undefined
   const { stage } = call
   const { settings } = session.state
   const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
@@ -64,23 +61,34 @@ function judge(
   if (!(verdict instanceof Promise)) {
     if (starting && verdict?.verdict === 'allow') {
       session.ports.world.crashPoint('intent-decided')
-      session.record([intent(call, session.context, allowedBy(verdict, offered))])
+      session.record([decideStartAllowed(call, offered, verdict, session.context)])
       starting.push(call)
-    } else session.record([eventOf(session, call, offered, admission, verdict)])
+    } else session.record([decideVerdict(call, offered, admission, verdict, session.context)])
     return undefined
   }
   return verdict.then(late => {
-    // A cancellation may have settled it while policy was thinking.
+    // A cancellation may have settled the call while policy was evaluated.
     if (session.lost || call.stage !== stage) return
-    // New settings, or a grant that was spent or given meanwhile: the verdict is about the past, and the call is judged again.
+    // Settings or grants changed meanwhile: the verdict is outdated, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
-    // Others of the batch may have been counted while policy was thinking.
+    // Other calls of the batch may have been counted meanwhile.
     const over = overLimit(session, call, offered)
-    session.record([over ?? eventOf(session, call, offered, admission, late)])
+    session.record([over ?? decideVerdict(call, offered, admission, late, session.context)])
   })
 }
 
-/** What policy says of a call with other arguments than the model's: a person's edit passes the same gate. */
+function unknownTool({ context }: Session, call: CallState, byName: Offer['byName']): CallSettled {
+  return decideSettled(call, outcomes.unknownTool(call.part.name, [...byName.keys()]), context)
+}
+
+/** Settles a call whose arguments do not fit or that is over a limit. */
+function refusalOf(session: Session, call: CallState, offered: Offered): CallSettled | undefined {
+  const admission = admit(session, call, offered)
+  if (!admission.ok) return decideSettled(call, outcomes.invalid(admission.reason), session.context)
+  return overLimit(session, call, offered)
+}
+
+/** Policy's verdict on a person's edit: other arguments pass the same gate. */
 export async function judgeEdit(session: Session, call: CallState, text: string): Promise<Admitted> {
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) throw new TurnwireError('unknown_call', `There is no tool "${call.part.name}" any more.`)
@@ -99,10 +107,10 @@ function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): 
   return before.length === now.size && before.every(grant => now.get(grant.id) === grant)
 }
 
-/** What the gate found of the open calls, by their places in the answer. */
+/** What the gate found about the open calls, by their index in the answer. */
 export type Admissions = { call: CallState; text: string; tool: ToolDeclaration; admission: Admission }[]
 
-/** Looked at once per text and tool: what was judged is what runs. */
+/** Checks each text and tool once, so that the input that was judged is the input that runs. */
 export function admit(session: Session, call: CallState, { tool }: Offered): Admission {
   session.admissions ??= []
   const known = session.admissions[call.index]
@@ -114,38 +122,22 @@ export function admit(session: Session, call: CallState, { tool }: Offered): Adm
   return admission
 }
 
-/** Only a call that was not judged before counts. */
-function overLimit(session: Session, call: CallState, offered: Offered): Event | undefined {
-  const { turn } = session.state
-  if (!turn || call.stage !== 'proposed') return undefined
+function overLimit(session: Session, call: CallState, offered: Offered): CallSettled | undefined {
   const { limits } = session.agent
-  if (turn.steps >= limits.steps)
-    return overTurn(session, call, 'steps', `the turn has used its ${limits.steps} model requests.`)
-  const before = turn.calls - session.state.batch.length + call.index
-  if (before >= limits.calls)
-    return overTurn(session, call, 'calls', `the turn has used its ${limits.calls} tool calls.`)
-  const texts = turn.admitted.get(call.part.name)
-  const mayRepeat = texts === undefined || texts.length < limits.identicalCalls
-  const uses = mayRepeat ? 0 : usesOf(texts, call.text, call.part.form)
-  if (uses >= limits.identicalCalls)
-    return overTurn(
-      session,
-      call,
-      'identicalCalls',
-      `it was called ${uses} times with the same arguments in this turn.`,
-    )
-  const maxCalls = turn.ask?.maxCalls
-  if (maxCalls === undefined || offered.side === 'client' || serverCalls(session) < maxCalls) return undefined
-  return settled(call, outcomes.limit(`the request allows ${maxCalls} tool calls.`), session.context)
+  const serverCalls = offered.side === 'client' ? undefined : () => countServerCalls(session)
+  const counted = { uses: () => usesOf(session, call, limits.identicalCalls), serverCalls }
+  return decideLimit(session.state, call, limits, counted, session.context)
 }
 
-/** The turn ends with it. */
-function overTurn(session: Session, call: CallState, limit: LimitName, words: string): Event {
-  return { ...settled(call, outcomes.limit(words), session.context), limit }
+/** How often the turn made this call before. Not counted while the tool was called fewer times than a turn may repeat. */
+function usesOf(session: Session, { part, text }: CallState, mayRepeat: number): number {
+  const texts = session.state.turn?.admitted.get(part.name)
+  if (texts === undefined || texts.length < mayRepeat) return 0
+  return session.identicalCalls.uses(part.name, texts, text, part.form)
 }
 
 /** The calls of this turn that ran here, or are about to. */
-function serverCalls({ state, offer }: Session): number {
+function countServerCalls({ state, offer }: Session): number {
   const isOurs = (name: string): boolean => offer.byName.get(name)?.side === 'server'
   let count = state.batch.filter(({ stage, part, outcome }) =>
     stage === 'settled' ? outcome?.from.source === 'tool' : stage !== 'proposed' && isOurs(part.name),
@@ -158,8 +150,8 @@ function serverCalls({ state, offer }: Session): number {
   return count
 }
 
-/** A class, for its getter: a hash that nobody asks for is not made. */
-class Asked implements Question {
+/** A class for its getter: the hash is made only if policy reads it. */
+class PolicyQuestion implements Question {
   readonly session: string
   readonly owner: string
   readonly agent: string
@@ -176,7 +168,7 @@ class Asked implements Question {
   constructor(
     { state, agent, ports }: Session,
     call: CallState,
-    { tool, clientTrust }: Extract<Offered, { side: 'server' }>,
+    { tool, clientTrust }: ServerOffered,
     admission: Admitted,
     grants: readonly Grant[],
   ) {
@@ -202,12 +194,13 @@ class Asked implements Question {
 function authorise(
   session: Session,
   call: CallState,
-  offered: Extract<Offered, { side: 'server' }>,
+  offered: ServerOffered,
   admission: Admitted,
   grants: readonly Grant[],
 ): Verdict | Promise<Verdict> {
   try {
-    const verdict = session.agent.gate.authorise(new Asked(session, call, offered, admission, grants))
+    const question = new PolicyQuestion(session, call, offered, admission, grants)
+    const verdict = session.agent.gate.authorise(question)
     return verdict instanceof Promise ? verdict.catch(error => policyFailed(session, error)) : verdict
   } catch (error) {
     return policyFailed(session, error)
@@ -217,45 +210,4 @@ function authorise(
 function policyFailed({ state, ports }: Session, error: unknown): Verdict {
   ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: wordsOf(error) })
   return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
-}
-
-function allowedBy({ rule, grantId }: Extract<Verdict, { verdict: 'allow' }>, { tool }: Offered): Allowed {
-  const allowed: Allowed = { toolHash: toolHash(tool), rule }
-  if (grantId !== undefined) allowed.grantId = grantId
-  return allowed
-}
-
-function eventOf(
-  session: Session,
-  call: CallState,
-  offered: Offered,
-  admission: Admitted,
-  verdict: Verdict | undefined,
-): Event {
-  const at = session.ports.world.now()
-  const callId = call.part.id
-  const hash = toolHash(offered.tool)
-  if (!verdict) return { v: 1, at, type: 'call.handed', callId, argsHash: admission.argsHash, toolHash: hash }
-  const { rule } = verdict
-  switch (verdict.verdict) {
-    case 'deny':
-      return settled(call, outcomes.deniedByPolicy(verdict.reason), session.context)
-    case 'allow':
-      return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered) }
-    case 'ask': {
-      const { reason, expiresInMs } = verdict
-      const event: ApprovalRequested = {
-        v: 1,
-        at,
-        type: 'approval.requested',
-        callId,
-        argsHash: admission.argsHash,
-        toolHash: hash,
-        rule,
-      }
-      if (reason !== undefined) event.reason = reason
-      if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
-      return event
-    }
-  }
 }

@@ -2,9 +2,10 @@
 // it. The log records who it was. The loop goes on by itself once the session is released.
 
 import { TurnwireError } from '../language/errors.ts'
-import type { Event } from '../language/events.ts'
 import type { ControlCommand } from './boundary.ts'
-import { decideAnswer, settled } from './decide.ts'
+import { decideReleaseControl, decideTakeControl } from './decide.ts'
+import { decideEdit, decideSettled } from './decide-call.ts'
+import { decideAnswer } from './decide-turn.ts'
 import type { Action } from './next.ts'
 import type { ModelAnswer, ToolOutput } from './ports.ts'
 import type { Session } from './session.ts'
@@ -46,13 +47,7 @@ export class ManualControl {
 
   /** Waits until what is under way has finished. From then on nothing happens but through this control. */
   static async take(session: Session, by: string, force = false): Promise<ManualControl> {
-    const { controlledBy } = session.state
-    if (controlledBy !== undefined && controlledBy !== by && !force)
-      throw new TurnwireError('controlled', `This session is controlled by ${controlledBy}.`)
-    const at = session.ports.world.now()
-    if (controlledBy !== undefined && controlledBy !== by)
-      session.record([{ v: 1, at, type: 'control.returned', by }])
-    if (controlledBy !== by) await session.save([{ v: 1, at, type: 'control.taken', by }])
+    await session.save(decideTakeControl(session.state, by, force, session.context))
     await session.driver.settle()
     return new ManualControl(session, by)
   }
@@ -91,39 +86,26 @@ export class ManualControl {
       this.#unsettled(callId)
     }
     await this.session.save([
-      settled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
+      decideSettled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
     ])
   }
 
   /** Replaces the model's arguments. The new ones pass the same gate when the call is judged. */
   async replaceArguments(callId: string, text: string): Promise<void> {
     const call = this.#unsettled(callId)
-    if (call.stage !== 'proposed')
-      throw new TurnwireError('already_decided', `The call "${callId}" was judged before.`)
     const offered = this.session.offer.byName.get(call.part.name)
     const { name, form } = call.part
     const admission = offered && this.session.agent.gate.admit({ name, form, text }, offered.tool)
     if (!admission?.ok)
       throw new TurnwireError('invalid_edit', admission?.reason ?? `There is no tool named "${name}".`)
-    const at = this.session.ports.world.now()
-    const edited: Event = {
-      v: 1,
-      at,
-      type: 'call.edited',
-      callId,
-      text,
-      argsHash: admission.argsHash,
-      by: this.by,
-    }
-    await this.session.save([edited])
+    const edit = { callId, text, argsHash: admission.argsHash, by: this.by }
+    await this.session.save([decideEdit(this.session.state, edit, this.session.context)])
   }
 
   /** The loop goes on from here. */
   async release(): Promise<void> {
     this.#mustBeFree()
-    await this.session.save([
-      { v: 1, at: this.session.ports.world.now(), type: 'control.returned', by: this.by },
-    ])
+    await this.session.save(decideReleaseControl(this.by, this.session.context))
     this.session.driver.wake()
   }
 

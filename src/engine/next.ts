@@ -1,5 +1,5 @@
-// next(state): the one thing to do now. The driver does it, a person at the wheel looks at it first; neither
-// decides anything of its own.
+// next(state): the one thing to do now. The driver does it, or a person with manual control looks at it first; neither
+// decides anything itself.
 import type { LimitName, TurnStop } from '../language/events.ts'
 import type { Limits, SessionStatus } from './ports.ts'
 import type { CallState, SessionState } from './state.ts'
@@ -23,14 +23,14 @@ export function next(state: SessionState, limits: Limits): Action {
   return nextOfTurn(state.turn, limits)
 }
 
-/** In this order: a call that can be moved on comes before one that must be waited for. */
+/** A call that can be moved on comes before one that must be waited for. */
 const stages = ['proposed', 'approved', 'started'] as const
-const deeds = { proposed: 'judge', approved: 'run', started: 'await' } as const
+const actions = { proposed: 'judge', approved: 'run', started: 'await' } as const
 
 function nextOfBatch(batch: CallState[]): Action {
   for (const stage of stages) {
     const calls = batch.filter(call => call.stage === stage)
-    if (calls.length > 0) return { do: deeds[stage], calls }
+    if (calls.length > 0) return { do: actions[stage], calls }
   }
   return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
 }
@@ -38,7 +38,7 @@ function nextOfBatch(batch: CallState[]): Action {
 function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits): Action {
   if (turn.limit !== undefined) return { do: 'end', stop: 'limit', limit: turn.limit }
   if (turn.answered !== undefined && turn.answered !== 'pause')
-    return { do: 'end', stop: stopOf(turn.answered) }
+    return { do: 'end', stop: turnStopOf(turn.answered) }
   if (turn.steps >= limits.steps) return { do: 'end', stop: 'limit', limit: 'steps' }
   if (turn.tokens > limits.tokens) return { do: 'end', stop: 'limit', limit: 'tokens' }
   if (turn.money >= limits.money) return { do: 'end', stop: 'limit', limit: 'money' }
@@ -46,15 +46,15 @@ function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits): Ac
   return { do: 'ask-model' }
 }
 
-/** `calls` and `pause` cannot be what a turn ends with: a model that says so without a call has simply ended. */
-function stopOf(answered: NonNullable<NonNullable<SessionState['turn']>['answered']>): TurnStop {
+/** A model that stops with `calls` or `pause` but makes no call has simply ended. */
+function turnStopOf(answered: NonNullable<NonNullable<SessionState['turn']>['answered']>): TurnStop {
   return answered === 'calls' || answered === 'pause' ? 'end' : answered
 }
 
 export function statusOf({ turn, batch }: SessionState): SessionStatus {
   if (!turn) return 'idle'
   if (batch.length === 0) return 'running'
-  // From the end: calls are mostly settled in their order.
+  // From the end: calls are mostly settled in order.
   for (let at = batch.length - 1; at >= 0; at--) {
     const { stage } = batch[at]!
     if (stage === 'started' || stage === 'proposed' || stage === 'approved') return 'running'

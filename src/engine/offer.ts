@@ -1,4 +1,4 @@
-// Which tools a model is offered under given settings, and whose they are. A name belongs to one side only.
+// Which tools a model is offered under given settings, and who runs each. A name belongs to one side only.
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
@@ -14,13 +14,10 @@ export type Offered =
 
 export type Offer = { byName: Map<string, Offered>; declarations: ToolDeclaration[] }
 
-type Known = { agent: Agent; attached: readonly Tool[]; own: boolean; offer: Offer }
-const offers = new WeakMap<Settings, Known>()
-
 const none: readonly Tool[] = []
 
 /**
- * `attached`: tools that a live connection brought along for this session alone. They give way to the agent's own.
+ * `attached`: tools that a connection brought for this session alone. The agent's own tools go first.
  * `clientOnly`: only the client's tools are offered.
  */
 export function offerOf(
@@ -29,12 +26,7 @@ export function offerOf(
   attached: readonly Tool[] = none,
   clientOnly = false,
 ): Offer {
-  const own = !clientOnly
-  const known = offers.get(settings)
-  if (known?.agent === agent && known.attached === attached && known.own === own) return known.offer
-  const offer = makeOffer(own ? agent.tools : none, settings, own ? attached : none)
-  offers.set(settings, { agent, attached, own, offer })
-  return offer
+  return makeOffer(clientOnly ? none : agent.tools, settings, clientOnly ? none : attached)
 }
 
 function makeOffer(own: readonly Tool[], settings: Settings, attached: readonly Tool[]): Offer {
@@ -53,7 +45,7 @@ function makeOffer(own: readonly Tool[], settings: Settings, attached: readonly 
   return { byName, declarations: [...byName.values()].map(offered => offered.tool) }
 }
 
-/** Refuses settings that this agent cannot honour. Of a change, only what it sets is looked at: the rest stood before. */
+/** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */
 export function checkSettings(
   agent: Agent,
   settings: Settings,
@@ -125,7 +117,7 @@ function checkClientTools(agent: Agent, { clientTools: tools }: Settings, client
   }
 }
 
-/** A tool that no call could ever fit is better refused than offered. */
+/** Refuses a schema that no call could ever fit. */
 function checkSchema(schema: JsonObject): void {
   checkDeclaredSchema(schema)
   const { type } = schema

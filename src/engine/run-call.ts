@@ -1,13 +1,12 @@
-// Runs one call whose intent is durable, and records how it ended. Whatever the tool does (throw, hang, return
-// nonsense, return too late), exactly one outcome comes of it.
+// Runs one call whose start is durable, and records how it ended. Whatever the tool does (throws, hangs, returns nonsense
+// or returns too late), the call gets exactly one outcome.
 
 import type { Outcome } from '../language/calls.ts'
 import { wordsOf } from '../language/errors.ts'
-import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
-import { intent, settled } from './decide.ts'
+import { decideResult, decideStart } from './decide-call.ts'
 import { admit } from './judge.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
@@ -22,7 +21,7 @@ import {
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
-/** `over` is called once, when nothing more will come of it: at once, if there was nothing to wait for. */
+/** `over` is called once, when nothing more will come of the call; synchronously if there is nothing to wait for. */
 export function runCall(
   session: Session,
   call: CallState,
@@ -31,14 +30,14 @@ export function runCall(
   over: () => void,
 ): void {
   try {
-    // Settings may change while the intent is on its way to the store.
+    // Settings may have changed while the start was being written.
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) {
       recordOutcome(session, call, notRun(call, 'the tool was changed or taken away.'))
       over()
       return
     }
     const admission = admit(session, call, offered)
-    if (admission.ok) new Run(session, call, offered.tool, admission.input, stop, over).attempt()
+    if (admission.ok) new CallRun(session, call, offered.tool, admission.input, stop, over).attempt()
     else {
       recordOutcome(session, call, notRun(call, admission.reason))
       over()
@@ -49,15 +48,15 @@ export function runCall(
   }
 }
 
-/** Of this attempt. One before it, in a process that is gone, may have run all the same. */
+/** This attempt did not run. An attempt before it, in a process that is gone, may have. */
 function notRun(call: CallState, reason: string): Outcome {
   return call.attempt > 1 ? outcomes.unknown() : outcomes.invalid(reason)
 }
 
 type Attempt = Finished & { retry?: true }
 
-/** One call from its first attempt to its outcome. It waits by callbacks: there may be hundreds, all ending at once. */
-class Run {
+/** One call from its first attempt to its outcome. It uses callbacks: hundreds of calls may end at the same time. */
+class CallRun {
   readonly #session: Session
   readonly #call: CallState
   readonly #tool: Tool
@@ -92,7 +91,7 @@ class Run {
     else this.#ended(context, running)
   }
 
-  /** Until the tool ends, or to its deadline: then its signal is aborted and it is no longer waited for. */
+  /** Waits until the tool ends or its deadline passes. After the deadline its signal is aborted. */
   #wait(context: CallContext, running: Promise<ToolOutput>): void {
     const { timeoutMs } = this.#tool
     const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
@@ -101,11 +100,11 @@ class Run {
       this.#ended(context, 'timeout')
     })
     this.#stopWaiting = stopClock
-    // A tool that ignores its signal must not keep a clock running for it.
+    // A tool that ignores its signal must not keep the timer alive.
     this.#stop.onAbort(stopClock)
     running.then(
       output => {
-        // After its deadline it is kept all the same, for the record.
+        // After its deadline the output is still recorded, as late.
         this.#returned()
         this.#ended(context, output)
       },
@@ -115,7 +114,7 @@ class Run {
     )
   }
 
-  /** False if it is not waited for any more. */
+  /** False: the tool is no longer waited for. */
   #returned(): boolean {
     if (!this.#stopWaiting) return false
     this.#stopWaiting()
@@ -156,7 +155,7 @@ class Run {
   }
 
   #retry(): void {
-    this.#session.save([intent(this.#call, this.#session.context)]).then(
+    this.#session.save([decideStart(this.#call, this.#session.context)]).then(
       () => {
         if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#finish()
         else this.attempt()
@@ -203,7 +202,7 @@ class Run {
 
 function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt {
   const refused = error instanceof InvalidInput
-  // Only the first attempt can say that nothing has happened.
+  // After an earlier attempt nobody can say that nothing has happened.
   const untouched = refused && call.attempt === 1
   const words = untouched ? 'The tool was not run' : 'The tool failed'
   const { outcome, blob } = session.agent.gate.finish(
@@ -218,7 +217,7 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
   }
 }
 
-/** A class, for its getters: what a tool does not look at is not made. */
+/** A class for its getters: a signal or options that a tool does not read are not made. */
 class CallContext implements ToolContext {
   readonly session: string
   readonly owner: string
@@ -228,7 +227,7 @@ class CallContext implements ToolContext {
   readonly #session: Session
   readonly #call: CallState
   readonly #stop: Abort
-  /** Made with the first piece of output; `null`: it is shown as it comes. */
+  /** Made with the first piece of output; `null`: output is not redacted. */
   #live: Live | null | undefined
 
   constructor(session: Session, call: CallState, stop: Abort) {
@@ -252,7 +251,7 @@ class CallContext implements ToolContext {
     }
   }
 
-  /** No more will come: what was held back is shown. */
+  /** No more output comes: shows what redaction held back. */
   showRest(): void {
     if (this.#live && this.#call.stage === 'started') this.#show(this.#live.rest())
   }
@@ -283,9 +282,5 @@ class CallContext implements ToolContext {
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  const event: Event =
-    call.stage === 'settled'
-      ? { v: 1, at: session.ports.world.now(), type: 'call.late', callId: call.part.id, outcome }
-      : settled(call, outcome, session.context)
-  session.record([event], true)
+  session.record([decideResult(call, outcome, session.context)], true)
 }

@@ -1,17 +1,17 @@
-// One session in memory: the only place where its state changes. Commands are decided and applied in one go, with
-// no wait in between, so two of them can never mix; durability is awaited afterwards. If the store refuses a write,
-// memory is ahead of the log: the session is dropped whole and read again by whoever needs it next.
+// One session in memory: the only place where its state changes. A command is decided and applied synchronously, so two
+// commands never interleave; durability is awaited afterwards. If the store refuses a write, memory is ahead of the log:
+// the session is dropped and read again when it is needed next.
 
 import type { ResultPart } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Ask, Event, Grant, Settings } from '../language/events.ts'
 import type { Attachment } from './attachment.ts'
 import type { RequestKey } from './boundary.ts'
+import type { CompactionState } from './compact.ts'
 import {
   awaited,
   type Context,
   type Decision,
-  decideCancel,
   decideConfigure,
   decideGrant,
   decideRespond,
@@ -20,8 +20,10 @@ import {
   type Respond,
   type Say,
 } from './decide.ts'
+import { decideCancel } from './decide-turn.ts'
 import { Driver } from './driver.ts'
 import { Feed } from './feed.ts'
+import { IdenticalCalls } from './identical.ts'
 import { Journal } from './journal.ts'
 import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
@@ -48,12 +50,16 @@ export class Session {
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
-  /** Made when a call is judged: most sessions that are open wait for something. */
+  /** Made when a call is judged; most open sessions wait for something. */
   admissions: Admissions | undefined
   readonly #id: Context['id']
   readonly #journal: Journal
   readonly #onLost: (session: Session, reason: unknown) => void
   #attached: readonly Tool[] = []
+  /** What was last offered, and under which settings. */
+  #offer: { settings: Settings; attached: readonly Tool[]; clientOnly: boolean; offer: Offer } | undefined
+  readonly compaction: CompactionState = { busy: false, failedAt: 0 }
+  #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
   /** Readers, commands and attachments that need this copy to stay in memory. */
   uses = 0
@@ -71,7 +77,7 @@ export class Session {
     this.state = state
     this.#onLost = onLost
     this.feed = new Feed(state.seq, statusOf(state), error =>
-      ports.log('error', 'A watcher failed and was taken away.', {
+      ports.log('error', 'A watcher failed and was removed.', {
         session: state.id,
         error: wordsOf(error),
       }),
@@ -98,12 +104,19 @@ export class Session {
   }
 
   get offer(): Offer {
-    return offerOf(this.agent, this.state.settings, this.#attached, this.state.turn?.ask?.clientOnly)
+    const { settings, turn } = this.state
+    const clientOnly = turn?.ask?.clientOnly === true
+    const known = this.#offer
+    if (known?.settings === settings && known.attached === this.#attached && known.clientOnly === clientOnly)
+      return known.offer
+    const offer = offerOf(this.agent, settings, this.#attached, clientOnly)
+    this.#offer = { settings, attached: this.#attached, clientOnly, offer }
+    return offer
   }
 
   /**
-   * Offers tools that live as long as a connection does: an editor's files and terminals, servers that a client named.
-   * They pass the same gate. After a restart they are gone until they are attached again.
+   * Offers tools that live as long as a connection: an editor's files and terminals, servers that a client named. They pass
+   * the same gate, and are gone after a restart until they are attached again.
    */
   attach(tools: readonly Tool[]): void {
     this.#attached = tools
@@ -111,6 +124,13 @@ export class Session {
 
   get attached(): readonly Tool[] {
     return this.#attached
+  }
+
+  /** The repeated calls of the current turn. */
+  get identicalCalls(): IdenticalCalls {
+    const turn = this.state.turn?.id ?? ''
+    if (this.#identical?.turn !== turn) this.#identical = { turn, calls: new IdenticalCalls() }
+    return this.#identical.calls
   }
 
   /** What the model is asked next. */
@@ -124,7 +144,7 @@ export class Session {
     return next(this.state, this.agent.limits)
   }
 
-  /** Secrets opened, defaults filled in. For tools and models only. */
+  /** With opened secrets and defaults. For tools and models only. */
   options(): Record<string, string> {
     const options: Record<string, string> = {}
     for (const { name, default: value } of this.agent.options) options[name] = value
@@ -182,11 +202,11 @@ export class Session {
     await this.save(decideRevoke(this.state, grantId, by, this.context))
   }
 
-  /** Ends the turn now, whatever it is doing, and leaves a history that can be continued. */
+  /** Ends the turn now, whatever it is doing, and leaves a valid history. */
   async cancel(): Promise<boolean> {
     this.#refuseIfGone()
     if (!this.state.turn) {
-      // Whoever ended it may still be on its way to the store.
+      // The event that ended it may still be on its way to the store.
       await this.flushed()
       return false
     }
@@ -197,8 +217,8 @@ export class Session {
   }
 
   /**
-   * Puts a summary in place of all but the newest entries that the model reads; the log stays whole. Gives whether
-   * there was anything to replace.
+   * Replaces all but the newest entries that the model reads by a summary; the log stays whole. False: there was nothing
+   * to replace.
    */
   async compact(): Promise<boolean> {
     this.#refuseIfGone()
@@ -226,7 +246,7 @@ export class Session {
     }
   }
 
-  /** What the same request was told before, once that is durable; undefined for a new one. */
+  /** The answer that the same request got before, once that is durable; undefined for a new request. */
   #replayed(request: RequestKey | undefined): Promise<Recorded> | undefined {
     const before = request && this.state.requests.get(request.key)
     if (!before) return undefined
@@ -239,7 +259,7 @@ export class Session {
     const blobs: { name: string; body: string }[] = []
     const results = answers.results.map(({ callId, parts, failed }) => {
       const { outcome, blob } = this.agent.gate.finishClient(parts, failed === true, callId)
-      // Kept only for a call that is really open: a stranger's id must leave no trace.
+      // Kept only for an open call: an unknown id must leave no trace.
       if (blob && findCall(this.state, callId)?.stage === 'handed') blobs.push(blob)
       return { callId, outcome }
     })
@@ -278,33 +298,33 @@ export class Session {
 
   // ---- the log -------------------------------------------------------------------------------------------
 
-  /** Applies events at once and sends them on their way. `patient`: they may wait a moment for what follows. */
-  record(events: readonly Event[], patient = false): void {
-    this.#journal.record(events, patient)
+  /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
+  record(events: readonly Event[], deferrable = false): void {
+    this.#journal.record(events, deferrable)
   }
 
-  /** Records, and waits until it is durable. */
+  /** Records events and waits until they are durable. */
   save(events: readonly Event[]): Promise<void> {
     this.#journal.record(events, false)
     return this.#journal.flushed()
   }
 
-  /** Nothing lingers any longer: the loop has come to rest. */
-  hurry(): void {
-    this.#journal.hurry()
+  /** Writes deferred events now: the loop rests. */
+  flush(): void {
+    this.#journal.flush()
   }
 
-  /** Nothing of its state is still on its way to the store. */
+  /** Every event of the state is durable. */
   get clean(): boolean {
     return this.#journal.clean
   }
 
-  /** Durable up to here. */
+  /** Resolves when every event so far is durable. */
   flushed(): Promise<void> {
     return this.#journal.flushed()
   }
 
-  /** This copy is void: stop everything that runs for it and tell whoever watches. */
+  /** This copy no longer counts: stops everything that runs for it and closes its feed. */
   lose(reason: unknown): void {
     if (this.lost) return
     const why = reason ?? new TurnwireError('internal', 'The session was lost.')

@@ -1,5 +1,5 @@
-// A session as the fold of its log. It is kept by mutation, one event at a time, so that a step costs the same
-// at the first call and at the three thousandth; folding the log from nothing gives an equal state.
+// A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
+// grow with the session. Folding the log anew gives an equal state.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
@@ -71,6 +71,8 @@ export type SessionState = {
   turn: TurnState | null
   /** The calls of the last answer, until all are settled. */
   batch: CallState[]
+  /** The same by id, if there are many. */
+  byId: Map<string, CallState> | undefined
   /** How many of them are not. */
   unsettled: number
   grants: Map<string, Grant>
@@ -94,36 +96,27 @@ export function emptyState(id: string): SessionState {
     view: entries,
     turn: null,
     batch: [],
+    byId: undefined,
     unsettled: 0,
     grants: new Map(),
     requests: new Map(),
   }
 }
 
-const indexes = new WeakMap<CallState[], Map<string, CallState>>()
+/** A batch this large is looked up by an index. */
+const largeBatch = 16
 
-/** Where one was found last: they are mostly looked for in their order, from the first. */
-let near = 0
-
-export function findCall({ batch }: SessionState, callId: string): CallState | undefined {
-  if (batch[near]?.part.id !== callId) near = batch[near + 1]?.part.id === callId ? near + 1 : 0
-  if (batch[near]?.part.id === callId) return batch[near]
-  const call = batch.length < 16 ? batch.find(({ part }) => part.id === callId) : indexOf(batch).get(callId)
-  if (call) near = call.index
-  return call
+export function indexBatch(batch: readonly CallState[]): Map<string, CallState> | undefined {
+  return batch.length < largeBatch ? undefined : new Map(batch.map(call => [call.part.id, call]))
 }
 
-/** A large batch is looked up often. */
-function indexOf(batch: CallState[]): Map<string, CallState> {
-  let index = indexes.get(batch)
-  if (!index) {
-    index = new Map(batch.map(call => [call.part.id, call]))
-    indexes.set(batch, index)
-  }
-  return index
+export function findCall({ batch, byId }: SessionState, callId: string): CallState | undefined {
+  if (byId) return byId.get(callId)
+  for (const call of batch) if (call.part.id === callId) return call
+  return undefined
 }
 
-/** Every call that has its result, in the order of the calls. Asked for seldom, so it is put together each time. */
+/** Every call that has its result, in the order of the calls. */
 export function settledCalls({ batch, entries }: SessionState): string[] {
   const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
   const now = batch.filter(({ stage }) => stage === 'settled')

@@ -2,18 +2,14 @@
 // gives zeros. fast-check shrinks the tape, and with it the log.
 import {
   type Context,
-  decideAnswer,
-  decideCancel,
   decideConfigure,
   decideCreate,
-  decideOutOfTime,
-  decideRecovery,
   decideRespond,
   decideSay,
-  intent,
   type Respond,
-  settled,
 } from '../../src/engine/decide.ts'
+import { decideSettled, decideStart } from '../../src/engine/decide-call.ts'
+import { decideAnswer, decideCancel, decideOutOfTime, decideRecovery } from '../../src/engine/decide-turn.ts'
 import { evolve } from '../../src/engine/evolve.ts'
 import { next, statusOf } from '../../src/engine/index.ts'
 import { outcomes } from '../../src/engine/outcomes.ts'
@@ -138,10 +134,11 @@ export class Grown {
     const { now } = this.context
     if (action.do === 'ask-model') this.take([decideAnswer(this.#answer(), 'sim', [], this.context)])
     else if (action.do === 'judge') for (const call of action.calls) this.take([this.#verdict(call)])
-    else if (action.do === 'run') for (const call of action.calls) this.take([intent(call, this.context)])
+    else if (action.do === 'run')
+      for (const call of action.calls) this.take([decideStart(call, this.context)])
     else if (action.do === 'await') {
       const call = action.calls[this.tape.choose(action.calls.length)]!
-      this.take([settled(call, outcomes.timeout(5), this.context)])
+      this.take([decideSettled(call, outcomes.timeout(5), this.context)])
     } else if (action.do === 'end' && this.state.turn)
       this.take([{ v: 1, at: now, type: 'turn.ended', turn: this.state.turn.id, stop: action.stop }])
   }
@@ -156,16 +153,16 @@ export class Grown {
 
   #verdict(call: CallState): Event {
     const bound = { v: 1, at: this.context.now, callId: call.part.id, argsHash: 'a', toolHash: 't' } as const
-    if (this.tape.choose(5) === 4) return settled(call, outcomes.invalid('no'), this.context)
+    if (this.tape.choose(5) === 4) return decideSettled(call, outcomes.invalid('no'), this.context)
     if (call.part.name === 'trusted')
       return this.tape.choose(2) === 0
         ? { ...bound, type: 'call.allowed', rule: 'r' }
-        : intent(call, this.context, { toolHash: 't', rule: 'r' })
+        : { ...decideStart(call, this.context), allowed: { toolHash: 't', rule: 'r' } }
     if (call.part.name === 'asked') return { ...bound, type: 'approval.requested', rule: 'r' }
     const known = this.state.settings.clientTools.length > 0
     return known
       ? { ...bound, type: 'call.handed' }
-      : settled(call, outcomes.unknownTool('mine', []), this.context)
+      : decideSettled(call, outcomes.unknownTool('mine', []), this.context)
   }
 }
 

@@ -1,0 +1,129 @@
+// What happens to one call, as events: the gate's verdict, its start, its outcome. Pure: time and ids come in with the
+// context. Which verdict it is, and what the tool gave, is found out elsewhere.
+import type { Outcome } from '../language/calls.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type {
+  Allowed,
+  ApprovalRequested,
+  CallEdited,
+  CallLate,
+  CallSettled,
+  CallStarted,
+  Event,
+  LimitName,
+} from '../language/events.ts'
+import { toolHash } from '../language/tools.ts'
+import type { Context } from './decide.ts'
+import type { Offered } from './offer.ts'
+import { outcomes } from './outcomes.ts'
+import type { Admission, Limits, Verdict } from './ports.ts'
+import { type CallState, findCall, type SessionState } from './state.ts'
+
+export type Admitted = Extract<Admission, { ok: true }>
+type Now = Pick<Context, 'now'>
+
+/** `verdict` is absent for a client's tool: no policy stands between a model and its own application. */
+export function decideVerdict(
+  call: CallState,
+  offered: Offered,
+  { argsHash }: Admitted,
+  verdict: Verdict | undefined,
+  { now: at }: Now,
+): Event {
+  const callId = call.part.id
+  const hash = toolHash(offered.tool)
+  if (!verdict) return { v: 1, at, type: 'call.handed', callId, argsHash, toolHash: hash }
+  switch (verdict.verdict) {
+    case 'deny':
+      return decideSettled(call, outcomes.deniedByPolicy(verdict.reason), { now: at })
+    case 'allow':
+      return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered) }
+    case 'ask': {
+      const { rule, reason, expiresInMs } = verdict
+      const event: ApprovalRequested = {
+        v: 1,
+        at,
+        type: 'approval.requested',
+        callId,
+        argsHash,
+        toolHash: hash,
+        rule,
+      }
+      if (reason !== undefined) event.reason = reason
+      if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
+      return event
+    }
+  }
+}
+
+/** The call was judged and starts in one event. */
+export function decideStartAllowed(
+  call: CallState,
+  offered: Offered,
+  verdict: Extract<Verdict, { verdict: 'allow' }>,
+  context: Now,
+): CallStarted {
+  return { ...decideStart(call, context), allowed: allowedBy(verdict, offered) }
+}
+
+function allowedBy({ rule, grantId }: Extract<Verdict, { verdict: 'allow' }>, { tool }: Offered): Allowed {
+  const allowed: Allowed = { toolHash: toolHash(tool), rule }
+  if (grantId !== undefined) allowed.grantId = grantId
+  return allowed
+}
+
+/** The intent to run a call: durable before the tool runs. */
+export function decideStart(call: CallState, { now }: Now): CallStarted {
+  return { v: 1, at: now, type: 'call.started', callId: call.part.id, attempt: call.attempt + 1 }
+}
+
+export function decideSettled(call: CallState, outcome: Outcome, { now }: Now): CallSettled {
+  return { v: 1, at: now, type: 'call.settled', callId: call.part.id, outcome }
+}
+
+/** A result that comes after its call was settled is recorded, and shown to no model. */
+export function decideResult(call: CallState, outcome: Outcome, context: Now): CallSettled | CallLate {
+  if (call.stage !== 'settled') return decideSettled(call, outcome, context)
+  return { v: 1, at: context.now, type: 'call.late', callId: call.part.id, outcome }
+}
+
+/** Other arguments, already found valid, replace those of the model. */
+export function decideEdit(
+  state: SessionState,
+  { callId, text, argsHash, by }: Pick<CallEdited, 'callId' | 'text' | 'argsHash' | 'by'>,
+  { now }: Now,
+): CallEdited {
+  if (findCall(state, callId)?.stage !== 'proposed')
+    throw new TurnwireError('already_decided', `The call "${callId}" was judged before.`)
+  return { v: 1, at: now, type: 'call.edited', callId, text, argsHash, by }
+}
+
+/**
+ * Refuses a call that is over a limit of its turn; undefined if it is within all of them. Only a call that was not judged
+ * before counts. `uses`: how often the turn has called this tool with these arguments. `serverCalls`: the calls of this
+ * turn that ran here or are about to; absent for a client's tool.
+ */
+export function decideLimit(
+  state: SessionState,
+  call: CallState,
+  limits: Limits,
+  counted: { uses: () => number; serverCalls: (() => number) | undefined },
+  context: Now,
+): CallSettled | undefined {
+  const { turn } = state
+  if (!turn || call.stage !== 'proposed') return undefined
+  const over = (limit: LimitName, words: string): CallSettled => ({
+    ...decideSettled(call, outcomes.limit(words), context),
+    limit,
+  })
+  if (turn.steps >= limits.steps)
+    return over('steps', `the turn has used its ${limits.steps} model requests.`)
+  if (turn.calls - state.batch.length + call.index >= limits.calls)
+    return over('calls', `the turn has used its ${limits.calls} tool calls.`)
+  const uses = counted.uses()
+  if (uses >= limits.identicalCalls)
+    return over('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)
+  const maxCalls = turn.ask?.maxCalls
+  if (maxCalls === undefined || !counted.serverCalls || counted.serverCalls() < maxCalls) return undefined
+  return decideSettled(call, outcomes.limit(`the request allows ${maxCalls} tool calls.`), context)
+}

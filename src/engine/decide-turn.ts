@@ -1,0 +1,116 @@
+// What happens to a turn as a whole, as events: an answer, its end, a summary of the history, recovery after a crash. Pure:
+// time and ids come in with the context.
+import type { CallPart, Outcome } from '../language/calls.ts'
+import { publicError } from '../language/errors.ts'
+import type { Event, HistoryCompacted, ModelAnswered, TurnEnded } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+import type { Context } from './decide.ts'
+import { decideSettled } from './decide-call.ts'
+import type { Action } from './next.ts'
+import { outcomes } from './outcomes.ts'
+import type { ModelAnswer } from './ports.ts'
+import type { CallState, SessionState } from './state.ts'
+
+type Now = Pick<Context, 'now'>
+
+/** `ids`: those that calls were shown with while the model spoke, by their index. */
+export function decideAnswer(
+  answer: ModelAnswer,
+  model: string,
+  ids: readonly (string | undefined)[],
+  context: Context,
+): ModelAnswered {
+  let index = 0
+  const parts = answer.parts.map(part => {
+    if (part.type !== 'call') return part
+    const id = ids[index] ?? context.id('call')
+    index += 1
+    return { ...part, id } satisfies CallPart
+  })
+  const { stop, origin, usage, continuity, warnings } = answer
+  const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
+  if (origin) event.origin = origin
+  if (usage) event.usage = usage
+  if (continuity) event.continuity = continuity
+  if (warnings && warnings.length > 0) event.warnings = warnings
+  return event
+}
+
+/** The text that an interrupted model step had given so far. */
+export function decidePartialAnswer(text: string, model: string, { now }: Now): ModelAnswered[] {
+  if (text === '') return []
+  const parts: ModelAnswered['parts'] = [{ type: 'text', text }]
+  return [{ v: 1, at: now, type: 'model.answered', parts, stop: 'cancelled', model }]
+}
+
+export function decideEnd(
+  { turn }: SessionState,
+  { stop, limit }: Pick<Extract<Action, { do: 'end' }>, 'stop' | 'limit'>,
+  { now }: Now,
+): TurnEnded[] {
+  if (!turn) return []
+  const ended: TurnEnded = { v: 1, at: now, type: 'turn.ended', turn: turn.id, stop }
+  if (limit !== undefined) ended.limit = limit
+  return [ended]
+}
+
+/** The model could not be asked: the turn ends with what a client may know of the reason. */
+export function decideFailure(state: SessionState, reason: unknown, context: Now): TurnEnded[] {
+  const { code, message } = publicError(reason)
+  return decideEnd(state, { stop: 'error' }, context).map(ended => ({ ...ended, error: { code, message } }))
+}
+
+export function decideCancel(state: SessionState, context: Now): Event[] {
+  const settled = settleAll(state, call => outcomes.cancelled(call.stage === 'started'), context)
+  return [...settled, ...decideEnd(state, { stop: 'cancelled' }, context)]
+}
+
+/** The turn has used its time. */
+export function decideOutOfTime(state: SessionState, context: Now): Event[] {
+  const notRun = outcomes.limit('the turn ran out of time.')
+  const settled = settleAll(
+    state,
+    call => (call.stage === 'started' ? outcomes.outOfTime() : notRun),
+    context,
+  )
+  return [...settled, ...decideEnd(state, { stop: 'limit', limit: 'time' }, context)]
+}
+
+/** A new message ends the turn that waited, and settles its calls. */
+export function decideAbandon(state: SessionState, context: Now): Event[] {
+  const settled = settleAll(state, () => outcomes.abandoned(), context)
+  return [...settled, ...decideEnd(state, { stop: 'abandoned' }, context)]
+}
+
+function settleAll(state: SessionState, outcome: (call: CallState) => Outcome, context: Now): Event[] {
+  if (!state.turn) return []
+  const open = state.batch.filter(call => call.stage !== 'settled')
+  return open.map(call => decideSettled(call, outcome(call), context))
+}
+
+/**
+ * After a crash: a call whose start is in the log may have run. A call that may run twice is left to be run again with the
+ * same key; any other is settled as unknown.
+ */
+export function decideRecovery(
+  state: SessionState,
+  mayRepeat: (call: CallState) => boolean,
+  context: Now,
+): Event[] {
+  return state.batch
+    .filter(call => call.stage === 'started' && !mayRepeat(call))
+    .map(call => decideSettled(call, outcomes.unknown(), context))
+}
+
+/** `entries` stand in for the first `replaces` entries that the model reads. */
+export function decideCompaction(
+  replaces: number,
+  entries: Entry[],
+  { model, usage }: Pick<HistoryCompacted, 'model' | 'usage'>,
+  { now }: Now,
+): HistoryCompacted {
+  const event: HistoryCompacted = { v: 1, at: now, type: 'history.compacted', replaces, entries }
+  if (model !== undefined) event.model = model
+  if (usage) event.usage = usage
+  return event
+}
