@@ -1,13 +1,15 @@
 // What watchers of a session see, in one order: durable events with their numbers, deltas of the current step, and changes
 // of status. An event is shown once it is durable; everything that follows it waits behind it. Readers outside the engine
 // use `follow`, which adds the log.
-import type { Delta, Recorded } from '../language/events.ts'
+import type { Delta } from '../language/events.ts'
 import { soon } from '../lib/soon.ts'
 import type { FollowItem } from './boundary.ts'
 import type { SessionStatus } from './ports.ts'
 
+type ShownItem = Extract<FollowItem, { type: 'event' | 'delta' }>
+
 export type FeedItem =
-  | Extract<FollowItem, { type: 'event' | 'delta' }>
+  | ShownItem
   | { type: 'status'; status: SessionStatus }
   /** Nothing more comes from here: the session was lost or removed, or the server stops. */
   | { type: 'closed'; reason: unknown }
@@ -18,7 +20,7 @@ export type Watcher = (item: FeedItem) => void
 export type Held = { items: (Extract<FeedItem, { type: 'event' | 'status' }> | Delta)[]; durable: boolean }
 
 const outputTail = 64 * 1024
-/** Events of the running turn that are kept for readers who attach right after their command. */
+/** The last items are kept for readers who attach right after their command. */
 const mostKept = 64
 
 export class Feed {
@@ -26,7 +28,7 @@ export class Feed {
   #held: Held[] = []
   #releasing = false
   #delivering = false
-  #recent: Recorded[] = []
+  #recent: ShownItem[] = []
   readonly live = new StepInFlight()
   /** The number of the last event that was shown, and the last status. */
   shown: number
@@ -49,15 +51,10 @@ export class Feed {
     return () => this.#watchers.delete(watcher)
   }
 
-  /** Whether the shown events from this number on are still in memory. */
-  keeps(seq: number): boolean {
-    const first = this.#recent[0]
-    return first !== undefined && first.seq <= seq
-  }
-
-  /** The shown events from this number on, as far as they are in memory. */
-  kept(seq: number): Recorded[] {
-    return this.#recent.filter(recorded => recorded.seq >= seq)
+  /** The items shown from this event on, with their deltas, if they are still in memory. */
+  kept(seq: number): readonly ShownItem[] | undefined {
+    const at = this.#recent.findIndex(item => item.type === 'event' && item.seq === seq)
+    return at < 0 ? undefined : this.#recent.slice(at)
   }
 
   /** Holds events on their way to the store: they, and everything that comes after them, wait for `release`. */
@@ -105,16 +102,17 @@ export class Feed {
     this.#watchers.clear()
   }
 
+  #keep(item: FeedItem): void {
+    if (item.type !== 'event' && item.type !== 'delta') return
+    this.#recent.push(item)
+    if (this.#recent.length > mostKept) this.#recent = this.#recent.slice(mostKept / 2)
+  }
+
   #deliver(item: FeedItem): void {
     this.live.take(item)
-    if (item.type === 'event') {
-      this.shown = item.seq
-      if (this.#recent.length < mostKept) this.#recent.push({ seq: item.seq, event: item.event })
-      else this.#recent = []
-    } else if (item.type === 'status') {
-      this.shownStatus = item.status
-      if (item.status !== 'running') this.#recent = []
-    }
+    if (item.type === 'event') this.shown = item.seq
+    else if (item.type === 'status') this.shownStatus = item.status
+    this.#keep(item)
     for (const watcher of this.#watchers) {
       try {
         watcher(item)

@@ -5,6 +5,7 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Delta, Event, Recorded } from '../language/events.ts'
 import type { FollowItem, FollowOptions, SessionRef } from './boundary.ts'
 import type { FeedItem } from './feed.ts'
+import { stoppedEngine } from './outcomes.ts'
 import type { SessionStatus } from './ports.ts'
 import type { Session } from './session.ts'
 import { StatusTracker } from './status-tracker.ts'
@@ -20,6 +21,7 @@ const pageBytes = 1024 * 1024
 /** Live items that may wait for a reader. With more it goes back to the log. */
 const mostQueued = 4096
 
+type ShownItem = Extract<FollowItem, { type: 'event' | 'delta' }>
 type Result = IteratorResult<readonly FollowItem[]>
 const done: Result = { value: undefined, done: true }
 
@@ -68,8 +70,13 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
         else await this.#untilWoken()
       }
     } catch (error) {
-      this.#close()
-      throw error
+      // A reader that comes while the engine stops learns the same as one that was there before.
+      if (!(error instanceof TurnwireError && error.code === 'stopping')) {
+        this.#close()
+        throw error
+      }
+      this.#lose(stoppedEngine())
+      return this.next()
     }
   }
 
@@ -125,8 +132,9 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       return
     }
     const { feed } = session
-    if (this.#next > feed.shown || feed.keeps(this.#next)) {
-      this.#attach(session)
+    const kept = feed.kept(this.#next)
+    if (kept || this.#next > feed.shown) {
+      this.#attach(session, kept)
       return
     }
     const page = await this.#source.read(session.id, this.#next - 1, pageBytes)
@@ -168,17 +176,23 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
 
   // ---- live ------------------------------------------------------------------------------------------------
 
-  #attach(session: Session): void {
+  #attach(session: Session, kept: readonly ShownItem[] | undefined): void {
     const { feed } = session
-    for (const recorded of feed.kept(this.#next)) this.#takeEvent({ type: 'event', ...recorded })
-    if (this.#over) return
+    const { from, deltas } = this.#options
+    const isCurrent = feed.shown === session.state.seq || (from !== undefined && feed.shown >= from)
+    const isRunning = feed.shownStatus === 'running'
+    if (isCurrent && isRunning) this.#takeStatus('running')
+    for (const item of kept ?? []) {
+      if (item.type === 'event') this.#takeEvent(item)
+      // A reader of raw deltas gets those of the current step only, from the snapshot.
+      else if (this.#deltas) this.#takeDelta(item)
+      if (this.#over) return
+    }
     session.uses += 1
     this.#unwatch = feed.watch(item => this.#takeFromFeed(item))
     if (feed.shown < this.#next - 1) return
-    const { from, deltas } = this.#options
-    const isCurrent = feed.shown === session.state.seq || (from !== undefined && feed.shown >= from)
-    if (isCurrent) this.#takeStatus(feed.shownStatus)
-    if (deltas !== 'none' && !this.#over) this.#takeSnapshot(feed.live.snapshot())
+    if (deltas === 'raw' || (this.#deltas && !kept)) this.#takeSnapshot(feed.live.snapshot())
+    if (isCurrent && !isRunning) this.#takeStatus(feed.shownStatus)
   }
 
   #takeSnapshot(deltas: readonly Delta[]): void {

@@ -11,6 +11,7 @@ import type { FeedItem, Watcher } from './feed.ts'
 import { goneAgent } from './gone-agent.ts'
 import { ManualControl } from './manual-control.ts'
 import { statusOf } from './next.ts'
+import { stoppedEngine } from './outcomes.ts'
 import type { Agent, EnginePorts, ListedRow } from './ports.ts'
 import { Session } from './session.ts'
 import { type CallState, cardOf, emptyState, type SessionState } from './state.ts'
@@ -248,10 +249,7 @@ export class OpenSessions {
   /** Steps in flight are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
-    const reason = new TurnwireError(
-      'stopping',
-      'The server is stopping. What is under way goes on when it is back.',
-    )
+    const reason = stoppedEngine()
     const sessions = [...this.#open.keys(), ...this.#released.keys()].flatMap(id => this.#find(id) ?? [])
     for (const session of sessions) {
       session.stopping = true
@@ -327,7 +325,7 @@ export class OpenSessions {
   }
 
   refuseIfStopping(): void {
-    if (this.#stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+    if (this.#stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
 }
 

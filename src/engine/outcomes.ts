@@ -1,5 +1,7 @@
 // The outcomes that the runtime itself gives, in the words that a model reads.
+
 import type { Outcome, OutcomeKind, Provenance } from '../language/calls.ts'
+import { TurnwireError } from '../language/errors.ts'
 
 export function said(kind: OutcomeKind, text: string, from: Provenance = { source: 'runtime' }): Outcome {
   return { kind, parts: [{ type: 'text', text }], from }
@@ -38,3 +40,8 @@ export const outcomes = {
   failed: (message: string, tool: string) =>
     said('error', `The tool failed: ${message}`, { source: 'tool', tool }),
 } as const
+
+/** Why work ends when the engine stops. */
+export function stoppedEngine(): TurnwireError {
+  return new TurnwireError('stopping', 'Turnwire is stopping. Work under way continues after the restart.')
+}

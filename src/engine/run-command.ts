@@ -137,16 +137,19 @@ export function sealSettings<Given extends Partial<GivenSettings>>(
 ): Omit<Given, 'options'> & Pick<Settings, 'options'> {
   const { options: chosen, ...rest } = given
   if (!chosen) return rest as Omit<Given, 'options'> & Pick<Settings, 'options'> // There are none to seal.
-  const options: Record<string, OptionValue> = {}
-  for (const [name, value] of Object.entries(chosen)) {
-    const before =
-      state && Object.hasOwn(state.settings.options, name) ? state.settings.options[name] : undefined
-    if (value === null) {
-      if (before !== undefined) options[name] = before
-    } else
-      options[name] = agent.options.some(option => option.name === name && option.type === 'secret')
-        ? { sealed: ports.vault.seal(value) }
-        : value
-  }
+  const seal = (name: string, value: string): OptionValue =>
+    agent.options.some(option => option.name === name && option.type === 'secret')
+      ? { sealed: ports.vault.seal(value) }
+      : value
+  const options = Object.fromEntries(
+    Object.entries(chosen).flatMap(([name, value]) => {
+      const current = value === null ? optionIn(state?.settings.options, name) : seal(name, value)
+      return current === undefined ? [] : [[name, current]]
+    }),
+  )
   return { ...rest, options }
+}
+
+function optionIn(options: Settings['options'] | undefined, name: string): OptionValue | undefined {
+  return options && Object.hasOwn(options, name) ? options[name] : undefined
 }

@@ -336,6 +336,6 @@ export class Session {
 
   #refuseIfGone(): void {
     if (this.lost) throw this.#journal.lost
-    if (this.stopping) throw new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+    if (this.stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
 }

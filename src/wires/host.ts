@@ -1,7 +1,15 @@
 // What every HTTP wire is given by the server that carries it. A wire decodes, commands the engine and encodes; who
 // the caller is, how large a body may be and where logs go is decided here, once for all wires.
 import type { HttpBindings } from '@hono/node-server'
-import type { Agent, Engine, EngineDescription, EnginePorts, OpenSessions } from '../engine/index.ts'
+import type {
+  Agent,
+  AgentInfo,
+  Engine,
+  EngineDescription,
+  EnginePorts,
+  OpenSessions,
+} from '../engine/index.ts'
+import { TurnwireError } from '../language/errors.ts'
 
 /** Who is calling. Sessions belong to `owner`; `name` is what the log says of the one who decided. */
 export type Principal = { owner: string; name: string }
@@ -36,4 +44,12 @@ export type WireHost = {
     stallMs?: number
   }
   log: EnginePorts['log']
+}
+
+/** The agent of this name. Throws `unknown_agent`. */
+export function agentNamed({ about }: Pick<WireHost, 'about'>, name: string): AgentInfo {
+  const agent = about.agents.find(each => each.name === name)
+  if (!agent)
+    throw new TurnwireError('unknown_agent', `There is no agent named "${name}". GET /meta lists them.`)
+  return agent
 }

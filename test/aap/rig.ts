@@ -179,7 +179,10 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
       crashPoint: () => {},
     },
     vault: {
-      seal: value => Buffer.from(value).toString('base64'),
+      seal: value => {
+        sealed.push(value)
+        return Buffer.from(value).toString('base64')
+      },
       open: value => Buffer.from(value, 'base64').toString(),
     },
     agent: name => agents.find(agent => agent.name === name),
@@ -195,10 +198,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     agents,
     models: [],
     serverTools: new Set(),
-    seal: value => {
-      sealed.push(value)
-      return engine.ports.vault.seal(value)
-    },
+    seal: value => engine.ports.vault.seal(value),
     limits: {
       bodyBytes: 1024 * 1024,
       jsonDepth: 32,

@@ -58,7 +58,7 @@ test(cites('AAP-STOP-11', 'a server that stops says so; the turn goes on at the 
     await at.engine.stop(0)
     assert.deepEqual(await stopOf(await answer, stream), {
       stopReason: 'error',
-      error: 'The server is stopping. What is under way goes on when it is back.',
+      error: 'Turnwire is stopping. Work under way continues after the restart.',
       code: 'stopping',
     })
     const again = await at.restart({ script: [{ text: 'whole' }] })

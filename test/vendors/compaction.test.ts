@@ -9,7 +9,6 @@ import { callsOf, type Entry } from '../../src/language/history.ts'
 import { rehearsal } from '../../src/models/rehearsal/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
-import { historyOf } from '../../src/wires/aap/encode.ts'
 import { eventsOf, makeRig, begin as start, say as talk, typesOf, until } from '../engine/rig.ts'
 import {
   acceptedByAll,
@@ -331,8 +330,8 @@ describe('what is seen of it', () => {
     for (let turn = 0; turn < 3; turn++) await talk(session, `Read ${turn}.`)
     const before = structuredClone(session.state.entries)
     await session.compact()
-    assert.deepEqual(historyOf(session.state, 'full'), before)
-    const compacted = historyOf(session.state, 'compacted')
+    assert.deepEqual(session.state.entries, before)
+    const compacted = session.state.view
     assert.ok(compacted.length < before.length)
     assert.equal(compacted[1]?.role, 'assistant')
     assert.match(JSON.stringify(compacted[1]), /Two were read/)

@@ -1,86 +1,85 @@
-// Request bodies, into the engine's commands. The versions differ in one field name only (where a tool's schema
-// stands); everything else that they do differently is in serve.ts.
+// Request bodies, decoded into what commands need. The versions differ in one field name only (a tool's schema); their other
+// differences are in serve.ts.
 
-import type { Agent, OptionValue } from '../../engine/index.ts'
-import type { InputPart, ResultPart } from '../../language/content.ts'
+import type { AgentInfo, GivenDecision, GivenResult, GivenSettings } from '../../engine/index.ts'
+import type { InputPart } from '../../language/content.ts'
 import type { Settings } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { clientTool } from '../own-tools.ts'
 import { decodeParts } from './decode-content.ts'
-import { callId, flag, list, name, object, optional, refuse, text } from './fields.ts'
 import type { StreamMode, Version } from './schema.ts'
+import { boundedName, callIdField, flag, list, object, optional, refuseAap, text } from './wordings.ts'
 
-// ---- what a turn says ---------------------------------------------------------------------------------------
+// ---- turns ------------------------------------------------------------------------------------------------
 
-export type Permission = { callId: string; granted: boolean; reason?: string; input?: JsonObject }
-export type Said = { type: 'said'; parts: InputPart[] }
-export type Answered = {
-  type: 'answered'
-  results: { callId: string; parts: ResultPart[] }[]
-  permissions: Permission[]
+export type UserTurn = { type: 'user'; parts: InputPart[] }
+export type AnswerTurn = {
+  type: 'answers'
+  results: GivenResult[]
+  decisions: Omit<GivenDecision, 'by'>[]
 }
 
 /** Exactly one user message, or any number of results and permissions. */
-export function decodeTurnMessages(value: Json | undefined, agent: Agent): Said | Answered {
+export function decodeTurnMessages(value: Json | undefined, agent: AgentInfo): UserTurn | AnswerTurn {
   const messages = list(value, 'messages').map((item, index) => object(item, `messages[${index}]`))
   if (messages.length === 0)
-    refuse(
+    refuseAap(
       'messages is empty. Send one user message, or the results and permissions that the turn waits for.',
     )
   if (messages.some(message => message['role'] === 'user')) return decodeUser(messages, agent)
-  const answered: Answered = { type: 'answered', results: [], permissions: [] }
+  const answers: AnswerTurn = { type: 'answers', results: [], decisions: [] }
   for (const [index, message] of messages.entries()) {
     const at = `messages[${index}]`
     if (message['role'] === 'tool')
-      answered.results.push({
-        callId: callId(message['toolCallId'], `${at}.toolCallId`),
+      answers.results.push({
+        callId: callIdField(message['toolCallId'], `${at}.toolCallId`),
         parts: decodeParts(message['content'], `${at}.content`, agent.images),
       })
-    else if (message['role'] === 'tool_permission') answered.permissions.push(decodePermission(message, at))
+    else if (message['role'] === 'tool_permission') answers.decisions.push(decodePermission(message, at))
     else
-      refuse(
+      refuseAap(
         `${at}.role must be "user", "tool" or "tool_permission". The server keeps the history: send only what is new.`,
       )
   }
-  return answered
+  return answers
 }
 
-export function decodeUser(messages: readonly JsonObject[], agent: Agent): Said {
+export function decodeUser(messages: readonly JsonObject[], agent: AgentInfo): UserTurn {
   const [message] = messages
   if (messages.length > 1 || !message)
-    refuse(
+    refuseAap(
       'A user message is sent alone. Send results and permissions first, in one turn, or leave them out: then the calls that wait are abandoned.',
     )
   const parts = decodeParts(message['content'], 'messages[0].content', agent.images)
-  if (parts.length === 0) refuse('The user message is empty. Send some text or an image.')
-  return { type: 'said', parts }
+  if (parts.length === 0) refuseAap('The user message is empty. Send some text or an image.')
+  return { type: 'user', parts }
 }
 
-function decodePermission(message: JsonObject, at: string): Permission {
+function decodePermission(message: JsonObject, at: string): Omit<GivenDecision, 'by'> {
   const granted = flag(message['granted'], `${at}.granted`)
   const reason = optional(message['reason'], `${at}.reason`, text)
   const input = optional(message['input'], `${at}.input`, object)
   if (input && !granted)
-    refuse(`${at}.input goes with granted: true only: a denied call runs with no arguments.`)
+    refuseAap(`${at}.input goes with granted: true only: a denied call runs with no arguments.`)
   return {
-    callId: callId(message['toolCallId'], `${at}.toolCallId`),
+    callId: callIdField(message['toolCallId'], `${at}.toolCallId`),
     granted,
     ...(reason !== undefined && { reason }),
-    ...(input && { input }),
+    ...(input && { edit: input }),
   }
 }
 
 export function decodeStream(value: Json | undefined): StreamMode {
   if (value === undefined || value === null) return 'none'
   if (value === 'delta' || value === 'message' || value === 'none') return value
-  return refuse('stream must be "delta", "message" or "none".')
+  return refuseAap('stream must be "delta", "message" or "none".')
 }
 
-// ---- what a session is set to -------------------------------------------------------------------------------
+// ---- settings -----------------------------------------------------------------------------------------------
 
 /** How secrets read wherever they are shown. */
-export const masked = '***'
+export const maskedSecret = '***'
 
 export type Chosen = { tools?: { name: string; trust: boolean }[]; options?: Record<string, string> }
 
@@ -93,7 +92,7 @@ export function decodeChosen(agent: JsonObject): Chosen {
       tools: tools.map((item, index) => {
         const ref = object(item, `agent.tools[${index}]`)
         return {
-          name: name(ref['name'], `agent.tools[${index}].name`),
+          name: boundedName(ref['name'], `agent.tools[${index}].name`),
           trust: optional(ref['trust'], `agent.tools[${index}].trust`, flag) ?? false,
         }
       }),
@@ -101,7 +100,7 @@ export function decodeChosen(agent: JsonObject): Chosen {
     ...(options && {
       options: Object.fromEntries(
         Object.entries(options).map(([key, value]) => [
-          name(key, 'The name of an option'),
+          boundedName(key, 'The name of an option'),
           text(value, `agent.options["${key.slice(0, 128).toWellFormed()}"]`),
         ]),
       ),
@@ -126,42 +125,46 @@ export function decodeTools(value: Json | undefined, version: Version): ToolDecl
   })
 }
 
-type Seal = (text: string) => string
-
-/** Secrets are sealed here, before they come near the engine. One that is only masked says nothing and is left out. */
-export function sealOptions(
+/** A masked secret says nothing new: it is left as it is. */
+export function givenOptions(
   options: Readonly<Record<string, string>>,
-  agent: Agent,
-  seal: Seal,
-): Record<string, OptionValue> {
-  const sealed: [string, OptionValue][] = []
-  for (const [key, value] of Object.entries(options)) {
-    if (agent.options.find(option => option.name === key)?.type !== 'secret') sealed.push([key, value])
-    else if (value !== masked) sealed.push([key, { sealed: seal(value) }])
-  }
-  return Object.fromEntries(sealed)
+  agent: AgentInfo,
+): Record<string, string | null> {
+  const isSecret = (name: string): boolean =>
+    agent.options.some(option => option.name === name && option.type === 'secret')
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name,
+      value === maskedSecret && isSecret(name) ? null : value,
+    ]),
+  )
 }
 
 /** What a turn changes of the settings: lists replace, options merge. */
 export function decodeOverrides(
   body: JsonObject,
   version: Version,
-  agent: Agent,
+  agent: AgentInfo,
   current: Settings,
-  seal: Seal,
-): Partial<Settings> | undefined {
+): Partial<GivenSettings> | undefined {
   const config = optional(body['agent'], 'agent', object)
   const named = config && optional(config['name'], 'agent.name', text)
   if (named !== undefined && named !== agent.name)
-    refuse(`A session stays with its agent, "${agent.name}". Create another session to use another agent.`)
+    refuseAap(`A session stays with its agent, "${agent.name}". Create another session to use another agent.`)
   const chosen = config ? decodeChosen(config) : {}
   const clientTools = decodeTools(body['tools'], version)
-  const settings: Partial<Settings> = {
+  const settings: Partial<GivenSettings> = {
     ...(chosen.tools && { tools: chosen.tools }),
     ...(chosen.options && {
-      options: { ...current.options, ...sealOptions(chosen.options, agent, seal) },
+      options: { ...unchanged(current.options), ...givenOptions(chosen.options, agent) },
     }),
     ...(clientTools && { clientTools }),
   }
   return Object.keys(settings).length > 0 ? settings : undefined
+}
+
+function unchanged(options: Settings['options']): Record<string, string | null> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, typeof value === 'string' ? value : null]),
+  )
 }

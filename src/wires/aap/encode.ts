@@ -1,18 +1,19 @@
-// Ours, into what the protocol shows: declarations, sessions, content and history. Pure; streams are in turn-view.ts.
-import type { Agent, SessionState } from '../../engine/index.ts'
+// Declarations, sessions, content and history as the protocol shows them. Pure. Turns are in encode-turn.ts, the stream of
+// events in encode-events.ts.
+import type { AgentInfo, SessionHistory } from '../../engine/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
-import { masked } from './decode.ts'
+import { maskedSecret } from './decode.ts'
 import type {
-  AgentInfo,
   Content,
   ContentBlock,
   HistoryMessage,
   Meta,
+  MetaAgent,
   Option,
   SessionInfo,
   ToolMessage,
@@ -22,11 +23,11 @@ import type {
 
 // ---- declarations -------------------------------------------------------------------------------------------
 
-export function encodeMeta(agents: readonly Agent[], version: Version): Meta {
+export function encodeMeta(agents: readonly AgentInfo[], version: Version): Meta {
   return { version, agents: agents.map(agent => encodeAgent(agent, version)) }
 }
 
-function encodeAgent(agent: Agent, version: Version): AgentInfo {
+function encodeAgent(agent: AgentInfo, version: Version): MetaAgent {
   const { name, title, description, images } = agent
   return {
     name,
@@ -46,7 +47,7 @@ function encodeAgent(agent: Agent, version: Version): AgentInfo {
   }
 }
 
-function exposedTools(agent: Agent): Agent['tools'] {
+function exposedTools(agent: AgentInfo): AgentInfo['tools'] {
   return agent.tools.filter(tool => tool.exposed && tool.trust !== 'deny')
 }
 
@@ -57,18 +58,18 @@ function encodeOption({
   type,
   default: value,
   options,
-}: Agent['options'][number]): Option {
+}: AgentInfo['options'][number]): Option {
   const common = {
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
-    // The default of a secret is the operator's own secret.
-    default: type === 'secret' && value !== '' ? masked : value,
+    // The default of a secret is a secret of the operator.
+    default: type === 'secret' && value !== '' ? maskedSecret : value,
   }
   return type === 'select' ? { ...common, type, options: options ?? [] } : { ...common, type }
 }
 
-/** What a text tool's arguments look like here: the protocol knows objects only. */
+/** The arguments of a free-text tool as an object: the protocol knows objects only. */
 const textInput: JsonObject = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -88,10 +89,10 @@ function encodeTool({ name, title, description, input }: ToolDeclaration, versio
 
 // ---- sessions -----------------------------------------------------------------------------------------------
 
-/** `agent` is undefined when the operator has taken it away since: then nothing tells its secrets from the rest. */
+/** `agent` is undefined if it is no longer configured: then every option is masked as a secret. */
 export function encodeSession(
-  { id, agent: name, settings }: Pick<SessionState, 'id' | 'agent' | 'settings'>,
-  agent: Agent | undefined,
+  { id, agent: name, settings }: { id: string; agent: string; settings: Settings },
+  agent: AgentInfo | undefined,
   version: Version,
 ): SessionInfo {
   const tools =
@@ -110,27 +111,33 @@ export function encodeSession(
   }
 }
 
-/** Only what is known to be no secret is shown. */
+/** Shows only options that are known not to be secret. */
 export function maskOptions(
   options: Readonly<Record<string, OptionValue>>,
-  agent: Agent | undefined,
+  agent: AgentInfo | undefined,
 ): Record<string, string> {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]): [string, string] => {
       const type = agent?.options.find(option => option.name === name)?.type
-      return [name, typeof value === 'string' && (type === 'text' || type === 'select') ? value : masked]
+      return [
+        name,
+        typeof value === 'string' && (type === 'text' || type === 'select') ? value : maskedSecret,
+      ]
     }),
   )
 }
 
-export function maskSettings<Part extends Partial<Settings>>(settings: Part, agent: Agent | undefined): Part {
+export function maskSettings<Part extends Partial<Settings>>(
+  settings: Part,
+  agent: AgentInfo | undefined,
+): Part {
   return settings.options ? { ...settings, options: maskOptions(settings.options, agent) } : settings
 }
 
 // ---- content ------------------------------------------------------------------------------------------------
 
 export function encodeParts(parts: readonly (InputPart | ResultPart)[]): Content {
-  return plainest(parts.map(encodePart))
+  return plainestContent(parts.map(encodePart))
 }
 
 function encodePart(part: InputPart | ResultPart): ContentBlock {
@@ -140,38 +147,38 @@ function encodePart(part: InputPart | ResultPart): ContentBlock {
 }
 
 export function encodeAnswer(parts: readonly AnswerPart[]): Content {
-  return plainest(
+  return plainestContent(
     parts.map((part): ContentBlock => {
       if (part.type === 'text') return { type: 'text', text: part.text }
-      if (part.type !== 'call') return { type: 'thinking', thinking: thinkingOf(part) }
-      return { type: 'tool_use', toolCallId: part.id, name: part.name, input: encodeInput(part) }
+      if (part.type !== 'call') return { type: 'thinking', thinking: thinkingText(part) }
+      return { type: 'tool_use', toolCallId: part.id, name: part.name, input: encodeCallInput(part) }
     }),
   )
 }
 
-/** What a vendor did on its own side has no word in the protocol: it is shown as a thought. */
-export function thinkingOf(part: Exclude<AnswerPart, { type: 'text' | 'call' }>): string {
+/** The protocol has no word for a vendor's own tools: their use is shown as thinking. */
+export function thinkingText(part: Exclude<AnswerPart, { type: 'text' | 'call' }>): string {
   return part.type === 'thinking' ? part.text : `[${part.tool}] ${part.summary}`
 }
 
-export function plainest(blocks: ContentBlock[]): Content {
+export function plainestContent(blocks: ContentBlock[]): Content {
   const [only] = blocks
   if (blocks.length === 0) return ''
   return blocks.length === 1 && only?.type === 'text' ? only.text : blocks
 }
 
 /**
- * A call's arguments as an object. Free text, a value that is no object, and what is no JSON at all (such a call is
- * never run) stand in a member `input`.
+ * A call's arguments as an object. Free text, JSON that is not an object, and text that is not JSON (such a call never runs)
+ * go into a member `input`.
  */
-export function encodeInput({ form, text }: Pick<CallPart, 'form' | 'text'>): JsonObject {
+export function encodeCallInput({ form, text }: Pick<CallPart, 'form' | 'text'>): JsonObject {
   if (form === 'text') return { input: text }
   if (text.trim() === '') return {}
-  const value = parsed(text)
+  const value = parsedOrNone(text)
   return value !== undefined && isJsonObject(value) ? value : { input: value ?? text }
 }
 
-function parsed(text: string): Json | undefined {
+function parsedOrNone(text: string): Json | undefined {
   try {
     return parseJson(text)
   } catch (error) {
@@ -182,16 +189,15 @@ function parsed(text: string): Json | undefined {
 
 // ---- history ------------------------------------------------------------------------------------------------
 
-/** The conversation so far: whole entries, then what is known of the calls that are still open. */
-export function historyOf(state: SessionState, type: 'compacted' | 'full'): Entry[] {
+/** Whole entries, then the results of the last batch that are there already. */
+export function historyEntries({ entries, calls }: SessionHistory): Entry[] {
   const results: CallResult[] = []
-  for (const { part, outcome } of state.batch)
+  for (const { part, outcome } of calls)
     if (outcome) results.push({ callId: part.id, name: part.name, outcome })
-  const entries = type === 'full' ? state.entries : state.view
-  return results.length > 0 ? [...entries, { role: 'tool', results }] : [...entries]
+  return results.length > 0 ? [...entries, { role: 'tool', results }] : entries
 }
 
-/** `whole` gives a result's parts as they are to be shown. */
+/** `whole` gives the parts of a result to show. */
 export async function encodeHistory(
   entries: readonly Entry[],
   whole: (result: CallResult) => Promise<readonly ResultPart[]>,

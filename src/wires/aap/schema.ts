@@ -1,5 +1,5 @@
-// The Agent Application Protocol as it goes over the wire: frozen types of version 3, and what versions 1 and 2 say
-// differently. Types only; decode.ts and encode.ts turn them into ours and back.
+// The Agent Application Protocol as it goes over the wire: frozen types of version 3, and where versions 1 and 2 differ.
+// Types only; decode.ts and encode.ts translate them.
 import type { ErrorCode } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
 import type { JsonObject } from '../../lib/json.ts'
@@ -24,7 +24,7 @@ export type ToolPermissionMessage = {
   toolCallId: string
   granted: boolean
   reason?: string
-  /** Beyond the protocol: the arguments that the grant is for, in place of the model's. */
+  /** Beyond the protocol: arguments that replace the model's. */
   input?: JsonObject
 }
 export type HistoryMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -56,7 +56,7 @@ export type Capabilities = {
   application?: { tools: Yes }
   image?: { http?: Yes; data?: Yes }
 }
-export type AgentInfo = {
+export type MetaAgent = {
   name: string
   title?: string
   version: string
@@ -68,15 +68,15 @@ export type AgentInfo = {
 
 // ---- answers ------------------------------------------------------------------------------------------------
 
-export type Meta = { version: Version; agents: AgentInfo[] }
+export type Meta = { version: Version; agents: MetaAgent[] }
 export type SessionInfo = { sessionId: string; agent: AgentConfig; tools?: ToolSpec[] }
 export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Beyond the protocol: what is asked of whoever is to grant this call. */
+/** Beyond the protocol: why this call needs a permission, and until when it can be given. */
 export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
-/** All but the first are beyond the protocol, and there only when there is something to say. */
+/** All but the first are beyond the protocol, and optional. */
 export type Stop = {
   stopReason: StopReason
   error?: string
@@ -98,6 +98,5 @@ export type TurnEvents = {
   tool_result: { toolCallId: string; content: Content }
   turn_stop: Stop
 }
-export type TurnEventName = keyof TurnEvents
-/** Takes one event of a turn. */
-export type Emit = <Name extends TurnEventName>(event: Name, data: TurnEvents[Name]) => void
+/** One event of a turn: its name and its data. */
+export type TurnEvent = { [Name in keyof TurnEvents]: [Name, TurnEvents[Name]] }[keyof TurnEvents]

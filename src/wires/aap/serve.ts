@@ -1,31 +1,33 @@
-// The routes. Versions 1, 2 and 3 are the same handlers under other paths, with the few differences that the versions
-// have; nothing here knows how a turn runs.
-import { setImmediate } from 'node:timers/promises'
+// The routes. Versions 1, 2 and 3 are the same handlers under other paths, with the few differences that the versions have.
 import { type Context, Hono } from 'hono'
-import type { Agent, RequestKey, Session, SessionState } from '../../engine/index.ts'
+import type { AgentInfo, Command, FollowOptions, RequestKey, SessionRef } from '../../engine/index.ts'
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Settings } from '../../language/events.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import type { WireEnv, WireHost } from '../host.ts'
-import { plainErrors, readJsonObject, requestKey, sendJson } from '../http/index.ts'
+import type { Entry } from '../../language/history.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
+import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson } from '../http/index.ts'
+import { clientGone, foldItems, streamItems } from '../http/stream.ts'
 import {
+  type AnswerTurn,
   decodeChosen,
   decodeOverrides,
   decodeStream,
   decodeTools,
   decodeTurnMessages,
   decodeUser,
-  sealOptions,
+  givenOptions,
+  type UserTurn,
 } from './decode.ts'
-import { decodeSeed, type Seed } from './decode-seed.ts'
-import { encodeHistory, encodeMeta, encodeResult, encodeSession, historyOf } from './encode.ts'
-import { serveEvents } from './events.ts'
-import { list, name, object, optional, refuse } from './fields.ts'
-import type { History, HistoryType, SessionInfo, Version } from './schema.ts'
-import { door, serveTurn } from './turn.ts'
+import { decodeSeed } from './decode-seed.ts'
+import { encodeHistory, encodeMeta, encodeResult, encodeSession, historyEntries } from './encode.ts'
+import { eventFrames } from './encode-events.ts'
+import { TurnFold, turnFrames } from './encode-turn.ts'
+import type { History, HistoryType, StreamMode, Version } from './schema.ts'
+import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
 
+const wireName = 'aap'
 const pageSize = 50
 
 type Handler = (c: Context<WireEnv>) => Promise<Response> | Response
@@ -33,204 +35,184 @@ type Handler = (c: Context<WireEnv>) => Promise<Response> | Response
 export function aapRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError(plainErrors(host))
-  const wire = new Wire(host)
-  mountV3(app, '', wire)
-  mountSingular(app, '', wire, 1)
-  mountV3(app, '/aap/v3', wire)
+  const handlers = new AapHandlers(host)
+  mountV3(app, '', handlers)
+  mountSingular(app, '', handlers, 1)
+  mountV3(app, '/aap/v3', handlers)
   for (const version of [1, 2] as const) {
     const base = `/aap/v${version}`
-    mountSingular(app, base, wire, version)
-    app.get(`${base}/meta`, wire.meta(version))
-    app.get(`${base}/sessions`, wire.list(version))
+    mountSingular(app, base, handlers, version)
+    app.get(`${base}/meta`, handlers.meta(version))
+    app.get(`${base}/sessions`, handlers.list(version))
   }
-  app.get('/aap/v2/session/:id/history', wire.history)
+  app.get('/aap/v2/session/:id/history', handlers.history)
   app.all('/aap/*', () => {
     throw new TurnwireError('not_found', 'There is nothing here. GET /meta of a version says what there is.')
   })
   return app
 }
 
-function mountV3(app: Hono<WireEnv>, base: string, wire: Wire): void {
-  app.get(`${base}/meta`, wire.meta(3))
-  app.get(`${base}/sessions`, wire.list(3))
-  app.post(`${base}/sessions`, wire.create)
-  app.get(`${base}/sessions/:id`, wire.info(3))
-  app.delete(`${base}/sessions/:id`, wire.remove)
-  app.get(`${base}/sessions/:id/history`, wire.history)
-  app.post(`${base}/sessions/:id/turns`, wire.turn(3))
-  app.get(`${base}/sessions/:id/events`, wire.events)
-  app.post(`${base}/sessions/:id/cancel`, wire.cancel)
-  app.get(`${base}/sessions/:id/results/:callId`, wire.result)
+function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void {
+  app.get(`${base}/meta`, handlers.meta(3))
+  app.get(`${base}/sessions`, handlers.list(3))
+  app.post(`${base}/sessions`, handlers.create)
+  app.get(`${base}/sessions/:id`, handlers.info(3))
+  app.delete(`${base}/sessions/:id`, handlers.remove)
+  app.get(`${base}/sessions/:id/history`, handlers.history)
+  app.post(`${base}/sessions/:id/turns`, handlers.turn(3))
+  app.get(`${base}/sessions/:id/events`, handlers.events)
+  app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
+  app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
 }
 
 /** The paths of versions 1 and 2. */
-function mountSingular(app: Hono<WireEnv>, base: string, wire: Wire, version: 1 | 2): void {
-  app.put(`${base}/session`, wire.createAndRun(version))
-  app.post(`${base}/session/:id`, wire.turn(version))
-  app.get(`${base}/session/:id`, wire.info(version))
-  app.delete(`${base}/session/:id`, wire.remove)
+function mountSingular(app: Hono<WireEnv>, base: string, handlers: AapHandlers, version: 1 | 2): void {
+  app.put(`${base}/session`, handlers.createAndRun(version))
+  app.post(`${base}/session/:id`, handlers.turn(version))
+  app.get(`${base}/session/:id`, handlers.info(version))
+  app.delete(`${base}/session/:id`, handlers.remove)
 }
 
-class Wire {
+type Turn = {
+  messages: UserTurn | AnswerTurn
+  settings?: ReturnType<typeof decodeOverrides>
+  request: RequestKey | undefined
+  stream: StreamMode
+  /** In versions 1 and 2 the first turn also says which session it made. */
+  created?: true
+}
+
+class AapHandlers {
   readonly #host: WireHost
 
   constructor(host: WireHost) {
     this.#host = host
   }
 
-  readonly #seal = (text: string): string => this.#host.seal(text)
-
   meta(version: Version): Handler {
-    return c => sendJson(c, encodeMeta(this.#host.agents, version))
+    return c => sendJson(c, encodeMeta(this.#host.about.agents, version))
   }
 
   // ---- sessions ---------------------------------------------------------------------------------------------
 
   list(version: Version): Handler {
     return async c => {
-      const { old: engine } = this.#host
-      const { owner } = c.get('principal')
       const after = c.req.query('after')
-      const { rows, next } = await engine.list(owner, { limit: pageSize, ...(after && { after }) })
-      const sessions: unknown[] = []
-      for (const { id, agent, card } of rows) {
-        if (version === 1) sessions.push(id)
-        else if (card) sessions.push(this.#encodeSession({ id, agent, ...card }, version))
-        else sessions.push(...(await this.#infoIfThere(owner, id, version)))
-      }
+      const page = { limit: pageSize, ...(after && { after }) }
+      const { rows, next } = await this.#host.engine.list(c.get('principal').owner, page)
+      const sessions = rows.map(({ id, agent, summary }) =>
+        version === 1
+          ? id
+          : encodeSession({ id, agent, settings: summary.settings }, this.#agentOf(agent), version),
+      )
       return sendJson(c, { sessions, ...(next !== undefined && { next }) })
     }
   }
 
-  /** From its log, for want of a card. None: it was deleted after the page was read. */
-  async #infoIfThere(owner: string, id: string, version: Version): Promise<SessionInfo[]> {
-    try {
-      const info = this.#encodeSession(await this.#host.old.peek(owner, id), version)
-      // A page may hold long sessions: others get their turn between two of them.
-      await setImmediate()
-      return [info]
-    } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'session_not_found') return []
-      throw error
-    }
-  }
-
-  #encodeSession(shown: Parameters<typeof encodeSession>[0], version: Version): SessionInfo {
-    return encodeSession(shown, this.#agentOf(shown), version)
-  }
-
   readonly create: Handler = async c => {
     const body = await readJsonObject(c, this.#host.limits)
-    const { agent, settings } = this.#settingsOf(body, 3)
-    const seed = decodeSeed(optional(body['messages'], 'messages', list) ?? [], agent)
-    const session = await this.#make(c, agent, settings, seed, requestKey(c, 'aap:create', body))
-    return sendJson(c, { sessionId: session.id }, 201)
+    const seed = optional(body['messages'], 'messages', list) ?? []
+    const { session } = await this.#create(c, body, 3, seed, requestKey(c, 'aap:create', body))
+    return sendJson(c, { sessionId: session }, 201)
   }
 
   /** Versions 1 and 2 create a session by its first turn. */
   createAndRun(version: 1 | 2): Handler {
     return async c => {
       const body = await readJsonObject(c, this.#host.limits)
-      const { agent, settings } = this.#settingsOf(body, version)
+      const agent = this.#agentIn(body)
       const stream = decodeStream(body['stream'])
       const messages = list(body['messages'], 'messages')
       const last = messages.at(-1)
       if (last === undefined || object(last, 'The last of messages')['role'] !== 'user')
-        refuse('Last message must be a user message')
-      const said = decodeUser([object(last, 'The last of messages')], agent)
-      const seed = decodeSeed(messages.slice(0, -1), agent)
+        refuseAap('Last message must be a user message')
+      const user = decodeUser([object(last, 'The last of messages')], agent)
       const request = requestKey(c, 'aap:create', body)
-      const session = await this.#make(c, agent, settings, seed, request)
-      return serveTurn(c, this.#host, session, {
-        messages: said,
-        settings: undefined,
-        request,
-        stream,
-        created: true,
-      })
+      const ref = await this.#create(c, body, version, messages.slice(0, -1), request)
+      return this.#serveTurn(c, ref, { messages: user, request, stream, created: true })
     }
   }
 
-  async #make(
+  async #create(
     c: Context<WireEnv>,
-    agent: Agent,
-    settings: Settings,
-    seed: Seed,
+    body: JsonObject,
+    version: Version,
+    seed: readonly Json[],
     request: RequestKey | undefined,
-  ): Promise<Session> {
-    const { old: engine } = this.#host
+  ): Promise<SessionRef> {
     const { owner } = c.get('principal')
-    const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
-    const session = await engine.create(create, request)
-    for (const blob of seed.blobs) await engine.ports.store.putBlob(session.id, blob.name, blob.body)
-    return session
-  }
-
-  #settingsOf(body: JsonObject, version: Version): { agent: Agent; settings: Settings } {
-    const config = object(body['agent'], 'agent')
-    const agent = this.#host.old.agent(name(config['name'], 'agent.name'))
-    const chosen = decodeChosen(config)
-    return {
-      agent,
+    const agent = this.#agentIn(body)
+    const chosen = decodeChosen(object(body['agent'], 'agent'))
+    const { session } = await this.#host.engine.create({
+      owner,
+      agent: agent.name,
+      wire: wireName,
       settings: {
         // Left out: every exposed server tool is off.
         tools: chosen.tools ?? [],
-        options: sealOptions(chosen.options ?? {}, agent, this.#seal),
+        options: givenOptions(chosen.options ?? {}, agent),
         clientTools: decodeTools(body['tools'], version) ?? [],
       },
-    }
+      seed: decodeSeed(seed, agent),
+      ...(request && { request }),
+    })
+    return { owner, session }
+  }
+
+  #agentIn(body: JsonObject): AgentInfo {
+    return agentNamed(this.#host, boundedName(object(body['agent'], 'agent')['name'], 'agent.name'))
   }
 
   info(version: Version): Handler {
     return async c => {
-      const state = await this.#peek(c)
-      const info = this.#encodeSession(state, version)
-      return sendJson(c, version === 1 ? { ...info, history: await this.#historyOfV1(c, state) } : info)
+      const ref = refOf(c)
+      const summary = await this.#host.engine.summary(ref)
+      const agent = this.#agentOf(summary.agent)
+      const info = encodeSession(summary, agent, version)
+      return sendJson(c, version === 1 ? { ...info, history: await this.#historyOfV1(c, ref, agent) } : info)
     }
   }
 
-  /** Without `?history=` it holds every kind that the agent declares, as the first servers of version 1 gave it. */
-  async #historyOfV1(c: Context<WireEnv>, state: SessionState): Promise<History> {
-    const asked = c.req.query('history')
-    if (asked !== undefined) return this.#historyOf(c, state, historyType(asked, 'history'))
-    const compacted = await this.#historyOf(c, state, 'compacted')
-    return this.#offersFull(state)
-      ? { ...compacted, ...(await this.#historyOf(c, state, 'full')) }
-      : compacted
-  }
-
   readonly remove: Handler = async c => {
-    await this.#host.old.remove(c.get('principal').owner, idOf(c))
+    await this.#host.engine.remove(refOf(c))
     return c.body(null, 204)
   }
 
   // ---- history ----------------------------------------------------------------------------------------------
 
   readonly history: Handler = async c => {
-    const state = await this.#peek(c)
-    const history = await this.#historyOf(c, state, historyType(c.req.query('type'), 'type'))
-    return sendJson(c, { history })
+    const ref = refOf(c)
+    const type = historyType(c.req.query('type'), 'type')
+    const { agent } = await this.#host.engine.summary(ref)
+    return sendJson(c, { history: await this.#historyOf(ref, this.#agentOf(agent), type) })
   }
 
-  async #historyOf(c: Context<WireEnv>, state: SessionState, type: HistoryType): Promise<History> {
-    if (type === 'full' && !this.#offersFull(state))
+  /** Without `?history=` it holds every kind that the agent declares, as the first servers of version 1 gave it. */
+  async #historyOfV1(c: Context<WireEnv>, ref: SessionRef, agent: AgentInfo | undefined): Promise<History> {
+    const asked = c.req.query('history')
+    if (asked !== undefined) return this.#historyOf(ref, agent, historyType(asked, 'history'))
+    const compacted = await this.#historyOf(ref, agent, 'compacted')
+    return agent?.fullHistory ? { ...compacted, ...(await this.#historyOf(ref, agent, 'full')) } : compacted
+  }
+
+  async #historyOf(ref: SessionRef, agent: AgentInfo | undefined, type: HistoryType): Promise<History> {
+    if (type === 'full' && !agent?.fullHistory)
       throw new TurnwireError('history_not_found', 'Specified history not found')
     const whole = (result: CallResult) =>
-      type === 'full' ? this.#whole(c, state.id, result) : Promise.resolve(result.outcome.parts)
-    return { [type]: await encodeHistory(historyOf(state, type), whole) }
+      type === 'full' ? this.#whole(ref, result) : Promise.resolve(result.outcome.parts)
+    return { [type]: await encodeHistory(await this.#entries(ref, type === 'compacted'), whole) }
   }
 
-  #offersFull(state: SessionState): boolean {
-    return this.#agentOf(state)?.fullHistory === true
+  async #entries(ref: SessionRef, compacted: boolean): Promise<Entry[]> {
+    return historyEntries(await this.#host.engine.history(ref, compacted))
   }
 
   /** The parts of a result as they were before they were cut for the model. */
-  async #whole(c: Context<WireEnv>, id: string, { outcome }: CallResult): Promise<readonly ResultPart[]> {
+  async #whole(ref: SessionRef, { outcome }: CallResult): Promise<readonly ResultPart[]> {
     if (!outcome.cut) return outcome.parts
     try {
-      const body = await this.#host.old.blob(c.get('principal').owner, id, outcome.cut.blob)
       // The gate wrote it, from parts that it had made.
-      return JSON.parse(body) as ResultPart[]
+      return JSON.parse(await this.#host.engine.blob(ref, outcome.cut.blob)) as ResultPart[]
     } catch (error) {
       if (error instanceof TurnwireError && error.code === 'not_found') return outcome.parts
       throw error
@@ -238,11 +220,11 @@ class Wire {
   }
 
   readonly result: Handler = async c => {
-    const state = await this.#peek(c)
+    const ref = refOf(c)
     const callId = c.req.param('callId')
-    for (const entry of historyOf(state, 'full')) {
+    for (const entry of await this.#entries(ref, false)) {
       const found = entry.role === 'tool' && entry.results.find(result => result.callId === callId)
-      if (found) return sendJson(c, encodeResult(found.callId, await this.#whole(c, state.id, found)))
+      if (found) return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
     }
     throw new TurnwireError('not_found', 'There is no result of such a call in this session.')
   }
@@ -251,42 +233,84 @@ class Wire {
 
   turn(version: Version): Handler {
     return async c => {
-      const { old: engine, limits } = this.#host
-      const body = await readJsonObject(c, limits)
-      const session = await engine.open(c.get('principal').owner, idOf(c))
-      const { agent, state } = session
-      return serveTurn(c, this.#host, session, {
+      const body = await readJsonObject(c, this.#host.limits)
+      const ref = refOf(c)
+      const { agent: name, settings } = await this.#host.engine.summary(ref)
+      const agent = agentNamed(this.#host, name)
+      return this.#serveTurn(c, ref, {
         messages: decodeTurnMessages(body['messages'], agent),
-        settings: decodeOverrides(body, version, agent, state.settings, this.#seal),
+        settings: decodeOverrides(body, version, agent, settings),
         request: requestKey(c, 'aap:turn', body),
         stream: decodeStream(body['stream']),
       })
     }
   }
 
-  readonly events: Handler = c => serveEvents(c, this.#host, idOf(c))
+  async #serveTurn(c: Context<WireEnv>, ref: SessionRef, turn: Turn): Promise<Response> {
+    const { engine } = this.#host
+    const { first, replayed } = await engine.command(ref, commandOf(turn, c.get('principal').name))
+    const { stream, created } = turn
+    const options: FollowOptions = {
+      from: first,
+      until: 'stop',
+      replay: replayed,
+      deltas: stream === 'delta' ? 'append' : 'none',
+    }
+    if (stream !== 'none') {
+      const frames = turnFrames(stream, created ? ref.session : undefined)
+      return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
+    }
+    const fold = new TurnFold()
+    await foldItems(engine.follow(ref, options, clientGone(c)), item => fold.take(item))
+    return created ? sendJson(c, { sessionId: ref.session, ...fold.answer }, 201) : sendJson(c, fold.answer)
+  }
+
+  readonly events: Handler = async c => {
+    const { engine } = this.#host
+    const ref = refOf(c)
+    const { seq, agent } = await engine.summary(ref)
+    const after = lastEventId(c)
+    if (after === undefined || after > seq)
+      throw new TurnwireError(
+        'bad_request',
+        `There is no such event to go on after: give the number of an event of this session, at most ${seq}, or 0 for all.`,
+      )
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
+    const options: FollowOptions = { from: after + 1, until: 'never', deltas: 'raw' }
+    const frames = eventFrames(this.#agentOf(agent))
+    return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
+  }
 
   readonly cancel: Handler = async c => {
-    const session = await this.#host.old.open(c.get('principal').owner, idOf(c))
-    await session.cancel()
+    await this.#host.engine.command(refOf(c), { do: 'cancel' })
     return c.body(null, 204)
   }
 
-  // ---- small things -----------------------------------------------------------------------------------------
-
-  #peek(c: Context<WireEnv>): Promise<SessionState> {
-    return this.#host.old.peek(c.get('principal').owner, idOf(c))
-  }
-
-  #agentOf(session: Pick<SessionState, 'agent'>): Agent | undefined {
-    return this.#host.agents.find(agent => agent.name === session.agent)
+  /** Undefined: it is no longer configured. */
+  #agentOf(name: string): AgentInfo | undefined {
+    return this.#host.about.agents.find(agent => agent.name === name)
   }
 }
 
-function idOf(c: Context<WireEnv>): string {
-  return c.req.param('id') ?? ''
+function commandOf({ messages, settings, request }: Turn, by: string): Command {
+  const common = { ...(settings && { settings }), ...(request && { request }) }
+  if (messages.type === 'user') return { do: 'say', wire: wireName, parts: messages.parts, ...common }
+  const { results, decisions } = messages
+  return {
+    do: 'respond',
+    results,
+    decisions: decisions.map(decision => ({ ...decision, by })),
+    afterStop: true,
+    ...common,
+  }
 }
 
-function historyType(value: string | undefined, name: string): HistoryType {
-  return value === 'compacted' || value === 'full' ? value : refuse(`${name} must be "compacted" or "full"`)
+function refOf(c: Context<WireEnv>): SessionRef {
+  return { owner: c.get('principal').owner, session: c.req.param('id') ?? '' }
+}
+
+function historyType(value: string | undefined, field: string): HistoryType {
+  return value === 'compacted' || value === 'full'
+    ? value
+    : refuseAap(`${field} must be "compacted" or "full"`)
 }

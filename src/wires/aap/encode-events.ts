@@ -1,0 +1,33 @@
+// Beyond the protocol: a session's log as a stream that can be resumed. A durable event carries its number as `id`; a delta
+// carries none, so a client that reconnects asks for durable events only.
+import type { AgentInfo, FollowItem } from '../../engine/index.ts'
+import type { Event } from '../../language/events.ts'
+import { sseFrame } from '../http/index.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { maskSettings } from './encode.ts'
+
+/** Frames are kept with their items: many readers may follow one session. */
+export function eventFrames(agent: AgentInfo | undefined): FrameEncoder<FollowItem> {
+  return {
+    take(item) {
+      if (item.type !== 'event' && item.type !== 'delta') return ''
+      const known = item.encoded?.['aap']
+      if (known !== undefined) return known
+      const frame =
+        item.type === 'event'
+          ? sseFrame(item.event.type, masked(item.event, agent), item.seq)
+          : sseFrame(item.delta.type, item.delta)
+      item.encoded = { ...item.encoded, aap: frame }
+      return frame
+    },
+    end: () => '',
+    fail: () => '',
+  }
+}
+
+/** The event as it stands in the log, with secrets masked. */
+function masked(event: Event, agent: AgentInfo | undefined): Event {
+  if (event.type === 'session.created') return { ...event, settings: maskSettings(event.settings, agent) }
+  if (event.type === 'session.configured') return { ...event, settings: maskSettings(event.settings, agent) }
+  return event
+}
