@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkHost, checkOrigin, parseBearer, timingSafeEqualText } from './http.ts'
+import { checkHost, checkOrigin, parseBearer } from './http.ts'
 
 test('loopback names pass with any port and in any case', () => {
   for (const host of [
@@ -78,11 +78,4 @@ test('a bearer token is taken, missing or malformed', () => {
   for (const header of ['Bearer', 'Bearer ', 'Basic abc', 'Bearer a b', 'Bearer a\nb', 'Bearer "a"', 'abc']) {
     assert.equal(parseBearer(header), 'malformed', header)
   }
-})
-
-test('texts are compared whole', () => {
-  assert.equal(timingSafeEqualText('secret', 'secret'), true)
-  assert.equal(timingSafeEqualText('secret', 'secreT'), false)
-  assert.equal(timingSafeEqualText('secret', 'secret2'), false)
-  assert.equal(timingSafeEqualText('', 'x'), false)
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
-import { contextFor, toolContract } from '../../test/contracts/tool.ts'
-import { InvalidInput, type ToolOutput } from '../engine/ports.ts'
-import { toolHash } from '../language/tools.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { grammar, type InputSchema, type TextInput, type ToolDefinition, text, tool } from './function.ts'
+import { contextFor, toolContract } from '../../../test/contracts/tool.ts'
+import { InvalidInput, type ToolOutput } from '../../engine/ports.ts'
+import { toolHash } from '../../language/tools.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { type ToolDefinition, tool } from './tool.ts'
 
 const base = { description: 'Does it.', input: z.object({ city: z.string() }) }
 const context = contextFor()
@@ -70,7 +70,7 @@ toolContract('a function with a zod schema', scenario => {
 })
 
 toolContract('a function with a grammar', scenario => {
-  const runs: Record<typeof scenario, ToolDefinition<TextInput>['run']> = {
+  const runs: Record<typeof scenario, ToolDefinition<'text'>['run']> = {
     answers: line => line.toUpperCase(),
     fails: () => ({ parts: [{ type: 'text', text: 'MILK is out' }], failed: true }),
     slow: (_, { signal }) =>
@@ -83,7 +83,7 @@ toolContract('a function with a grammar', scenario => {
     },
     reports: (_, given) => given.progress({ done: 1 }),
   }
-  const input = grammar({ syntax: 'regex', definition: 'add [a-z]+' })
+  const input = { syntax: 'regex', definition: 'add [a-z]+' } as const
   const made = tool({ name: 'list', description: 'Edits the list.', input, run: runs[scenario] })
   return { tool: made, input: 'add milk', says: 'MILK' }
 })
@@ -156,7 +156,7 @@ describe('a definition', () => {
 
   // What JavaScript can pass, whatever the type says.
   const loose = (changes: Record<string, unknown>) =>
-    tool({ ...base, name: 'x', run: () => '', ...changes } as ToolDefinition<InputSchema>)
+    tool({ ...base, name: 'x', run: () => '', ...changes } as ToolDefinition)
 
   for (const [what, changes, message] of [
     ['no name', { name: '' }, /name must be 1 to 128/],
@@ -206,19 +206,22 @@ describe('a definition', () => {
       { input: { type: 'object', toJSON: () => 'x' } },
       /a schema must be an object/,
     ],
+    ['an unknown syntax', { input: { syntax: 'bnf', definition: 'a' } }, /syntax is "bnf"; it is "lark" or/],
+    [
+      'a broken grammar',
+      { input: { syntax: 'lark', definition: 'start: (' } },
+      /grammar that cannot be used/,
+    ],
+    [
+      'an empty grammar',
+      { input: { syntax: 'regex', definition: '' } },
+      /definition is not a text, or is empty/,
+    ],
     ['a bad output schema', { output: { type: 'objekt' } }, /output schema that cannot be used/],
   ] as const)
     test(`with ${what} is refused in words`, () => {
       assert.throws(() => loose(changes), { code: 'invalid_tool', message })
     })
-
-  test('with a grammar that is none is refused when the grammar is made', () => {
-    assert.throws(() => grammar({ syntax: 'lark', definition: 'start: (' }), { code: 'invalid_tool' })
-    assert.throws(() => grammar({ syntax: 'regex', definition: '' }), {
-      code: 'invalid_tool',
-      message: /not empty/,
-    })
-  })
 })
 
 describe('input', () => {
@@ -279,14 +282,14 @@ describe('input', () => {
   })
 
   test('of any text is the text', async () => {
-    const made = tool({ ...base, name: 'x', input: text(), run: said => said.length })
+    const made = tool({ ...base, name: 'x', input: 'text', run: given => given.length })
     assert.deepEqual(made.input, { form: 'text' })
     assert.deepEqual(await made.run('abc', context), { parts: [{ type: 'text', text: '3' }] })
   })
 })
 
 describe('what is returned', () => {
-  const give = (value: unknown, output?: ToolDefinition<InputSchema>['output']) =>
+  const give = (value: unknown, output?: ToolDefinition['output']) =>
     tool({ ...base, name: 'x', ...(output && { output }), run: () => value }).run({ city: 'Rome' }, context)
   const part = { type: 'text', text: 'hi' } as const
   const image = { type: 'image', url: 'https://a.test/b.png' } as const
