@@ -5,9 +5,9 @@ import type { Admission } from '../engine/ports.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { hashJson, sha256 } from '../lib/hash.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { admit } from './arguments.ts'
+import { admitCall, CompiledInputs } from './arguments.ts'
 
-const limits = { maxBytes: 4_096, maxDepth: 16 }
+const settings = { maxBytes: 4_096, maxDepth: 16, compiled: new CompiledInputs() }
 
 function declared(input: ToolInput): ToolDeclaration {
   return {
@@ -39,7 +39,7 @@ const strict = declared({
 const freeText = declared({ form: 'text' })
 
 function take(text: string, tool = anything): Admission {
-  return admit({ name: tool.name, form: tool.input.form, text }, tool, limits)
+  return admitCall({ name: tool.name, form: tool.input.form, text }, tool, settings)
 }
 
 function refusal(text: string, tool = anything): string {

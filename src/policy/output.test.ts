@@ -5,10 +5,12 @@ import type { Finished, Tool, ToolOutput } from '../engine/ports.ts'
 import type { Outcome } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Json } from '../lib/json.ts'
+import { CompiledInputs } from './arguments.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import { createRedactor } from './redact.ts'
 
 const settings: OutputSettings = {
+  compiled: new CompiledInputs(),
   redactor: null,
   maxOutputBytes: 1_000_000,
   mediaLimit: 400_000,

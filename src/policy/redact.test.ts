@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createRedactor, type ReadyRedaction, type RedactRule } from './redact.ts'
+import { type BuiltInRedaction, createRedactor, type RedactRule } from './redact.ts'
 
-function redact(text: string, ...rules: (RedactRule | ReadyRedaction)[]): { text: string; count: number } {
+function redact(text: string, ...rules: (RedactRule | BuiltInRedaction)[]): { text: string; count: number } {
   const tally = { count: 0 }
   const redactor = createRedactor(rules)
   assert.ok(redactor !== null)
