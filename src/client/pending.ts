@@ -1,4 +1,4 @@
-// Finds the unanswered calls of a conversation, and whose they are. A call is the application's if its tool's name is.
+// Finds the unanswered calls of a conversation. A call is the application's if the application has a tool of that name.
 import type { HistoryMessage, ToolCall } from './types.ts'
 
 /** `client`: run them and send the results. `server`: grant or deny them. */

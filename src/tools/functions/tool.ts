@@ -111,7 +111,7 @@ export function tool<
       : toOutput(returned, name, hasOutput)
   }
   const made: Tool = {
-    ...checkSettings(definition),
+    ...checkToolSettings(definition),
     name,
     description,
     input: input.declared,
@@ -181,7 +181,7 @@ function checkMembers(definition: Omit<ToolDefinition, 'run'> & { run: unknown }
 
 type ToolSettings = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run'>
 
-function checkSettings(definition: Omit<ToolDefinition, 'run'>): ToolSettings {
+function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSettings {
   const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
   const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
   const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition

@@ -17,20 +17,20 @@ export function toToolOutput(result: JsonObject): ToolOutput {
 }
 
 function toResultPart(block: Json): ResultPart {
-  if (!isJsonObject(block)) return textPart('[a block that is not an object]')
+  if (!isJsonObject(block)) return asText('[a block that is not an object]')
   switch (block['type']) {
     case 'text':
-      return textPart(stringOrEmpty(block['text']))
+      return asText(stringOrEmpty(block['text']))
     case 'image':
       return media(block, 'image')
     case 'audio':
       return media(block, 'audio')
     case 'resource_link':
-      return textPart(linkWords(block))
+      return asText(linkWords(block))
     case 'resource':
-      return isJsonObject(block['resource']) ? embedded(block['resource']) : textPart('[an empty resource]')
+      return isJsonObject(block['resource']) ? embedded(block['resource']) : asText('[an empty resource]')
     default:
-      return textPart(
+      return asText(
         `[a block of the type ${JSON.stringify(stringOrEmpty(block['type']).slice(0, 80))}, which is not supported]`,
       )
   }
@@ -42,7 +42,7 @@ function media(block: JsonObject, family: 'image' | 'audio'): ResultPart {
   const data = stringOrEmpty(block['data'])
   const mimeType = stringOrEmpty(block['mimeType'])
   if (!mimeType.startsWith(`${family}/`) || !/^[\w.+/-]+$/.test(mimeType) || !base64.test(data))
-    return textPart(`[${family === 'image' ? 'an image' : 'a sound'} that is not well-formed]`)
+    return asText(`[${family === 'image' ? 'an image' : 'a sound'} that is not well-formed]`)
   const url = `data:${mimeType};base64,${data}`
   return family === 'image' ? { type: 'image', url } : { type: 'file', url, mediaType: mimeType }
 }
@@ -56,10 +56,10 @@ function linkWords(block: JsonObject): string {
 
 function embedded(resource: JsonObject): ResultPart {
   const uri = stringOrEmpty(resource['uri'])
-  if (typeof resource['text'] === 'string') return textPart(`${uri}:\n${resource['text']}`)
+  if (typeof resource['text'] === 'string') return asText(`${uri}:\n${resource['text']}`)
   const mediaType = stringOrEmpty(resource['mimeType']) || 'application/octet-stream'
   const blob = stringOrEmpty(resource['blob'])
-  if (!base64.test(blob) || !/^[\w.+/-]+$/.test(mediaType)) return textPart(`[${uri}: not well-formed]`)
+  if (!base64.test(blob) || !/^[\w.+/-]+$/.test(mediaType)) return asText(`[${uri}: not well-formed]`)
   const name = uri.split('/').at(-1)
   return {
     type: 'file',
@@ -69,7 +69,7 @@ function embedded(resource: JsonObject): ResultPart {
   }
 }
 
-function textPart(text: string): ResultPart {
+function asText(text: string): ResultPart {
   return { type: 'text', text }
 }
 
