@@ -14,7 +14,7 @@ export type ClientOptions = {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
-export type ApiRequest = {
+type ApiRequest = {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   body?: unknown

@@ -4,7 +4,7 @@
 /** A longer timer fires at once in every JavaScript engine. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export type Deadline = { readonly signal: AbortSignal; timedOut(): boolean; clear(): void }
+type Deadline = { readonly signal: AbortSignal; timedOut(): boolean; clear(): void }
 
 /**
  * A signal that aborts after `ms`, or when the parent does, with the parent's reason. The timer keeps the

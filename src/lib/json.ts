@@ -6,7 +6,7 @@ import { utf8Length } from './text.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
-export type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number }
+type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number }
 export type JsonErrorReason =
   | 'syntax'
   | 'duplicate-key'

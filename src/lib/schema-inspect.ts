@@ -21,7 +21,7 @@ export class SchemaError extends Error {
 
 export type Dialect = '2020-12' | '2019-09' | 'draft-07' | 'draft-06'
 
-export const SCHEMA_LIMITS = {
+const SCHEMA_LIMITS = {
   bytes: 256 * 1024,
   depth: 64,
   subschemas: 5_000,
@@ -35,7 +35,7 @@ export const SCHEMA_LIMITS = {
 const DOLLAR = 0x24
 
 /** Says what is wrong with the value of a keyword, or undefined. */
-export type SlipOf = (keyword: string, value: Json) => string | undefined
+type SlipOf = (keyword: string, value: Json) => string | undefined
 
 /** Throws SchemaError. With `slipOf`, the mistakes that it finds are refused too. */
 export function inspectSchema(schema: Json, slipOf?: SlipOf): void {

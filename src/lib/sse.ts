@@ -4,7 +4,7 @@
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
-export type SseEvent = { event?: string; id?: string | number; data: string }
+type SseEvent = { event?: string; id?: string | number; data: string }
 
 /** One frame. Each line of data gets its own prefix. U+2028 and U+2029 do not end a line in this format. */
 export function encodeSse({ event, id, data }: SseEvent): string {
@@ -32,7 +32,7 @@ export type SseSink = {
   off?(event: 'close' | 'drain', listener: () => void): unknown
 }
 
-export type SseWriterOptions = {
+type SseWriterOptions = {
   /** Milliseconds between heartbeat comments; 0 sends none. */
   heartbeatMs?: number
   /** A reader that takes no byte for this long is dropped. */
@@ -180,7 +180,7 @@ function firstChars(text: string): string {
 // Reading
 
 export type SseMessage = { event?: string; id?: string; data: string }
-export type SseLimits = { maxEventChars?: number }
+type SseLimits = { maxEventChars?: number }
 
 export class SseTooLargeError extends Error {
   override readonly name = 'SseTooLargeError'

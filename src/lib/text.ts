@@ -104,7 +104,7 @@ function isLow(code: number): boolean {
 
 // ---------------------------------------------------------------------------------------------------------
 
-export type PrintableOptions = { maxChars?: number; multiline?: boolean }
+type PrintableOptions = { maxChars?: number; multiline?: boolean }
 
 // Controls, format characters (bidi, zero-width, tags), line separators, lone surrogates, and all other characters that
 // are rendered as nothing. Emoji presentation (U+FE0F) is allowed, because it hides nothing.

@@ -6,7 +6,7 @@ import { type Charge, DEAD } from './automaton.ts'
 import { IntRows, TripleTable } from './int-tables.ts'
 import { END, type Productions } from './productions.ts'
 
-export type Recognition =
+type Recognition =
   | { kind: 'accepted' }
   /** `terminals` were possible at `offset`. `mayEnd`: the text could also have ended there. */
   | { kind: 'refused'; offset: number; terminals: number[]; mayEnd: boolean }

@@ -13,12 +13,12 @@ import { patternLabel } from './terminals.ts'
 
 export { GrammarError, type Mismatch }
 
-export type GrammarSyntax = 'lark' | 'regex'
+type GrammarSyntax = 'lark' | 'regex'
 
 /** Contract: synchronous, never throws, and ends within the budget. Null means that the whole text matches. */
 export type Grammar = { match(text: string): Mismatch | null }
 
-export type GrammarBudget = {
+type GrammarBudget = {
   /** Largest definition, in UTF-8 bytes. */
   maxGrammarBytes?: number
   /** Most steps for one text. A step takes a few dozen nanoseconds. */

@@ -15,7 +15,7 @@ export type Expression =
   | { kind: 'pattern'; source: string; flags: string; at: Position }
   | { kind: 'range'; from: string; to: string; at: Position }
 
-export type Definition = { name: string; body: Expression; at: Position }
+type Definition = { name: string; body: Expression; at: Position }
 
 export type LarkGrammar = {
   rules: Map<string, Definition>

@@ -10,7 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
 import { cutUtf8, printable, wellFormed } from '../../lib/text.ts'
 
-export type DeclaredTool = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
+type DeclaredTool = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
 /** `raw`: the tool's name on the server. */
 export type Listed = { raw: string; declared: DeclaredTool }
 
