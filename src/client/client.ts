@@ -1,13 +1,13 @@
-// The client of the Agent Application Protocol, version 3: one method per endpoint, and one that carries a whole turn
-// out. It keeps no state of a session: the server has all of it.
+// The client of the Agent Application Protocol, version 3: one method per endpoint, and `runTurn` for a whole turn. It
+// keeps no state of a session; the server has all of it.
 import { isJsonObject } from '../lib/json.ts'
-import { randomId } from '../lib/random.ts'
+import { randomIds } from '../lib/random.ts'
 import { AapError } from './errors.ts'
 import { type RunTurnOptions, type RunTurnResult, runTurn } from './run-turn.ts'
 import { type ClientOptions, Transport } from './transport.ts'
-import { Turn } from './turn.ts'
+import { TurnStream } from './turn-stream.ts'
 import type {
-  AgentConfig,
+  AgentChoice,
   ApplicationMessage,
   HistoryMessage,
   HistoryType,
@@ -27,16 +27,17 @@ export type TurnRequest = {
   /** Default `delta`. */
   stream?: StreamMode
   /** Replaces the session's server tools, and merges options. */
-  agent?: Partial<AgentConfig>
+  agent?: Partial<AgentChoice>
   /** Replaces the session's client tools. */
   tools?: ToolSpec[]
 }
 
-/** `idempotencyKey`: the same key is the same request, however often it is sent. Default: a fresh one. */
+/** `idempotencyKey`: requests with the same key are one request, carried out once. Default: a fresh key. */
 export type SendOptions = CallOptions & { idempotencyKey?: string }
 
 export class AapClient {
   readonly #transport: Transport
+  readonly #newId = randomIds()
 
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options)
@@ -51,10 +52,10 @@ export class AapClient {
         'unexpected_answer',
         `The server speaks version ${JSON.stringify(meta['version'])} of the protocol here; this client speaks version 3.`,
       )
-    return meta as unknown as Meta // Version 3, with a list of agents.
+    return meta as unknown as Meta // it has version 3 and a list of agents
   }
 
-  /** Page after page, newest first, fetched as they are read. */
+  /** Newest first. Pages are fetched as they are needed. */
   async *listSessions({ signal }: CallOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
     let after = ''
     do {
@@ -63,18 +64,18 @@ export class AapClient {
         signal,
       )
       if (!isJsonObject(page) || !Array.isArray(page['sessions'])) throw unexpected('/sessions')
-      yield* page['sessions'] as unknown as SessionInfo[] // As the protocol writes them.
+      yield* page['sessions'] as unknown as SessionInfo[] // the protocol's type for this member
       after = typeof page['next'] === 'string' ? page['next'] : ''
     } while (after !== '')
   }
 
-  /** Creates only; nothing runs yet. Gives the session's id. */
+  /** Returns the session's id. Nothing runs yet. */
   async createSession(session: NewSession, options: SendOptions = {}): Promise<string> {
     const made = await this.#transport.json({
       method: 'POST',
       path: '/sessions',
       body: session,
-      headers: { 'Idempotency-Key': options.idempotencyKey ?? randomId('req') },
+      headers: { 'Idempotency-Key': options.idempotencyKey ?? this.#newId('req') },
       signal: options.signal,
       repeatable: true,
     })
@@ -85,10 +86,10 @@ export class AapClient {
   async getSession(sessionId: string, { signal }: CallOptions = {}): Promise<SessionInfo> {
     const info = await this.#get(pathOf(sessionId), signal)
     if (!isJsonObject(info) || typeof info['sessionId'] !== 'string') throw unexpected(pathOf(sessionId))
-    return info as unknown as SessionInfo // It has what makes it one.
+    return info as unknown as SessionInfo // it has a session id
   }
 
-  /** `compacted`: what the model reads. `full`: everything, where the agent offers it. */
+  /** `compacted`: what the model reads. `full`: everything, if the agent offers it. */
   async getHistory(
     sessionId: string,
     type: HistoryType = 'compacted',
@@ -99,48 +100,48 @@ export class AapClient {
     const history = isJsonObject(body) ? body['history'] : undefined
     const messages = history !== undefined && isJsonObject(history) ? history[type] : undefined
     if (!Array.isArray(messages)) throw unexpected(path)
-    return messages as unknown as HistoryMessage[] // As the protocol writes them.
+    return messages as unknown as HistoryMessage[] // the protocol's type for this member
   }
 
   async deleteSession(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
-    await this.#transport.ask({ method: 'DELETE', path: pathOf(sessionId), signal, repeatable: false })
+    await this.#transport.request({ method: 'DELETE', path: pathOf(sessionId), signal, repeatable: false })
   }
 
-  /** Starts a turn, or goes on with one that stopped for `tool_use`. Read its events, or take its `answer()`. */
-  async sendTurn(sessionId: string, request: TurnRequest, options: SendOptions = {}): Promise<Turn> {
+  /** Starts a turn, or continues one that stopped for `tool_use`. Iterate over its events, or await its `answer()`. */
+  async sendTurn(sessionId: string, request: TurnRequest, options: SendOptions = {}): Promise<TurnStream> {
     const stream = request.stream ?? 'delta'
-    const response = await this.#transport.ask({
+    const response = await this.#transport.request({
       method: 'POST',
       path: `${pathOf(sessionId)}/turns`,
       body: { ...request, stream },
       accept: stream === 'none' ? 'application/json' : 'text/event-stream',
-      headers: { 'Idempotency-Key': options.idempotencyKey ?? randomId('req') },
+      headers: { 'Idempotency-Key': options.idempotencyKey ?? this.#newId('req') },
       signal: options.signal,
       repeatable: true,
     })
-    return new Turn(response)
+    return new TurnStream(response)
   }
 
-  /** Stops the turn that is under way or waits. Turnwire serves it beyond the protocol. */
+  /** Stops the turn that is running or waiting. An extension of Turnwire to the protocol. */
   async cancel(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `${pathOf(sessionId)}/cancel`
-    await this.#transport.ask({ method: 'POST', path, signal, repeatable: true })
+    await this.#transport.request({ method: 'POST', path, signal, repeatable: true })
   }
 
-  /** The whole of a result that was cut for the model. Turnwire serves it beyond the protocol. */
+  /** The whole result of a call whose result was cut for the model. An extension of Turnwire to the protocol. */
   async getResult(sessionId: string, toolCallId: string, { signal }: CallOptions = {}): Promise<ToolMessage> {
     const path = `${pathOf(sessionId)}/results/${encodeURIComponent(toolCallId)}`
     const result = await this.#get(path, signal)
     if (!isJsonObject(result) || result['role'] !== 'tool') throw unexpected(path)
-    return result as unknown as ToolMessage // It has what makes it one.
+    return result as unknown as ToolMessage // it has the role of one
   }
 
-  /** The session's log from the beginning or from where you were, then live; it comes back by itself. */
+  /** The session's log from the beginning or from `after`, then live. Reconnects by itself. */
   watch(sessionId: string, options: WatchOptions = {}): AsyncGenerator<Watched, void, undefined> {
     return watch(this.#transport, sessionId, options)
   }
 
-  /** A turn to its end: runs your tools and asks for permissions until the model has answered. */
+  /** Runs a turn to its end: runs your tools and asks for permissions until the model has answered. */
   runTurn(options: RunTurnOptions): Promise<RunTurnResult> {
     return runTurn(this, options)
   }

@@ -5,14 +5,14 @@ import {
   applyDeltaKit,
   argumentOf,
   type DeltaKitMessage,
-  eventOf,
   isPending,
   parseDeltaKit,
+  parseDeltaKitEvent,
   waitingCalls,
   withUserMessage,
 } from './deltakit.ts'
 
-/** Read by the checker of requirements, which looks for these calls in the source. */
+/** The test of requirements finds these calls in the source. */
 const cites = (...idsThenWords: string[]): string =>
   `${idsThenWords.at(-1)} [${idsThenWords.slice(0, -1).join(' ')}]`
 
@@ -37,13 +37,13 @@ async function parsed(text: string, size = 7): Promise<AnyDeltaKitEvent[]> {
 const delta = (text: string) => ({ type: 'text_delta', delta: text })
 const frame = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
-test(cites('DK-SSE-07', 'a stream reads the same however it is torn'), async () => {
+test(cites('DK-SSE-07', 'a stream gives the same events however it is split into chunks'), async () => {
   const text = `${frame(delta('é😀'))}${frame(delta('b'))}data: [DONE]\n\n`
   for (const size of [1, 2, 3, 5, 1000])
     assert.deepEqual(await parsed(text, size), [delta('é😀'), delta('b')])
 })
 
-test(cites('DK-SSE-08', 'what is no event is skipped'), async () => {
+test(cites('DK-SSE-08', 'data that is not an event is skipped'), async () => {
   const text =
     `: beat\n\nevent: x\nid: 3\nretry: 1\n${frame(delta('a'))}` +
     `data: {bad\n\ndata: 7\n\ndata: {"no":"type"}\n\ndata:${JSON.stringify(delta('b'))}\ndata: ${JSON.stringify(delta('c'))}\n\n` +
@@ -51,12 +51,15 @@ test(cites('DK-SSE-08', 'what is no event is skipped'), async () => {
   assert.deepEqual(await parsed(text), [delta('a'), delta('b'), delta('c')])
 })
 
-test(cites('DK-SSE-09', 'a last block without its empty line is lost; CRLF is no empty line'), async () => {
-  assert.deepEqual(await parsed(`${frame(delta('a'))}data: ${JSON.stringify(delta('b'))}\n`), [delta('a')])
-  assert.deepEqual(await parsed(`data: ${JSON.stringify(delta('a'))}\r\n\r\n`), [])
-})
+test(
+  cites('DK-SSE-09', 'a last block without its empty line is lost, and CRLF is not an empty line'),
+  async () => {
+    assert.deepEqual(await parsed(`${frame(delta('a'))}data: ${JSON.stringify(delta('b'))}\n`), [delta('a')])
+    assert.deepEqual(await parsed(`data: ${JSON.stringify(delta('a'))}\r\n\r\n`), [])
+  },
+)
 
-test('reading stops when it is told to', async () => {
+test('the parser stops when its signal aborts', async () => {
   const stop = new AbortController()
   const seen: AnyDeltaKitEvent[] = []
   for await (const event of parseDeltaKit(streamOf(frame(delta('a')).repeat(50), 20), stop.signal)) {
@@ -72,7 +75,7 @@ function after(...events: AnyDeltaKitEvent[]): DeltaKitMessage[] {
 
 const call = { type: 'tool_call', tool_name: 'search', argument: '{"q":1}', call_id: 'c1' }
 
-test(cites('DK-PART-01', 'DK-PART-02', 'a call is pending until its result is there'), () => {
+test(cites('DK-PART-01', 'DK-PART-02', 'a call is pending until it has a result'), () => {
   const [, before] = after(call)
   assert.deepEqual(before!.parts, [
     { type: 'tool_call', tool_name: 'search', argument: '{"q":1}', callId: 'c1' },
@@ -91,7 +94,7 @@ test(cites('DK-PART-01', 'DK-PART-02', 'a call is pending until its result is th
   )
 })
 
-test(cites('DK-PART-03', 'text grows its part'), () => {
+test(cites('DK-PART-03', 'text is appended to the last text part'), () => {
   const reasoning = (text: string) => ({ type: 'reasoning', text })
   const [, message] = after(reasoning('a'), reasoning('b'), delta('c'), delta('d'), call, delta('e'))
   assert.deepEqual(
@@ -100,7 +103,7 @@ test(cites('DK-PART-03', 'text grows its part'), () => {
   )
 })
 
-test(cites('DK-PART-04', 'a message and its empty answer'), () => {
+test(cites('DK-PART-04', 'a user message comes with an empty answer'), () => {
   const first = withUserMessage([], 'hi')
   const second = withUserMessage(first, 'ho')
   assert.deepEqual(
@@ -118,7 +121,7 @@ test(cites('DK-PART-04', 'a message and its empty answer'), () => {
   assert.deepEqual(applyDeltaKit(user, delta('x')), user)
 })
 
-test(cites('DK-PART-05', 'calls that wait, for whom, and for what'), () => {
+test(cites('DK-PART-05', 'waiting calls are listed by who must act on them'), () => {
   const asked = {
     type: 'tool_approval_request',
     tool_name: 'search',
@@ -146,7 +149,7 @@ test(cites('DK-PART-05', 'calls that wait, for whom, and for what'), () => {
   assert.equal(done[1]!.parts[0]!.type === 'tool_call' && done[1]!.parts[0]!.argument, '{"q":2}')
 })
 
-test(cites('DK-PART-06', 'a result without an id belongs to the last open call'), () => {
+test(cites('DK-PART-06', 'a result without an id belongs to the last call without a result'), () => {
   const bare = { type: 'tool_call', tool_name: 'a', argument: '{}', call_id: null }
   const [, message] = after(
     bare,
@@ -157,11 +160,11 @@ test(cites('DK-PART-06', 'a result without an id belongs to the last open call')
   assert.ok(!('callId' in message!.parts[0]!))
 })
 
-test('what is unknown changes nothing', () => {
+test('an unknown event changes nothing', () => {
   const messages = after(call)
   assert.deepEqual(applyDeltaKit(messages, { type: 'progress', percent: 3 }), messages)
   assert.deepEqual(applyDeltaKit(messages, { type: 'tool_result', call_id: 'other', output: 'x' }), messages)
-  assert.equal(eventOf('{"type":7}'), undefined)
-  assert.equal(eventOf('x'), undefined)
+  assert.equal(parseDeltaKitEvent('{"type":7}'), undefined)
+  assert.equal(parseDeltaKitEvent('x'), undefined)
   assert.deepEqual(applyDeltaKit([], delta('x')), [])
 })

@@ -1,7 +1,8 @@
-// DeltaKit for applications: its events and parts, a parser that takes what DeltaKit's own takes, and a reducer from
-// events to messages. Beyond DeltaKit it knows calls that wait for a person or for the application. It fetches nothing:
-// any stream, socket frame or stored list of events will do.
+// DeltaKit for applications: its events and parts, a parser that accepts what DeltaKit's own parser accepts, and a
+// reducer from events to messages. In addition to DeltaKit it knows calls that wait for a person or for the application.
+// It fetches nothing: the events may come from any stream, socket or stored list.
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import { randomIds } from '../lib/random.ts'
 
 // ---- events -----------------------------------------------------------------------------------------------------
 
@@ -27,10 +28,10 @@ export type DeltaKitEvent =
   | { type: 'done' }
   | { type: 'error'; message: string; code?: string }
 
-/** What the parser gives: an event that is known, or any other object with a type. */
+/** A known event, or any other object with a type. */
 export type AnyDeltaKitEvent = DeltaKitEvent | (JsonObject & { type: string })
 
-/** Events end with a blank line made of two LFs; each `data:` line is a document of its own; bad JSON is skipped. */
+/** An event ends with two LFs. Each `data:` line is a document of its own. Bad JSON is skipped. */
 export async function* parseDeltaKit(
   stream: ReadableStream<Uint8Array>,
   signal?: AbortSignal,
@@ -48,7 +49,7 @@ export async function* parseDeltaKit(
         if (!line.startsWith('data:')) continue
         const data = line.slice('data:'.length).trim()
         if (data === '[DONE]') return
-        const event = eventOf(data)
+        const event = parseDeltaKitEvent(data)
         if (event) yield event
       }
     }
@@ -57,11 +58,11 @@ export async function* parseDeltaKit(
   }
 }
 
-/** One document: a line of a stream or a frame of a socket. Undefined when it is no event. */
-export function eventOf(text: string): AnyDeltaKitEvent | undefined {
+/** Parses one document: a line of a stream or a frame of a socket. Undefined when it is not an event. */
+export function parseDeltaKitEvent(text: string): AnyDeltaKitEvent | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    // Nothing but its type is looked at, as DeltaKit does: a reader skips the kinds that it does not know.
+    // Only the type is checked, as in DeltaKit: a reader skips the kinds that it does not know.
     if (isJsonObject(value) && typeof value['type'] === 'string') return value as AnyDeltaKitEvent
   } catch {
     return undefined
@@ -81,7 +82,7 @@ export type ToolCallPart = {
   callId?: string
   /** Undefined: pending. */
   result?: string
-  /** Set while a person is asked, and after: `hash` stands for exactly these arguments. */
+  /** Set once a person has been asked. `hash` identifies exactly these arguments. */
   approval?: { hash: string; reason?: string; expiresAt?: string }
   /** The application is to run it. */
   execute?: true
@@ -89,30 +90,24 @@ export type ToolCallPart = {
 export type DeltaKitPart = DeltaKitTextPart | DeltaKitReasoningPart | ToolCallPart
 export type DeltaKitMessage = { id: string; role: 'user' | 'assistant'; parts: DeltaKitPart[] }
 
-let count = 0
-
-export function newMessageId(): string {
-  count += 1
-  return `msg_${Date.now()}_${count}`
-}
-
-/** What the user says, and the empty answer that events fill. */
+/** Adds what the user says, and the empty answer that events will fill. */
 export function withUserMessage(messages: readonly DeltaKitMessage[], text: string): DeltaKitMessage[] {
+  const newId = randomIds()
   return [
     ...messages,
-    { id: newMessageId(), role: 'user', parts: [{ type: 'text', text }] },
-    { id: newMessageId(), role: 'assistant', parts: [] },
+    { id: newId('msg'), role: 'user', parts: [{ type: 'text', text }] },
+    { id: newId('msg'), role: 'assistant', parts: [] },
   ]
 }
 
-/** The messages after an event. Only the last one changes, if it is the assistant's; the list given is left alone. */
+/** Returns the messages after an event. Only the last one changes, and only if it is the assistant's. */
 export function applyDeltaKit(
   messages: readonly DeltaKitMessage[],
   event: AnyDeltaKitEvent,
 ): DeltaKitMessage[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant') return [...messages]
-  // Its type tells which of the known events it is; an unknown one changes nothing.
+  // An event of an unknown type changes nothing.
   const parts = partsAfter(last.parts, event as DeltaKitEvent)
   return parts === last.parts ? [...messages] : [...messages.slice(0, -1), { ...last, parts }]
 }
@@ -120,15 +115,15 @@ export function applyDeltaKit(
 function partsAfter(parts: DeltaKitPart[], event: DeltaKitEvent): DeltaKitPart[] {
   switch (event.type) {
     case 'text_delta':
-      return grown(parts, 'text', event.delta)
+      return withDelta(parts, 'text', event.delta)
     case 'reasoning':
-      return grown(parts, 'reasoning', event.text)
+      return withDelta(parts, 'reasoning', event.text)
     case 'tool_call': {
       const { tool_name, argument, call_id } = event
       return [...parts, { type: 'tool_call', tool_name, argument, ...(call_id && { callId: call_id }) }]
     }
     case 'tool_result':
-      return changed(parts, event.call_id, () => ({ result: event.output }))
+      return withCall(parts, event.call_id, { result: event.output })
     case 'tool_approval_request': {
       const { arguments_hash: hash, reason, expires_at: expiresAt } = event
       const approval = {
@@ -136,35 +131,35 @@ function partsAfter(parts: DeltaKitPart[], event: DeltaKitEvent): DeltaKitPart[]
         ...(reason !== undefined && { reason }),
         ...(expiresAt !== undefined && { expiresAt }),
       }
-      return changed(parts, event.call_id, () => ({ approval }))
+      return withCall(parts, event.call_id, { approval })
     }
     case 'tool_execute_request':
-      return changed(parts, event.call_id, () => ({ execute: true }))
+      return withCall(parts, event.call_id, { execute: true })
     case 'tool_call_edited':
-      return changed(parts, event.call_id, () => ({ argument: event.argument }))
+      return withCall(parts, event.call_id, { argument: event.argument })
     default:
       return parts
   }
 }
 
-function grown(parts: DeltaKitPart[], type: 'text' | 'reasoning', delta: string): DeltaKitPart[] {
+function withDelta(parts: DeltaKitPart[], type: 'text' | 'reasoning', delta: string): DeltaKitPart[] {
   const last = parts.at(-1)
   return last?.type === type
     ? [...parts.slice(0, -1), { type, text: last.text + delta }]
     : [...parts, { type, text: delta }]
 }
 
-/** Results are found by id; one without an id belongs to the last call that is still open. */
-function changed(
+/** Changes the call with this id. Without an id, the last call that has no result. */
+function withCall(
   parts: DeltaKitPart[],
   callId: string | null,
-  change: () => Partial<ToolCallPart>,
+  changes: Partial<ToolCallPart>,
 ): DeltaKitPart[] {
   const at = parts.findLastIndex(
     part => part.type === 'tool_call' && (callId ? part.callId === callId : part.result === undefined),
   )
   const call = parts[at]
-  return call?.type === 'tool_call' ? parts.with(at, { ...call, ...change() }) : parts
+  return call?.type === 'tool_call' ? parts.with(at, { ...call, ...changes }) : parts
 }
 
 // ---- calls ------------------------------------------------------------------------------------------------------
@@ -173,7 +168,7 @@ export function isPending(part: DeltaKitPart): part is ToolCallPart {
   return part.type === 'tool_call' && part.result === undefined
 }
 
-/** The calls of the last message that wait: for a person, and for the application. */
+/** The waiting calls of the last message: for a person's approval, and for the application to run. */
 export function waitingCalls(messages: readonly DeltaKitMessage[]): {
   approvals: ToolCallPart[]
   executions: ToolCallPart[]
@@ -185,10 +180,10 @@ export function waitingCalls(messages: readonly DeltaKitMessage[]): {
   }
 }
 
-/** A call's arguments as a value; undefined when they are no JSON. */
+/** A call's arguments as a value. Undefined when they are not JSON. */
 export function argumentOf(part: Pick<ToolCallPart, 'argument'>): Json | undefined {
   try {
-    return JSON.parse(part.argument) as Json // JSON text yields nothing but JSON.
+    return JSON.parse(part.argument) as Json // JSON text gives only Json
   } catch {
     return undefined
   }

@@ -1,11 +1,11 @@
-// What a request can come to when it is not answered as asked. `status` 0: no answer came from the server at all.
+// The one error of the client. `status` 0: the server sent no answer, or not the answer that the protocol describes.
 
 export class AapError extends Error {
   override readonly name = 'AapError'
   readonly status: number
   /** The server's own code, or `connection_failed`, `connection_lost`, `unexpected_answer`, `http_<status>`. */
   readonly code: string
-  /** Seconds that the server asked to wait, when it did. */
+  /** From the Retry-After header, in seconds. */
   readonly retryAfter: number | undefined
 
   constructor(
@@ -21,8 +21,8 @@ export class AapError extends Error {
   }
 }
 
-/** Reads an error answer, whatever its body is made of. */
-export async function errorOf(response: Response): Promise<AapError> {
+/** Reads an error response with any kind of body. */
+export async function readAapError(response: Response): Promise<AapError> {
   const body = await response.text().catch(() => '')
   const { error, code } = membersOf(body)
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)

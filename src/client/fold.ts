@@ -1,18 +1,18 @@
-// The events of a turn, folded into the messages that they say. The other way round too: an answer that came whole
-// is played as the events of `message` mode, so that a caller reads both alike.
-import type { AgentMessage, ContentBlock, Stop, TurnAnswer, TurnEvent } from './types.ts'
+// Folds the events of a turn into messages. The reverse too: an answer that came as one JSON document is turned into the
+// events of `message` mode, so that a caller reads both in the same way.
+import type { AgentMessage, ContentBlock, StopInfo, TurnAnswer, TurnEvent } from './types.ts'
 
 export class TurnFold {
   readonly #messages: AgentMessage[] = []
   #blocks: ContentBlock[] = []
-  #stop: Stop | undefined
+  #stop: StopInfo | undefined
 
   /** Undefined until the turn has stopped. */
-  get stop(): Stop | undefined {
+  get stop(): StopInfo | undefined {
     return this.#stop
   }
 
-  /** Complete once the turn has stopped; before that, what is whole already. */
+  /** The messages that are complete so far. All of them, once the turn has stopped. */
   get messages(): AgentMessage[] {
     return [...this.#messages]
   }

@@ -1,4 +1,4 @@
-// The door of the SDK for applications. It runs in a browser and in Node alike.
+// The exports of `turnwire/client`, the SDK for applications. It runs in browsers and in Node.
 export { AapClient, type CallOptions, type SendOptions, type TurnRequest } from './client.ts'
 export * from './deltakit.ts'
 export { AapError } from './errors.ts'
@@ -6,6 +6,6 @@ export { TurnFold } from './fold.ts'
 export { type PendingCalls, pendingCalls } from './pending.ts'
 export type { ClientTool, Permission, RunTurnOptions, RunTurnResult } from './run-turn.ts'
 export type { ClientOptions } from './transport.ts'
-export type { Turn } from './turn.ts'
+export type { TurnStream } from './turn-stream.ts'
 export * from './types.ts'
 export type { Watched, WatchOptions } from './watch.ts'

@@ -1,7 +1,7 @@
-// Which calls of a conversation nobody has answered yet, and whose they are. Names alone decide that.
+// Finds the unanswered calls of a conversation. A call is the application's if the application has a tool of that name.
 import type { HistoryMessage, ToolCall } from './types.ts'
 
-/** `client`: run them and send the result. `server`: grant them or not. */
+/** `client`: run them and send the results. `server`: grant or deny them. */
 export type PendingCalls = { client: ToolCall[]; server: ToolCall[] }
 
 /** `clientTools`: the application's own tools, as declarations or as names. */

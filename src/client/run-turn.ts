@@ -1,6 +1,7 @@
-// A turn to its end: the application's own tools are run, people are asked about the others, and everything is sent
-// back in one step, again and again until the model has answered. It adds nothing to what the client can do by hand.
-import type { Json, JsonObject } from '../lib/json.ts'
+// Runs a turn to its end: runs the application's tools, asks for permission for the server's, sends all answers back in
+// one request, and repeats until the model has answered. It uses only the client's public methods.
+import { errorMessage } from '../lib/error-message.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
 import type { AapClient, TurnRequest } from './client.ts'
 import { AapError } from './errors.ts'
 import type {
@@ -15,47 +16,47 @@ import type {
   TurnEvent,
 } from './types.ts'
 
-/** Gives text, blocks, or any JSON value. What it throws is told to the model as a failure. */
+/** Returns text, blocks, or any JSON value. If it throws, the model is told that it failed. */
 export type ClientTool = (input: JsonObject, call: ToolCall & { signal: AbortSignal }) => unknown
 
 export type Permission = boolean | { granted: boolean; reason?: string; input?: JsonObject }
 
 export type RunTurnOptions = {
   sessionId: string
-  /** What the user says; or `messages` for anything else that a turn takes. */
+  /** What the user says. Or use `messages` for any other input of a turn. */
   text?: string
   messages?: ApplicationMessage[]
-  /** Goes on with a turn that stopped: these calls are answered first (see `pendingCalls`). */
+  /** Continues a turn that stopped: these calls are answered first (see `pendingCalls`). */
   pending?: readonly ToolCall[]
   /** The application's own tools, by the names under which the session declares them. */
   tools?: Readonly<Record<string, ClientTool>>
-  /** Asked for each call of a server tool that may not run by itself, one at a time. Without it the turn stops there. */
+  /** Called for each call of a server tool that needs a permission, one at a time. Without it the turn stops there. */
   onPermission?: (call: ToolCall, signal: AbortSignal) => Permission | Promise<Permission>
   onEvent?: (event: TurnEvent) => void
-  /** Told what came of an own tool, before it is sent. */
+  /** Called with the result of one of the application's tools, before it is sent. */
   onResult?: (call: ToolCall, content: Content, failed: boolean) => void
   stream?: StreamMode
   overrides?: Pick<TurnRequest, 'agent' | 'tools'>
-  /** Cancels the turn at the server; what has happened until then is still given. */
+  /** Cancels the turn at the server. The result still holds the messages so far. */
   signal?: AbortSignal
-  /** How often it may go back and forth. Default 100. */
+  /** The most requests that one turn may take. Default 100. */
   rounds?: number
 }
 
 export type RunTurnResult = {
   stopReason: StopReason | 'cancelled'
-  /** With `error`, and with a limit of the server, what it says of that. */
+  /** Details from the server: `error` and `code` after a failure, `limit` if one of its limits ended the turn. */
   error?: string
   code?: string
   limit?: string
   messages: AgentMessage[]
-  /** With `tool_use`: what is left for the caller to answer. */
+  /** With `tool_use`: the calls that the caller has to answer. */
   pending: ToolCall[]
 }
 
 export async function runTurn(client: AapClient, options: RunTurnOptions): Promise<RunTurnResult> {
   const { sessionId, signal = new AbortController().signal } = options
-  const run = new Run(client, { ...options, signal })
+  const run = new TurnRun(client, { ...options, signal })
   let cancelling: Promise<void> | undefined
   const cancel = (): void => {
     cancelling = cancelTurn(client, sessionId)
@@ -63,7 +64,7 @@ export async function runTurn(client: AapClient, options: RunTurnOptions): Promi
   signal.addEventListener('abort', cancel, { once: true })
   try {
     const result = signal.aborted ? undefined : await untilOver(run, options)
-    // Not before the server has it on record: whoever leaves now leaves nothing running.
+    // Wait until the server has recorded the cancellation, so that nothing is left running.
     await cancelling
     return result ?? { stopReason: 'cancelled', messages: run.messages, pending: [] }
   } finally {
@@ -72,7 +73,7 @@ export async function runTurn(client: AapClient, options: RunTurnOptions): Promi
   }
 }
 
-/** A server that knows no such thing is left to finish by itself. */
+/** A server without this endpoint finishes the turn by itself. */
 async function cancelTurn(client: AapClient, sessionId: string): Promise<void> {
   try {
     await client.cancel(sessionId)
@@ -82,7 +83,7 @@ async function cancelTurn(client: AapClient, sessionId: string): Promise<void> {
 }
 
 /** Undefined: it was cancelled. */
-async function untilOver(run: Run, options: RunTurnOptions): Promise<RunTurnResult | undefined> {
+async function untilOver(run: TurnRun, options: RunTurnOptions): Promise<RunTurnResult | undefined> {
   const { rounds = 100, signal } = options
   let messages = await run.open()
   let pending = [...(options.pending ?? [])]
@@ -98,7 +99,7 @@ async function untilOver(run: Run, options: RunTurnOptions): Promise<RunTurnResu
   }
 }
 
-class Run {
+class TurnRun {
   readonly #client: AapClient
   readonly #options: RunTurnOptions & { signal: AbortSignal }
   readonly messages: AgentMessage[] = []
@@ -130,22 +131,22 @@ class Run {
       } else if (event.event === 'tool_result') this.#open.delete(event.toolCallId)
       onEvent?.(event)
     }
-    const { messages: said, asks = [], ...stop } = await turn.answer()
-    this.messages.push(...said)
-    const asked = new Map(asks.map(ask => [ask.toolCallId, ask]))
-    const pending = [...this.#open.values()].map(call => ({ ...call, ...asked.get(call.toolCallId) }))
-    // Some servers keep the result of a granted call to themselves: what was decided is not asked again.
+    const { messages: received, asks = [], ...stop } = await turn.answer()
+    this.messages.push(...received)
+    const questions = new Map(asks.map(question => [question.toolCallId, question]))
+    const pending = [...this.#open.values()].map(call => ({ ...call, ...questions.get(call.toolCallId) }))
+    // Some servers do not send the result of a granted call. Forget it, so that it is not asked about again.
     this.#open.clear()
     return { ...stop, pending }
   }
 
-  /** All answers for one request, or undefined when one of them is not ours to give. */
+  /** The answers to all of these calls, or undefined when the caller has to answer one of them. */
   async answer(pending: readonly ToolCall[]): Promise<ApplicationMessage[] | undefined> {
     const { tools = {}, onPermission, signal } = this.#options
     const own: ToolCall[] = []
     const others: ToolCall[] = []
     for (const call of pending) (Object.hasOwn(tools, call.name) ? own : others).push(call)
-    for (const call of others) if (!onPermission || (await this.#isClients(call.name))) return undefined
+    for (const call of others) if (!onPermission || (await this.#isClientTool(call.name))) return undefined
     const results = Promise.all(own.map(call => this.#run(call)))
     const permissions: ToolPermissionMessage[] = []
     for (const call of others) {
@@ -155,8 +156,8 @@ class Run {
     return [...(await results), ...permissions]
   }
 
-  /** The session may declare a tool that this caller has no function for: that is no question of permission. */
-  async #isClients(name: string): Promise<boolean> {
+  /** Whether the session declares a client tool of this name. Such a call needs a result, not a permission. */
+  async #isClientTool(name: string): Promise<boolean> {
     if (!this.#declared) {
       const { tools = [] } = await this.#client.getSession(this.#options.sessionId)
       this.#declared = new Set(tools.map(tool => tool.name))
@@ -166,39 +167,36 @@ class Run {
 
   async #run(call: ToolCall): Promise<ToolMessage> {
     const { tools = {}, signal, onResult } = this.#options
-    const { content, failed } = await carryOut(tools[call.name]!, call, signal)
+    const { content, failed } = await runClientTool(tools[call.name]!, call, signal)
     onResult?.(call, content, failed)
     return { role: 'tool', toolCallId: call.toolCallId, content }
   }
 }
 
-async function carryOut(
+async function runClientTool(
   tool: ClientTool,
   call: ToolCall,
   signal: AbortSignal,
 ): Promise<{ content: Content; failed: boolean }> {
   try {
-    return { content: contentOf(await tool(call.input, { ...call, signal })), failed: false }
+    return { content: toContent(await tool(call.input, { ...call, signal })), failed: false }
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error)
-    return { content: `The tool failed: ${words}`, failed: true }
+    return { content: `The tool failed: ${errorMessage(error)}`, failed: true }
   }
 }
 
-function contentOf(value: unknown): Content {
+function toContent(value: unknown): Content {
   if (typeof value === 'string') return value
   if (value === undefined) return '(no output)'
-  // Blocks are recognised by the shape that the protocol gives them; any other value goes as JSON.
+  // Values with the shape of the protocol's blocks are sent as blocks, any other value as JSON.
   if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) return value as Content
   return JSON.stringify(value) ?? '(no output)'
 }
 
 function isBlock(value: Json): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return (
-    (value['type'] === 'text' && typeof value['text'] === 'string') ||
-    (value['type'] === 'image' && typeof value['url'] === 'string')
-  )
+  if (!isJsonObject(value)) return false
+  const { type, text, url } = value
+  return (type === 'text' && typeof text === 'string') || (type === 'image' && typeof url === 'string')
 }
 
 function permissionOf({ toolCallId }: ToolCall, permission: Permission): ToolPermissionMessage {

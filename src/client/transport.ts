@@ -1,27 +1,27 @@
-// One HTTP request, as every method of the client makes it: address, key, JSON, errors, and a second try where
-// that cannot do anything twice. It knows no endpoint.
-import { AapError, errorOf } from './errors.ts'
+// One HTTP request, as every method of the client makes it: address, key, JSON, errors, and retries where a repeated
+// request cannot act twice. It knows no endpoint.
+import { AapError, readAapError } from './errors.ts'
 
 export type ClientOptions = {
-  /** Where the protocol is served, with any prefix: `http://127.0.0.1:4117` or `https://host/aap/v3`. */
+  /** Where the protocol is served, including any prefix: `http://127.0.0.1:4117` or `https://host/aap/v3`. */
   baseUrl: string
   apiKey?: string
   /** Default: the platform's. */
   fetch?: typeof globalThis.fetch
-  /** How often a request that no answer came to is made again. Default 2. */
+  /** How often an unanswered request is repeated. Default 2. */
   retries?: number
-  /** How waiting passes. Default: real time. */
+  /** Default: a timer. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
-export type Ask = {
+type ApiRequest = {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   body?: unknown
   accept?: string
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Safe to make again: it reads, or carries an idempotency key. */
+  /** Safe to repeat: it only reads, or it carries an idempotency key. */
   repeatable: boolean
 }
 
@@ -45,33 +45,33 @@ export class Transport {
     this.sleep = options.sleep ?? sleep
   }
 
-  /** The answer when it is a success; throws an AapError for every other. */
-  async ask(ask: Ask): Promise<Response> {
+  /** Returns the response if it is a success. Throws an AapError for any other. */
+  async request(request: ApiRequest): Promise<Response> {
     for (let tried = 0; ; tried += 1) {
       try {
-        return await this.#once(ask)
+        return await this.#once(request)
       } catch (error) {
-        if (!(error instanceof AapError) || tried >= this.#retries || !mayRepeat(error, ask)) throw error
-        await this.sleep(waitFor(tried, error), ask.signal)
+        if (!(error instanceof AapError) || tried >= this.#retries || !mayRepeat(error, request)) throw error
+        await this.sleep(retryDelay(tried, error), request.signal)
       }
     }
   }
 
-  async json(ask: Ask): Promise<unknown> {
-    const response = await this.ask({ accept: 'application/json', ...ask })
+  async json(request: ApiRequest): Promise<unknown> {
+    const response = await this.request({ accept: 'application/json', ...request })
     try {
       return await response.json()
     } catch (cause) {
       throw new AapError(
         response.status,
         'unexpected_answer',
-        `The answer to ${ask.method} ${ask.path} is not JSON: is this the address of an AAP server?`,
+        `The answer to ${request.method} ${request.path} is not JSON: is this the address of an AAP server?`,
         { cause },
       )
     }
   }
 
-  async #once({ method, path, body, accept, headers, signal }: Ask): Promise<Response> {
+  async #once({ method, path, body, accept, headers, signal }: ApiRequest): Promise<Response> {
     const init: RequestInit = {
       method,
       headers: {
@@ -92,29 +92,29 @@ export class Transport {
         cause,
       })
     }
-    if (!response.ok) throw await errorOf(response)
+    if (!response.ok) throw await readAapError(response)
     return response
   }
 }
 
-/** A server that stops or is overloaded has done nothing yet when it says so. */
-function mayRepeat({ status, code }: AapError, { repeatable }: Ask): boolean {
+/** A server that refuses because it is stopping or overloaded has done nothing yet. */
+function mayRepeat({ status, code }: AapError, { repeatable }: ApiRequest): boolean {
   return repeatable && (status === 0 || status === 429 || (status === 503 && code !== 'lease_lost'))
 }
 
-const longest = 30_000
+const longestDelayMs = 30_000
 
-/** Doubles from a quarter of a second; the server's own word is heeded up to half a minute. */
-export function waitFor(tried: number, error?: AapError): number {
-  if (error?.retryAfter !== undefined) return Math.min(longest, error.retryAfter * 1000)
-  return Math.min(longest, 250 * 2 ** tried)
+/** The server's Retry-After, else a quarter of a second that doubles with each try. At most half a minute. */
+export function retryDelay(tried: number, error?: AapError): number {
+  if (error?.retryAfter !== undefined) return Math.min(longestDelayMs, error.retryAfter * 1000)
+  return Math.min(longestDelayMs, 250 * 2 ** tried)
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer)
-      // The caller aborts with whatever reason it likes; that is what `fetch` rejects with too.
+      // Reject with the caller's own reason, as `fetch` does. It may be any value.
       reject(signal?.reason as Error)
     }
     const timer = setTimeout(() => {

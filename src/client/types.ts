@@ -1,5 +1,5 @@
-// The Agent Application Protocol, version 3, as a client sees it: plain types of what goes over the wire. They are
-// the client's own, so that an application can use them without any of the server.
+// The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
+// its own, so that an application can use these without any of the server's code.
 import type { JsonObject } from '../lib/json.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ export type ToolPermissionMessage = {
   toolCallId: string
   granted: boolean
   reason?: string
-  /** Turnwire takes other arguments along with a grant; the protocol itself does not know them. */
+  /** With a grant: other arguments for the call. An extension of Turnwire to the protocol. */
   input?: JsonObject
 }
 export type HistoryMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -32,12 +32,13 @@ export type ApplicationMessage = UserMessage | ToolMessage | ToolPermissionMessa
 
 export type ToolSpec = { name: string; title?: string; description: string; parameters: JsonObject }
 export type ServerToolRef = { name: string; trust?: boolean }
-export type AgentConfig = { name: string; tools?: ServerToolRef[]; options?: Record<string, string> }
+/** The agent of a session, the server tools that are switched on, and the agent's options. */
+export type AgentChoice = { name: string; tools?: ServerToolRef[]; options?: Record<string, string> }
 export type AgentOption = { name: string; title?: string; description?: string; default: string } & (
   | { type: 'text' | 'secret' }
   | { type: 'select'; options: string[] }
 )
-/** The presence of an object means yes; what is missing is not supported. */
+/** A capability is supported if its object is present. */
 export type Capabilities = {
   history?: { compacted?: object; full?: object }
   stream?: { delta?: object; message?: object; none?: object }
@@ -57,26 +58,29 @@ export type Meta = { version: number; agents: AgentInfo[] }
 
 // ---- sessions and turns --------------------------------------------------------------------------------------
 
-export type SessionInfo = { sessionId: string; agent: AgentConfig; tools?: ToolSpec[] }
-export type NewSession = { agent: AgentConfig; messages?: HistoryMessage[]; tools?: ToolSpec[] }
+export type SessionInfo = { sessionId: string; agent: AgentChoice; tools?: ToolSpec[] }
+export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tools?: ToolSpec[] }
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** What whoever is to grant a call should know. `expiresAt`: until when it can be granted, in milliseconds. */
-export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
-/** The protocol has `stopReason` alone; Turnwire says more where there is more to say. */
-export type Stop = {
+/** Why a call needs a permission, and until when it can be granted (`expiresAt`, in milliseconds since 1970). */
+export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number }
+/** The protocol has only `stopReason`. The other members are extensions of Turnwire. */
+export type StopInfo = {
   stopReason: StopReason
-  /** With `error`: what went wrong, for people and for programs. */
+  /** With `error`: a message for people, and a code for programs. */
   error?: string
   code?: string
-  /** With `max_tokens`: which limit of the server ended the turn, if it was one. */
+  /** With `max_tokens`: the limit of the server that ended the turn, if one did. */
   limit?: string
   /** With `tool_use`. */
-  asks?: Ask[]
+  asks?: PermissionQuestion[]
 }
-export type TurnAnswer = Stop & { messages: AgentMessage[] }
-export type ToolCall = { toolCallId: string; name: string; input: JsonObject } & Omit<Ask, 'toolCallId'>
+export type TurnAnswer = StopInfo & { messages: AgentMessage[] }
+export type ToolCall = { toolCallId: string; name: string; input: JsonObject } & Omit<
+  PermissionQuestion,
+  'toolCallId'
+>
 
 export type TurnEvent =
   | { event: 'turn_start' }
@@ -86,9 +90,9 @@ export type TurnEvent =
   | { event: 'thinking'; thinking: string }
   | ({ event: 'tool_call' } & ToolCall)
   | { event: 'tool_result'; toolCallId: string; content: Content }
-  | ({ event: 'turn_stop' } & Stop)
+  | ({ event: 'turn_stop' } & StopInfo)
 
-/** The text of a message or a result; blocks that are no text are left out. */
+/** The text of a message or a result, without its other blocks. */
 export function textOfContent(content: Content): string {
   if (typeof content === 'string') return content
   let text = ''

@@ -1,15 +1,15 @@
-// A session's log, live: every event once and in order, however often the connection breaks. What carries a number is
-// durable; what carries none is shown while it happens and is not repeated. Turnwire serves it beyond the protocol.
+// A session's log, live: every event once and in order, across any number of broken connections. Items with a number are
+// durable events. Deltas have none, and are not repeated after a reconnect. An extension of Turnwire to the protocol.
 import type { Delta, Event } from '../language/events.ts'
 import { decodeSse, type SseMessage } from '../lib/sse.ts'
 import { AapError } from './errors.ts'
-import { type Transport, waitFor } from './transport.ts'
+import { retryDelay, type Transport } from './transport.ts'
 
 export type WatchOptions = {
-  /** Goes on after this number. Default 0: from the beginning. */
+  /** Starts after the event with this number. Default 0: from the beginning. */
   after?: number
   signal?: AbortSignal
-  /** How often in a row it tries to come back. Default: for ever. */
+  /** How many reconnects in a row may fail. Default: any number. */
   attempts?: number
 }
 
@@ -24,8 +24,9 @@ export async function* watch(
   let last = options.after ?? 0
   let failed = 0
   while (!signal?.aborted) {
+    let broken: unknown
     try {
-      const response = await transport.ask({
+      const response = await transport.request({
         method: 'GET',
         path: `/sessions/${encodeURIComponent(sessionId)}/events`,
         accept: 'text/event-stream',
@@ -44,22 +45,18 @@ export async function* watch(
       }
     } catch (error) {
       if (signal?.aborted) return
-      if (isFinal(error)) throw error
-      if (failed >= attempts) throw error
-      await transport
-        .sleep(waitFor(failed, error instanceof AapError ? error : undefined), signal)
-        .catch(() => {})
-      failed += 1
-      continue
+      if (isFinal(error) || failed >= attempts) throw error
+      broken = error
     }
-    // The server closed it in good order; coming back at once would hammer a server that is stopping.
     if (failed >= attempts) return
-    await transport.sleep(waitFor(failed), signal).catch(() => {})
+    // Wait also after a clean end, because the server may be stopping.
+    const delay = retryDelay(failed, broken instanceof AapError ? broken : undefined)
+    await transport.sleep(delay, signal).catch(() => {})
     failed += 1
   }
 }
 
-/** Asking again would give the same answer. */
+/** Another request would get the same answer. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof AapError)) return false
   return (
@@ -74,7 +71,7 @@ function watchedOf({ id, data }: SseMessage): Watched {
   } catch (cause) {
     throw new AapError(0, 'unexpected_answer', 'An event of the log is not JSON.', { cause })
   }
-  // The server writes its own events here, and nothing else has a number.
+  // Only durable events have an id. Their types are the server's own and are not checked.
   return id === undefined || id === ''
     ? { delta: value as Delta }
     : { seq: Number(id), event: value as Event }

@@ -1,20 +1,20 @@
-// A call: what a model asked for, and the ways in which it can end.
+// A tool call that a model asked for, and the ways in which it can end.
 import type { Json } from '../lib/json.ts'
 import type { Native, ResultPart } from './content.ts'
 
-/** `json`: arguments of a function. `text`: free text of a custom tool, bound by a grammar or by nothing. */
+/** `json`: arguments of a function. `text`: free text of a custom tool, with or without a grammar. */
 export type CallForm = 'json' | 'text'
 
 export type CallPart = {
   type: 'call'
-  /** Ours: unique in the session, the same on every wire. */
+  /** Our own id: unique in the session, the same on every wire. */
   id: string
-  /** The tool's name as it was declared to us, never a vendor's spelling of it. */
+  /** The tool's name as it was declared, never a vendor's spelling of it. */
   name: string
   form: CallForm
   /** The arguments exactly as the model wrote them. */
   text: string
-  /** Set when the stream ended inside the arguments: such a call is never run. */
+  /** Set when the stream ended inside the arguments. Such a call is never run. */
   cut?: true
   nativeId?: string
   native?: Native
@@ -32,7 +32,7 @@ export const outcomeKinds = [
 ] as const
 export type OutcomeKind = (typeof outcomeKinds)[number]
 
-/** Where a result came from. It is data from there, whatever it says of itself. */
+/** Where a result came from. Nothing inside the result can change it. */
 export type Provenance =
   | { source: 'tool'; tool: string }
   | { source: 'client' }
@@ -41,11 +41,11 @@ export type Provenance =
 
 export type Outcome = {
   kind: OutcomeKind
-  /** What the model reads. Never empty: an empty result is said in words. */
+  /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
   from: Provenance
-  /** Set when `parts` were cut to the tool's limit: the whole is kept in the store under `blob`. */
+  /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
   cut?: { bytes: number; blob: string }
   redactions?: number
   ms?: number

@@ -1,5 +1,6 @@
-// The closed list of what can go wrong between us and whoever called us. A tool's failure is not here (it is
-// an outcome, calls.ts), nor is a defect (it is `internal`, and its details stay with the operator).
+// The closed list of errors that a caller can get. A tool's failure is not in it: that is an outcome (calls.ts). A defect
+// becomes `internal`, and its details go only to the operator's log.
+export { errorMessage as wordsOf } from '../lib/error-message.ts'
 
 type Trait = { status: number; retry: boolean; audience: 'caller' | 'operator' }
 
@@ -63,17 +64,7 @@ export class TurnwireError extends Error {
   }
 }
 
-/** What was thrown, in words. Anything can be thrown, also what throws again when it is looked at. */
-export function wordsOf(thrown: unknown): string {
-  try {
-    const { message }: { message?: unknown } = thrown instanceof Error ? thrown : {}
-    return typeof message === 'string' && message !== '' ? message : String(thrown)
-  } catch {
-    return 'it threw something that has no words.'
-  }
-}
-
-/** What a caller may be told of anything that was thrown. A defect's own words never leave the process. */
+/** The part of a thrown value that a caller may see. The message of a defect never leaves the process. */
 export function publicError(error: unknown): { code: ErrorCode; message: string; status: number } {
   if (error instanceof TurnwireError && errorCodes[error.code].audience === 'caller')
     return { code: error.code, message: error.message, status: error.status }

@@ -7,7 +7,7 @@ export type AnswerPart = TextPart | ThinkingPart | CallPart | HostedPart
 export type SystemEntry = { role: 'system'; text: string }
 export type UserEntry = { role: 'user'; parts: InputPart[] }
 export type AssistantEntry = { role: 'assistant'; parts: AnswerPart[]; origin?: Origin; continuity?: Native }
-/** The results of one batch of calls, in the order in which the model asked. */
+/** The results of one batch of calls, in the order in which the model made them. */
 export type ToolEntry = { role: 'tool'; results: CallResult[] }
 
 export type Entry = SystemEntry | UserEntry | AssistantEntry | ToolEntry

@@ -1,4 +1,4 @@
-// What a tool says of itself. How it is run is the engine's port (`Tool` in engine/ports.ts).
+// A tool's declaration. How a tool is run is the engine's port (`Tool` in engine/ports.ts).
 import { hashJson } from '../lib/hash.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 
@@ -37,15 +37,16 @@ export type ToolDeclaration = {
   side: 'server' | 'client'
 }
 
+/** By declaration, which never changes. Declarations are plain data of many owners, so no single owner could hold it. */
 const hashes = new WeakMap<ToolDeclaration, string>()
 
-/** The identity that an approval is bound to: any change of what was shown changes it. */
+/** The identity that an approval is bound to. Any change of the declaration changes it. */
 export function toolHash(tool: ToolDeclaration): string {
   let hash = hashes.get(tool)
   if (hash === undefined) {
     const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
     const shown = { name, title, description, input, output, kind, readOnly, idempotent, destructive, side }
-    // Undefined members are dropped by the canonical form; what remains is JSON by construction.
+    // A declaration is JSON except for undefined members, which JSON.stringify drops.
     hash = hashJson(JSON.parse(JSON.stringify(shown)) as Json)
     hashes.set(tool, hash)
   }
@@ -53,8 +54,8 @@ export function toolHash(tool: ToolDeclaration): string {
 }
 
 /**
- * A vendor that runs a tool on its own side may ask first. The question is a call of this tool, which passes the gate,
- * waits for a person and is recorded like any other; it is never declared to a model.
+ * A vendor that runs a tool on its own side may ask for approval first. Its question becomes a call of this tool, which
+ * passes the gate, waits for a person and is recorded like any other call. It is never declared to a model.
  */
 export const hostedApproval = 'hosted_tool_approval'
 

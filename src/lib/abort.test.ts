@@ -3,13 +3,13 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { Abort, deadline, untilAborted } from './abort.ts'
 
-test('a deadline aborts with a TimeoutError and says that it did', async () => {
+test('a deadline aborts with a TimeoutError and reports timedOut()', async () => {
   const limit = deadline(1)
   await assert.rejects(untilAborted(new Promise(() => {}), limit.signal), { name: 'TimeoutError' })
   assert.equal(limit.timedOut(), true)
 })
 
-test('a deadline that has passed already is aborted at once', () => {
+test('a deadline of 0 or less is aborted at once', () => {
   for (const ms of [0, -5, Number.NaN]) {
     const limit = deadline(ms)
     assert.equal(limit.signal.aborted, true)
@@ -17,7 +17,7 @@ test('a deadline that has passed already is aborted at once', () => {
   }
 })
 
-test("the parent's abort passes on its reason, and is no timeout", () => {
+test('an abort of the parent passes on its reason and does not count as a timeout', () => {
   const parent = new AbortController()
   const limit = deadline(60_000, parent.signal)
   parent.abort(new Error('stop'))
@@ -28,7 +28,7 @@ test("the parent's abort passes on its reason, and is no timeout", () => {
   assert.equal(late.signal.reason.message, 'stop')
 })
 
-test('clear takes timer and listener away, and the signal stays quiet', () => {
+test('clear() removes the timer and the listener, and the signal does not abort', () => {
   const parent = new AbortController()
   const limit = deadline(60_000, parent.signal)
   limit.clear()
@@ -67,7 +67,7 @@ test('untilAborted rejects with the reason, and swallows the late rejection', as
   await new Promise(resolve => setImmediate(resolve))
 })
 
-test('an abort makes its signal only when asked, and keeps its first reason', async () => {
+test('Abort makes its signal on demand and keeps its first reason', async () => {
   const stop = new Abort()
   const told: string[] = []
   const forget = stop.onAbort(() => told.push('forgotten'))
@@ -85,7 +85,7 @@ test('an abort makes its signal only when asked, and keeps its first reason', as
   assert.deepEqual(told, ['told', 'late'])
 })
 
-test('an abort that does not happen changes nothing', async () => {
+test('Abort.until settles as the promise does if nothing aborts', async () => {
   const stop = new Abort()
   assert.equal(await stop.until(Promise.resolve(1)), 1)
   await assert.rejects(stop.until(Promise.reject(new Error('own'))), /own/)

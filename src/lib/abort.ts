@@ -1,14 +1,14 @@
-// Time limits and cancellation as plain AbortSignals. Every listener and timer made here is taken away again,
-// as a long-lived parent signal would otherwise collect one per call. Runs in a browser too.
+// Time limits and cancellation on top of AbortSignal. Every timer and listener made here is removed when it is no
+// longer needed, because a long-lived parent signal would otherwise collect one per call. Runs in a browser too.
 
-/** Timers beyond this fire at once in every JavaScript engine. */
+/** A longer timer fires at once in every JavaScript engine. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export type Deadline = { readonly signal: AbortSignal; timedOut(): boolean; clear(): void }
+type Deadline = { readonly signal: AbortSignal; timedOut(): boolean; clear(): void }
 
 /**
  * A signal that aborts after `ms`, or when the parent does, with the parent's reason. The timer keeps the
- * process alive: call `clear()` once the work is over. `Infinity` sets no timer.
+ * process alive: call `clear()` when the work is over. `Infinity` sets no timer.
  */
 export function deadline(ms: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController()
@@ -40,24 +40,32 @@ export function deadline(ms: number, parent?: AbortSignal): Deadline {
 }
 
 /**
- * Settles as the promise does, or rejects with `signal.reason` as soon as the signal aborts. The work behind
- * the promise is not stopped: whoever does it must watch the signal too. Its late rejection is swallowed.
+ * Settles as the promise does, or rejects with `signal.reason` as soon as the signal aborts. The work behind the
+ * promise goes on unless it watches the signal itself. Its late rejection is swallowed.
  */
 export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () => {
-      signal.removeEventListener('abort', onAbort)
-      reject(signal.reason)
-    }
+  return settleOrReject(promise, reject => {
+    const onAbort = () => reject(signal.reason)
     if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort)
+    else signal.addEventListener('abort', onAbort, { once: true })
+    return () => signal.removeEventListener('abort', onAbort)
+  })
+}
+
+/** `watch` may reject early. The function that it returns is called when the promise settles. */
+function settleOrReject<T>(
+  promise: PromiseLike<T>,
+  watch: (reject: (reason: unknown) => void) => () => void,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const unwatch = watch(reject)
     promise.then(
       value => {
-        signal.removeEventListener('abort', onAbort)
+        unwatch()
         resolve(value)
       },
       error => {
-        signal.removeEventListener('abort', onAbort)
+        unwatch()
         reject(error)
       },
     )
@@ -65,14 +73,12 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): P
 }
 
 /**
- * An abort whose AbortSignal is made only when someone asks for it: making one, and listening to it, costs more than
- * many a piece of work that it could stop.
+ * An abort that makes its AbortSignal only on demand. Making a signal and listening to it costs more than many calls
+ * that it could stop.
  */
 export class Abort {
   #controller: AbortController | undefined
-  /** Hardly ever is there more than one. */
-  #listener: (() => void) | undefined
-  #others: (() => void)[] | undefined
+  #listeners: (() => void)[] = []
   #aborted = false
   #reason: unknown
 
@@ -88,52 +94,32 @@ export class Abort {
     return this.#controller.signal
   }
 
-  /** The first reason counts. */
+  /** Only the first call has an effect. */
   abort(reason: unknown): void {
     if (this.#aborted) return
     this.#aborted = true
     this.#reason = reason
     this.#controller?.abort(reason)
-    const listener = this.#listener
-    const others = this.#others
-    this.#listener = undefined
-    this.#others = undefined
-    listener?.()
-    for (const other of others ?? []) other()
+    const listeners = this.#listeners
+    this.#listeners = []
+    for (const listener of listeners) listener()
   }
 
-  /** Called at most once; at once if it is too late. Gives a function that takes the listener away. */
+  /** Calls the listener at most once: now, if already aborted. Returns a function that removes it. */
   onAbort(listener: () => void): () => void {
     if (this.#aborted) {
       listener()
       return () => {}
     }
-    if (!this.#listener) this.#listener = listener
-    else {
-      this.#others ??= []
-      this.#others.push(listener)
-    }
+    this.#listeners.push(listener)
     return () => {
-      if (this.#listener === listener) this.#listener = undefined
-      const at = this.#others?.indexOf(listener) ?? -1
-      if (at >= 0) this.#others?.splice(at, 1)
+      const at = this.#listeners.indexOf(listener)
+      if (at >= 0) this.#listeners.splice(at, 1)
     }
   }
 
-  /** As `untilAborted`. */
+  /** Like `untilAborted`, without making a signal. */
   until<T>(promise: PromiseLike<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const forget = this.onAbort(() => reject(this.#reason))
-      promise.then(
-        value => {
-          forget()
-          resolve(value)
-        },
-        error => {
-          forget()
-          reject(error)
-        },
-      )
-    })
+    return settleOrReject(promise, reject => this.onAbort(() => reject(this.#reason)))
   }
 }

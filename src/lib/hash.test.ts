@@ -7,7 +7,7 @@ test('sha256 is the known digest in base64url', () => {
   assert.match(sha256('é'), /^[\w-]{43}$/)
 })
 
-test('equal values hash alike, and others do not', () => {
+test('equal values have equal hashes, different values do not', () => {
   assert.equal(hashJson({ a: 1, b: [1, 2] }), hashJson({ b: [1, 2], a: 1 }))
   assert.notEqual(hashJson({ a: 1 }), hashJson({ a: '1' }))
   assert.notEqual(hashJson([1, 2]), hashJson([2, 1]))

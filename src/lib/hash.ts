@@ -1,5 +1,5 @@
 // One hash for identity: SHA-256 in base64url (43 characters), of text or of a JSON value's canonical form.
-// Not for secrets: a low-entropy value can be guessed from its hash.
+// Not for secrets: a value with little entropy can be guessed from its hash.
 
 import { hash } from 'node:crypto'
 import { canonicalJson, type Json } from './json.ts'

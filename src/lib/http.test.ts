@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkHost, checkOrigin, parseBearer, timingSafeEqualText } from './http.ts'
+import { checkHost, checkOrigin, parseBearer } from './http.ts'
 
 test('loopback names pass with any port and in any case', () => {
   for (const host of [
@@ -15,7 +15,7 @@ test('loopback names pass with any port and in any case', () => {
   }
 })
 
-test('names that only look like loopback are refused', () => {
+test('names that only resemble a loopback name are refused', () => {
   const hostile = [
     'localhost.evil.test',
     'evil.test',
@@ -42,7 +42,7 @@ test('allowed hosts match exactly, with or without their port', () => {
   assert.equal(checkHost('[fd00::1]:80', allowed), true)
 })
 
-test('no origin, the own origin and allowed origins pass', () => {
+test('no origin, the server’s own origin and allowed origins pass', () => {
   assert.equal(checkOrigin(undefined, [], 'localhost:3000'), true)
   assert.equal(checkOrigin('http://localhost:3000', [], 'localhost:3000'), true)
   assert.equal(checkOrigin('http://LOCALHOST:3000', [], 'localhost:3000'), true)
@@ -52,7 +52,7 @@ test('no origin, the own origin and allowed origins pass', () => {
   assert.equal(checkOrigin('https://any.test', ['*'], 'x'), true)
 })
 
-test('opaque, foreign and unreadable origins are refused', () => {
+test('opaque, foreign and malformed origins are refused', () => {
   for (const origin of [
     'null',
     '',
@@ -70,7 +70,7 @@ test('opaque, foreign and unreadable origins are refused', () => {
   assert.equal(checkOrigin('http://x', [], undefined), false)
 })
 
-test('a bearer token is taken, missing or malformed', () => {
+test('parseBearer returns the token, "missing" or "malformed"', () => {
   assert.deepEqual(parseBearer('Bearer abc.DEF-1_2~+/=='), { token: 'abc.DEF-1_2~+/==' })
   assert.deepEqual(parseBearer('bearer x'), { token: 'x' })
   assert.equal(parseBearer(undefined), 'missing')
@@ -78,11 +78,4 @@ test('a bearer token is taken, missing or malformed', () => {
   for (const header of ['Bearer', 'Bearer ', 'Basic abc', 'Bearer a b', 'Bearer a\nb', 'Bearer "a"', 'abc']) {
     assert.equal(parseBearer(header), 'malformed', header)
   }
-})
-
-test('texts are compared whole', () => {
-  assert.equal(timingSafeEqualText('secret', 'secret'), true)
-  assert.equal(timingSafeEqualText('secret', 'secreT'), false)
-  assert.equal(timingSafeEqualText('secret', 'secret2'), false)
-  assert.equal(timingSafeEqualText('', 'x'), false)
 })

@@ -1,16 +1,14 @@
-// Judgements about request headers, as pure functions: is this Host ours, may this Origin talk to us, what
-// does the Authorization header carry. Host and Origin checks are what stands between a web page and a
-// server on the same machine (DNS rebinding), so both parse strictly and refuse what they cannot read.
-
-import { hash, timingSafeEqual } from 'node:crypto'
+// Checks of request headers, as pure functions: Host, Origin and the bearer token. The Host and Origin checks keep a
+// web page from talking to a server on the same machine (DNS rebinding), so both parse strictly and refuse any value
+// that they cannot parse.
 
 type Authority = { host: string; port: string }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
- * Loopback names pass with any port. An allowed entry with a port matches that port alone; one without
- * matches any. A missing Host is refused.
+ * Loopback names pass with any port. An allowed entry with a port matches only that port; an entry without one matches
+ * every port. A missing Host is refused.
  */
 export function checkHost(host: string | undefined, allowed: readonly string[]): boolean {
   const asked = parseAuthority(host)
@@ -23,9 +21,9 @@ export function checkHost(host: string | undefined, allowed: readonly string[]):
 }
 
 /**
- * No Origin means no browser page behind the request, and passes. `allowed` holds whole origins
- * ("https://app.example"), or "*" for all but the opaque `null`, which is never allowed.
- * `selfHost` is the request's own Host, already checked.
+ * A request without an Origin does not come from a web page, and passes. `allowed` holds whole origins
+ * ("https://app.example"), or "*" for every origin except the opaque `null`, which is never allowed.
+ * `selfHost` is the request's own Host header, already checked.
  */
 export function checkOrigin(
   origin: string | undefined,
@@ -45,12 +43,12 @@ function parseOrigin(text: string): URL | undefined {
   return URL.parse(text) ?? undefined
 }
 
-/** Names and addresses as browsers send them; user info, paths and spaces make it unreadable. */
+/** Undefined unless it is a host name or address as browsers send it: no user info, path or space. */
 function parseAuthority(text: string | undefined): Authority | undefined {
   const found = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i.exec(text ?? '')
   if (found === null) return undefined
   const [, host = '', port = ''] = found
-  // What a URL would be read for is to tell the many spellings of an address; these are spelled as it would say them.
+  // URL.parse normalises the spelling of an address. These names are normal already, and parsing is slow.
   if (LOOPBACK.has(host)) return { host, port }
   const url = URL.parse(`http://${host}`)
   return url === null ? undefined : { host: url.hostname, port }
@@ -62,14 +60,9 @@ function bracketed(entry: string): string {
 
 // ---------------------------------------------------------------------------------------------------------
 
-/** The scheme is case-insensitive; the token is what RFC 6750 allows, and nothing may follow it. */
+/** The scheme is case-insensitive. The token has the characters of RFC 6750, and nothing follows it. */
 export function parseBearer(header: string | undefined): { token: string } | 'missing' | 'malformed' {
   if (header === undefined || header === '') return 'missing'
   const found = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(header)
   return found === null ? 'malformed' : { token: found[1]! }
-}
-
-/** Takes the same time wherever the texts differ, and whatever their lengths. */
-export function timingSafeEqualText(a: string, b: string): boolean {
-  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'))
 }

@@ -20,18 +20,18 @@ test('a value is cut out as it was written', () => {
   )
 })
 
-test('what is not there is not found', () => {
+test('a path that does not exist gives -1', () => {
   for (const path of [['x'], ['a', 2], ['a', 'b'], [0], ['c', 'd'], ['a', 0, 'b']])
     assert.equal(cut('{"a":[1,{}],"c":"d"}', ...path), undefined)
   assert.equal(cut('', 'a'), undefined)
   assert.deepEqual([...elementsAt('[]', 0)], [])
 })
 
-test('keys are known by what they say, not by how they are spelt', () => {
+test('escapes in keys are decoded before keys are compared', () => {
   assert.equal(cut('{"\\u0061\\"":1}', 'a"'), '1')
 })
 
-test('every value of any text is found where it stands', () => {
+test('every value of any JSON text is found', () => {
   const walk = (text: string, value: unknown, path: (string | number)[]): void => {
     assert.deepEqual(JSON.parse(cut(text, ...path) ?? 'nothing'), value)
     if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(text, item, [...path, index])

@@ -15,7 +15,7 @@ function refused(text: string, reason: JsonErrorReason, offset?: number): void {
   )
 }
 
-test('parses what JSON.parse parses, to the same value', () => {
+test('valid JSON gives the same value as JSON.parse', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), text => {
       assert.deepEqual(parseJson(text), JSON.parse(text))
@@ -23,7 +23,7 @@ test('parses what JSON.parse parses, to the same value', () => {
   )
 })
 
-test('refuses whatever JSON.parse refuses, as syntax, at an offset within the text', () => {
+test('text that JSON.parse refuses is a syntax error with an offset within the text', () => {
   const alphabet = [
     '{',
     '}',
@@ -66,7 +66,7 @@ test('refuses whatever JSON.parse refuses, as syntax, at an offset within the te
   )
 })
 
-test('says where the syntax breaks', () => {
+test('a syntax error names its offset and what was expected', () => {
   refused('', 'syntax', 0)
   refused('{"a":1,}', 'syntax', 7)
   refused('[1,2', 'syntax', 4)
@@ -83,7 +83,7 @@ test('says where the syntax breaks', () => {
   assert.throws(() => parseJson('{"a":tru}'), /offset 5: expected a value, found "t"/)
 })
 
-test('refuses a key that stands twice in one object, however it is spelled', () => {
+test('a repeated key in one object is refused, also when it is escaped differently', () => {
   refused('{"a":1,"a":2}', 'duplicate-key', 7)
   refused('{"a":1,"\\u0061":2}', 'duplicate-key', 7)
   refused('{"\\u0061":1,"a":2}', 'duplicate-key')
@@ -94,12 +94,12 @@ test('refuses a key that stands twice in one object, however it is spelled', () 
   refused(`{${[...many, '"k7":0'].join(',')}}`, 'duplicate-key')
 })
 
-test('the same key in different objects, or as a value, is no duplicate', () => {
+test('the same key in different objects, or as a value, is not a duplicate', () => {
   const text = '[{"a":"a"},{"a":{"a":["a","a"]}},{"b":"a","a":"b"},{"\\\\u0061":1,"a":2}]'
   assert.deepEqual(parseJson(text), JSON.parse(text))
 })
 
-test('bounds depth before anything is built, even for a million open brackets', () => {
+test('too much depth is refused before anything is built, even for a million open brackets', () => {
   refused('['.repeat(1_000_000), 'too-deep', 64)
   refused('{"a":'.repeat(500_000), 'too-deep')
   refused('['.repeat(65) + ']'.repeat(65), 'too-deep')
@@ -109,7 +109,7 @@ test('bounds depth before anything is built, even for a million open brackets', 
   assert.throws(() => parseJson('[[1]]', { maxDepth: 1 }), { reason: 'too-deep' })
 })
 
-test('bounds bytes, not characters', () => {
+test('the size limit counts bytes, not characters', () => {
   assert.equal(parseJson('"ab"', { maxBytes: 4 }), 'ab')
   assert.throws(() => parseJson('"abc"', { maxBytes: 4 }), { reason: 'too-large' })
   assert.equal(parseJson('"é"', { maxBytes: 4 }), 'é')
@@ -117,19 +117,19 @@ test('bounds bytes, not characters', () => {
   refused(`"${'x'.repeat(4 * 1024 * 1024)}"`, 'too-large')
 })
 
-test('bounds the number of keys over the whole text', () => {
+test('the key limit counts the keys of the whole text', () => {
   assert.throws(() => parseJson('[{"a":1},{"a":1},{"a":1}]', { maxKeys: 2 }), { reason: 'too-many-keys' })
   assert.deepEqual(parseJson('[{"a":1},{"a":1}]', { maxKeys: 2 }), [{ a: 1 }, { a: 1 }])
 })
 
-test('refuses numbers that a double cannot hold', () => {
+test('a number that overflows a double is refused', () => {
   refused('1e400', 'not-finite', 0)
   refused('[1,-1e400]', 'not-finite', 3)
   refused(`{"a":${'9'.repeat(400)}}`, 'not-finite', 5)
   assert.deepEqual(parseJson('[1e308,1e-400,"1e400",1E5]'), [1e308, 0, '1e400', 1e5])
 })
 
-test('__proto__ and constructor are plain data', () => {
+test('the keys __proto__ and constructor are plain data', () => {
   const value = parseJson('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
   assert.ok(isJsonObject(value))
   assert.equal(Object.getPrototypeOf(value), Object.prototype)
@@ -138,7 +138,7 @@ test('__proto__ and constructor are plain data', () => {
   assert.equal(canonicalJson(value), JSON.stringify(value))
 })
 
-test('an unterminated run of backslashes and quotes ends', () => {
+test('an unterminated run of backslashes and quotes is refused in linear time', () => {
   refused(`"${'\\'.repeat(1_000_001)}"`, 'syntax')
   refused('"\\"'.repeat(100_001), 'syntax')
 })
@@ -168,13 +168,13 @@ test('canonical text sorts by UTF-16 units and prints numbers as ECMAScript does
   assert.equal(canonicalJson([null, true, '\u20ac$\u000f\nA\'"\\']), '[null,true,"€$\\u000f\\nA\'\\"\\\\"]')
 })
 
-test('canonical text is well-formed, and lone surrogates stay apart from U+FFFD', () => {
+test('canonical text is well-formed, and a lone surrogate differs from U+FFFD', () => {
   const text = canonicalJson({ '\ud800': '\udc00x' })
   assert.ok(text.isWellFormed())
   assert.notEqual(text, canonicalJson({ '\ufffd': '\ufffdx' }))
 })
 
-test('canonical text refuses what has no JSON form', () => {
+test('canonicalJson refuses values that have no JSON form', () => {
   assert.throws(() => canonicalJson([Number.NaN]), { reason: 'not-finite' })
   const ring: Json[] = []
   ring.push(ring)

@@ -1,13 +1,12 @@
-// Strict JSON for text that others wrote: one linear scan refuses what is too large, too deep, has too many
-// keys, repeats a key or overflows a number, and only then does the native parser build the value.
-// Canonical JSON is the other direction: one spelling per value, so that equal values hash alike.
-// This is not a schema check; the scan never judges grammar, which stays the native parser's work.
+// Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many keys,
+// repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
+// Canonical JSON is the other direction: one spelling per value, so that equal values have equal hashes.
 
 import { utf8Length } from './text.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
-export type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number }
+type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number }
 export type JsonErrorReason =
   | 'syntax'
   | 'duplicate-key'
@@ -32,9 +31,9 @@ const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 const DEFAULT_MAX_DEPTH = 64
 const DEFAULT_MAX_KEYS = 100_000
 const CANONICAL_MAX_DEPTH = 1_000
-/** The first so many keys of an object are compared by walking, those after them by a set, which costs more for few. */
+/** The first keys of an object are compared one by one, later ones through a set. A set is slower for few keys. */
 const WALKED_KEYS = 12
-/** Strings up to this long are looked through here; a native call costs more below it. */
+/** Up to this length a loop over the characters is faster than a native call. */
 const SHORT = 40
 
 const QUOTE = 0x22
@@ -58,7 +57,7 @@ export function parseJson(text: string, limits?: JsonLimits): Json {
   checkSize(text, limits?.maxBytes ?? DEFAULT_MAX_BYTES)
   scan(text, limits?.maxDepth ?? DEFAULT_MAX_DEPTH, limits?.maxKeys ?? DEFAULT_MAX_KEYS)
   try {
-    return JSON.parse(text) as Json // JSON.parse is typed `any`; JSON text yields nothing but Json
+    return JSON.parse(text) as Json // typed `any`; JSON text gives only Json
   } catch {
     const { offset, message } = findSyntaxError(text)
     throw new JsonError('syntax', offset, `Invalid JSON at offset ${offset}: ${message}.`)
@@ -66,16 +65,16 @@ export function parseJson(text: string, limits?: JsonLimits): Json {
 }
 
 function checkSize(text: string, maxBytes: number): void {
-  // No code unit takes more than three bytes, so most text needs no counting.
+  // A code unit takes at most three bytes, so most texts need no counting.
   if (text.length * 3 <= maxBytes) return
   if (text.length > maxBytes || utf8Length(text) > maxBytes) {
     throw new JsonError('too-large', 0, `The JSON text is larger than ${maxBytes} bytes. Send less.`)
   }
 }
 
-/** Meets text that may not be JSON at all: every step is safe on any input, and each char is passed once. */
+/** The text may not be JSON at all. Every step is safe on any input, and each character is read once. */
 function scan(text: string, maxDepth: number, maxKeys: number): void {
-  let here = null as Open | null
+  let here = null as OpenContainer | null
   let depth = 0
   let expectsKey = false
   let keyCount = 0
@@ -106,18 +105,18 @@ function scan(text: string, maxDepth: number, maxKeys: number): void {
   }
 }
 
-/** A list or an object that is not closed yet. Links, not lists: most objects have few keys, and each is looked at once. */
-type Open = {
-  outer: Open | null
+/** An array or object that is not closed yet. Its keys are linked, not listed, because most objects have few. */
+type OpenContainer = {
+  outer: OpenContainer | null
   isObject: boolean
   lastKey: Key | null
   keyCount: number
-  /** Of an object with many. */
+  /** The keys after the first `WALKED_KEYS`. */
   keys: Set<string> | null
 }
 type Key = { name: string; before: Key | null }
 
-function addKey(object: Open, text: string, start: number, end: number): void {
+function addKey(object: OpenContainer, text: string, start: number, end: number): void {
   const name = readKey(text, start, end)
   for (let key = object.lastKey; key !== null; key = key.before)
     if (key.name === name) throw duplicateKey(start, name)
@@ -139,9 +138,8 @@ function readKey(text: string, start: number, end: number): string {
   }
 }
 
-/** The index of the closing quote, or -1. A quote closes when an even number of backslashes stands before it. */
+/** The index of the closing quote, or -1. A quote after an odd number of backslashes is escaped. */
 export function endOfString(text: string, from: number): number {
-  // Most strings are short and plain: found by looking, before a search is worth its call.
   const near = Math.min(from + SHORT, text.length)
   for (let at = from; at < near; at++) {
     const code = text.charCodeAt(at)
@@ -192,14 +190,14 @@ function duplicateKey(offset: number, key: string): JsonError {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Where the syntax breaks. Runs only after the native parser refused: its own message quotes the text and
+// Finds the syntax error. Runs only after the native parser has refused the text: its own message quotes the text and
 // often has no position.
 
-type Fault = { offset: number; message: string }
+type SyntaxFault = { offset: number; message: string }
 
 const TOKEN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-function findSyntaxError(text: string): Fault {
+function findSyntaxError(text: string): SyntaxFault {
   const closers: number[] = []
   let wants: 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' = 'value'
   let at = skipSpace(text, 0)
@@ -240,23 +238,22 @@ function findSyntaxError(text: string): Fault {
   return { offset: text.length, message: 'the text ends too early' }
 }
 
-function skipSpace(text: string, from: number): number {
-  let at = from
-  for (; at < text.length; at++) {
+/** The index of the first character at or after `from` that is not JSON white space. */
+export function skipSpace(text: string, from: number): number {
+  for (let at = from; ; at++) {
     const code = text.charCodeAt(at)
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at
   }
-  return at
 }
 
-function endOfToken(text: string, at: number): number | Fault {
+function endOfToken(text: string, at: number): number | SyntaxFault {
   TOKEN.lastIndex = at
   return TOKEN.test(text) ? TOKEN.lastIndex : unexpected(text, at, 'a value')
 }
 
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
-function checkString(text: string, start: number): number | Fault {
+function checkString(text: string, start: number): number | SyntaxFault {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) return at + 1
@@ -269,7 +266,7 @@ function checkString(text: string, start: number): number | Fault {
   return { offset: start, message: 'this string is never closed' }
 }
 
-function unexpected(text: string, offset: number, wanted: string): Fault {
+function unexpected(text: string, offset: number, wanted: string): SyntaxFault {
   const found = JSON.stringify(String.fromCodePoint(text.codePointAt(offset) ?? 0xfffd))
   return { offset, message: `expected ${wanted}, found ${found}` }
 }
@@ -277,11 +274,11 @@ function unexpected(text: string, offset: number, wanted: string): Fault {
 // ---------------------------------------------------------------------------------------------------------
 
 /**
- * Keys in UTF-16 order, no spaces, numbers as ECMAScript prints them (RFC 8785). A lone surrogate is written
- * as an escape: the text is well-formed, and two different strings never share a spelling.
+ * Keys in UTF-16 order, no spaces, numbers as ECMAScript prints them (RFC 8785). A lone surrogate is escaped, so the
+ * result is well-formed and different strings always have different spellings.
  */
 export function canonicalJson(value: Json): string {
-  // The native writer keeps the keys' order, so a value whose keys stand in order already is left to it.
+  // JSON.stringify keeps the order of keys, so it can write a value whose keys are sorted already.
   return isOrdered(value, 0) ? JSON.stringify(value) : canonical(value, 0)
 }
 
@@ -305,7 +302,7 @@ function isOrdered(value: Json | undefined, depth: number): boolean {
 function canonical(value: Json | undefined, depth: number): string {
   switch (typeof value) {
     case 'string':
-      return quote(value)
+      return quoteString(value)
     case 'number':
       if (!Number.isFinite(value)) throw new JsonError('not-finite', 0, `${value} has no JSON form.`)
       return value === 0 ? '0' : `${value}`
@@ -322,8 +319,8 @@ function canonical(value: Json | undefined, depth: number): string {
   }
 }
 
-/** Short plain ASCII, as most keys are, needs no escapes. */
-function quote(text: string): string {
+/** Most keys are short and plain ASCII, and need no escapes. */
+function quoteString(text: string): string {
   if (text.length > SHORT) return JSON.stringify(text)
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -346,7 +343,7 @@ function canonicalObject(object: JsonObject, depth: number): string {
   for (const key of Object.keys(object).sort()) {
     const value: Json | undefined = object[key]
     if (value === undefined) continue
-    out += `${out === '' ? '{' : ','}${quote(key)}:${canonical(value, depth + 1)}`
+    out += `${out === '' ? '{' : ','}${quoteString(key)}:${canonical(value, depth + 1)}`
   }
   return out === '' ? '{}' : `${out}}`
 }

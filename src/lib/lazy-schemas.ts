@@ -1,5 +1,5 @@
-// Schemas that are made when something is first held against them: few programs read every protocol and script, and zod is
-// the largest thing that they would otherwise keep in memory.
+// Zod schemas that are built at their first use, together with loading zod itself. Zod is the largest module that a
+// program would otherwise load, and few programs use every protocol that has such schemas.
 import { createRequire } from 'node:module'
 import type { z } from 'zod'
 
@@ -9,7 +9,7 @@ export function lazySchemas<T extends object>(make: (zod: Zod) => T): () => T {
   let made: T | undefined
   return () => {
     if (!made) {
-      // Zod's own door for `require`: the same code, loaded at once and now.
+      // `require` loads it synchronously. It is untyped; this is the shape that zod declares.
       const zod = createRequire(import.meta.url)('zod') as { z: Zod }
       made = make(zod.z)
     }

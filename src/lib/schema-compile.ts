@@ -1,20 +1,22 @@
-// The costly half: an inspected schema becomes functions, through ajv. Each schema is compiled in an instance
-// of its own, so that no two schemas share an `$id` and nothing grows; only the metaschemas are kept.
-// Three things differ from plain ajv, each because the schema may be hostile: patterns run on RE2 (linear
-// time), `uniqueItems` compares by canonical text (linear, not quadratic), and references spend from a budget.
-// ajv and RE2 are loaded at the first compilation: most commands never validate anything.
+// The expensive part: compiles an inspected schema into functions with ajv. Each schema gets its own ajv instance, so
+// that no two schemas share an `$id` and no instance grows; only the metaschemas are kept. Three things differ from
+// plain ajv, because a schema may be hostile: patterns run on RE2 (linear time), `uniqueItems` compares canonical text
+// (linear, not quadratic), and the references that one check follows are counted and limited.
+// ajv and RE2 are loaded at the first compilation, because most commands validate nothing.
 
 import { createRequire } from 'node:module'
 import type { Ajv, AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { RE2JS } from 're2js'
+import { errorMessage } from './error-message.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts'
-import { type Dialect, dialectOf, quote, SchemaError } from './schema-inspect.ts'
+import { type Dialect, dialectOf, SchemaError } from './schema-inspect.ts'
+import { quote } from './text.ts'
 
 export type Compiled = {
   /** Stops at the first error. Throws StepsExhausted. */
   first(value: unknown): readonly ErrorObject[] | null
-  /** Finds all errors; costs another compilation the first time. Throws StepsExhausted. */
+  /** Finds all errors. Compiles the schema a second time at its first use. Throws StepsExhausted. */
   all(value: unknown): readonly ErrorObject[] | null
 }
 
@@ -26,16 +28,13 @@ const MAX_STEPS = 200_000
 /** RE2 instructions in all patterns of a schema together. */
 const MAX_PATTERN_PROGRAM = 50_000
 /**
- * Code that stops at the first error nests one level per keyword, which for a large schema overflows the
- * engine's parser. Code that finds all errors is flat, but collects an error per node of a large value.
+ * Generated code that stops at the first error nests one level per keyword, which overflows V8's parser for a large
+ * schema. Code that finds all errors is flat, but collects an error per node of a large value.
  */
 const NESTED_CODE_BYTES = 10_000
 const FLAT_CODE_NODES = 100_000
-/** Marks each reference in our copy of the schema; not a name that a schema would use by chance. */
+/** A keyword that is added beside each reference. No schema uses this name by chance. */
 const STEP = '$reference-step'
-
-/** Validation never yields, so one counter serves all validators. */
-let steps = 0
 
 export function compile(schema: Json): Compiled {
   if (isJsonObject(schema)) checkKeywords(schema)
@@ -48,28 +47,18 @@ export function compile(schema: Json): Compiled {
     first: value => {
       if (flat && !hasFewerNodes(value, FLAT_CODE_NODES)) throw new StepsExhausted()
       if (shadowing !== null) refuseInherited(value, shadowing)
-      return run(first, value)
+      return first(value)
     },
     all: value => {
       all ??= build(schema, true)
-      return run(all, value)
+      return all(value)
     },
   }
 }
 
-function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[] | null {
-  steps = 0
-  try {
-    if (validate(value) === true) return null
-    return validate.errors ?? []
-  } catch (error) {
-    if (error instanceof RangeError) throw new StepsExhausted()
-    throw error
-  } finally {
-    // ajv leaves the errors, and through them the whole value, hanging on the function.
-    validate.errors = null
-  }
-}
+type Validate = Compiled['first']
+/** References followed in the current check. */
+type StepCounter = { steps: number }
 
 export function hasFewerNodes(value: unknown, limit: number): boolean {
   const pending: unknown[] = [value]
@@ -85,16 +74,34 @@ export function hasFewerNodes(value: unknown, limit: number): boolean {
   return true
 }
 
-function build(schema: Json, allErrors: boolean): ValidateFunction {
+function build(schema: Json, allErrors: boolean): Validate {
   const dialect = isJsonObject(schema) ? dialectOf(schema) : '2020-12'
-  const ajv = newInstance(dialect, { allErrors, verbose: allErrors })
+  const counter: StepCounter = { steps: 0 }
+  const ajv = newInstance(dialect, counter, { allErrors, verbose: allErrors })
   try {
-    const validate = ajv.compile(markSteps(schema) as AnySchema) // ajv's type is narrower; the metaschema saw to it
-    // The engine parses the function when it is first called: a schema that is too much for it shows now.
-    run(validate, undefined)
+    // ajv's type is narrower than Json; the metaschema has checked the schema.
+    const validate = withStepLimit(ajv.compile(markSteps(schema) as AnySchema), counter)
+    // V8 parses the generated function at its first call. A schema that is too large for it must fail here.
+    validate(undefined)
     return validate
   } catch (error) {
     throw asSchemaError(error)
+  }
+}
+
+function withStepLimit(validate: ValidateFunction, counter: StepCounter): Validate {
+  return value => {
+    counter.steps = 0
+    try {
+      if (validate(value) === true) return null
+      return validate.errors ?? []
+    } catch (error) {
+      if (error instanceof RangeError) throw new StepsExhausted()
+      throw error
+    } finally {
+      // ajv keeps the errors, and through them the whole value, on the function.
+      validate.errors = null
+    }
   }
 }
 
@@ -103,8 +110,7 @@ function asSchemaError(error: unknown): SchemaError {
   if (error instanceof RangeError || error instanceof StepsExhausted) {
     return new SchemaError('', 'The schema is too involved to be compiled. Nest less, and refer to less.')
   }
-  const message = error instanceof Error ? error.message : String(error)
-  return new SchemaError('', `The schema cannot be compiled: ${message.slice(0, 300)}.`)
+  return new SchemaError('', `The schema cannot be compiled: ${errorMessage(error).slice(0, 300)}.`)
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -121,7 +127,7 @@ let loaded: Loaded | undefined
 function load(): Loaded {
   if (loaded !== undefined) return loaded
   const require = createRequire(import.meta.url)
-  // `require` is untyped; these are the shapes that the packages' own declarations give.
+  // `require` is untyped. These are the shapes that the packages declare.
   const classes = require('ajv') as { Ajv: Loaded['classes'][Dialect] }
   const modern = require('ajv/dist/2020.js') as { Ajv2020: Loaded['classes'][Dialect] }
   const between = require('ajv/dist/2019.js') as { Ajv2019: Loaded['classes'][Dialect] }
@@ -140,7 +146,7 @@ function load(): Loaded {
   return loaded
 }
 
-function newInstance(dialect: Dialect, options: Options): Ajv {
+function newInstance(dialect: Dialect, counter: StepCounter, options: Options): Ajv {
   const { classes, formats } = load()
   const ajv = new classes[dialect]({
     strict: false,
@@ -148,12 +154,16 @@ function newInstance(dialect: Dialect, options: Options): Ajv {
     meta: false,
     validateSchema: false,
     ownProperties: true,
-    // Inlined, one large definition used a thousand times would be compiled a thousand times.
+    // If inlined, a large definition that is used a thousand times would be compiled a thousand times.
     inlineRefs: false,
     formats,
     code: { regExp: linearRegExps(), optimize: false },
     ...options,
   })
+  const takeStep = (): boolean => {
+    if (++counter.steps > MAX_STEPS) throw new StepsExhausted()
+    return true
+  }
   ajv.addKeyword({ keyword: STEP, schemaType: 'boolean', before: '$ref', errors: false, validate: takeStep })
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({
@@ -166,11 +176,6 @@ function newInstance(dialect: Dialect, options: Options): Ajv {
   return ajv
 }
 
-function takeStep(): boolean {
-  if (++steps > MAX_STEPS) throw new StepsExhausted()
-  return true
-}
-
 function allDifferent(items: readonly Json[]): boolean {
   const seen = new Set<string>()
   for (const item of items) seen.add(canonicalJson(item))
@@ -179,7 +184,7 @@ function allDifferent(items: readonly Json[]): boolean {
 
 type LinearRegExp = { test(text: string): boolean; toString(): string }
 
-/** ajv calls the result once per pattern, at compile time. `toString` is its cache key, so it tells patterns apart. */
+/** ajv calls the result once per pattern, at compile time. It uses `toString` as its cache key. */
 function linearRegExps(): ((pattern: string) => LinearRegExp) & { code: string } {
   let instructions = 0
   const create = (pattern: string): LinearRegExp => {
@@ -219,7 +224,7 @@ function checkKeywords(schema: JsonObject): void {
   let ajv = metaschemas.get(dialect)
   if (ajv === undefined) {
     const { classes } = load()
-    // Formats stay off: `pattern` would be judged as an ECMAScript expression, and RE2 is the judge here.
+    // Formats stay off: they would check `pattern` as an ECMAScript expression, but patterns here are RE2's.
     ajv = new classes[dialect]({ strict: false, logger: false, validateFormats: false })
     if (dialect === 'draft-06') ajv.addMetaSchema(draft06())
     metaschemas.set(dialect, ajv)
@@ -245,12 +250,12 @@ function draft06(): JsonObject {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Inherited names: ajv notes evaluated properties as keys of a plain object, where "toString" or "__proto__"
-// are found without having been noted, so `unevaluatedProperties: false` lets these through.
+// Inherited names: ajv records evaluated properties as keys of a plain object. "toString" or "__proto__" are found there
+// without having been recorded, so `unevaluatedProperties: false` would let them pass.
 
 const INHERITED = new Set(Object.getOwnPropertyNames(Object.prototype))
 
-/** The inherited names that no part of the schema's text declares; null when the schema is not concerned. */
+/** The inherited names that the schema's text does not declare. Null if it has no `unevaluatedProperties`. */
 function closedNames(text: string): ReadonlySet<string> | null {
   if (!text.includes('"unevaluatedProperties"')) return null
   return new Set([...INHERITED].filter(name => !text.includes(`"${name}":`)))
@@ -279,15 +284,15 @@ function refuseInherited(value: unknown, names: ReadonlySet<string>): void {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Steps: a recursive schema can try each level of a value several times, which is exponential in its depth.
-// No static rule tells a harmless recursive union from a hostile one, so each reference taken is counted.
+// Steps: a recursive schema can check each level of a value several times, which is exponential in its depth. No static
+// rule tells a harmless recursive union from a hostile one, so each reference that is followed is counted.
 
 function markSteps(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(markSteps)
   if (!isJsonObject(schema)) return schema
   const copy: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
-    // Values of these are data, where a "$ref" key is no reference.
+    // The values of these keywords are data, in which a "$ref" key is not a reference.
     const marked = key === 'const' || key === 'enum' || key === 'default' ? value : markSteps(value)
     Object.defineProperty(copy, key, { value: marked, enumerable: true, configurable: true, writable: true })
   }

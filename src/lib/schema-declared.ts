@@ -1,17 +1,38 @@
-// The slips that people make when they write a JSON Schema by hand, found when a tool is defined. It is not
-// the metaschema: compiling a schema costs a millisecond, and a server with thousands of tools must start at
-// once, so the full judgement waits for the first call.
-import { isJsonObject, type Json } from './json.ts'
-import { inspectSchema } from './schema-inspect.ts'
+// Finds the mistakes that people make when they write a JSON Schema by hand, at the time when a tool is defined. This
+// is not a check against the metaschema: compiling a schema takes a millisecond, and a server with thousands of tools
+// must start at once, so the full check waits for the first call.
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { inspectSchema, SchemaError } from './schema-inspect.ts'
 
-/** What `inspectSchema` refuses is refused here too, in the same walk. Throws SchemaError. */
+/** Includes the checks of `inspectSchema`, in the same walk. Throws SchemaError. */
 export function checkDeclaredSchema(schema: Json): void {
   inspectSchema(schema, slipOf)
 }
 
-const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+const keywords: ReadonlySet<string> = new Set([
+  ...['type', 'properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames'],
+  ...['minProperties', 'maxProperties', 'unevaluatedProperties', 'dependentRequired', 'dependentSchemas'],
+  ...['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'enum', 'const', 'definitions', 'dependencies'],
+  ...['title', 'description', 'default', 'examples', 'deprecated'],
+])
 
-/** What is wrong with what stands under a keyword; what lies deeper has its own turn. */
+/**
+ * Refuses a schema without any keyword, such as `{ city: 'string' }`: it was meant as properties, and would accept
+ * every object. An empty schema passes. Throws SchemaError.
+ */
+export function checkHasKeywords(schema: JsonObject): void {
+  for (const word in schema) if (word.startsWith('$') || keywords.has(word)) return
+  const words = Object.keys(schema)
+  if (words.length === 0) return
+  throw new SchemaError(
+    '',
+    `It has no keyword of JSON Schema, only ${words.slice(0, 3).join(', ')}. Write { type: 'object', properties: { … } }`,
+  )
+}
+
+const typeNames = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+
+/** Says what is wrong with a keyword's own value. Nested schemas are visited separately. */
 function slipOf(keyword: string, value: Json): string | undefined {
   switch (keyword) {
     case 'type':
@@ -23,7 +44,7 @@ function slipOf(keyword: string, value: Json): string | undefined {
     case 'enum':
       return Array.isArray(value) ? undefined : '"enum" must be a list of values.'
     case 'items':
-      // Before 2020-12 it could be a list.
+      // Dialects before 2020-12 allow a list.
       return Array.isArray(value) ? undefined : schemaSlip(value)
     case 'additionalProperties':
     case 'contains':
@@ -54,12 +75,12 @@ function isText(value: Json): boolean {
 }
 
 function isType(name: Json): boolean {
-  return typeof name === 'string' && types.includes(name)
+  return typeof name === 'string' && typeNames.includes(name)
 }
 
 function typeSlip(type: Json): string | undefined {
   for (const name of Array.isArray(type) ? type : [type])
-    if (!isType(name)) return `${JSON.stringify(name)} is not a type. The types are: ${types.join(', ')}.`
+    if (!isType(name)) return `${JSON.stringify(name)} is not a type. The types are: ${typeNames.join(', ')}.`
   return undefined
 }
 

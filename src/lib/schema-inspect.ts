@@ -1,8 +1,9 @@
-// The cheap half of taking in a JSON Schema: budgets, references and shapes that would make validation
-// explode, found by one bounded walk with nothing compiled. Thousands of schemas can pass here at start-up.
-// Whether the keywords themselves are well written is left to the compiler, which judges by the metaschema.
+// The cheap check of a JSON Schema: size limits, references, and shapes that would make validation explode. It is one
+// bounded walk that compiles nothing, so that thousands of schemas can be inspected at start-up. Whether the keywords
+// are valid is left to schema-compile.ts, which uses the metaschema.
 
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { quote } from './text.ts'
 
 const MAX_PATH = 200
 
@@ -20,23 +21,23 @@ export class SchemaError extends Error {
 
 export type Dialect = '2020-12' | '2019-09' | 'draft-07' | 'draft-06'
 
-export const SCHEMA_LIMITS = {
+const SCHEMA_LIMITS = {
   bytes: 256 * 1024,
   depth: 64,
   subschemas: 5_000,
-  /** Alternatives under oneOf, anyOf and allOf, all added up. */
+  /** Alternatives under oneOf, anyOf and allOf, in total. */
   branches: 1_000,
-  /** Subschemas that one value may be tried against once local references are followed. */
+  /** Subschemas that one value may be checked against, local references included. */
   expansion: 10_000,
   patternChars: 4_096,
 } as const
 
 const DOLLAR = 0x24
 
-/** What is wrong with what stands under a keyword of a schema, in words. */
-export type SlipOf = (keyword: string, value: Json) => string | undefined
+/** Says what is wrong with the value of a keyword, or undefined. */
+type SlipOf = (keyword: string, value: Json) => string | undefined
 
-/** Throws SchemaError; returns nothing, as there is nothing to keep. With `slipOf`, slips are refused as well. */
+/** Throws SchemaError. With `slipOf`, the mistakes that it finds are refused too. */
 export function inspectSchema(schema: Json, slipOf?: SlipOf): void {
   if (typeof schema === 'boolean') return
   if (!isJsonObject(schema)) {
@@ -45,7 +46,7 @@ export function inspectSchema(schema: Json, slipOf?: SlipOf): void {
   dialectOf(schema)
   const walk: Walk = { bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [], slipOf }
   walkSchema(schema, 1, walk, '')
-  if (walk.refs.length > 0) checkReferences(walk)
+  if (walk.refs.length > 0) checkLocalReferences(walk)
   if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema)
 }
 
@@ -63,7 +64,7 @@ export function dialectOf(schema: JsonObject): Dialect {
       `The dialect ${quote(declared)} is not supported. Use JSON Schema 2020-12, 2019-09, draft-07 or draft-06.`,
     )
   }
-  return dialect as Dialect // the expression above admits exactly the four names
+  return dialect as Dialect // the expression above matches only the four names
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -74,32 +75,33 @@ type Walk = {
   bytes: number
   subschemas: number
   branches: number
-  /** The keys and indexes that lead to where the walk is: written out as a pointer only for a refusal. */
+  /** The keys and indexes that lead to the current value. Written out as a pointer only for an error. */
   trail: (string | number)[]
   ids: string[]
   refs: Reference[]
-  /** Absent where it cannot be told whether what is walked is meant as a schema. */
+  /** Undefined inside an unknown keyword, whose value may not be meant as a schema. */
   slipOf: SlipOf | undefined
 }
 
 type Leaf = null | boolean | number | string
 type Nested = Exclude<Json, Leaf>
-type Place = 'schema' | 'list' | 'branches' | 'either' | 'map' | 'data'
+/** The form of a keyword's value: a schema, a list of schemas, a map of schemas, plain data. */
+type KeywordForm = 'schema' | 'list' | 'branches' | 'either' | 'map' | 'data'
 
-/** What stands under a keyword. One that is not known here is walked as if a reference pointed into it. */
-const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
-  ...placed('schema', ['additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if']),
-  ...placed('schema', ['not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties']),
-  ...placed('list', ['prefixItems']),
-  ...placed('branches', ['allOf', 'anyOf', 'oneOf']),
-  ...placed('either', ['items']),
-  ...placed('map', ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']),
-  ...placed('map', ['properties']),
-  ...placed('data', ['const', 'default', 'enum', 'examples', 'example', 'required', 'type']),
+/** An unknown keyword is walked as a schema too, because a reference may point into it. */
+const KEYWORD_FORMS: ReadonlyMap<string, KeywordForm> = new Map<string, KeywordForm>([
+  ...ofForm('schema', ['additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if']),
+  ...ofForm('schema', ['not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties']),
+  ...ofForm('list', ['prefixItems']),
+  ...ofForm('branches', ['allOf', 'anyOf', 'oneOf']),
+  ...ofForm('either', ['items']),
+  ...ofForm('map', ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']),
+  ...ofForm('map', ['properties']),
+  ...ofForm('data', ['const', 'default', 'enum', 'examples', 'example', 'required', 'type']),
 ])
 
-function placed(place: Place, keywords: string[]): [string, Place][] {
-  return keywords.map(keyword => [keyword, place])
+function ofForm(form: KeywordForm, keywords: string[]): [string, KeywordForm][] {
+  return keywords.map(keyword => [keyword, form])
 }
 
 function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void {
@@ -121,7 +123,7 @@ function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void
   for (const keyword in schema) {
     const value = schema[keyword]
     if (value === undefined) continue
-    count(walk, keyword.length + 4)
+    addBytes(walk, keyword.length + 4)
     reserved ||= keyword.charCodeAt(0) === DOLLAR
     if (typeof value === 'object' && value !== null) nested = true
     else walkLeaf(keyword, value, depth + 1, walk)
@@ -139,7 +141,7 @@ function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void
 
 function walkLeaf(keyword: string, value: Leaf, depth: number, walk: Walk): void {
   const text = typeof value === 'string' ? value : ''
-  count(walk, text.length + 2)
+  addBytes(walk, text.length + 2)
   if (depth > SCHEMA_LIMITS.depth) throw tooDeep(pointer(here(walk), keyword))
   if (keyword === 'pattern' && text.length > SCHEMA_LIMITS.patternChars)
     throw longPattern(pointer(here(walk), keyword))
@@ -150,15 +152,15 @@ function walkLeaf(keyword: string, value: Leaf, depth: number, walk: Walk): void
 function walkKeyword(keyword: string, value: Nested, depth: number, walk: Walk, base: string): void {
   const slip = walk.slipOf?.(keyword, value)
   if (slip !== undefined) throw new SchemaError(here(walk), slip)
-  const place = PLACES.get(keyword)
-  if (Array.isArray(value) && (place === 'list' || place === 'branches' || place === 'either')) {
-    if (place === 'branches') countBranches(value.length, walk)
+  const form = KEYWORD_FORMS.get(keyword)
+  if (Array.isArray(value) && (form === 'list' || form === 'branches' || form === 'either')) {
+    if (form === 'branches') countBranches(value.length, walk)
     walkList(value, depth, walk, base)
-  } else if (place === 'schema' || place === 'either') {
+  } else if (form === 'schema' || form === 'either') {
     walkSchema(value, depth, walk, base)
-  } else if (place === 'map' && !Array.isArray(value)) {
+  } else if (form === 'map' && !Array.isArray(value)) {
     walkMap(keyword, value, depth, walk, base)
-  } else if (place === 'data') {
+  } else if (form === 'data') {
     walkData(value, depth, walk)
   } else {
     const { slipOf } = walk
@@ -181,14 +183,14 @@ function walkMap(keyword: string, map: JsonObject, depth: number, walk: Walk, ba
   enter(depth, walk, 2)
   for (const name in map) {
     if (!Object.hasOwn(map, name)) continue
-    count(walk, name.length + 4)
+    addBytes(walk, name.length + 4)
     if (keyword === 'properties' && name === '__proto__') {
       throw new SchemaError(here(walk), 'A property named "__proto__" cannot be declared. Rename it.')
     }
     if (keyword === 'patternProperties' && name.length > SCHEMA_LIMITS.patternChars)
       throw longPattern(here(walk))
     walk.trail.push(name)
-    // Under `dependencies` a list names properties.
+    // Under `dependencies` a list holds property names, not schemas.
     if (keyword === 'dependencies' && Array.isArray(map[name])) walkData(map[name], depth + 1, walk)
     else walkSchema(map[name]!, depth + 1, walk, base)
     walk.trail.pop()
@@ -217,28 +219,25 @@ function walkData(value: Json, depth: number, walk: Walk): void {
   }
   for (const key in value) {
     if (!Object.hasOwn(value, key)) continue
-    count(walk, key.length + 4)
+    addBytes(walk, key.length + 4)
     walkData(value[key]!, depth + 1, walk)
   }
 }
 
-/** Depth is checked on the way in, so a schema that contains itself ends here and not in the stack. */
+/** Checks the depth before descending, so that an object that contains itself cannot overflow the stack. */
 function enter(depth: number, walk: Walk, bytes: number): void {
   if (depth > SCHEMA_LIMITS.depth) throw tooDeep(here(walk))
-  count(walk, bytes)
+  addBytes(walk, bytes)
 }
 
 function tooDeep(path: string): SchemaError {
   return new SchemaError(path, `The schema nests deeper than ${SCHEMA_LIMITS.depth} levels. Use $defs.`)
 }
 
-function count(walk: Walk, bytes: number): void {
+function addBytes(walk: Walk, bytes: number): void {
   walk.bytes += bytes
-  if (walk.bytes > SCHEMA_LIMITS.bytes) throw tooLarge()
-}
-
-function tooLarge(): SchemaError {
-  return new SchemaError('', `The schema is larger than ${SCHEMA_LIMITS.bytes} bytes. Shorten it.`)
+  if (walk.bytes > SCHEMA_LIMITS.bytes)
+    throw new SchemaError('', `The schema is larger than ${SCHEMA_LIMITS.bytes} bytes. Shorten it.`)
 }
 
 function here({ trail }: Walk): string {
@@ -282,7 +281,7 @@ function longPattern(path: string): SchemaError {
 // ---------------------------------------------------------------------------------------------------------
 // References
 
-function checkReferences(walk: Walk): void {
+function checkLocalReferences(walk: Walk): void {
   const known = new Set(walk.ids)
   for (const { ref, path, base } of walk.refs) {
     if (ref.startsWith('#') || ref === '') continue
@@ -307,7 +306,7 @@ function withoutFragment(uri: string): string {
   return hash < 0 ? uri : uri.slice(0, hash)
 }
 
-/** What an in-document reference points at; undefined when only the compiler can tell. */
+/** The target of an in-document reference. Undefined when only the compiler can resolve it. */
 function targetOf(root: JsonObject, ref: string): Json | undefined {
   if (ref === '#' || ref === '') return root
   if (!ref.startsWith('#/')) return undefined
@@ -315,7 +314,7 @@ function targetOf(root: JsonObject, ref: string): Json | undefined {
   for (const token of ref.slice(2).split('/')) {
     if (typeof here !== 'object' || here === null) return undefined
     const key = decodeToken(token)
-    here = Object.hasOwn(here, key) ? (here as JsonObject)[key] : undefined // arrays are read by index too
+    here = Object.hasOwn(here, key) ? (here as JsonObject)[key] : undefined // an array's index is a key too
   }
   return here
 }
@@ -330,9 +329,9 @@ function decodeToken(token: string): string {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Expansion: how many subschemas a single value can meet. Only keywords that apply to the same value count,
-// as those multiply with no data to slow them down: twenty definitions that each try the next one twice
-// are a million checks.
+// Expansion: how many subschemas a single value can be checked against. Only keywords that apply to the same value
+// count, because they multiply however small the value is: twenty definitions that each try the next one twice make a
+// million checks.
 
 function checkExpansion(root: JsonObject): void {
   const known = new Map<JsonObject, number>()
@@ -365,7 +364,7 @@ function checkExpansion(root: JsonObject): void {
     if (typeof value !== 'object' || value === null) continue
     if (isJsonObject(value)) weigh(value, path)
     for (const [key, item] of Object.entries(value)) {
-      if (PLACES.get(key) !== 'data') pending.push([item, pointer(path, key)])
+      if (KEYWORD_FORMS.get(key) !== 'data') pending.push([item, pointer(path, key)])
     }
   }
 }
@@ -390,10 +389,4 @@ function* inPlace(root: JsonObject, schema: JsonObject, path: string): Generator
 
 export function pointer(path: string, key: string): string {
   return `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-}
-
-/** Names and values come from outside: they are quoted, and never long. */
-export function quote(value: unknown, maxChars = 80): string {
-  const text = JSON.stringify(value) ?? String(value)
-  return text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text
 }

@@ -1,9 +1,9 @@
-// From ajv's errors to sentences that a model can act on: where, what was expected, which names and values
-// are allowed. Names and values come from outside, so each is quoted and kept short.
+// Turns ajv's errors into sentences that a model can act on: where, what was expected, which names and values are
+// allowed. Names and values come from outside, so each is quoted and kept short.
 
 import type { ErrorObject } from 'ajv'
 import { isJsonObject } from './json.ts'
-import { quote } from './schema-inspect.ts'
+import { quote } from './text.ts'
 
 /** `path` is a JSON Pointer into the value; empty for the value as a whole. */
 export type SchemaIssue = { path: string; message: string }
@@ -30,7 +30,7 @@ const EXPLAIN: Readonly<Record<string, Explain>> = {
   additionalProperties: (params, error) => unknownProperty(params['additionalProperty'], error),
   unevaluatedProperties: (params, error) => unknownProperty(params['unevaluatedProperty'], error),
   propertyNames: params => `has a property name that is not allowed: ${quote(params['propertyName'])}`,
-  enum: params => `must be one of: ${list(params['allowedValues'])}`,
+  enum: params => `must be one of: ${quotedList(params['allowedValues'])}`,
   const: params => `must be exactly ${quote(params['allowedValue'], 200)}`,
   type: (params, error) => `must be ${oneOrMore(params['type'])}${butIs(error)}`,
   format: params => `must be a valid ${String(params['format'])}`,
@@ -57,11 +57,11 @@ function missingBeside(params: Record<string, unknown>): string {
 
 function unknownProperty(name: unknown, error: ErrorObject): string {
   const declared = isJsonObject(error.parentSchema) ? error.parentSchema['properties'] : undefined
-  const allowed = isJsonObject(declared) ? list(Object.keys(declared)) : ''
+  const allowed = isJsonObject(declared) ? quotedList(Object.keys(declared)) : ''
   return `has the unknown property ${quote(name)}${allowed === '' ? '' : `; known are: ${allowed}`}`
 }
 
-function list(values: unknown): string {
+function quotedList(values: unknown): string {
   if (!Array.isArray(values)) return ''
   const shown = values.slice(0, MAX_LISTED).map(value => quote(value))
   return shown.join(', ') + (values.length > MAX_LISTED ? `, and ${values.length - MAX_LISTED} more` : '')

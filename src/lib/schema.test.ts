@@ -32,14 +32,14 @@ function refusedWhenCompiled(schema: Json, message: RegExp): void {
 // ---------------------------------------------------------------------------------------------------------
 // Values
 
-test('a value that fits has no issues', () => {
+test('a valid value has no issues', () => {
   const weather = compileSchema(WEATHER)
   assert.equal(weather.check({ city: 'Paris', unit: 'celsius', days: null }), null)
   assert.equal(compileSchema(true).check(1), null)
   assert.equal(compileSchema({}).check('anything'), null)
 })
 
-test('issues say where, what was expected, and which names and values are allowed', () => {
+test('an issue says where, what was expected, and which names and values are allowed', () => {
   assert.deepEqual(compileSchema(WEATHER).check({ unit: 'kelvin', days: 'two', town: 'Paris' }), [
     { path: '', message: 'is missing the required property "city"' },
     { path: '', message: 'has the unknown property "town"; known are: "city", "unit", "days"' },
@@ -56,7 +56,7 @@ test('issues say where, what was expected, and which names and values are allowe
   ])
 })
 
-test('at most 20 issues are given, however many there are', () => {
+test('at most 20 issues are reported', () => {
   const strings = compileSchema({ items: { type: 'string' } })
   assert.equal(strings.check(Array.from({ length: 100 }, () => 1))?.length, 20)
   assert.equal(strings.check(Array.from({ length: 100_000 }, () => 1))?.length, 1)
@@ -77,7 +77,7 @@ test('the value is never changed', () => {
   assert.deepEqual(parsed, { a: {} })
 })
 
-test('names that every object inherits are properties only when the value has them', () => {
+test('inherited names such as toString count as properties only when the value has them', () => {
   const wanted = compileSchema({ type: 'object', required: ['toString', '__proto__', 'constructor'] })
   assert.equal(wanted.check({})?.length, 3)
   const typed = compileSchema({ properties: { constructor: { type: 'string' } } })
@@ -112,7 +112,7 @@ test('uniqueItems compares by value', () => {
   assert.equal(unique.check(Array.from({ length: 50_000 }, (_, i) => ({ i }))), null)
 })
 
-test('formats are checked, and unknown ones are only notes', () => {
+test('known formats are checked, unknown ones are ignored', () => {
   assert.deepEqual(compileSchema({ format: 'email' }).check('nobody'), [
     { path: '', message: 'must be a valid email' },
   ])
@@ -123,13 +123,13 @@ test('formats are checked, and unknown ones are only notes', () => {
 // ---------------------------------------------------------------------------------------------------------
 // Patterns
 
-test('a pattern that explodes elsewhere ends here', () => {
+test('a pattern that explodes elsewhere takes linear time', () => {
   const pattern = compileSchema({ type: 'string', pattern: '^(a+)+$' })
   assert.ok(pattern.check(`${'a'.repeat(40)}!`))
   assert.equal(pattern.check('a'.repeat(40)), null)
 })
 
-test('two patterns in one schema stay apart', () => {
+test('two patterns in one schema are not confused', () => {
   const both = compileSchema({
     properties: { a: { pattern: '^a$' }, b: { pattern: '^b$' } },
     patternProperties: { '^x-': { pattern: '^\\p{Lu}\\u{1F600}?$' } },
@@ -185,12 +185,12 @@ test('an invalid schema is refused, an unknown keyword is not', () => {
   assert.equal(compileSchema({ 'x-order': 1, widget: 'select' }).check(1), null)
 })
 
-test('an asynchronous schema is refused, as its answer would always pass for true', () => {
+test('an asynchronous schema is refused, because its promise would count as true', () => {
   refusedAtOnce({ $async: true, type: 'string' }, /Asynchronous/)
   refusedAtOnce({ properties: { a: { $async: true } } }, /Asynchronous/)
 })
 
-test('two schemas may carry the same $id, even that of a metaschema', () => {
+test('two schemas may have the same $id, even that of a metaschema', () => {
   for (const $id of ['https://example.test/s', 'https://json-schema.org/draft/2020-12/schema']) {
     const text = compileSchema({ $id, type: 'string' })
     const number = compileSchema({ $id, type: 'number' })
@@ -203,7 +203,7 @@ test('two schemas may carry the same $id, even that of a metaschema', () => {
 // ---------------------------------------------------------------------------------------------------------
 // References
 
-test('a reference out of the schema is refused, and nothing is fetched', t => {
+test('a reference to another document is refused, and nothing is fetched', t => {
   const fetched = t.mock.method(globalThis, 'fetch', () => Promise.reject(new Error('fetched')))
   refusedAtOnce({ $ref: 'http://127.0.0.1:9/x' }, /nothing is fetched/)
   refusedAtOnce({ properties: { a: { $ref: 'file:///etc/passwd' } } }, /nothing is fetched/)
@@ -212,7 +212,7 @@ test('a reference out of the schema is refused, and nothing is fetched', t => {
   assert.equal(fetched.mock.callCount(), 0)
 })
 
-test('a $ref inside data is data', () => {
+test('a $ref inside const, enum or default is data', () => {
   const schema: JsonObject = { const: { $ref: 'http://127.0.0.1:9/x' } }
   assert.equal(compileSchema(schema).check({ $ref: 'http://127.0.0.1:9/x' }), null)
   assert.equal(compileSchema({ properties: { $ref: { type: 'string' } } }).check({ $ref: 'x' }), null)
@@ -241,7 +241,7 @@ test('references within the schema work: pointer, anchor, relative id, root', ()
   )
 })
 
-test('a recursive schema follows the data', () => {
+test('a recursive schema checks nested data', () => {
   const tree = compileSchema({
     type: 'object',
     properties: { children: { type: 'array', items: { $ref: '#' } } },
@@ -254,7 +254,7 @@ test('a recursive schema follows the data', () => {
 // ---------------------------------------------------------------------------------------------------------
 // Budgets
 
-test('schemas beyond the budgets are refused at once, each for its own reason', () => {
+test('a schema above a limit is refused at once, with the reason', () => {
   const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`p${i}`, {}]))
   refusedAtOnce({ properties: many }, /more than 5000 subschemas|larger than/)
   refusedAtOnce({ prefixItems: Array.from({ length: 5001 }, () => ({})) }, /more than 5000 subschemas/)
@@ -271,7 +271,7 @@ test('schemas beyond the budgets are refused at once, each for its own reason', 
   refusedAtOnce(JSON.parse('{"properties":{"__proto__":{}}}'), /cannot be declared/)
 })
 
-test('a refusal names the place in the schema', () => {
+test('a refusal names the path in the schema', () => {
   const long = 'a'.repeat(5000)
   const deep = (levels: number): Json => (levels === 0 ? {} : { not: deep(levels - 1) })
   for (const [schema, path] of [
@@ -293,7 +293,7 @@ test('a refusal names the place in the schema', () => {
       )
 })
 
-test('slips in a declared schema are named with their place', () => {
+test('mistakes in a declared schema are named with their path', () => {
   checkDeclaredSchema({ properties: { type: { enum: [{ type: 'strin' }] } }, 'x-own': [{ type: 'strin' }] })
   checkDeclaredSchema({ dependencies: { a: ['b'], b: { type: 'object' } }, properties: {} })
   for (const [schema, path] of [
@@ -312,7 +312,7 @@ test('slips in a declared schema are named with their place', () => {
     assert.throws(() => checkDeclaredSchema(schema), { name: 'SchemaError', path })
 })
 
-test('schemas within the budgets work, however wide', () => {
+test('large schemas within the limits work', () => {
   const typed = (i: number): [string, Json] => [`p${i}`, { type: 'string', minLength: 1 }]
   const wide = compileSchema({
     properties: Object.fromEntries(Array.from({ length: 2000 }, (_, i) => typed(i))),
@@ -325,7 +325,7 @@ test('schemas within the budgets work, however wide', () => {
   assert.equal(either.check(1000)?.length, 20)
 })
 
-test('what only the compiler finds too large is refused by it', () => {
+test('a schema that only the compiler finds too large is refused by it', () => {
   const $defs: JsonObject = { d2000: {} }
   for (let i = 0; i < 2000; i++) $defs[`d${i}`] = { properties: { x: { $ref: `#/$defs/d${i + 1}` } } }
   refusedWhenCompiled({ $defs, $ref: '#/$defs/d0' }, /too involved/)
@@ -333,7 +333,7 @@ test('what only the compiler finds too large is refused by it', () => {
   refusedWhenCompiled({ prefixItems: patterns }, /patterns grow too large/)
 })
 
-test('alternatives that double through references are refused', () => {
+test('alternatives that double with each reference are refused', () => {
   const $defs: JsonObject = { s20: { type: 'string' } }
   for (let i = 0; i < 20; i++) $defs[`s${i}`] = { anyOf: [next(i), next(i)] }
   function next(i: number): Json {
@@ -342,13 +342,13 @@ test('alternatives that double through references are refused', () => {
   refusedAtOnce({ $defs, $ref: '#/$defs/s0' }, /more than 10000 subschemas/)
 })
 
-test('a reference that leads to itself without entering the value is refused', () => {
+test('a reference that leads to itself on the same value is refused', () => {
   refusedAtOnce({ $ref: '#' }, /leads back to itself/)
   refusedAtOnce({ $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }, /leads back/)
   refusedWhenCompiled({ $defs: { a: { $anchor: 'a', allOf: [{ $ref: '#a' }] } }, $ref: '#a' }, /too involved/)
 })
 
-test('recursion that doubles with each level of the value ends in a refusal', () => {
+test('a check that doubles with each level of the value is stopped', () => {
   const schema: JsonObject = { type: 'object', properties: { x: { oneOf: [{ $ref: '#' }, { $ref: '#' }] } } }
   let value: Json = {}
   for (let i = 0; i < 60; i++) value = { x: value }

@@ -1,6 +1,6 @@
-// JSON Schema for values and schemas that others wrote: 2020-12 by default, 2019-09, draft-07 and draft-06
-// when `$schema` says so. Taking a schema in is cheap; it is compiled at the first check. A value is never
-// changed: no defaults, no coercion. Nothing is ever fetched.
+// JSON Schema validation of untrusted values against untrusted schemas: 2020-12 by default, 2019-09, draft-07 and
+// draft-06 by `$schema`. Making a validator is cheap: the schema is compiled at the first check. A value is never
+// changed (no defaults, no coercion), and nothing is ever fetched.
 
 import { hashJson } from './hash.ts'
 import type { Json } from './json.ts'
@@ -11,13 +11,13 @@ import { type SchemaIssue, toIssues } from './schema-issues.ts'
 export { inspectSchema, SchemaError, type SchemaIssue }
 
 export type Validator = {
-  /** Null when the value fits; else at most 20 issues. Throws SchemaError when the schema itself is bad. */
+  /** Null when the value is valid, else at most 20 issues. Throws SchemaError when the schema itself is bad. */
   check(value: unknown): SchemaIssue[] | null
   /** Compiles now instead of at the first check. Throws SchemaError. */
   prepare(): void
 }
 
-/** Runs the cheap checks at once (throws SchemaError). The schema must not be changed afterwards. */
+/** Inspects the schema now (throws SchemaError). The schema must not be changed afterwards. */
 export function compileSchema(schema: Json): Validator {
   inspectSchema(schema)
   let compiled: Compiled | undefined
@@ -25,7 +25,7 @@ export function compileSchema(schema: Json): Validator {
     compiled ??= shared(schema)
     return compiled
   }
-  return { check: value => check(ready(), value), prepare: () => void ready() }
+  return { check: value => checkValue(ready(), value), prepare: () => void ready() }
 }
 
 const TOO_INVOLVED: SchemaIssue = {
@@ -33,10 +33,10 @@ const TOO_INVOLVED: SchemaIssue = {
   message: 'is nested in a way that takes too many steps to check against the schema; send a simpler value',
 }
 
-/** Finding every error of a large value can cost far more than refusing it. */
+/** Of a larger value only the first error is reported: finding all can cost far more than refusing the value. */
 const EXPLAINED_NODES = 5_000
 
-function check(compiled: Compiled, value: unknown): SchemaIssue[] | null {
+function checkValue(compiled: Compiled, value: unknown): SchemaIssue[] | null {
   try {
     const errors = compiled.first(value)
     if (errors === null) return null
@@ -63,7 +63,7 @@ function allErrors(compiled: Compiled, value: unknown): ReturnType<Compiled['all
 // ---------------------------------------------------------------------------------------------------------
 
 const MAX_SHARED = 256
-/** Least recently used first. Validators of equal schemas share one compilation, in and out of this cache. */
+/** Compilations by the schema's hash, least recently used first. Validators of equal schemas share one. */
 const cache = new Map<string, Compiled>()
 
 function shared(schema: Json): Compiled {

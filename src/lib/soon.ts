@@ -1,7 +1,7 @@
-// The next turn of the microtask queue. Node's `queueMicrotask` makes an object for its hooks each time, which costs
-// several times as much. Runs in a browser too.
-const done = Promise.resolve()
+// Runs a function as a microtask. Node's `queueMicrotask` allocates an async resource per call, which makes it several
+// times as expensive as a resolved promise. Runs in a browser too.
+const resolved = Promise.resolve()
 
 export function soon(run: () => void): void {
-  void done.then(run)
+  void resolved.then(run)
 }

@@ -50,7 +50,7 @@ test('data cannot break out of its event', async () => {
   }
 })
 
-test('any data survives encoding and decoding, but for the kind of its line ends', async () => {
+test('any data survives encoding and decoding, except that line ends become LF', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme' }),
@@ -80,7 +80,7 @@ test('a character split between chunks arrives whole', async () => {
   assert.deepEqual(await decoded(bytes(...single)), [{ id: 'é', data: '日本😀' }])
 })
 
-test('events end with LF, CR or both, also when these are the last bytes', async () => {
+test('events end with LF, CR or CRLF, also at the end of the stream', async () => {
   assert.deepEqual(await decoded(bytes('data: a\r\n\r\ndata: b\n\ndata: c\r', '\r')), [
     { data: 'a' },
     { data: 'b' },
@@ -90,11 +90,11 @@ test('events end with LF, CR or both, also when these are the last bytes', async
   assert.deepEqual(await decoded(bytes('data: cut off\r')), [])
 })
 
-test('comments and unknown fields are passed over', async () => {
+test('comments and unknown fields are ignored', async () => {
   assert.deepEqual(await decoded(bytes(':\n\n: hi\nretry: 5\nfoo: 1\ndata: a\n\n')), [{ data: 'a' }])
 })
 
-test('an event beyond the limit ends the stream with an error', async () => {
+test('an event above the size limit ends the stream with an error', async () => {
   const big = 'x'.repeat(100)
   await assert.rejects(decoded(bytes(`data: ${big}`, big), 150), { name: 'SseTooLargeError' })
   await assert.rejects(decoded(bytes(`data: ${big}\n`, `data: ${big}\n`), 150), { name: 'SseTooLargeError' })
@@ -151,7 +151,7 @@ class FakeResponse extends EventEmitter {
 
 const QUIET = { heartbeatMs: 0 }
 
-test('the frames of one turn leave in one write', async () => {
+test('the frames of one turn of the event loop leave in one write', async () => {
   const response = new FakeResponse()
   const writer = new SseWriter(response, QUIET)
   writer.send('a')
@@ -165,7 +165,7 @@ test('the frames of one turn leave in one write', async () => {
   writer.end()
 })
 
-test('B-54 a full buffer is waited for, and is no disconnect', async () => {
+test('a full buffer makes the writer wait and does not disconnect the reader', async () => {
   const response = new FakeResponse()
   const writer = new SseWriter(response, QUIET)
   response.accepts = false
@@ -187,7 +187,7 @@ test('B-54 a full buffer is waited for, and is no disconnect', async () => {
   writer.end()
 })
 
-test('who waits for a reader that leaves is woken', async () => {
+test('ready() resolves when the reader leaves', async () => {
   const response = new FakeResponse()
   const writer = new SseWriter(response, QUIET)
   response.accepts = false
@@ -198,7 +198,7 @@ test('who waits for a reader that leaves is woken', async () => {
   assert.equal(writer.closed, true)
 })
 
-test('a reader that holds back more than the limit is dropped once', () => {
+test('a reader with more unsent bytes than the limit is dropped once', () => {
   const response = new FakeResponse()
   let drops = 0
   let closes = 0
@@ -219,7 +219,7 @@ test('a reader that holds back more than the limit is dropped once', () => {
   assert.deepEqual(response.chunks, ['12345'])
 })
 
-test('a reader that takes nothing for the stall time is dropped; one that reads slowly is not', async () => {
+test('a reader that takes nothing for the stall time is dropped, a slow reader is not', async () => {
   const stalled = new FakeResponse()
   const slow = new FakeResponse()
   for (const response of [stalled, slow]) {
@@ -245,7 +245,7 @@ test('a large frame is written in pieces that never split a character', async ()
   assert.equal(response.chunks.join(''), text)
 })
 
-test('one frame beyond the limit still reaches a reader who owes nothing', async () => {
+test('one frame above the limit still reaches a reader that has read everything', async () => {
   const response = new FakeResponse()
   const writer = new SseWriter(response, { ...QUIET, maxUnsentBytes: 10 })
   writer.send('x'.repeat(100))
@@ -255,7 +255,7 @@ test('one frame beyond the limit still reaches a reader who owes nothing', async
   writer.end()
 })
 
-test('end sends the rest first, also after back-pressure, and takes nothing more', () => {
+test('end() sends the queued frames first, also after back-pressure, and ignores later ones', () => {
   const response = new FakeResponse()
   const writer = new SseWriter(response, QUIET)
   response.accepts = false
@@ -269,18 +269,12 @@ test('end sends the rest first, also after back-pressure, and takes nothing more
   assert.deepEqual([response.chunks, response.ended], [['a', 'b'], true])
 })
 
-test('after close no listener, timer or write is left', async () => {
+test('after close no listener, timer or write is left', async t => {
   const response = new FakeResponse()
-  const timers = new Set<object>()
-  const writer = new SseWriter(response, {
-    setInterval: () => {
-      const timer = {}
-      timers.add(timer)
-      return timer
-    },
-    clearInterval: timer => timers.delete(timer as object),
-  })
-  assert.equal(timers.size, 1)
+  const started = t.mock.method(globalThis, 'setInterval')
+  const cleared = t.mock.method(globalThis, 'clearInterval')
+  const writer = new SseWriter(response)
+  assert.equal(started.mock.callCount(), 1)
   writer.send('a')
   response.emit('close')
   await turn()
@@ -288,21 +282,16 @@ test('after close no listener, timer or write is left', async () => {
   writer.comment()
   writer.flush()
   writer.end()
-  assert.equal(timers.size, 0)
+  assert.equal(cleared.mock.calls[0]?.arguments[0], started.mock.calls[0]?.result)
   assert.deepEqual([response.chunks, response.ended], [[], false])
   assert.equal(response.listenerCount('close') + response.listenerCount('drain'), 0)
 })
 
-test('heartbeats are comments, and none is piled up for a reader that takes nothing', () => {
+test('heartbeats are comments, and do not pile up for a reader that does not read', t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
   const response = new FakeResponse()
-  let beat = () => {}
-  const writer = new SseWriter(response, {
-    setInterval: tick => {
-      beat = tick
-      return 1
-    },
-    clearInterval: () => {},
-  })
+  const writer = new SseWriter(response, { heartbeatMs: 100 })
+  const beat = () => t.mock.timers.tick(100)
   beat()
   writer.flush()
   writer.comment('a\n\ndata: x')

@@ -1,12 +1,12 @@
-// Server-sent events, both ways: frames that no data can break out of, a writer that sends the frames of one event-loop
-// turn in one write and drops a reader that does not read, and a decoder with a maximum event size. What the events mean,
-// and reconnecting, are up to the caller.
+// Server-sent events in both directions: an encoder whose frames no data can break, a writer that sends the frames of one
+// event-loop turn in one write and drops a reader that does not read, and a decoder with a maximum event size. It does
+// not know what the events mean, and it does not reconnect.
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
-export type SseEvent = { event?: string; id?: string | number; data: string }
+type SseEvent = { event?: string; id?: string | number; data: string }
 
-/** One frame. Each line of data gets its own prefix; U+2028 and the like are no line ends in this format. */
+/** One frame. Each line of data gets its own prefix. U+2028 and U+2029 do not end a line in this format. */
 export function encodeSse({ event, id, data }: SseEvent): string {
   let frame = ''
   if (event !== undefined) frame += `event: ${fieldValue('event', event)}\n`
@@ -23,7 +23,7 @@ function fieldValue(field: string, value: string): string {
 // ---------------------------------------------------------------------------------------------------------
 // Writing
 
-/** What is used of node's ServerResponse. */
+/** The part of Node's ServerResponse that the writer uses. */
 export type SseSink = {
   write(chunk: string): boolean
   end(): unknown
@@ -32,19 +32,17 @@ export type SseSink = {
   off?(event: 'close' | 'drain', listener: () => void): unknown
 }
 
-export type SseWriterOptions = {
+type SseWriterOptions = {
   /** Milliseconds between heartbeat comments; 0 sends none. */
   heartbeatMs?: number
   /** A reader that takes no byte for this long is dropped. */
   stallMs?: number
   /** Bytes that a producer may add while the reader is blocked before the reader is dropped. */
   maxUnsentBytes?: number
-  /** The reader did not read; its connection is already destroyed. */
+  /** Called when the reader did not read. Its connection is destroyed by then. */
   onDrop?: () => void
-  /** The connection is over, whoever ended it. Called once. */
+  /** Called once when the connection is over, whichever side ended it. */
   onClose?: () => void
-  setInterval?: (beat: () => void, ms: number) => unknown
-  clearInterval?: (timer: unknown) => void
 }
 
 const DEFAULT_HEARTBEAT_MS = 15_000
@@ -52,20 +50,6 @@ const DEFAULT_STALL_MS = 30_000
 const DEFAULT_MAX_UNSENT_BYTES = 16 * 1024 * 1024
 /** Characters per write. A large frame goes out in pieces, so that every drained piece shows that the reader reads. */
 const WRITE_CHARS = 64 * 1024
-
-/** Writers that have something to send at the end of this turn of the event loop. Thousands may share one turn. */
-let unflushed: SseWriter[] = []
-
-function flushAll(): void {
-  const writers = unflushed
-  unflushed = []
-  for (const writer of writers) writer.flush()
-}
-
-function flushSoon(writer: SseWriter): void {
-  if (unflushed.length === 0) setImmediate(flushAll)
-  unflushed.push(writer)
-}
 
 export class SseWriter {
   readonly #sink: SseSink
@@ -75,7 +59,7 @@ export class SseWriter {
   #blocked = false
   #ending = false
   #closed = false
-  #heartbeat: unknown
+  #heartbeat: NodeJS.Timeout | undefined
   #stall: NodeJS.Timeout | undefined
   #waiting: (() => void)[] = []
 
@@ -85,8 +69,7 @@ export class SseWriter {
     sink.on('close', this.#onClose)
     sink.on('drain', this.#onDrain)
     const ms = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS
-    const start = options.setInterval ?? ((beat, every) => setInterval(beat, every))
-    if (ms > 0) this.#heartbeat = start(() => this.comment(), ms)
+    if (ms > 0) this.#heartbeat = setInterval(() => this.comment(), ms)
   }
 
   get closed(): boolean {
@@ -98,7 +81,7 @@ export class SseWriter {
     return this.#blocked || this.#pending.length >= WRITE_CHARS
   }
 
-  /** Takes whole frames. All frames of one turn of the event loop leave in one write. */
+  /** Queues whole frames. All frames of one turn of the event loop leave in one write. */
   send(frames: string): void {
     if (this.#closed || this.#ending || frames === '') return
     this.#pending += frames
@@ -110,12 +93,12 @@ export class SseWriter {
     }
     if (this.#scheduled) return
     this.#scheduled = true
-    flushSoon(this)
+    setImmediate(() => this.flush())
   }
 
-  /** A line that readers ignore. It keeps proxies from closing an idle connection. */
+  /** Sends a line that readers ignore, so that proxies do not close an idle connection. */
   comment(text = ''): void {
-    // A blocked reader needs no sign of life.
+    // Heartbeats must not pile up for a reader that does not read.
     if (this.#blocked) return
     this.send(`:${text.replace(/[\r\n\0]/g, ' ')}\n\n`)
   }
@@ -138,11 +121,11 @@ export class SseWriter {
     await new Promise<void>(resolve => this.#waiting.push(resolve))
   }
 
-  /** Ends the stream after everything that was sent; takes nothing more. */
+  /** Ends the stream after all queued frames. Later frames are ignored. */
   end(): void {
     if (this.#closed || this.#ending) return
     this.#ending = true
-    this.#stopHeartbeat()
+    clearInterval(this.#heartbeat)
     this.flush()
     if (this.#pending === '') this.#sink.end()
   }
@@ -159,7 +142,7 @@ export class SseWriter {
     if (this.#closed) return
     this.#closed = true
     this.#pending = ''
-    this.#stopHeartbeat()
+    clearInterval(this.#heartbeat)
     clearTimeout(this.#stall)
     this.#sink.off?.('close', this.#onClose)
     this.#sink.off?.('drain', this.#onDrain)
@@ -184,13 +167,6 @@ export class SseWriter {
     this.#onClose()
     this.#options.onDrop?.()
   }
-
-  #stopHeartbeat(): void {
-    if (this.#heartbeat === undefined) return
-    if (this.#options.clearInterval !== undefined) this.#options.clearInterval(this.#heartbeat)
-    else clearInterval(this.#heartbeat as NodeJS.Timeout) // made by the default timer, unless both are injected
-    this.#heartbeat = undefined
-  }
 }
 
 /** The first piece of a text, never half of a surrogate pair. */
@@ -204,7 +180,7 @@ function firstChars(text: string): string {
 // Reading
 
 export type SseMessage = { event?: string; id?: string; data: string }
-export type SseLimits = { maxEventChars?: number }
+type SseLimits = { maxEventChars?: number }
 
 export class SseTooLargeError extends Error {
   override readonly name = 'SseTooLargeError'
@@ -212,7 +188,7 @@ export class SseTooLargeError extends Error {
 
 const DEFAULT_MAX_EVENT_CHARS = 8 * 1024 * 1024
 
-/** An event that the end of the stream cuts off is not given out, as the format demands. */
+/** An event that the end of the stream cuts off is not yielded, as the format demands. */
 export async function* decodeSse(
   stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
   limits: SseLimits = {},
@@ -242,12 +218,12 @@ export async function* decodeSse(
     ready = []
     yield* messages
   }
-  // The parser holds a last CR back, as an LF could follow it. None does now.
+  // The parser holds back a final CR, because an LF could follow. The stream is over, so none does.
   if (endsInCr) parser.feed('\n')
   yield* ready
 }
 
-/** Not every browser can iterate over a stream. */
+/** For browsers in which a stream is not iterable. */
 async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = stream.getReader()
   try {

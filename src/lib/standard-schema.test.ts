@@ -6,12 +6,12 @@ import type { JsonObject } from './json.ts'
 import { compileSchema, SchemaError } from './schema.ts'
 import { describeSchema, type InferInput, type InferOutput, type StandardSchema } from './standard-schema.ts'
 
-test('plain JSON Schema passes through, with nothing to refine', () => {
+test('plain JSON Schema is returned as it is, without refine', () => {
   const json: JsonObject = { type: 'object' }
   assert.deepEqual(describeSchema(json), { json })
 })
 
-test('zod describes its input, and refines with its own defaults and transforms', async () => {
+test('a zod schema is described by its input type, and refine applies defaults and transforms', async () => {
   const schema = z.object({
     city: z.string().transform(text => text.toUpperCase()),
     days: z.number().int().default(3),
@@ -26,7 +26,7 @@ test('zod describes its input, and refines with its own defaults and transforms'
   })
 })
 
-test('what is described is plain data', () => {
+test('the description is plain data', () => {
   const { json } = describeSchema(z.object({ a: z.string() }))
   assert.deepEqual(new Set(Reflect.ownKeys(json)), new Set(Object.keys(json)))
 })
@@ -38,13 +38,13 @@ test('asynchronous refinements are awaited', async () => {
   assert.deepEqual(await refine?.('no'), { issues: [{ path: '', message: 'must be yes' }] })
 })
 
-test('zod mini is described too', async () => {
+test('a zod mini schema is described too', async () => {
   const { json, refine } = describeSchema(mini.object({ a: mini.optional(mini.number()) }))
   assert.equal(json['type'], 'object')
   assert.deepEqual(await refine?.({}), { value: {} })
 })
 
-test('a zod schema with no JSON form says so', () => {
+test('a zod schema without a JSON form is refused with the reason', () => {
   assert.throws(() => describeSchema(z.object({ at: z.date() })), {
     name: 'SchemaError',
     message: /zod schema cannot be written as JSON Schema: Date .*[^.]\. Use what JSON can hold/,
@@ -60,36 +60,36 @@ const mute: StandardSchema<string> = {
   },
 }
 
-test('a Standard Schema that cannot describe itself is refused in words', () => {
+test('a Standard Schema that cannot describe itself is refused with the reason', () => {
   assert.throws(() => describeSchema(mute), /mute schema .* Write JSON Schema in its place/)
 })
 
-test('an object of schemas is no schema', () => {
+test('an object of schemas is refused', () => {
   assert.throws(() => describeSchema({ a: z.string(), b: 1 }), /object of zod schemas.*Wrap it: z\.object/)
   assert.throws(() => describeSchema({ a: mute }), /object of mute schemas.*in a schema of an object/)
 })
 
-test('issues of a library are placed by pointers', () => {
+test('issues of a library have JSON Pointers as paths', () => {
   const { refine } = describeSchema({
     '~standard': { ...mute['~standard'], jsonSchema: { input: () => ({ type: 'string' }) } },
   })
   assert.deepEqual(refine?.(1), { issues: [{ path: '/a/0', message: 'no text' }] })
 })
 
-test('a Standard Schema that describes itself is asked, also when it is a function', () => {
+test('a Standard Schema that describes itself is used, also when it is a function', () => {
   const schema = Object.assign(() => 1, {
     '~standard': { ...mute['~standard'], jsonSchema: { input: () => ({ type: 'string' }) } },
   })
   assert.deepEqual(describeSchema(schema).json, { type: 'string' })
 })
 
-test('anything else is refused', () => {
+test('any other value is refused', () => {
   for (const schema of [undefined, null, 'string', [], 3, () => 1]) {
     assert.throws(() => describeSchema(schema), SchemaError)
   }
 })
 
-test('types follow the schema', () => {
+test('types are inferred from the schema', () => {
   const schema = z.object({ n: z.string().transform(Number) })
   const input: InferInput<typeof schema> = { n: '1' }
   const output: InferOutput<typeof schema> = { n: 1 }

@@ -1,8 +1,9 @@
-// One door for the ways to declare a shape: plain JSON Schema, zod 4, or any Standard Schema that can describe
-// itself. What comes out is JSON Schema (for the wire and the first check) and, for a library's schema, its
-// own validate (for transforms, defaults and refinements). The first check itself is in schema.ts.
+// Reads the ways to declare a shape: plain JSON Schema, zod 4, or any Standard Schema that can describe itself. The
+// result is JSON Schema (for the wire and the first check) and, for a library's schema, the library's own validation
+// (for transforms, defaults and refinements). Checking against the JSON Schema is in schema.ts.
 
 import { createRequire } from 'node:module'
+import { errorMessage } from './error-message.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
 import { pointer, SchemaError } from './schema-inspect.ts'
 import type { SchemaIssue } from './schema-issues.ts'
@@ -15,7 +16,7 @@ type StandardIssue = {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** The part of https://standardschema.dev that is used here, so that no package is needed for it. */
+/** The part of https://standardschema.dev that is used here, so that it needs no package. */
 export type StandardSchema<Input = unknown, Output = Input> = {
   readonly '~standard': {
     readonly version: 1
@@ -27,7 +28,7 @@ export type StandardSchema<Input = unknown, Output = Input> = {
 
 export type AnySchema = StandardSchema | JsonObject
 
-/** A plain JSON Schema carries no types: its values are taken to be objects of JSON. */
+/** Values before and after the schema's transforms. A plain JSON Schema carries no types, so it gives JSON objects. */
 export type InferInput<S> = S extends StandardSchema<infer Input, unknown> ? Input : JsonObject
 export type InferOutput<S> = S extends StandardSchema<unknown, infer Output> ? Output : JsonObject
 
@@ -71,12 +72,12 @@ function standardOf(schema: unknown): Standard | undefined {
   if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return undefined
   const standard: unknown = '~standard' in schema ? schema['~standard'] : undefined
   if (typeof standard !== 'object' || standard === null || !('validate' in standard)) return undefined
-  return typeof standard.validate === 'function' ? (standard as Standard) : undefined // what the spec promises
+  return typeof standard.validate === 'function' ? (standard as Standard) : undefined // as the spec says
 }
 
 function jsonSchemaOf(schema: unknown, standard: Standard): JsonObject {
-  const json = convert(schema, standard)
-  // Through text: the result may carry methods and shared objects, and must be plain data from here on.
+  const json = exportJsonSchema(schema, standard)
+  // The result may carry methods and shared objects. Writing and parsing it leaves plain data.
   const plain: unknown = JSON.parse(JSON.stringify(json))
   if (isJsonObject(plain)) return plain
   throw new SchemaError('', `The ${standard.vendor} schema did not describe itself as a JSON Schema object.`)
@@ -84,15 +85,14 @@ function jsonSchemaOf(schema: unknown, standard: Standard): JsonObject {
 
 const TARGET = 'draft-2020-12'
 
-function convert(schema: unknown, standard: Standard): unknown {
+function exportJsonSchema(schema: unknown, standard: Standard): unknown {
   try {
     if (standard.jsonSchema !== undefined) return standard.jsonSchema.input({ target: TARGET })
     if (standard.vendor === 'zod' && isObjectWith(schema, '_zod')) return zodToJson(schema)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
     throw new SchemaError(
       '',
-      `The ${standard.vendor} schema cannot be written as JSON Schema: ${why.replace(/\.$/, '')}. Use what JSON can hold, such as text or numbers.`,
+      `The ${standard.vendor} schema cannot be written as JSON Schema: ${errorMessage(error).replace(/\.$/, '')}. Use what JSON can hold, such as text or numbers.`,
     )
   }
   throw new SchemaError(
@@ -101,7 +101,7 @@ function convert(schema: unknown, standard: Standard): unknown {
   )
 }
 
-/** Zod's smaller builds describe themselves only through zod's core, which is loaded for them alone. */
+/** Zod's smaller builds describe themselves only through zod's core, which is loaded only for them. */
 function zodToJson(schema: object): unknown {
   const core = createRequire(import.meta.url)('zod/v4/core') as ZodCore // untyped require; zod declares this
   return core.toJSONSchema(schema, { target: TARGET, io: 'input' })

@@ -34,7 +34,7 @@ test('utf8Length counts the same where there is no Buffer', () => {
   )
 })
 
-test('cutUtf8 gives a well-formed prefix within the limit, and counts what it cut', () => {
+test('cutUtf8 returns a well-formed prefix within the limit and the number of bytes cut', () => {
   fc.assert(
     fc.property(anyText, fc.nat(120), (text, maxBytes) => {
       const cut = cutUtf8(text, maxBytes)
@@ -47,7 +47,7 @@ test('cutUtf8 gives a well-formed prefix within the limit, and counts what it cu
   )
 })
 
-test('cutUtf8 does not part a character from its marks and joiners', () => {
+test('cutUtf8 does not separate a character from its marks and joiners', () => {
   const family = '👨‍👩‍👧'
   assert.deepEqual(cutUtf8(`ab${family}`, 10), { text: 'ab', cutBytes: 18 })
   assert.equal(cutUtf8('xe\u0301y', 2).text, 'x')
@@ -56,12 +56,12 @@ test('cutUtf8 does not part a character from its marks and joiners', () => {
   assert.equal(cutUtf8('abc', 0).text, '')
 })
 
-test('cutUtf8 cuts an endless run of marks like plain text', () => {
+test('cutUtf8 cuts a very long run of marks like plain text', () => {
   const cut = cutUtf8(`a${'\u0301'.repeat(10_000)}`, 2001)
   assert.equal(utf8Length(cut.text), 2001)
 })
 
-test('cutMiddle keeps head and tail within the limit and says how much went', () => {
+test('cutMiddle keeps head and tail within the limit and passes the bytes cut to the marker', () => {
   const marker = (bytes: number) => `…[${bytes} bytes cut]…`
   const text = `${'h'.repeat(500)}${'t'.repeat(500)}`
   const cut = cutMiddle(text, 100, marker)
@@ -72,7 +72,7 @@ test('cutMiddle keeps head and tail within the limit and says how much went', ()
   assert.equal(cutMiddle(text, 5, marker).text, 'hhhhh')
 })
 
-test('cutMiddle holds its bounds for any text', () => {
+test('cutMiddle stays within the limit for any text', () => {
   fc.assert(
     fc.property(anyText, fc.nat(120), (text, maxBytes) => {
       const cut = cutMiddle(text, maxBytes, bytes => `<${bytes}>`)
@@ -82,7 +82,7 @@ test('cutMiddle holds its bounds for any text', () => {
   )
 })
 
-test('printable leaves nothing that a terminal acts upon', () => {
+test('printable leaves no character that a terminal acts upon', () => {
   assert.equal(printable('a\u001b[31mb\u0007\u009b0m'), 'a\\u001b[31mb\\u0007\\u009b0m')
   assert.equal(printable('\u001b]8;;http://x\u0007y'), '\\u001b]8;;http://x\\u0007y')
   assert.equal(printable('a\r\nb\tc\u0000'), 'a\\r\\nb\\tc\\u0000')
@@ -91,11 +91,11 @@ test('printable leaves nothing that a terminal acts upon', () => {
   assert.equal(printable('naïve 日本 😀 ❤️'), 'naïve 日本 😀 ❤️')
 })
 
-test('printable keeps line feeds when asked, and nothing else', () => {
+test('printable with multiline keeps line feeds and tabs, and nothing else', () => {
   assert.equal(printable('a\nb\tc\rd', { multiline: true }), 'a\nb\tc\\rd')
 })
 
-test('printable bounds its output', () => {
+test('printable cuts its output to maxChars', () => {
   assert.equal(printable('abcdef', 4), 'abc…')
   assert.equal(printable('abcd', 4), 'abcd')
   assert.equal(printable('\u001b\u001b\u001b', { maxChars: 7 }), '\\u001b…')

@@ -1,30 +1,21 @@
-// Text that must fit: measuring and cutting by UTF-8 bytes without tearing characters, and making hidden
-// characters visible before text reaches a terminal or a log line. Runs in a browser too.
+// Measures and cuts text by UTF-8 bytes without splitting characters, and makes hidden characters visible before text
+// reaches a terminal or a log line. Runs in a browser too.
 
-/** Lone surrogates become U+FFFD, so that the text survives UTF-8. */
+const encoder = new TextEncoder()
+
+/** Replaces lone surrogates by U+FFFD, as encoding to UTF-8 would. */
 export function wellFormed(text: string): string {
   return text.toWellFormed()
 }
 
 /** Bytes in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
-  if (globalThis.Buffer !== undefined) return Buffer.byteLength(text, 'utf8')
-  let bytes = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code < 0x80) bytes += 1
-    else if (code < 0x800) bytes += 2
-    else if (isHigh(code) && isLow(text.charCodeAt(at + 1))) {
-      bytes += 4
-      at++
-    } else bytes += 3
-  }
-  return bytes
+  return globalThis.Buffer === undefined ? encoder.encode(text).length : Buffer.byteLength(text)
 }
 
 export type Cut = { text: string; cutBytes: number }
 
-/** Keeps the longest prefix of whole characters within `maxBytes`; the result is well-formed. */
+/** Keeps the longest prefix of whole characters within `maxBytes`. The result is well-formed. */
 export function cutUtf8(text: string, maxBytes: number): Cut {
   const whole = text.toWellFormed()
   if (whole.length * 3 <= maxBytes) return { text: whole, cutBytes: 0 }
@@ -34,29 +25,28 @@ export function cutUtf8(text: string, maxBytes: number): Cut {
   return { text: kept, cutBytes: total - utf8Length(kept) }
 }
 
-/** Keeps head and tail; the marker, told how many bytes went, stands between them and counts to the limit. */
+/** Keeps head and tail with `marker(cutBytes)` between them. The marker counts towards the limit. */
 export function cutMiddle(text: string, maxBytes: number, marker: (cutBytes: number) => string): Cut {
   const whole = text.toWellFormed()
   const total = utf8Length(whole)
   if (total <= maxBytes) return { text: whole, cutBytes: 0 }
-  // The marker's number only shrinks from here, so its longest form is the one to make room for.
+  // `cutBytes` will be at most `total`, so this is the longest form of the marker.
   const room = maxBytes - utf8Length(marker(total))
   if (room <= 0) return cutUtf8(whole, maxBytes)
   const head = cutUtf8(whole, Math.ceil(room / 2)).text
-  const tail = tailWithin(whole.slice(head.length), room - utf8Length(head))
+  const tail = lastUtf8(whole.slice(head.length), room - utf8Length(head))
   const cutBytes = total - utf8Length(head) - utf8Length(tail)
   const joined = head + marker(cutBytes).toWellFormed() + tail
   return utf8Length(joined) <= maxBytes ? { text: joined, cutBytes } : cutUtf8(whole, maxBytes)
 }
-
-const encoder = new TextEncoder()
 
 function prefixUnits(text: string, maxBytes: number): number {
   const room = Math.max(0, Math.floor(maxBytes))
   return encoder.encodeInto(text.slice(0, room), new Uint8Array(room)).read
 }
 
-function tailWithin(text: string, maxBytes: number): string {
+/** The longest suffix of whole characters within `maxBytes`, of a text that is well-formed. */
+export function lastUtf8(text: string, maxBytes: number): string {
   let at = text.length
   let bytes = 0
   while (at > 0) {
@@ -69,20 +59,21 @@ function tailWithin(text: string, maxBytes: number): string {
   return text.slice(clusterEnd(text, at))
 }
 
-/** A cluster longer than this is abuse of combining marks, and is cut like plain text. */
+/** A longer cluster is an abuse of combining marks. It is cut like plain text. */
 const CLUSTER_WINDOW = 64
 let segmenter: Intl.Segmenter | undefined
 
-/** The cut at or before `at` that does not part a base character from its marks or joiners. */
+/** The nearest index at or before `at` that does not separate a base character from its marks or joiners. */
 function clusterStart(text: string, at: number): number {
-  if (!partsCluster(text, at)) return at
+  if (!maySplitCluster(text, at)) return at
   const from = alignedDown(text, Math.max(0, at - CLUSTER_WINDOW))
   const start = clusterAround(text, from, at)?.index
   return start === undefined || (start === 0 && from > 0) ? at : from + start
 }
 
+/** The nearest such index at or after `at`. */
 function clusterEnd(text: string, at: number): number {
-  if (!partsCluster(text, at)) return at
+  if (!maySplitCluster(text, at)) return at
   const from = alignedDown(text, Math.max(0, at - CLUSTER_WINDOW))
   const around = clusterAround(text, from, at)
   if (around === undefined || from + around.index === at) return at
@@ -95,7 +86,7 @@ function clusterAround(text: string, from: number, at: number): Intl.SegmentData
   return segmenter.segment(window).containing(at - from)
 }
 
-function partsCluster(text: string, at: number): boolean {
+function maySplitCluster(text: string, at: number): boolean {
   return at > 0 && at < text.length && text.charCodeAt(at) >= 0x300
 }
 
@@ -113,16 +104,16 @@ function isLow(code: number): boolean {
 
 // ---------------------------------------------------------------------------------------------------------
 
-export type PrintableOptions = { maxChars?: number; multiline?: boolean }
+type PrintableOptions = { maxChars?: number; multiline?: boolean }
 
-// Controls, format characters (bidi, zero-width, tags), line separators, lone surrogates, and all else that
-// renders as nothing. Emoji presentation (U+FE0F) is let through: it hides nothing.
+// Controls, format characters (bidi, zero-width, tags), line separators, lone surrogates, and all other characters that
+// are rendered as nothing. Emoji presentation (U+FE0F) is allowed, because it hides nothing.
 const HIDDEN = /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /**
- * Safe to print: nothing in the result moves a cursor, changes a colour, reorders or hides text.
- * One line, unless `multiline` keeps line feeds and tabs.
+ * Text that is safe to print: nothing in it moves a cursor, changes a colour, reorders or hides text.
+ * It is one line, unless `multiline` keeps line feeds and tabs.
  */
 export function printable(text: string, options: number | PrintableOptions = {}): string {
   const { maxChars = Infinity, multiline = false } =
@@ -133,6 +124,13 @@ export function printable(text: string, options: number | PrintableOptions = {})
   )
   if (!long && shown.length <= maxChars) return shown
   return `${shown.slice(0, alignedDown(shown, Math.max(0, maxChars - 1)))}…`
+}
+
+/** A value as JSON on one line, cut to `maxChars`. For names and values that come from outside. */
+export function quote(value: unknown, maxChars = 80): string {
+  // JSON has no form for `undefined`, a function, or a number that is not finite.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
+  return text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text
 }
 
 function escapeHidden(char: string): string {

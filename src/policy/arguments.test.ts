@@ -5,9 +5,9 @@ import type { Admission } from '../engine/ports.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { hashJson, sha256 } from '../lib/hash.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { admit } from './arguments.ts'
+import { admitCall, CompiledInputs } from './arguments.ts'
 
-const limits = { maxBytes: 4_096, maxDepth: 16 }
+const settings = { maxBytes: 4_096, maxDepth: 16, compiled: new CompiledInputs() }
 
 function declared(input: ToolInput): ToolDeclaration {
   return {
@@ -39,7 +39,7 @@ const strict = declared({
 const freeText = declared({ form: 'text' })
 
 function take(text: string, tool = anything): Admission {
-  return admit({ name: tool.name, form: tool.input.form, text }, tool, limits)
+  return admitCall({ name: tool.name, form: tool.input.form, text }, tool, settings)
 }
 
 function refusal(text: string, tool = anything): string {
@@ -50,7 +50,7 @@ function refusal(text: string, tool = anything): string {
 
 describe('JSON arguments', () => {
   for (const text of ['', '  ', '\n'])
-    test(`nothing at all (${JSON.stringify(text)}) counts as an empty object`, () => {
+    test(`an empty text (${JSON.stringify(text)}) counts as an empty object`, () => {
       const admitted = take(text)
       assert.ok(admitted.ok)
       assert.deepEqual(admitted.input, {})
@@ -58,15 +58,15 @@ describe('JSON arguments', () => {
       assert.ok(spelt.ok && spelt.argsHash === admitted.argsHash)
     })
 
-  test('nothing at all is still held against the schema', () => {
+  test('an empty text is still checked against the schema', () => {
     assert.match(refusal('', strict), /\(top level\) is missing the required property "path"/)
   })
 
-  test('a schema of something else gets no empty object', () => {
+  test('an empty text is not an empty object for a schema of another type', () => {
     assert.match(refusal('', declared({ form: 'json', schema: { type: 'array' } })), /cannot be read/)
   })
 
-  test('each misfit is named with its place, what was expected and what is allowed', () => {
+  test('each schema issue names its path, what was expected and what is allowed', () => {
     const reason = refusal('{"path":7,"mode":"overwrite","list":[1,"2"],"extra":true}', strict)
     assert.match(reason, /^The arguments of "do-it" do not fit its schema, so it was not run/)
     assert.match(reason, /- \/path must be string, but is number/)
@@ -75,7 +75,7 @@ describe('JSON arguments', () => {
     assert.match(reason, /unknown property "extra"; known are: "path", "mode", "list"/)
   })
 
-  test('many misfits give a short answer', () => {
+  test('many schema issues give a short answer', () => {
     const keys = Array.from({ length: 300 }, (_, n) => `"${'k'.repeat(5)}${n}":1`)
     const reason = refusal(`{"path":"a",${keys.join()}}`, strict)
     assert.ok(reason.split('\n').length <= 21)
@@ -85,19 +85,19 @@ describe('JSON arguments', () => {
   for (const [what, text, message] of [
     ['broken syntax', '{"a":1,}', /offset 7: expected a key.*one valid JSON object/],
     ['two objects', '{"a":1}{"b":2}', /expected the end of the text/],
-    ['a key that stands twice', '{"a":1,"a":2}', /"a" stands twice/],
-    ['a key that stands twice in two spellings', '{"a":1,"\\u0061":2}', /"a" stands twice/],
-    ['a key that stands twice further down', '{"x":[{"a":1,"b":{},"a":2}]}', /"a" stands twice/],
+    ['a repeated key', '{"a":1,"a":2}', /"a" stands twice/],
+    ['a repeated key, once escaped', '{"a":1,"\\u0061":2}', /"a" stands twice/],
+    ['a repeated key in a nested object', '{"x":[{"a":1,"b":{},"a":2}]}', /"a" stands twice/],
     ['__proto__ twice', '{"__proto__":1,"__proto__":2}', /stands twice/],
-    ['a number beyond all numbers', '{"a":1e400}', /too large for a double/],
-    ['a deep nesting', `{"a":${'['.repeat(17)}${']'.repeat(17)}}`, /deeper than 16/],
+    ['a number that overflows', '{"a":1e400}', /too large for a double/],
+    ['deep nesting', `{"a":${'['.repeat(17)}${']'.repeat(17)}}`, /deeper than 16/],
     ['a long text', `{"a":"${'x'.repeat(5_000)}"}`, /larger than 4096 bytes/],
-    ['a long text in few characters', `{"a":"${'语'.repeat(1_500)}"}`, /larger than 4096 bytes/],
+    ['a text with few characters but many bytes', `{"a":"${'语'.repeat(1_500)}"}`, /larger than 4096 bytes/],
     ['a list', '[]', /must be one JSON object.*an array/],
     ['null', 'null', /but are null/],
     ['an object in quotes', '"{\\"a\\":1}"', /a string\. Do not put the object in quotes/],
   ] as const)
-    test(`${what} is refused in words`, () => assert.match(refusal(text), message))
+    test(`${what} is refused with the reason`, () => assert.match(refusal(text), message))
 
   test('a schema that cannot be used refuses the call, not the process', () => {
     for (const schema of [{ type: 'objekt' }, { $ref: 'http://127.0.0.1:9/x' }] satisfies JsonObject[])
@@ -105,7 +105,7 @@ describe('JSON arguments', () => {
   })
 })
 
-test('the hash is of what was written, whatever becomes of the input', () => {
+test('the hash is taken from the text, also when the input was changed since', () => {
   const admitted = take('{"b":[1],"a":2}', declared({ form: 'json', schema: { type: 'object' } }))
   assert.ok(admitted.ok)
   Object.assign(admitted.input as object, { a: 3 })
@@ -113,7 +113,7 @@ test('the hash is of what was written, whatever becomes of the input', () => {
 })
 
 describe('text input', () => {
-  test('is taken as it stands, and hashed as it stands', () => {
+  test('is neither parsed nor trimmed, and its hash is that of the text', () => {
     const admitted = take(' {"not":"parsed"}\n', freeText)
     assert.ok(admitted.ok)
     assert.equal(admitted.input, ' {"not":"parsed"}\n')
@@ -122,13 +122,13 @@ describe('text input', () => {
 
   test('may be empty', () => assert.ok(take('', freeText).ok))
 
-  test('is bounded in bytes', () => {
+  test('is limited in bytes', () => {
     assert.ok(take('x'.repeat(4_096), freeText).ok)
     assert.match(refusal('x'.repeat(4_097), freeText), /larger than 4096 bytes/)
     assert.match(refusal('é'.repeat(2_049), freeText), /larger than 4096 bytes/)
   })
 
-  test('with half a character is refused, because its hash would not be its own', () => {
+  test('with a lone surrogate is refused, because another text would have the same hash', () => {
     assert.match(refusal('a\ud800', freeText), /broken character/)
   })
 
@@ -137,7 +137,7 @@ describe('text input', () => {
     grammar: { syntax: 'lark', definition: 'start: "add " WORD\nWORD: /[a-z]+/' },
   })
 
-  test('is held against a grammar, and told where it fails', () => {
+  test('is checked against a grammar, and a refusal says where it fails', () => {
     assert.ok(take('add milk', lark).ok)
     assert.match(refusal('add 5', lark), /line 1, column 5.*call it again/)
   })
@@ -148,7 +148,7 @@ describe('text input', () => {
   })
 })
 
-describe('whatever a model writes', () => {
+describe('for any text', () => {
   const spelling = fc.oneof(
     fc.json({ maxDepth: 6 }),
     fc.string(),
@@ -158,7 +158,7 @@ describe('whatever a model writes', () => {
     fc.json().map(text => text.slice(0, -1)),
   )
 
-  test('admission never throws, and what is admitted is what a plain parser reads', () => {
+  test('admission never throws, and the admitted input equals that of JSON.parse', () => {
     fc.assert(
       fc.property(spelling, fc.constantFrom(anything, strict, freeText), (text, tool) => {
         const admission = take(text, tool)
@@ -171,7 +171,7 @@ describe('whatever a model writes', () => {
     )
   })
 
-  test('a key that stands twice in one object never passes', () => {
+  test('a repeated key in one object never passes', () => {
     const spelt = (key: string, escaped: boolean) =>
       escaped
         ? `"${Array.from(key, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
@@ -200,7 +200,7 @@ describe('whatever a model writes', () => {
     )
   })
 
-  test('equal values have one hash, however their keys are ordered', () => {
+  test('equal values have the same hash in any order of keys', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 8 }), object => {
         const reversed = Object.fromEntries(Object.entries(object).reverse())

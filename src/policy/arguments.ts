@@ -1,33 +1,33 @@
-// Are these arguments whole, readable and of the declared shape? Runs on every call before anything else may,
-// so the good path is one scan, one parse and one compiled check, and a hash for whoever asks. What is refused is told
-// in words that a model can act on. Whether the call may run is not asked here (authorise.ts).
+// Checks that a call's arguments are complete, readable and of the declared shape. It runs first on every call, so a
+// valid call costs one scan, one parse and one compiled check. A refusal is worded so that a model can act on it. Whether
+// the call may run is decided elsewhere (authorise.ts).
 
 import type { Admission, Gate } from '../engine/ports.ts'
-import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
+import type { Grammar, ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { compileGrammar, type Mismatch } from '../lib/grammar/index.ts'
 import { hashJson, sha256 } from '../lib/hash.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../lib/json.ts'
-import { compileSchema, type SchemaIssue } from '../lib/schema.ts'
+import { compileSchema, type SchemaIssue, type Validator } from '../lib/schema.ts'
 import { cutUtf8, utf8Length } from '../lib/text.ts'
 
-export type ArgumentLimits = { maxBytes: number; maxDepth: number }
+export type ArgumentSettings = { maxBytes: number; maxDepth: number; compiled: CompiledInputs }
 
-type Call = Parameters<Gate['admit']>[0]
+type GateCall = Parameters<Gate['admit']>[0]
 
-export function admit(call: Call, tool: ToolDeclaration, limits: ArgumentLimits): Admission {
+export function admitCall(call: GateCall, tool: ToolDeclaration, settings: ArgumentSettings): Admission {
   if (call.cut)
-    return refused(
+    return inadmissible(
       `The arguments of "${call.name}" were cut off before they were complete, so it was not run. ` +
         'Call it again with the whole arguments; if they were very long, send less at a time.',
     )
-  if (call.form !== tool.input.form) return refused(wrongForm(call.name, tool.input))
+  if (call.form !== tool.input.form) return inadmissible(wrongForm(call.name, tool.input))
   return tool.input.form === 'json'
-    ? admitJson(call, tool.input.schema, limits)
-    : admitText(call, tool.input, limits)
+    ? admitJson(call, tool.input.schema, settings)
+    : admitText(call, tool.input, settings)
 }
 
-/** A class, for its getter: most hashes are never asked for. Of what was written: the input may be changed by then. */
-class Admitted {
+/** A class, so that the hash is computed on demand: most hashes are never read. It is taken from the text, not the input. */
+class AdmittedCall {
   readonly ok = true
   readonly input: Json
   readonly #text: string
@@ -39,7 +39,7 @@ class Admitted {
   }
 
   get argsHash(): string {
-    // JSON arguments are objects: a string is free text.
+    // JSON arguments are objects, so a string is free text.
     this.#hash ??=
       typeof this.input === 'string' ? sha256(this.#text) : hashJson(JSON.parse(this.#text) as Json)
     return this.#hash
@@ -54,32 +54,32 @@ function wrongForm(name: string, input: ToolInput): string {
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
-function admitJson(call: Call, schema: JsonObject, limits: ArgumentLimits): Admission {
-  // A model that calls a tool without arguments may write nothing at all.
+function admitJson(call: GateCall, schema: JsonObject, settings: ArgumentSettings): Admission {
+  // For a call without arguments some models write no text at all.
   const text = call.text.trim() === '' && describesObject(schema) ? '{}' : call.text
   let input: Json
   try {
-    input = parseJson(text, limits)
+    input = parseJson(text, settings)
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    return refused(unreadable(call.name, error))
+    return inadmissible(notParsed(call.name, error))
   }
-  if (!isJsonObject(input)) return refused(notAnObject(call.name, input))
+  if (!isJsonObject(input)) return inadmissible(notAnObject(call.name, input))
   let issues: SchemaIssue[] | null
   try {
-    issues = checkerOf(schema).check(input)
+    issues = settings.compiled.validator(schema).check(input)
   } catch (error) {
-    return refused(unusable(call.name, 'schema', error))
+    return inadmissible(unusable(call.name, 'schema', error))
   }
-  if (issues !== null) return refused(misfit(call.name, issues))
-  return new Admitted(input, text)
+  if (issues !== null) return inadmissible(notValid(call.name, issues))
+  return new AdmittedCall(input, text)
 }
 
 function describesObject({ type }: JsonObject): boolean {
   return type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'))
 }
 
-function unreadable(name: string, error: JsonError): string {
+function notParsed(name: string, error: JsonError): string {
   const remedy =
     error.reason === 'syntax'
       ? 'Call it again with one valid JSON object and nothing around it.'
@@ -104,33 +104,37 @@ export function describeIssues(issues: readonly SchemaIssue[]): string {
   return cut.cutBytes > 0 ? `${cut.text}…` : cut.text
 }
 
-function misfit(name: string, issues: readonly SchemaIssue[]): string {
+function notValid(name: string, issues: readonly SchemaIssue[]): string {
   return `The arguments of "${name}" do not fit its schema, so it was not run. Fix this and call it again:\n${describeIssues(issues)}`
 }
 
 // ---- free text -----------------------------------------------------------------------------------------------
 
-function admitText(call: Call, input: ToolInput & { form: 'text' }, limits: ArgumentLimits): Admission {
+function admitText(
+  call: GateCall,
+  input: ToolInput & { form: 'text' },
+  { maxBytes, compiled }: ArgumentSettings,
+): Admission {
   const { text, name } = call
-  if (text.length * 3 > limits.maxBytes && utf8Length(text) > limits.maxBytes)
-    return refused(
-      `The input of "${name}" is larger than ${limits.maxBytes} bytes, so it was not run. Send less at a time.`,
+  if (text.length * 3 > maxBytes && utf8Length(text) > maxBytes)
+    return inadmissible(
+      `The input of "${name}" is larger than ${maxBytes} bytes, so it was not run. Send less at a time.`,
     )
-  // Half characters all become the same one in UTF-8: two texts would share a hash, and so an approval.
+  // All lone surrogates become the same character in UTF-8. Two texts would share a hash, and so an approval.
   if (!text.isWellFormed())
-    return refused(
+    return inadmissible(
       `The input of "${name}" holds a broken character (half of a surrogate pair), so it was not run.`,
     )
   if (input.grammar !== undefined) {
     let mismatch: Mismatch | null
     try {
-      mismatch = grammarOf(input.grammar).match(text)
+      mismatch = compiled.grammar(input.grammar).match(text)
     } catch (error) {
-      return refused(unusable(name, 'grammar', error))
+      return inadmissible(unusable(name, 'grammar', error))
     }
-    if (mismatch !== null) return refused(outsideGrammar(name, mismatch))
+    if (mismatch !== null) return inadmissible(outsideGrammar(name, mismatch))
   }
-  return new Admitted(text, text)
+  return new AdmittedCall(text, text)
 }
 
 function outsideGrammar(name: string, mismatch: Mismatch): string {
@@ -138,32 +142,35 @@ function outsideGrammar(name: string, mismatch: Mismatch): string {
   return `The input of "${name}" was refused, so it was not run. ${where} Fix that and call it again with the whole text.`
 }
 
-// ---- what is compiled once -------------------------------------------------------------------------------------
+// ---- compiled schemas and grammars ---------------------------------------------------------------------------
 
-type Checker = ReturnType<typeof compileSchema>
-type GrammarDeclaration = NonNullable<(ToolInput & { form: 'text' })['grammar']>
 type CompiledGrammar = ReturnType<typeof compileGrammar>
 
-const checkers = new WeakMap<JsonObject, Checker>()
-const grammars = new WeakMap<GrammarDeclaration, CompiledGrammar>()
+/**
+ * What one gate has compiled. The keys are weak: a declaration never changes, and a client's tool is forgotten together
+ * with its session.
+ */
+export class CompiledInputs {
+  readonly #validators = new WeakMap<JsonObject, Validator>()
+  readonly #grammars = new WeakMap<Grammar, CompiledGrammar>()
 
-/** Throws SchemaError. Declarations are never changed once given, so the object itself is the key. */
-export function checkerOf(schema: JsonObject): Checker {
-  let checker = checkers.get(schema)
-  if (checker === undefined) {
-    checker = compileSchema(schema)
-    checkers.set(schema, checker)
+  /** Throws SchemaError. */
+  validator(schema: JsonObject): Validator {
+    const known = this.#validators.get(schema)
+    if (known) return known
+    const made = compileSchema(schema)
+    this.#validators.set(schema, made)
+    return made
   }
-  return checker
-}
 
-function grammarOf(grammar: GrammarDeclaration): CompiledGrammar {
-  let compiled = grammars.get(grammar)
-  if (compiled === undefined) {
-    compiled = compileGrammar(grammar.syntax, grammar.definition)
-    grammars.set(grammar, compiled)
+  /** Throws GrammarError. */
+  grammar(grammar: Grammar): CompiledGrammar {
+    const known = this.#grammars.get(grammar)
+    if (known) return known
+    const made = compileGrammar(grammar.syntax, grammar.definition)
+    this.#grammars.set(grammar, made)
+    return made
   }
-  return compiled
 }
 
 function unusable(name: string, what: 'schema' | 'grammar', error: unknown): string {
@@ -171,6 +178,6 @@ function unusable(name: string, what: 'schema' | 'grammar', error: unknown): str
   return `The tool "${name}" cannot be called, because the ${what} it was declared with cannot be used.${cause}`
 }
 
-function refused(reason: string): Admission {
+function inadmissible(reason: string): Admission {
   return { ok: false, reason }
 }

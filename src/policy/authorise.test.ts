@@ -38,14 +38,14 @@ function decide(rules: PolicyRule[], changes: Partial<Question> = {}): Verdict |
 }
 
 const grant: Grant = { id: 'g', tool: 'shell.run', toolHash: 'hash-1', by: 'ann' }
-/** Made here, because linters take an object literal with `then` for a promise. */
+/** A function, because linters mistake an object literal with `then` for a promise. */
 const rule = (then: PolicyRule['then'], conditions: Omit<PolicyRule, 'then'> = {}): PolicyRule => ({
   ...conditions,
   then,
 })
 const allow = (rule: string) => ({ verdict: 'allow', rule })
 
-describe('trust, when no rule fits', () => {
+describe('trust, when no rule matches', () => {
   for (const [trust, clientTrust, expected] of [
     ['trusted', undefined, allow('operator-trust')],
     ['trusted', true, allow('client-trust')],
@@ -59,7 +59,7 @@ describe('trust, when no rule fits', () => {
     })
 
   for (const clientTrust of [true, false])
-    test(`operator deny, client ${clientTrust}: denied, by the operator`, () => {
+    test(`operator deny, client ${clientTrust}: denied by the operator`, () => {
       const verdict = decide([rule('allow')], { trust: 'deny', clientTrust, grants: [grant] })
       assert.deepEqual(verdict, {
         verdict: 'deny',
@@ -68,7 +68,7 @@ describe('trust, when no rule fits', () => {
       })
     })
 
-  test('a client’s own tool is its own affair', () => {
+  test('a client tool is always allowed', () => {
     assert.deepEqual(
       decide([], { trust: 'trusted', tool: { ...shell, side: 'client' } }),
       allow('client-tool'),
@@ -77,7 +77,7 @@ describe('trust, when no rule fits', () => {
 })
 
 describe('rules', () => {
-  test('the first that fits decides, and is named by its place', () => {
+  test('the first rule that matches decides, and the verdict names it by its index', () => {
     const rules: PolicyRule[] = [
       rule('allow', { tool: 'other' }),
       rule('deny', { reason: 'No.' }),
@@ -90,7 +90,7 @@ describe('rules', () => {
     })
   })
 
-  test('a denial without a reason gets one', () => {
+  test('a denial without a reason gets a default reason', () => {
     const verdict = decide([rule('deny')])
     assert.deepEqual(verdict, {
       verdict: 'deny',
@@ -99,11 +99,11 @@ describe('rules', () => {
     })
   })
 
-  test('an allowance needs no trust', () => {
+  test('a rule that allows overrides the client’s distrust', () => {
     assert.deepEqual(decide([rule('allow')], { clientTrust: false }), allow('policy[0]'))
   })
 
-  test('a question carries its reason and its time, and client trust does not lift it', () => {
+  test('a rule that asks passes on its reason and expiry, and overrides the client’s trust', () => {
     assert.deepEqual(
       decide([rule('ask', { reason: 'Costs money.', expiresInMs: 500 })], { clientTrust: true }),
       {
@@ -145,7 +145,7 @@ describe('rules', () => {
     [{ when: ({ argsHash }: Question) => argsHash === 'args-1' }, true],
     [{ when: () => false }, false],
   ] as [Omit<PolicyRule, 'then'>, boolean][])
-    test(`${JSON.stringify(conditions)} ${fits ? 'fits' : 'does not fit'}`, () => {
+    test(`${JSON.stringify(conditions)} ${fits ? 'matches' : 'does not match'}`, () => {
       const expected = fits ? 'policy[0]' : 'operator-trust'
       const verdict = decide([rule('allow', conditions)])
       assert.ok('rule' in verdict)
@@ -166,13 +166,13 @@ describe('rules', () => {
     )
   })
 
-  test('without an asynchronous condition the verdict comes at once', () => {
+  test('without an asynchronous condition the verdict is synchronous', () => {
     assert.ok(!(decide([rule('allow', { when: () => true })]) instanceof Promise))
   })
 })
 
-describe('a rule that fails denies', () => {
-  // A condition written in JavaScript can give anything.
+describe('a rule whose condition fails denies the call', () => {
+  // A condition written in JavaScript can return anything.
   const gives = (value: unknown) => (() => value) as () => boolean
   for (const [what, when] of [
     ['throws', () => assert.fail('secret cause')],
@@ -203,13 +203,13 @@ describe('a rule that fails denies', () => {
 describe('remembered refusals', () => {
   const refusal: Grant = { ...grant, id: 'no', deny: true }
 
-  test('come before rules, trust and grants, but after the operator', async () => {
+  test('come before rules, trust and grants, but after a denial by the operator', async () => {
     for (const rules of [[], [rule('allow')], [rule('ask')]])
       assert.equal((await decide(rules, { clientTrust: true, grants: [grant, refusal] })).verdict, 'deny')
     assert.equal((await decide([], { trust: 'deny', grants: [refusal] })).rule, 'operator-trust')
   })
 
-  test('stand by name: a changed definition does not get around them', async () => {
+  test('apply to the tool’s name, also when its definition has changed', async () => {
     assert.equal((await decide([], { toolHash: 'another', grants: [refusal] })).verdict, 'deny')
     assert.equal((await decide([], { grants: [{ ...refusal, tool: 'other' }] })).verdict, 'ask')
   })
@@ -221,7 +221,7 @@ describe('remembered refusals', () => {
 })
 
 describe('grants', () => {
-  test('turn a question into an allowance that names them', () => {
+  test('turn a question into an allowance that names the grant', () => {
     for (const rules of [[], [rule('ask')]])
       assert.deepEqual(decide(rules, { grants: [grant] }), { verdict: 'allow', rule: 'grant', grantId: 'g' })
     assert.deepEqual(decide([], { clientTrust: false, grants: [grant] }), {
@@ -231,16 +231,16 @@ describe('grants', () => {
     })
   })
 
-  test('never lift a denial', () => {
+  test('never override a denial', () => {
     const verdict = decide([rule('deny')], { grants: [grant] })
     assert.ok('verdict' in verdict && verdict.verdict === 'deny')
   })
 
-  test('are not named where nobody needed them', () => {
+  test('are not named when the call was allowed without them', () => {
     assert.deepEqual(decide([], { trust: 'trusted', grants: [grant] }), allow('operator-trust'))
   })
 
-  test('without a count go before those with one', () => {
+  test('without a count of uses are used before those with one', () => {
     const counted: Grant = { ...grant, id: 'counted', usesLeft: 1 }
     assert.deepEqual(decide([], { grants: [counted, grant] }), {
       verdict: 'allow',
@@ -255,7 +255,7 @@ describe('grants', () => {
   })
 })
 
-describe('a rule that is written wrong is refused when the gate is made', () => {
+describe('an invalid rule is refused when the gate is made', () => {
   for (const [then, conditions, message] of [
     [undefined, {}, /policy\[0\]\.then must be "allow", "ask" or "deny"/],
     ['maybe', {}, /policy\[0\]\.then/],
@@ -274,7 +274,7 @@ describe('a rule that is written wrong is refused when the gate is made', () => 
   ] as const)
     test(`${then} ${JSON.stringify(conditions)}`, () => {
       const written = conditions === null ? null : { ...conditions, ...(then && { then }) }
-      // From a file anything can come, whatever the type says.
+      // A configuration file can hold any value.
       const rules = [written] as unknown as PolicyRule[]
       assert.throws(() => createAuthoriser(rules), { code: 'config_invalid', message })
     })

@@ -1,13 +1,14 @@
-// May this call run? The operator's rules, then trust, then what people granted before. Only facts that the
-// operator, the client or a person set are read here: no title, description or result ever moves a verdict.
-// Nothing is recorded and no one is asked: that is the engine's work, which acts on the verdict.
+// Decides whether a call may run: by the operator's rules, then trust, then earlier grants. It reads only facts that the
+// operator, the client or a person has set. No title, description or result affects a verdict. It records nothing and
+// asks nobody; the engine acts on the verdict.
 
 import type { Question, Verdict } from '../engine/ports.ts'
-import { TurnwireError } from '../language/errors.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
+import { isThenable } from '../lib/thenable.ts'
+import { invalidPolicy } from './invalid-policy.ts'
 
-/** All conditions of a rule must hold. The first rule that holds decides; after the last, trust decides. */
+/** All conditions of a rule must hold. The first rule that matches decides. If none matches, trust decides. */
 export type PolicyRule = {
   /** Names; `*` stands for any run of characters. */
   tool?: string | readonly string[]
@@ -16,19 +17,19 @@ export type PolicyRule = {
   destructive?: boolean
   /** Names of agents; `*` stands for any run of characters. */
   agent?: string | readonly string[]
-  /** Must give true or false. When it throws or gives anything else, the call is denied. */
+  /** Must return true or false. If it throws or returns anything else, the call is denied. */
   when?: (question: Question) => boolean | Promise<boolean>
   then: 'allow' | 'ask' | 'deny'
-  /** Shown to whoever is asked, or told to the model when it is denied. */
+  /** Shown to the person who is asked, or to the model when the call is denied. */
   reason?: string
   /** With `ask`: how long the question stays open. */
   expiresInMs?: number
 }
 
-/** Told when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
+/** Called when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
 export type RuleFailure = (rule: string, error: unknown) => void
 
-type Compiled = { name: string; fits(question: Question): boolean; rule: PolicyRule }
+type CompiledRule = { name: string; fits(question: Question): boolean; rule: PolicyRule }
 
 export function createAuthoriser(
   rules: readonly PolicyRule[],
@@ -52,9 +53,9 @@ export function createAuthoriser(
   }
 }
 
-/** Stays synchronous until a rule answers with a promise: most calls are decided without a tick. */
+/** Synchronous unless a rule returns a promise, so that most calls are decided without a microtask. */
 function applyRules(
-  rules: readonly Compiled[],
+  rules: readonly CompiledRule[],
   from: number,
   question: Question,
   onFailure: RuleFailure,
@@ -64,25 +65,25 @@ function applyRules(
     if (!compiled.fits(question)) continue
     const { when } = compiled.rule
     if (when === undefined) return verdictOf(compiled, question)
+    let holds: unknown
     try {
-      // Plain data, all of it there: a rule may copy it, or write it down.
-      const holds: unknown = when({ ...question, argsHash: question.argsHash })
-      if (isThenable(holds))
-        return Promise.resolve(holds).then(
-          value => settle(rules, index, question, value, onFailure),
-          error => failed(compiled, error, onFailure),
-        )
-      if (holds === false) continue
-      return settle(rules, index, question, holds, onFailure)
+      // A plain copy with the hash computed: a rule may keep it or serialise it.
+      holds = when({ ...question, argsHash: question.argsHash })
     } catch (error) {
       return failed(compiled, error, onFailure)
     }
+    if (isThenable(holds))
+      return Promise.resolve(holds).then(
+        value => afterCondition(rules, index, question, value, onFailure),
+        error => failed(compiled, error, onFailure),
+      )
+    if (holds !== false) return afterCondition(rules, index, question, holds, onFailure)
   }
   return byTrust(question)
 }
 
-function settle(
-  rules: readonly Compiled[],
+function afterCondition(
+  rules: readonly CompiledRule[],
   index: number,
   question: Question,
   holds: unknown,
@@ -94,7 +95,7 @@ function settle(
   return failed(compiled, new TypeError(`"when" must give true or false, not ${typeof holds}.`), onFailure)
 }
 
-function failed(compiled: Compiled, error: unknown, onFailure: RuleFailure): Verdict {
+function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure): Verdict {
   onFailure(compiled.name, error)
   return {
     verdict: 'deny',
@@ -103,7 +104,7 @@ function failed(compiled: Compiled, error: unknown, onFailure: RuleFailure): Ver
   }
 }
 
-function verdictOf({ name, rule }: Compiled, question: Question): Verdict {
+function verdictOf({ name, rule }: CompiledRule, question: Question): Verdict {
   if (rule.then === 'allow') return { verdict: 'allow', rule: name }
   if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs)
   return {
@@ -113,7 +114,7 @@ function verdictOf({ name, rule }: Compiled, question: Question): Verdict {
   }
 }
 
-/** The client may trust less or more than the operator, but never what the operator denied (checked first). */
+/** The client may trust more or less than the operator, except where the operator denies. That is checked before. */
 function byTrust(question: Question): Verdict {
   if (question.tool.side === 'client') return { verdict: 'allow', rule: 'client-tool' }
   if (question.clientTrust === true) return { verdict: 'allow', rule: 'client-trust' }
@@ -133,7 +134,7 @@ function ask(question: Question, rule: string, reason?: string, expiresInMs?: nu
   }
 }
 
-/** One without a count of uses comes first, so that counted uses are not spent in vain. */
+/** Prefers a grant without a count of uses, so that counted uses are not spent needlessly. */
 function coveringGrant(question: Question): Grant | undefined {
   let counted: Grant | undefined
   for (const grant of question.grants) {
@@ -144,7 +145,7 @@ function coveringGrant(question: Question): Grant | undefined {
   return counted
 }
 
-/** A refusal stands by the tool's name: a definition that changed since must not get around it. */
+/** A remembered refusal applies to the tool's name, so that a changed definition does not lift it. */
 function isRefused(question: Question): boolean {
   const { grants, tool, now } = question
   if (grants.length === 0) return false
@@ -168,25 +169,13 @@ function covers(grant: Grant, question: Question): boolean {
   )
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-}
+// ---- checking and compiling rules --------------------------------------------------------------------------
 
-// ---- rules as the operator wrote them ----------------------------------------------------------------------
+const ruleKeys: ReadonlySet<string> = new Set([
+  ...(['tool', 'kind', 'readOnly', 'destructive', 'agent', 'when', 'then', 'reason', 'expiresInMs'] as const),
+] satisfies (keyof PolicyRule)[])
 
-const ruleKeys = new Set([
-  'tool',
-  'kind',
-  'readOnly',
-  'destructive',
-  'agent',
-  'when',
-  'then',
-  'reason',
-  'expiresInMs',
-])
-
-function compileRule(rule: PolicyRule, index: number): Compiled {
+function compileRule(rule: PolicyRule, index: number): CompiledRule {
   const name = `policy[${index}]`
   checkRule(rule, name)
   const tool = rule.tool === undefined ? undefined : namesMatcher(rule.tool, `${name}.tool`)
@@ -209,48 +198,55 @@ function sameFlag(
   return wanted === undefined || wanted === tool[flag]
 }
 
-/** Rules come from a file as often as from code: their types are checked here, not trusted. */
+/** Rules may come from a file, so their types are checked. */
 function checkRule(rule: PolicyRule, name: string): void {
-  if (typeof rule !== 'object' || rule === null) refuse(name, 'must be an object such as { tool, then }')
+  if (typeof rule !== 'object' || rule === null)
+    invalidPolicy(name, 'must be an object such as { tool, then }')
   for (const key of Object.keys(rule))
     if (!ruleKeys.has(key))
-      refuse(name, `has the unknown member ${JSON.stringify(key)}; known are: ${[...ruleKeys].join(', ')}`)
+      invalidPolicy(
+        name,
+        `has the unknown member ${JSON.stringify(key)}; known are: ${[...ruleKeys].join(', ')}`,
+      )
   if (!['allow', 'ask', 'deny'].includes(rule.then))
-    refuse(`${name}.then`, 'must be "allow", "ask" or "deny"')
+    invalidPolicy(`${name}.then`, 'must be "allow", "ask" or "deny"')
   for (const flag of ['readOnly', 'destructive'] as const)
     if (rule[flag] !== undefined && typeof rule[flag] !== 'boolean')
-      refuse(`${name}.${flag}`, 'must be true or false')
+      invalidPolicy(`${name}.${flag}`, 'must be true or false')
   const kinds = rule.kind === undefined ? [] : [rule.kind].flat()
-  if (rule.kind !== undefined && kinds.length === 0) refuse(`${name}.kind`, 'must name at least one kind')
+  if (rule.kind !== undefined && kinds.length === 0)
+    invalidPolicy(`${name}.kind`, 'must name at least one kind')
   for (const kind of kinds)
-    if (!toolKinds.includes(kind)) refuse(`${name}.kind`, `must be one of: ${toolKinds.join(', ')}`)
-  if (rule.when !== undefined && typeof rule.when !== 'function') refuse(`${name}.when`, 'must be a function')
+    if (!toolKinds.includes(kind)) invalidPolicy(`${name}.kind`, `must be one of: ${toolKinds.join(', ')}`)
+  if (rule.when !== undefined && typeof rule.when !== 'function')
+    invalidPolicy(`${name}.when`, 'must be a function')
   if (rule.reason !== undefined && (typeof rule.reason !== 'string' || rule.reason === ''))
-    refuse(`${name}.reason`, 'must be a text that is not empty')
+    invalidPolicy(`${name}.reason`, 'must be a text that is not empty')
   checkExpiry(rule, name)
 }
 
 function checkExpiry({ expiresInMs, then }: PolicyRule, name: string): void {
   if (expiresInMs === undefined) return
-  if (then !== 'ask') refuse(`${name}.expiresInMs`, 'has a meaning only with then: "ask"; leave it out')
+  if (then !== 'ask')
+    invalidPolicy(`${name}.expiresInMs`, 'has a meaning only with then: "ask"; leave it out')
   if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
-    refuse(`${name}.expiresInMs`, 'must be a whole number of milliseconds from 1 up')
+    invalidPolicy(`${name}.expiresInMs`, 'must be a whole number of milliseconds from 1 up')
 }
 
 function namesMatcher(names: string | readonly string[], where: string): (name: string) => boolean {
   const list = [names].flat()
-  if (list.length === 0) refuse(where, 'must hold at least one name; leave it out to match all')
+  if (list.length === 0) invalidPolicy(where, 'must hold at least one name; leave it out to match all')
   const exact = new Set<string>()
   const globs: string[][] = []
   for (const name of list) {
-    if (typeof name !== 'string' || name === '') refuse(where, 'must hold names that are not empty')
+    if (typeof name !== 'string' || name === '') invalidPolicy(where, 'must hold names that are not empty')
     if (name.includes('*')) globs.push(name.split('*'))
     else exact.add(name)
   }
   return name => exact.has(name) || globs.some(pieces => matchesGlob(pieces, name))
 }
 
-/** `pieces` are what stands between the stars: each must be found after the one before, the ends at the ends. */
+/** `pieces` are the texts between the stars. They must occur in order, the first at the start and the last at the end. */
 function matchesGlob(pieces: readonly string[], name: string): boolean {
   const first = pieces[0]!
   const last = pieces.at(-1)!
@@ -263,8 +259,4 @@ function matchesGlob(pieces: readonly string[], name: string): boolean {
     at = found + piece.length
   }
   return at <= name.length - last.length
-}
-
-function refuse(where: string, problem: string): never {
-  throw new TurnwireError('config_invalid', `${where} ${problem}.`)
 }

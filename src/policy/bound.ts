@@ -1,17 +1,17 @@
-// Makes a result fit: text is cut in the middle across all parts, and data URIs that are too large give way to
-// words. The model is told how much is missing and where the whole is. What is kept elsewhere is output.ts's
-// matter; here is only what the model reads.
+// Cuts a result to its limits: text is cut in the middle across all parts, and a data URI that is too large is replaced by
+// a notice. The notice tells the model how much is missing and where the whole result is. Storing the whole result is
+// output.ts's work.
 
 import type { ResultPart } from '../language/content.ts'
-import { cutUtf8, utf8Length } from '../lib/text.ts'
+import { cutUtf8, lastUtf8, utf8Length } from '../lib/text.ts'
 
-/** `leftOut` counts bytes of the whole that do not stand in `parts`. */
+/** `leftOut` counts the bytes of the whole result that are not in `parts`. */
 export type Bounded = { parts: ResultPart[]; leftOut: number }
 
-/** Below this there is no room to say what was cut; a smaller limit counts as this one. */
-export const smallestLimit = 256
+/** A smaller limit is raised to this one, because it has no room for the notice. */
+const smallestLimit = 256
 
-/** Each part costs at least this much of the media limit, so that many small ones are bounded too. */
+/** Each part counts at least this much towards the media limit, so that many small parts are limited too. */
 const mediaFloor = 64 * 1024
 
 export function bound(parts: ResultPart[], limits: { text: number; media: number }, callId: string): Bounded {
@@ -41,14 +41,14 @@ function boundMedia(parts: ResultPart[], limit: number, callId: string): Bounded
 }
 
 /**
- * The texts of all parts count as one: its first and last bytes stay, and the notice stands where the first cut
- * is. Parts without text stay where they are.
+ * Treats the texts of all parts as one: keeps its first and last bytes, with the notice at the first cut. Other parts
+ * keep their position.
  */
 function boundText(parts: ResultPart[], limit: number, callId: string): Bounded {
-  const sizes = fits(parts, limit)
+  const sizes = sizesAbove(parts, limit)
   if (sizes === null) return { parts, leftOut: 0 }
   const total = sizes.reduce((sum, size) => sum + size, 0)
-  // The number in the notice only shrinks from here, so its longest form is the one to make room for.
+  // At most `total` bytes are left out, so this is the longest form of the notice.
   const room = limit - utf8Length(notice(total, total, callId))
   const headEnd = Math.ceil(room / 2)
   const tailStart = total - (room - headEnd)
@@ -59,7 +59,7 @@ function boundText(parts: ResultPart[], limit: number, callId: string): Bounded 
   for (const [index, part] of parts.entries()) {
     const end = start + sizes[index]!
     if (part.type === 'text') {
-      const piece = keep(part.text, headEnd - start, end - tailStart, sizes[index]!)
+      const piece = keepEnds(part.text, headEnd - start, end - tailStart, sizes[index]!)
       kept += utf8Length(piece.head) + utf8Length(piece.tail)
       pieces[index] = piece
     }
@@ -82,28 +82,20 @@ function boundText(parts: ResultPart[], limit: number, callId: string): Bounded 
   return { parts: shown, leftOut: total - kept }
 }
 
-/** Null when the text is within the limit; else the size of each part. */
-function fits(parts: readonly ResultPart[], limit: number): number[] | null {
+/** Null when the text is within the limit, else the size of each part. */
+function sizesAbove(parts: readonly ResultPart[], limit: number): number[] | null {
   let units = 0
   for (const part of parts) if (part.type === 'text') units += part.text.length
-  // No unit of UTF-16 takes more than three bytes, so most results need no counting.
+  // A code unit takes at most three bytes, so most results need no counting.
   if (units * 3 <= limit) return null
   const sizes = parts.map(part => (part.type === 'text' ? utf8Length(part.text) : 0))
   return sizes.reduce((sum, size) => sum + size, 0) <= limit ? null : sizes
 }
 
-/** `head` and `tail` are the bytes that may stay at each end; at or below 0, none. */
-function keep(text: string, head: number, tail: number, size: number): { head: string; tail: string } {
+/** `head` and `tail` are the bytes to keep at each end. 0 or less: none. */
+function keepEnds(text: string, head: number, tail: number, size: number): { head: string; tail: string } {
   if (size <= head || size <= tail) return { head: text, tail: '' }
-  return { head: head > 0 ? cutUtf8(text, head).text : '', tail: tail > 0 ? lastBytes(text, tail) : '' }
-}
-
-function lastBytes(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text.slice(-maxBytes))
-  let at = Math.max(0, bytes.length - maxBytes)
-  while (at < bytes.length && (bytes[at]! & 0xc0) === 0x80) at++
-  // A mark whose base character was cut off would hang on the notice.
-  return bytes.toString('utf8', at).replace(/^[\p{M}\p{Emoji_Modifier}\u200d]{1,32}/u, '')
+  return { head: head > 0 ? cutUtf8(text, head).text : '', tail: tail > 0 ? lastUtf8(text, tail) : '' }
 }
 
 function notice(leftOut: number, total: number, callId: string): string {

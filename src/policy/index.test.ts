@@ -12,9 +12,9 @@ for (const [name, options, message] of [
   ['maxDepth', { maxDepth: 0 }, /"maxDepth".*whole number/],
   ['maxArgumentBytes', { maxArgumentBytes: 1.5 }, /"maxArgumentBytes"/],
   ['mediaLimit', { mediaLimit: Number.POSITIVE_INFINITY }, /"mediaLimit"/],
-  // From a file anything can come, whatever the type says.
+  // A configuration file can hold any value.
   ['rules', { rules: 'deny' } as unknown as GateOptions, /"rules".*list/],
 ] as const)
-  test(`a wrong ${name} is refused when the gate is made`, () => {
+  test(`an invalid ${name} is refused when the gate is made`, () => {
     assert.throws(() => createGate(options), { code: 'config_invalid', message })
   })

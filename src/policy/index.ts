@@ -1,74 +1,69 @@
-// The gate that every call passes: arguments, authority, output, each in its own file. This one only takes the
-// operator's settings, checks them and puts the three together.
+// The gate that every call passes: arguments, permission and output, each in its own file. This file checks the
+// operator's settings and joins the three.
 
 import type { Gate } from '../engine/ports.ts'
-import { TurnwireError } from '../language/errors.ts'
-import { type ArgumentLimits, admit } from './arguments.ts'
+import { type ArgumentSettings, admitCall, CompiledInputs } from './arguments.ts'
 import { createAuthoriser, type PolicyRule, type RuleFailure } from './authorise.ts'
-import { liveText } from './live.ts'
+import { invalidPolicy } from './invalid-policy.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
-import { createRedactor, type ReadyRedaction, type RedactRule } from './redact.ts'
+import { type BuiltInRedaction, createRedactor, type RedactRule, redactLive } from './redact.ts'
 
 export { checkLimits, defaultLimits } from './limits.ts'
-export type { PolicyRule, ReadyRedaction, RedactRule, RuleFailure }
+export type { BuiltInRedaction, PolicyRule, RedactRule, RuleFailure }
 
 export type GateOptions = {
-  /** In order: the first that fits decides. */
+  /** The first rule that matches decides. */
   rules?: readonly PolicyRule[]
-  /** What to take out of results: own patterns and the names of ready ones (`secrets` for all of them). */
-  redact?: readonly (RedactRule | ReadyRedaction)[]
+  /** What to remove from results: own patterns and names of built-in ones (`secrets` for all of them). */
+  redact?: readonly (RedactRule | BuiltInRedaction)[]
   /** The longest arguments that a call may have. Default 4 MiB. */
   maxArgumentBytes?: number
   /** How deep arguments may nest. Default 64. */
   maxDepth?: number
-  /** The largest result that is taken at all. Default 16 MiB. */
+  /** A larger result is refused. Default 16 MiB. */
   maxOutputBytes?: number
   /** How much of a result may be images and files. Default 8 MiB. */
   mediaLimit?: number
   /** How much text a client may send as the result of its own tool. Default 256 KiB. */
   clientOutputLimit?: number
-  /** Told when a rule's `when` failed; the call is denied all the same. */
+  /** Called when a rule's `when` failed. The call is denied. */
   onRuleFailure?: RuleFailure
 }
-
-const KiB = 1024
-const MiB = 1024 * KiB
 
 export function createGate(options: GateOptions = {}): Gate {
   checkList(options.rules, 'rules')
   checkList(options.redact, 'redact')
-  const limits: ArgumentLimits = {
-    maxBytes: wholeNumber(options.maxArgumentBytes, 'maxArgumentBytes', 4 * MiB),
+  const compiled = new CompiledInputs()
+  const input: ArgumentSettings = {
+    compiled,
+    maxBytes: wholeNumber(options.maxArgumentBytes, 'maxArgumentBytes', 4 * 1024 * 1024),
     maxDepth: wholeNumber(options.maxDepth, 'maxDepth', 64),
   }
-  const settings: OutputSettings = {
-    redactor: createRedactor(options.redact ?? []),
-    maxOutputBytes: wholeNumber(options.maxOutputBytes, 'maxOutputBytes', 16 * MiB),
-    mediaLimit: wholeNumber(options.mediaLimit, 'mediaLimit', 8 * MiB),
-    clientOutputLimit: wholeNumber(options.clientOutputLimit, 'clientOutputLimit', 256 * KiB),
+  const redactor = createRedactor(options.redact ?? [])
+  const output: OutputSettings = {
+    compiled,
+    redactor,
+    maxOutputBytes: wholeNumber(options.maxOutputBytes, 'maxOutputBytes', 16 * 1024 * 1024),
+    mediaLimit: wholeNumber(options.mediaLimit, 'mediaLimit', 8 * 1024 * 1024),
+    clientOutputLimit: wholeNumber(options.clientOutputLimit, 'clientOutputLimit', 256 * 1024),
   }
-  const { redactor } = settings
   const authorise = createAuthoriser(options.rules ?? [], options.onRuleFailure)
   return {
-    admit: (call, tool) => admit(call, tool, limits),
+    admit: (call, tool) => admitCall(call, tool, input),
     authorise,
-    finish: (output, tool, callId) => finishTool(output, tool, callId, settings),
-    live: () => (redactor === null ? undefined : liveText(redactor)),
-    finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, settings),
+    finish: (result, tool, callId) => finishTool(result, tool, callId, output),
+    live: () => (redactor === null ? undefined : redactLive(redactor)),
+    finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, output),
   }
 }
 
 function checkList(value: unknown, name: string): void {
-  if (value !== undefined && !Array.isArray(value))
-    throw new TurnwireError('config_invalid', `"${name}" of a policy must be a list.`)
+  if (value !== undefined && !Array.isArray(value)) invalidPolicy(`"${name}" of a policy`, 'must be a list')
 }
 
 function wholeNumber(value: number | undefined, name: string, otherwise: number): number {
   if (value === undefined) return otherwise
   if (!Number.isSafeInteger(value) || value < 1)
-    throw new TurnwireError(
-      'config_invalid',
-      `"${name}" of a policy must be a whole number from 1 up, not ${String(value)}.`,
-    )
+    invalidPolicy(`"${name}" of a policy`, `must be a whole number from 1 up, not ${String(value)}`)
   return value
 }

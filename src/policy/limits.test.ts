@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limitNames } from '../language/events.ts'
 import { checkLimits, defaultLimits } from './limits.ts'
 
-test('with nothing set, every limit has its default', () => {
+test('without settings, every limit has its default', () => {
   assert.deepEqual(checkLimits(), {
     steps: 50,
     calls: 200,
@@ -16,12 +16,12 @@ test('with nothing set, every limit has its default', () => {
   assert.deepEqual(Object.keys(defaultLimits).sort(), [...limitNames].sort())
 })
 
-test('what is set replaces its default and nothing else', () => {
+test('a setting replaces only its own default', () => {
   assert.deepEqual(checkLimits({ steps: 3 }), { ...defaultLimits, steps: 3 })
   assert.equal(defaultLimits.steps, 50)
 })
 
-test('money may be less than one, but never nothing or without end', () => {
+test('the limit of money may be below 1, but not 0 or infinite', () => {
   assert.equal(checkLimits({ money: 0.05 }).money, 0.05)
   for (const money of [0, -1, Number.NaN, Number.POSITIVE_INFINITY])
     assert.throws(() => checkLimits({ money }), { code: 'config_invalid', message: /"money".*above 0/ })
@@ -36,7 +36,7 @@ test('an unknown limit is refused with the names of the known ones', () => {
 
 for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5'])
   test(`a limit of ${JSON.stringify(value)} (${String(value)}) is refused`, () => {
-    // A configuration file can hold anything, whatever the type says.
+    // A configuration file can hold any value.
     const partial = { calls: value } as Record<string, number>
     assert.throws(() => checkLimits(partial), { code: 'config_invalid', message: /"calls".*whole number/ })
   })

@@ -1,5 +1,5 @@
-// The caps that make every loop end: their defaults, and the check of what an operator sets in their place.
-// Counting against them is the engine's work, because only it sees a whole turn.
+// The limits that end every loop: their defaults, and the check of an operator's own values. The engine counts against
+// them, because only it sees a whole turn.
 
 import type { Limits } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -12,17 +12,17 @@ export const defaultLimits: Limits = Object.freeze({
   calls: 200,
   /** Calls of one tool with the same arguments in one turn. */
   identicalCalls: 5,
-  /** Milliseconds of one turn, less the time spent waiting for people and clients. */
+  /** Milliseconds of one turn, without the time spent waiting for people and clients. */
   time: 10 * 60 * 1000,
   /** Bytes of results in one turn. */
   bytes: 10_000_000,
   /** Tokens read and written in one turn, as the provider counts them. */
   tokens: 2_000_000,
-  /** What the models cost in one turn, in the currency of their prices. */
+  /** The cost of the models in one turn, in the currency of their prices. */
   money: 20,
 })
 
-/** Fills in the defaults. A limit cannot be switched off: a loop without an end is a defect, not a setting. */
+/** Fills in the defaults. A limit cannot be switched off, because every loop must end. */
 export function checkLimits(partial: Partial<Limits> = {}): Limits {
   const limits: Limits = { ...defaultLimits }
   for (const [name, value] of Object.entries(partial)) {
@@ -32,9 +32,9 @@ export function checkLimits(partial: Partial<Limits> = {}): Limits {
         `There is no limit named ${JSON.stringify(name)}. The limits are: ${limitNames.join(', ')}.`,
       )
     if (value === undefined) continue
-    const fits =
+    const allowed =
       name === 'money' ? Number.isFinite(value) && value > 0 : Number.isSafeInteger(value) && value >= 1
-    if (!fits)
+    if (!allowed)
       throw new TurnwireError(
         'config_invalid',
         `The limit "${name}" must be a ${name === 'money' ? 'number above 0' : 'whole number from 1 up'}, not ${String(value)}. To allow more, set a larger number; it cannot be switched off.`,

@@ -1,20 +1,21 @@
-// What becomes of a tool's output before a model reads it, always in this order: checked against the declared
-// schema, made well-formed and redacted, bounded, labelled with where it came from. It stays data throughout:
-// nothing in it is interpreted, and nothing of it can pose as a vendor's own block.
+// Prepares a tool's output for the model, always in this order: check against the declared schema, make well-formed and
+// redact, cut to the limits, label with its source. The output stays data: nothing in it is interpreted, and nothing in
+// it can pass as a vendor's own block.
 
 import type { Finished, Tool, ToolOutput } from '../engine/ports.ts'
 import type { Outcome, Provenance } from '../language/calls.ts'
 import type { FilePart, ImagePart, ResultPart } from '../language/content.ts'
 import { sha256 } from '../lib/hash.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
-import { cutUtf8, wellFormed } from '../lib/text.ts'
-import { checkerOf, describeIssues } from './arguments.ts'
+import { cutUtf8, quote, wellFormed } from '../lib/text.ts'
+import { type CompiledInputs, describeIssues } from './arguments.ts'
 import { bound } from './bound.ts'
 import type { Redactor, Tally } from './redact.ts'
 
 export type OutputSettings = {
+  compiled: CompiledInputs
   redactor: Redactor | null
-  /** More than this is not taken at all: checking and redacting it would hold up everyone else. */
+  /** A larger result is refused, because checking and redacting it would block the event loop. */
   maxOutputBytes: number
   /** Bytes of images and files that a result may carry. */
   mediaLimit: number
@@ -31,7 +32,7 @@ export function finishTool(
   settings: OutputSettings,
 ): Finished {
   const from: Provenance = { source: 'tool', tool: tool.name }
-  const checked = checkOutput(output, tool, settings.maxOutputBytes)
+  const checked = checkOutput(output, tool, settings)
   return compose(checked, from, tool.outputLimit, callId, settings)
 }
 
@@ -54,14 +55,14 @@ export function finishClient(
 function checkOutput(
   output: ToolOutput,
   tool: Pick<Tool, 'name' | 'output'>,
-  maxOutputBytes: number,
+  { compiled, maxOutputBytes }: OutputSettings,
 ): Checked {
   const { parts, structured, failed } = output
   let size = sizeOf(parts)
   if (structured !== undefined && size <= maxOutputBytes) {
     const text = nestsWithin(structured, maxDepth) ? jsonText(structured) : undefined
     if (text === undefined)
-      return misfit(
+      return brokenPromise(
         tool.name,
         `Its structured result is not JSON, or nests deeper than ${maxDepth} levels.`,
         parts,
@@ -70,20 +71,20 @@ function checkOutput(
   }
   if (size > maxOutputBytes)
     return { kind: 'error', parts: [tooMuch(`The tool "${tool.name}" ran, but it`, size, maxOutputBytes)] }
-  // A tool that failed owes no result of the declared shape.
+  // A tool that failed need not return a result of the declared shape.
   if (failed === true || tool.output === undefined) {
     const kind = failed === true ? 'error' : 'ok'
     return structured === undefined ? { kind, parts } : { kind, parts, structured }
   }
   if (structured === undefined)
-    return misfit(tool.name, 'It declares an output schema, but gave no structured result.', parts)
-  const problem = schemaProblem(tool.output, structured)
-  return problem === null ? { kind: 'ok', parts, structured } : misfit(tool.name, problem, parts)
+    return brokenPromise(tool.name, 'It declares an output schema, but gave no structured result.', parts)
+  const problem = schemaProblem(compiled, tool.output, structured)
+  return problem === null ? { kind: 'ok', parts, structured } : brokenPromise(tool.name, problem, parts)
 }
 
-function schemaProblem(schema: JsonObject, structured: Json): string | null {
+function schemaProblem(compiled: CompiledInputs, schema: JsonObject, structured: Json): string | null {
   try {
-    const issues = checkerOf(schema).check(structured)
+    const issues = compiled.validator(schema).check(structured)
     return issues === null ? null : `It does not fit the declared output schema:\n${describeIssues(issues)}`
   } catch (error) {
     const cause = error instanceof Error ? ` ${cutUtf8(error.message, 500).text}` : ''
@@ -91,8 +92,8 @@ function schemaProblem(schema: JsonObject, structured: Json): string | null {
   }
 }
 
-/** The tool did run, so what it gave is still shown: the model must be able to see what has happened. */
-function misfit(name: string, problem: string, parts: readonly ResultPart[]): Checked {
+/** The tool ran, so its result is still shown: the model must see what has happened. */
+function brokenPromise(name: string, problem: string, parts: readonly ResultPart[]): Checked {
   const text = `The tool "${name}" ran, but its result is not what it promised. ${problem}`
   return { kind: 'error', parts: [{ type: 'text', text }, ...parts] }
 }
@@ -110,7 +111,7 @@ function sizeOf(parts: readonly ResultPart[]): number {
   return size
 }
 
-/** So that whatever walks the result later need not fear for its stack. */
+/** Keeps recursive walks over the result within the stack. */
 const maxDepth = 200
 
 function nestsWithin(value: Json, levels: number): boolean {
@@ -120,7 +121,7 @@ function nestsWithin(value: Json, levels: number): boolean {
   return true
 }
 
-/** Undefined when there is no such text, as for a bigint. */
+/** Undefined when the value has no JSON text, such as a bigint. */
 function jsonText(value: Json): string | undefined {
   try {
     return JSON.stringify(value)
@@ -129,7 +130,7 @@ function jsonText(value: Json): string | undefined {
   }
 }
 
-// ---- the making ----------------------------------------------------------------------------------------------
+// ---- the outcome ---------------------------------------------------------------------------------------------
 
 function compose(
   checked: Checked,
@@ -140,30 +141,26 @@ function compose(
 ): Finished {
   const tally: Tally = { count: 0 }
   const clean = checked.parts.map(part => cleanPart(part, settings.redactor, tally))
-  const whole = clean.every(holdsAnything) ? clean : clean.filter(holdsAnything)
+  const whole = clean.filter(part => part.type !== 'text' || part.text !== '')
   const structured = placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
   const { parts, leftOut } = bound(whole, { text: textLimit, media: settings.mediaLimit }, callId)
-  const kept = leftOut > 0 ? keep(whole, callId) : undefined
-  const outcome: Outcome = { kind: checked.kind, parts: saidInWords(parts, checked.kind), from }
+  const kept = leftOut > 0 ? wholeBlob(whole, callId) : undefined
+  const outcome: Outcome = { kind: checked.kind, parts: neverEmpty(parts, checked.kind), from }
   if (structured !== undefined) outcome.structured = structured
   if (kept) outcome.cut = { bytes: leftOut, blob: kept.name }
   if (tally.count > 0) outcome.redactions = tally.count
   return kept ? { outcome, blob: kept } : { outcome }
 }
 
-function holdsAnything(part: ResultPart): boolean {
-  return part.type !== 'text' || part.text !== ''
-}
-
-/** Named by what it holds: a second result for the same call, refused as it will be, cannot replace the first. */
-function keep(whole: readonly ResultPart[], callId: string): { name: string; body: string } {
+/** Named by its content, so that a second result for the same call, which is refused later, cannot replace the first. */
+function wholeBlob(whole: readonly ResultPart[], callId: string): { name: string; body: string } {
   const body = JSON.stringify(whole)
   return { name: `${callId}.${sha256(body).slice(0, 16)}`, body }
 }
 
 /**
- * A structured result above the limit is left out; its text joins the parts, unless it stands there already, and
- * is bounded with them.
+ * Returns the structured result if it is within the limit. Otherwise its text is added to the parts, unless it is there
+ * already, and is cut with them.
  */
 function placeStructured(
   value: Json | undefined,
@@ -180,17 +177,16 @@ function placeStructured(
   return undefined
 }
 
-/** Vendors refuse empty results, and a model reads nothing into silence. */
-function saidInWords(parts: ResultPart[], kind: 'ok' | 'error'): ResultPart[] {
-  const says = parts.some(part => part.type !== 'text' || /\S/.test(part.text))
-  if (says) return parts
+/** Vendors refuse empty results, so an empty one becomes a text that says so. */
+function neverEmpty(parts: ResultPart[], kind: 'ok' | 'error'): ResultPart[] {
+  if (parts.some(part => part.type !== 'text' || /\S/.test(part.text))) return parts
   if (parts.length > 0) return [{ type: 'text', text: '(the output is nothing but whitespace)' }]
   return [{ type: 'text', text: kind === 'ok' ? '(no output)' : '(it failed without saying why)' }]
 }
 
 // ---- one part ------------------------------------------------------------------------------------------------
 
-/** Made anew, member by member: a `native` block that came with it must never reach a vendor as its own. */
+/** Copies only the known members, so that a `native` block in a result never reaches a vendor as its own. */
 function cleanPart(part: ResultPart, redactor: Redactor | null, tally: Tally): ResultPart {
   switch (part.type) {
     case 'text':
@@ -200,7 +196,7 @@ function cleanPart(part: ResultPart, redactor: Redactor | null, tally: Tally): R
       return cleanMedia(part, redactor, tally)
     default: {
       const { type }: { type: unknown } = part
-      return { type: 'text', text: `[a part of the unknown type ${quoted(type)} was left out]` }
+      return { type: 'text', text: `[a part of the unknown type ${quote(type, 40)} was left out]` }
     }
   }
 }
@@ -255,7 +251,7 @@ function whyNot(url: string): string {
 
 // ---- structured results ----------------------------------------------------------------------------------------
 
-/** Gives the value itself when nothing in it changes. Its depth was checked before. */
+/** Returns the value itself when nothing in it changes. Its depth was checked before. */
 function cleanJson(value: Json, redactor: Redactor | null, tally: Tally): Json {
   if (typeof value === 'string') return cleanText(value, redactor, tally)
   if (typeof value !== 'object' || value === null) return value
@@ -269,10 +265,6 @@ function cleanJson(value: Json, redactor: Redactor | null, tally: Tally): Json {
     changed ||= entry[0] !== key || entry[1] !== item
     return entry
   })
-  // fromEntries defines members rather than assigning them, so `__proto__` stays data.
+  // fromEntries defines members instead of assigning them, so `__proto__` stays data.
   return changed ? Object.fromEntries(entries) : value
-}
-
-function quoted(value: unknown): string {
-  return JSON.stringify(cutUtf8(String(value), 40).text)
 }

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createRedactor, type ReadyRedaction, type RedactRule } from './redact.ts'
+import { type BuiltInRedaction, createRedactor, type RedactRule } from './redact.ts'
 
-function redact(text: string, ...rules: (RedactRule | ReadyRedaction)[]): { text: string; count: number } {
+function redact(text: string, ...rules: (RedactRule | BuiltInRedaction)[]): { text: string; count: number } {
   const tally = { count: 0 }
   const redactor = createRedactor(rules)
   assert.ok(redactor !== null)
   return { text: redactor(text, tally), count: tally.count }
 }
 
-// Put together here, so that no scanner takes this file for a leak.
+// Built from pieces, so that secret scanners do not report this file.
 const letters = 'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY'
 const jwt = `eyJ${letters}.eyJ${letters}.${letters}`
 const pem = `-----BEGIN RSA PRIVATE KEY-----\n${letters}\n${letters}==\n-----END RSA PRIVATE KEY-----`
 
-describe('ready patterns', () => {
+describe('built-in patterns', () => {
   for (const [set, secret] of [
     ['api-keys', `sk-${letters}`],
     ['api-keys', `sk-proj-${letters}_-x`],
@@ -46,14 +46,14 @@ describe('ready patterns', () => {
     '"SecretAccessKey": "',
     '\\"SecretAccessKey\\":\\"',
   ])
-    test(`aws-keys finds what follows ${label}`, () => {
+    test(`aws-keys finds the key after ${label}`, () => {
       assert.deepEqual(redact(`${label}${letters}ABCD/+gh`, 'aws-keys'), {
         text: `${label}[redacted: aws-keys]`,
         count: 1,
       })
     })
 
-  test('a key that is cut off is taken out to the end', () => {
+  test('a private key without an end is removed to the end of the text', () => {
     assert.equal(redact(`x ${pem.slice(0, 60)}`, 'private-keys').text, 'x [redacted: private-keys]')
   })
 
@@ -71,17 +71,17 @@ describe('ready patterns', () => {
       assert.deepEqual(redact(harmless, 'secrets'), { text: harmless, count: 0 })
     })
 
-  test('each of many is counted', () => {
+  test('every match is counted', () => {
     const { text, count } = redact(`a sk-${letters}, b sk-${letters}; ${jwt}`, 'secrets')
     assert.equal(count, 3)
     assert.equal(text, 'a [redacted: api-keys], b [redacted: api-keys]; [redacted: jwts]')
   })
 })
 
-describe('own patterns', () => {
+describe('an operator’s patterns', () => {
   const ssn: RedactRule = { name: 'ssn', pattern: '[0-9]{3}-[0-9]{2}-[0-9]{4}' }
 
-  test('are replaced by their name, or by what they say', () => {
+  test('are replaced by their name, or by `replace`', () => {
     assert.deepEqual(redact('a 123-45-6789 b 987-65-4321', ssn), {
       text: 'a [redacted: ssn] b [redacted: ssn]',
       count: 2,
@@ -90,14 +90,14 @@ describe('own patterns', () => {
     assert.equal(redact('a 123-45-6789', { ...ssn, replace: '' }).text, 'a ')
   })
 
-  test('may be a RegExp, whose flags count', () => {
+  test('may be a RegExp, whose flags are used', () => {
     assert.equal(redact('Key=AbC', { name: 'k', pattern: /key=[a-z]+/i }).text, '[redacted: k]')
     assert.equal(redact('Key=AbC', { name: 'k', pattern: /key=[a-z]+/ }).text, 'Key=AbC')
     assert.equal(redact('a\nb', { name: 'k', pattern: /^b$/m }).text, 'a\n[redacted: k]')
     assert.equal(redact('a\nb', { name: 'k', pattern: /a.b/s }).text, '[redacted: k]')
   })
 
-  test('leave characters beyond the first plane whole', () => {
+  test('do not split characters outside the Basic Multilingual Plane', () => {
     assert.equal(redact('😀 123-45-6789 😀', ssn).text, '😀 [redacted: ssn] 😀')
   })
 
@@ -113,7 +113,7 @@ describe('own patterns', () => {
     ['an inherited set', 'toString', /unknown set/],
   ] as const)
     test(`with ${what} are refused`, () => {
-      // From a file anything can come, whatever the type says.
+      // A configuration file can hold any value.
       const rules = [rule] as unknown as RedactRule[]
       assert.throws(() => createRedactor(rules), { code: 'config_invalid', message })
     })

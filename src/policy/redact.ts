@@ -1,26 +1,28 @@
-// Takes secrets out of what tools give, by rule: an operator's own patterns, and ready ones for the usual shapes
-// of keys and tokens. An operator's pattern runs on RE2, because the text it meets is hostile; the ready ones
-// are native, each written so that no text makes it scan the same characters more than a few times.
-// It is a net for accidents, not a wall: a secret in an unknown shape, or split over two parts, passes.
+// Removes secrets from tool output by rule: an operator's own patterns, and built-in ones for the usual forms of keys and
+// tokens. An operator's pattern runs on RE2, because the text may be hostile. The built-in ones are native, and written so
+// that no text makes them scan the same characters more than a few times. This catches accidents only: a secret of an
+// unknown form, or split over two parts, is not found.
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import { TurnwireError } from '../language/errors.ts'
+import type { Live } from '../engine/ports.ts'
+import { errorMessage } from '../lib/error-message.ts'
+import { invalidPolicy } from './invalid-policy.ts'
 
 export type RedactRule = {
-  /** Shown in place of what was taken out, unless `replace` says otherwise. */
+  /** Shown in place of the match, unless `replace` is set. */
   name: string
-  /** RE2 syntax: no look-around, no back-references. Of a RegExp the source and the flags `i`, `m`, `s` count. */
+  /** RE2 syntax: no look-around, no back-references. Of a RegExp, the source and the flags `i`, `m` and `s` are used. */
   pattern: string | RegExp
-  /** Put in its place as it stands. */
+  /** Shown in place of the match. */
   replace?: string
 }
 
-type Ready = { hint: RegExp; pattern: RegExp }
+type BuiltIn = { hint: RegExp; pattern: RegExp }
 
-const ready = {
+const builtIn = {
   'private-keys': {
     hint: /PRIVATE KEY/,
-    // A block without an end is taken out to the end of the text: half a key is still a secret.
+    // A block without an end is removed to the end of the text, because half a key is still a secret.
     pattern:
       /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
   },
@@ -42,17 +44,17 @@ const ready = {
     pattern:
       /(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|(?<=(?:secret_access_key|SECRET_ACCESS_KEY|ecretAccessKey)\\?["']?\s{0,8}[=:]\s{0,8}\\?["']?)[A-Za-z0-9/+=]{40}/g,
   },
-} as const satisfies Record<string, Ready>
+} as const satisfies Record<string, BuiltIn>
 
-/** `secrets` stands for all of the others. */
-export type ReadyRedaction = keyof typeof ready | 'secrets'
+/** `secrets` means all of the others. */
+export type BuiltInRedaction = keyof typeof builtIn | 'secrets'
 
 export type Tally = { count: number }
-/** Adds what it took out to the tally. */
+/** Adds the number of removed matches to the tally. */
 export type Redactor = (text: string, tally: Tally) => string
 
-/** Null when there is nothing to do, so that callers can leave text untouched. */
-export function createRedactor(rules: readonly (RedactRule | ReadyRedaction)[]): Redactor | null {
+/** Null when there are no rules. */
+export function createRedactor(rules: readonly (RedactRule | BuiltInRedaction)[]): Redactor | null {
   const redactors = rules.flatMap(compileRule)
   if (redactors.length === 0) return null
   return (text, tally) => {
@@ -62,18 +64,18 @@ export function createRedactor(rules: readonly (RedactRule | ReadyRedaction)[]):
   }
 }
 
-function compileRule(rule: RedactRule | ReadyRedaction, index: number): Redactor[] {
-  if (rule === 'secrets') return Object.entries(ready).map(([name, entry]) => readyRedactor(name, entry))
+function compileRule(rule: RedactRule | BuiltInRedaction, index: number): Redactor[] {
+  if (rule === 'secrets') return Object.entries(builtIn).map(([name, entry]) => builtInRedactor(name, entry))
   if (typeof rule !== 'string') return [ownRedactor(rule, `redact[${index}]`)]
-  if (!Object.hasOwn(ready, rule))
-    refuse(
+  if (!Object.hasOwn(builtIn, rule))
+    invalidPolicy(
       `redact[${index}]`,
-      `names the unknown set ${JSON.stringify(rule)}. Known are: secrets, ${Object.keys(ready).join(', ')}`,
+      `names the unknown set ${JSON.stringify(rule)}. Known are: secrets, ${Object.keys(builtIn).join(', ')}`,
     )
-  return [readyRedactor(rule, ready[rule])]
+  return [builtInRedactor(rule, builtIn[rule])]
 }
 
-function readyRedactor(name: string, { hint, pattern }: Ready): Redactor {
+function builtInRedactor(name: string, { hint, pattern }: BuiltIn): Redactor {
   const words = `[redacted: ${name}]`
   return (text, tally) => {
     if (!hint.test(text)) return text
@@ -86,20 +88,21 @@ function readyRedactor(name: string, { hint, pattern }: Ready): Redactor {
 
 function ownRedactor(rule: RedactRule, where: string): Redactor {
   if (typeof rule.name !== 'string' || rule.name === '')
-    refuse(`${where}.name`, 'must be a text that is not empty')
+    invalidPolicy(`${where}.name`, 'must be a text that is not empty')
   if (rule.replace !== undefined && typeof rule.replace !== 'string')
-    refuse(`${where}.replace`, 'must be a text')
+    invalidPolicy(`${where}.replace`, 'must be a text')
   const pattern = compilePattern(rule.pattern, `${where}.pattern`)
   const words = rule.replace ?? `[redacted: ${rule.name}]`
   return (text, tally) => replaceAll(pattern, text, words, tally)
 }
 
 function compilePattern(pattern: string | RegExp, where: string): RE2JS {
-  if (typeof pattern !== 'string' && !(pattern instanceof RegExp)) refuse(where, 'must be a text or a RegExp')
+  if (typeof pattern !== 'string' && !(pattern instanceof RegExp))
+    invalidPolicy(where, 'must be a text or a RegExp')
   const re2 = loadRe2()
   let flags = 0
   if (pattern instanceof RegExp) {
-    if (pattern.sticky) refuse(where, 'must not have the flag "y"')
+    if (pattern.sticky) invalidPolicy(where, 'must not have the flag "y"')
     if (pattern.ignoreCase) flags |= re2.CASE_INSENSITIVE
     if (pattern.multiline) flags |= re2.MULTILINE
     if (pattern.dotAll) flags |= re2.DOTALL
@@ -111,19 +114,19 @@ function compilePattern(pattern: string | RegExp, where: string): RE2JS {
         ? re2.compile(re2.translateRegExp(pattern.source), flags)
         : re2.compile(pattern, flags)
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error)
-    return refuse(
+    return invalidPolicy(
       where,
-      `is not a pattern that RE2 knows (${cause}). Look-around and back-references do not exist there`,
+      `is not a pattern that RE2 knows (${errorMessage(error)}). Look-around and back-references do not exist there`,
     )
   }
-  if (compiled.matcher('').find()) refuse(where, 'matches the empty text, so it would match everywhere')
+  if (compiled.matcher('').find())
+    invalidPolicy(where, 'matches the empty text, so it would match everywhere')
   return compiled
 }
 
-/** Loaded at the first own pattern only: most installations have none. */
+/** Loaded with the first own pattern, because most installations have none. */
 function loadRe2(): typeof RE2JS {
-  // The package's own types describe what it exports; `require` alone is typed `any`.
+  // `require` is untyped. This is what the package declares.
   const module = createRequire(import.meta.url)('re2js') as { RE2JS: typeof RE2JS }
   return module.RE2JS
 }
@@ -143,6 +146,47 @@ function replaceAll(pattern: RE2JS, text: string, words: string, tally: Tally): 
   return from === 0 ? text : result + text.slice(from)
 }
 
-function refuse(where: string, problem: string): never {
-  throw new TurnwireError('config_invalid', `${where} ${problem}.`)
+// ---- live output -----------------------------------------------------------------------------------------------
+
+/** A longer line is shown up to its last space. */
+const longLine = 8 * 1024
+/** At most this much is held back. */
+const mostHeld = 64 * 1024
+
+/**
+ * Redacts what a tool shows while it runs. A secret may arrive in pieces, so a line is held back until it is complete,
+ * and a secret of several lines until it ends. People see this; the model reads the result, which is redacted as one text.
+ */
+export function redactLive(redactor: Redactor): Live {
+  const tally: Tally = { count: 0 }
+  let held = ''
+  return {
+    take(piece) {
+      held += piece
+      const end = held.length > mostHeld ? held.length : lastBreak(held)
+      if (end === 0) return ''
+      const ready = held.slice(0, end)
+      if (end < mostHeld && mayContinue(ready, redactor)) return ''
+      held = held.slice(end)
+      return redactor(ready, tally)
+    },
+    rest() {
+      const ready = held
+      held = ''
+      return redactor(ready, tally)
+    },
+  }
+}
+
+/** The index after the last line end or, in a long line without one, after the last space. */
+function lastBreak(text: string): number {
+  const line = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1
+  return line > 0 || text.length <= longLine ? line : text.lastIndexOf(' ') + 1
+}
+
+const endMark = '\u0001'
+
+/** Whether a match reaches the end of the text, and so may continue: a key block that has only begun. */
+function mayContinue(text: string, redactor: Redactor): boolean {
+  return !redactor(text + endMark, { count: 0 }).endsWith(endMark)
 }

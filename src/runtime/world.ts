@@ -3,7 +3,7 @@
 
 import { type CrashPoint, crashPoints, type World } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { randomId } from '../lib/random.ts'
+import { randomIds } from '../lib/random.ts'
 
 /** `clear` drops every timer that has not run: none of them may keep a program alive that is done. */
 export type RealWorld = World & { clear(): void }
@@ -17,7 +17,7 @@ export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld
   const long = longWaits()
   return {
     now: Date.now,
-    id: randomId,
+    id: randomIds(),
     timer(ms, run) {
       if (ms >= LONG_MS) return long.add(ms, run)
       const timer = setTimeout(() => {

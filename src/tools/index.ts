@@ -1,12 +1,14 @@
-// What tools are made with. Each way of carrying out a call has its own file.
+// The ways to make tools: from a function of this process, and from the tools of an MCP server.
+export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
-  grammar,
+  type ExplicitOutput,
   type InputOf,
   type InputSchema,
-  type TextInput,
+  type OutputSchema,
+  type RunResult,
   type ToolDefinition,
-  text,
+  type ToolOutputOf,
+  type TypedTool,
   tool,
-} from './function.ts'
-export { hostedApprovalTool } from './hosted-approval.ts'
+} from './functions/tool.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'

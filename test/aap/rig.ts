@@ -14,11 +14,11 @@ import {
   type Tool,
 } from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
-import { randomId } from '../../src/lib/random.ts'
+import { randomIds } from '../../src/lib/random.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'
 import { createGate, defaultLimits } from '../../src/policy/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { text, tool } from '../../src/tools/index.ts'
+import { tool } from '../../src/tools/index.ts'
 import { aapRoutes } from '../../src/wires/aap/index.ts'
 import type { WireEnv, WireHost } from '../../src/wires/host.ts'
 
@@ -85,7 +85,7 @@ export function tools(runs: Rig['runs'], gate: { wait(): Promise<void> }): Tool[
     tool({
       name: 'patch',
       description: 'Takes free text.',
-      input: text(),
+      input: 'text',
       run: input => {
         ran('patch', input)
         return `patched ${input.length}`
@@ -171,7 +171,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     store,
     world: {
       now: options.now ?? (() => Date.now()),
-      id: randomId,
+      id: randomIds(),
       timer: (ms, run) => {
         const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref()
         return () => clearTimeout(timer)

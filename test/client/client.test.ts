@@ -1,4 +1,4 @@
-// The client against a real server: every endpoint, every mode.
+// The client with a real server: every endpoint, every stream mode.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AapClient, AapError, type TurnEvent } from '../../src/client/index.ts'
@@ -7,7 +7,7 @@ import { both, clipboard, serve } from './rig.ts'
 const hello = [{ role: 'user' as const, content: 'Hello' }]
 
 describe('endpoints', () => {
-  test('what is served, a session, its history, its end', async t => {
+  test('metadata, a session, its history and its deletion', async t => {
     const { client } = await serve(t, [{ text: 'Hi!' }])
     const meta = await client.getMeta()
     assert.equal(meta.version, 3)
@@ -26,7 +26,7 @@ describe('endpoints', () => {
     await assert.rejects(client.getSession(id), { name: 'AapError', status: 404, code: 'session_not_found' })
   })
 
-  test('sessions are listed page after page', async t => {
+  test('sessions are listed across pages', async t => {
     const { client } = await serve(t, [])
     const made: string[] = []
     for (let count = 0; count < 55; count += 1)
@@ -36,14 +36,14 @@ describe('endpoints', () => {
     assert.deepEqual(listed.toSorted(), made.toSorted())
   })
 
-  test('a session is created once, however often the same request is sent', async t => {
+  test('requests with the same key create one session', async t => {
     const { client } = await serve(t, [])
     const options = { idempotencyKey: 'k1' }
     const first = await client.createSession({ agent: { name: 'helper' } }, options)
     assert.equal(await client.createSession({ agent: { name: 'helper' } }, options), first)
   })
 
-  test('the whole of a result that was cut', async t => {
+  test('the whole result of a call can be read', async t => {
     const { client } = await serve(t, [{ calls: [{ name: 'look', input: { q: 1 } }] }, { text: 'Done' }])
     const id = await client.createSession({ agent: { name: 'helper', tools: both } })
     const { messages } = await (await client.sendTurn(id, { messages: hello })).answer()
@@ -60,7 +60,7 @@ describe('a turn', () => {
   ]
 
   for (const stream of ['delta', 'message', 'none'] as const)
-    test(`adds up to the same messages: ${stream}`, async t => {
+    test(`has the same messages in every stream mode: ${stream}`, async t => {
       const { client } = await serve(t, script)
       const id = await client.createSession({ agent: { name: 'helper', tools: both } })
       const turn = await client.sendTurn(id, { messages: hello, stream })
@@ -77,7 +77,7 @@ describe('a turn', () => {
       assert.equal(events.filter(event => event.event === 'text_delta').length > 2, stream === 'delta')
     })
 
-  test('a second send with the same key is the same turn', async t => {
+  test('with the same key is carried out once', async t => {
     const { client, turnwire } = await serve(t, [{ text: 'Once.' }])
     const id = await client.createSession({ agent: { name: 'helper' } })
     const ask = async () =>
@@ -86,7 +86,7 @@ describe('a turn', () => {
     assert.equal((await (await turnwire.resume(id)).history()).length, 2)
   })
 
-  test('is cancelled from elsewhere', async t => {
+  test('can be cancelled by another request', async t => {
     const { client } = await serve(t, [{ text: 'I shall never end', hang: true }])
     const id = await client.createSession({ agent: { name: 'helper' } })
     const turn = await client.sendTurn(id, { messages: hello })
@@ -94,7 +94,7 @@ describe('a turn', () => {
     assert.equal((await turn.answer()).stopReason, 'end_turn')
   })
 
-  test('is left by its reader and goes on', async t => {
+  test('continues after its reader has left', async t => {
     const { client } = await serve(t, [{ text: 'a b c d e f', chunk: 2, delayMs: 5 }])
     const id = await client.createSession({ agent: { name: 'helper' } })
     const turn = await client.sendTurn(id, { messages: hello })
@@ -107,7 +107,7 @@ describe('a turn', () => {
 })
 
 describe('keys and errors', () => {
-  test('the key is sent, and its absence told', async t => {
+  test('the API key is sent, and a missing key is reported', async t => {
     const { newKey } = await import('../../src/runtime/keys.ts')
     const { key, entry } = newKey('ana')
     const { client, url } = await serve(t, [], {
@@ -122,7 +122,7 @@ describe('keys and errors', () => {
     })
   })
 
-  test('a page of an allowed origin may ask, and read the answer; another may not', async t => {
+  test('a page of an allowed origin can make requests, any other cannot', async t => {
     const origin = 'https://app.example'
     const { url } = await serve(t, [], { config: { server: { origins: [origin] } } })
     const asked = await fetch(`${url}/sessions`, {
@@ -139,7 +139,7 @@ describe('keys and errors', () => {
     assert.equal((await fetch(`${url}/meta`, { headers: { origin: 'https://evil.example' } })).status, 403)
   })
 
-  test('the server says what was wrong', async t => {
+  test('errors have the server’s status and code', async t => {
     const { client } = await serve(t, [])
     await assert.rejects(client.createSession({ agent: { name: 'nobody' } }), {
       status: 400,
@@ -148,7 +148,7 @@ describe('keys and errors', () => {
     await assert.rejects(client.sendTurn('nope', { messages: hello }), { status: 404 })
   })
 
-  test('an address that is none, and a server of another kind', async () => {
+  test('an invalid address and a server of another protocol are reported', async () => {
     assert.throws(() => new AapClient({ baseUrl: 'localhost' }), /whole address/)
     const page = new AapClient({ baseUrl: 'http://x.example', fetch: async () => new Response('<html>') })
     await assert.rejects(page.getMeta(), { code: 'unexpected_answer' })

@@ -1,11 +1,11 @@
-// What a client does when the network does not: tries again where that is safe, and says so where it is not.
+// The client on a failing network: it repeats requests where that is safe, and reports an error elsewhere.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AapClient, type ClientOptions } from '../../src/client/index.ts'
 
 type Reply = (request: { url: string; headers: Headers }) => Response | Promise<Response>
 
-/** A network that answers as told, one reply after another, and the waits that the client made. */
+/** A client on a network that gives these replies in order, with the requests and waits that it made. */
 function network(...replies: Reply[]): { client: AapClient; seen: Headers[]; waits: number[] } {
   const seen: Headers[] = []
   const waits: number[] = []
@@ -34,7 +34,7 @@ const event = (name: string, data: object, id?: number): string =>
   `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}`
 
 describe('a request', () => {
-  test('that nobody answered is made again under the same key', async () => {
+  test('without an answer is repeated with the same idempotency key', async () => {
     const { client, seen, waits } = network(down, down, () =>
       Response.json({ sessionId: 's1' }, { status: 201 }),
     )
@@ -45,7 +45,7 @@ describe('a request', () => {
     assert.deepEqual(waits, [250, 500])
   })
 
-  test('is given up after the third', async () => {
+  test('is given up after three tries', async () => {
     const { client } = network(down, down, down)
     await assert.rejects(client.getMeta(), {
       status: 0,
@@ -54,7 +54,7 @@ describe('a request', () => {
     })
   })
 
-  test('waits as long as the server asks', async () => {
+  test('is repeated after the time that the server asks for', async () => {
     const { client, waits } = network(
       () =>
         Response.json(
@@ -67,7 +67,7 @@ describe('a request', () => {
     assert.deepEqual(waits, [3000])
   })
 
-  test('that would do something twice is not repeated', async () => {
+  test('that is not safe to repeat is sent once', async () => {
     const { client, seen } = network(down)
     await assert.rejects(client.deleteSession('s'), { code: 'connection_failed' })
     assert.equal(seen.length, 1)
@@ -84,12 +84,12 @@ describe('a request', () => {
 describe('a turn', () => {
   const turn = (...frames: string[]) => network(() => sse(...frames)).client.sendTurn('s', { messages: [] })
 
-  test('that breaks off is an error, not an answer', async () => {
+  test('that breaks off is an error', async () => {
     const broken = await turn(event('turn_start', {}), event('text_delta', { delta: 'Half' }))
     await assert.rejects(broken.answer(), { code: 'connection_lost' })
   })
 
-  test('ends at the first turn_stop; events that nobody knows are passed over', async () => {
+  test('ends at the first turn_stop, and unknown events are skipped', async () => {
     const ended = await turn(
       event('session_start', { sessionId: 's' }),
       event('turn_start', {}),
@@ -103,14 +103,14 @@ describe('a turn', () => {
     })
   })
 
-  test('that is no JSON is refused', async () => {
+  test('with an event that is not JSON is refused', async () => {
     const odd = await turn('event: text\ndata: {')
     await assert.rejects(odd.answer(), { code: 'unexpected_answer' })
   })
 })
 
 describe('a watch', () => {
-  test('comes back where it was, after a break, a refusal and a good end; nothing comes twice', async () => {
+  test('resumes after a break, a refusal and a clean end, and repeats nothing', async () => {
     const ended = { v: 1, at: 0, type: 'turn.ended', turn: 't', stop: 'end' }
     const { client, seen, waits } = network(
       () =>
@@ -135,14 +135,14 @@ describe('a watch', () => {
     assert.deepEqual(waits, [250, 500, 1000])
   })
 
-  test('does not ask again for what is not there', async () => {
+  test('does not retry a session that does not exist', async () => {
     const { client } = network(() =>
       Response.json({ error: 'No.', code: 'session_not_found' }, { status: 404 }),
     )
     await assert.rejects(client.watch('s').next(), { status: 404, code: 'session_not_found' })
   })
 
-  test('ends when its attempts are used up', async () => {
+  test('fails when its attempts are used up', async () => {
     const { client } = network(down, down)
     await assert.rejects(client.watch('s', { attempts: 1 }).next(), { code: 'connection_failed' })
   })

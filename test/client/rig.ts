@@ -1,4 +1,4 @@
-// A real server on a free port, with a script for a model, and a client of it. Everything is closed with the test.
+// A real server on a free port with a scripted model, and a client of it. Both are closed after the test.
 import type { TestContext } from 'node:test'
 import { AapClient, type ClientOptions } from '../../src/client/index.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'

@@ -1,4 +1,4 @@
-// The loop over own tools and permissions, against a real server.
+// `runTurn` with client tools and permissions, against a real server.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import {
@@ -20,7 +20,7 @@ const batch = {
 const script = [batch, { text: 'All done.' }]
 const session = { agent: { name: 'helper', tools: both }, tools: [clipboard] }
 
-test('own tools are run, permissions asked, all sent back in one step', async t => {
+test('client tools are run, permissions are asked for, and all answers go back in one request', async t => {
   const { client, turnwire } = await serve(t, script)
   const sessionId = await client.createSession(session)
   const asked: ToolCall[] = []
@@ -54,7 +54,7 @@ test('own tools are run, permissions asked, all sent back in one step', async t 
   )
 })
 
-test('whoever is asked is told why; a failure says what it was', async t => {
+test('onPermission gets the reason, and a failure has its code and message', async t => {
   const failing = [...script.slice(0, 1), { fail: { code: 'model_timeout' as const, message: 'Too slow.' } }]
   const rules = [{ tool: 'send', then: 'ask' as const, reason: 'It leaves the house.' }]
   const { client } = await serve(t, failing, { agent: { rules } })
@@ -91,17 +91,17 @@ describe('answers', () => {
     return history.flatMap(message => (message.role === 'tool' ? [textOfContent(message.content)] : []))
   }
 
-  test('no, and why', async t => {
+  test('a denial with a reason reaches the model', async t => {
     const results = await run(t, () => ({ granted: false, reason: 'not now' }))
     assert.equal(results[2], 'Tool call denied: not now')
   })
 
-  test('yes, with other arguments', async t => {
+  test('a grant may change the arguments', async t => {
     const results = await run(t, () => ({ granted: true, input: { to: 'bob' } }))
     assert.match(results[2] ?? '', /sent \{"to":"bob"\}/)
   })
 
-  test('a tool of ours that fails is told to the model', async t => {
+  test('the model is told that a client tool failed', async t => {
     const results = await run(
       t,
       () => true,
@@ -112,7 +112,7 @@ describe('answers', () => {
     assert.equal(results[1], 'The tool failed: no clipboard here')
   })
 
-  test('a tool of ours that says nothing, and one that gives blocks', async t => {
+  test('a client tool may return nothing or blocks', async t => {
     assert.equal(
       (
         await run(
@@ -136,8 +136,8 @@ describe('answers', () => {
   })
 })
 
-describe('what it cannot answer', () => {
-  test('is left to the caller: nobody to ask, or a tool without a function', async t => {
+describe('calls that runTurn cannot answer', () => {
+  test('are returned as pending: no onPermission, or no function for the tool', async t => {
     const { client } = await serve(t, script)
     const first = await client.createSession(session)
     const unasked = await client.runTurn({ sessionId: first, text: 'Go', tools: { clipboard: () => '' } })
@@ -155,7 +155,7 @@ describe('what it cannot answer', () => {
     assert.equal(unknown.stopReason, 'tool_use')
   })
 
-  test('is answered later, from the history alone', async t => {
+  test('can be answered later from the history', async t => {
     const { client } = await serve(t, script)
     const sessionId = await client.createSession(session)
     await client.runTurn({ sessionId, text: 'Go' })
@@ -177,7 +177,7 @@ describe('what it cannot answer', () => {
 })
 
 describe('cancelling', () => {
-  test('while the model speaks', async t => {
+  test('during the model’s answer', async t => {
     const { client } = await serve(t, [{ text: 'For ever', hang: true }])
     const sessionId = await client.createSession({ agent: { name: 'helper' } })
     const controller = new AbortController()
@@ -190,7 +190,7 @@ describe('cancelling', () => {
     assert.equal(stopReason, 'cancelled')
   })
 
-  test('while someone is asked: nothing runs, and the session can go on', async t => {
+  test('during a question runs nothing, and the session can continue', async t => {
     const { client } = await serve(t, script)
     const sessionId = await client.createSession(session)
     const controller = new AbortController()
@@ -215,7 +215,7 @@ describe('cancelling', () => {
   })
 })
 
-test('calls that a later message left behind are not pending', () => {
+test('calls before a later user message are not pending', () => {
   const call = { type: 'tool_use' as const, toolCallId: 'c', name: 'x', input: {} }
   const history = [{ role: 'assistant' as const, content: [call] }]
   assert.equal(pendingCalls(history).server.length, 1)

@@ -9,7 +9,7 @@ import { newKey } from '../../src/runtime/keys.ts'
 import { startServer } from '../../src/runtime/server.ts'
 import { Turnwire } from '../../src/runtime/turnwire.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { text, tool } from '../../src/tools/index.ts'
+import { tool } from '../../src/tools/index.ts'
 
 export type RigOptions = {
   script?: Script
@@ -75,7 +75,7 @@ function tools(runs: Rig['runs'], wait: () => Promise<void>): Tool[] {
     tool({
       name: 'patch',
       description: 'Takes free text.',
-      input: text(),
+      input: 'text',
       run: input => {
         ran('patch', input)
         return `patched ${input}`

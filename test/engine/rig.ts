@@ -11,7 +11,7 @@ import {
   type World,
 } from '../../src/engine/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
-import { randomId } from '../../src/lib/random.ts'
+import { randomIds } from '../../src/lib/random.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { createGate, defaultLimits, type GateOptions } from '../../src/policy/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -31,7 +31,7 @@ export const owner = 'ana'
 export function makeWorld(over: Partial<World> = {}): World {
   return {
     now: Date.now,
-    id: randomId,
+    id: randomIds(),
     timer(ms, run) {
       const timer = setTimeout(run, Math.min(ms, 0x7fffffff))
       return () => clearTimeout(timer)

@@ -1,4 +1,4 @@
-// MCP against the reference server: over a pipe and over HTTP, with answers that reach whoever asked.
+// MCP with the reference server, over stdio and over HTTP.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
@@ -41,8 +41,8 @@ async function run(server: McpConnection, name: string, input: Json, progress?: 
   return toolOf(server, name).run(input, contextOf(progress))
 }
 
-describe('over a pipe', () => {
-  test('tools are listed, called, and say what they give', async context => {
+describe('over stdio', () => {
+  test('tools are listed and called, and return text, data and images', async context => {
     const server = await start(context)
     assert.deepEqual(server.warnings, [])
     assert.equal(textOf((await run(server, 'echo', { message: 'hi' })).parts), 'Echo: hi')
@@ -55,13 +55,13 @@ describe('over a pipe', () => {
     assert.match(image?.url ?? '', /^data:image\/png;base64,/)
   })
 
-  test('progress is told as it comes', async context => {
+  test('progress is reported while the call runs', async context => {
     const server = await start(context)
     const updates: Progress[] = []
     await run(server, 'trigger-long-running-operation', { duration: 0.2, steps: 2 }, update =>
       updates.push(update),
     )
-    // The last one races with the result, after which none is told.
+    // The last update may arrive after the result, and is then dropped.
     assert.ok(updates.length > 0 && updates.length <= 2)
     assert.deepEqual(
       updates,
@@ -69,7 +69,7 @@ describe('over a pipe', () => {
     )
   })
 
-  test('the environment is not handed on', async context => {
+  test('the environment is not passed to the server', async context => {
     process.env['TURNWIRE_TEST_CANARY'] = 'canary-value'
     context.after(() => delete process.env['TURNWIRE_TEST_CANARY'])
     const server = await start(context)
@@ -77,7 +77,7 @@ describe('over a pipe', () => {
     assert.ok(shown.includes('PATH') && !shown.includes('canary'))
   })
 
-  test('a question to the person is put, with the call that it belongs to', async context => {
+  test('a question to the person is passed on with the id of its call', async context => {
     const asked: unknown[] = []
     const server = await start(context, {
       elicit: async (question, { callId }) => {
@@ -90,7 +90,7 @@ describe('over a pipe', () => {
     assert.match(textOf(parts), /declined/i)
   })
 
-  test('without someone to ask, servers are not told that they may', async context => {
+  test('without `elicit` the server is not offered elicitation', async context => {
     const server = await start(context)
     assert.ok(!server.tools.some(tool => tool.name.includes('elicitation')))
   })
@@ -115,7 +115,7 @@ describe('over HTTP', () => {
     assert.equal(answers.length, 36)
   })
 
-  test('a server that is not there is told in words', async () => {
+  test('an unreachable server is reported by name', async () => {
     const port = await freePort()
     const spec = { name: 'gone', url: `http://127.0.0.1:${port}/mcp` }
     await assert.rejects(mcpServer(spec, { connectTimeoutMs: 5_000 }), {

@@ -1,4 +1,4 @@
-// An MCP server over HTTP that sends its callers elsewhere: what they carry is meant for it alone.
+// MCP servers over HTTP that answer with redirects. The headers hold credentials for that server only.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -15,7 +15,7 @@ async function serve(context: TestContext, listener: Listener): Promise<string> 
     server.close()
   })
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // It listens on TCP.
+  const { port } = server.address() as AddressInfo // it listens on TCP
   return `http://127.0.0.1:${port}`
 }
 
@@ -34,7 +34,7 @@ test('a redirect to another origin is not followed, and no header goes there', a
   assert.deepEqual(stolen, [])
 })
 
-test('one that only adds a slash is', async context => {
+test('a redirect within the same origin is followed', async context => {
   const url = await serve(context, (request, response) => {
     if (request.url === '/mcp') {
       response.writeHead(307, { location: '/mcp/' }).end()
@@ -54,7 +54,7 @@ test('one that only adds a slash is', async context => {
   )
 })
 
-/** The oldest revision that is spoken, by hand. */
+/** Answers in the oldest supported revision of the protocol. */
 function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
   assert.equal(request.headers['x-api-key'], 'canary')
   const { id, method } = (body === '' ? {} : JSON.parse(body)) as { id?: number; method?: string }
@@ -71,8 +71,8 @@ function answer(request: IncomingMessage, response: ServerResponse, body: string
     return
   }
   const result = results[method ?? '']
-  const told = result ? { result } : { error: { code: -32601, message: 'Method not found' } }
+  const answered = result ? { result } : { error: { code: -32601, message: 'Method not found' } }
   response
     .writeHead(200, { 'content-type': 'application/json' })
-    .end(JSON.stringify({ jsonrpc: '2.0', id, ...told }))
+    .end(JSON.stringify({ jsonrpc: '2.0', id, ...answered }))
 }

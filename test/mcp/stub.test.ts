@@ -1,4 +1,4 @@
-// MCP against a server that misbehaves: nothing it does may crash us, reach the wrong call, or run something twice.
+// MCP servers that misbehave. Nothing they do may crash us, answer the wrong call, or make a call run twice.
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,8 +44,8 @@ async function run(tool: Tool | undefined, signal?: AbortSignal): Promise<{ text
   return { text: textOf(output.parts), failed: output.failed === true }
 }
 
-describe('what a server lists', () => {
-  test('is read page by page, and a cursor that repeats ends it', async context => {
+describe('the list of tools', () => {
+  test('is read page by page, and ends at a repeated cursor', async context => {
     const { server } = await start(context, 'pages')
     assert.deepEqual(
       server.tools.map(tool => tool.name),
@@ -53,7 +53,7 @@ describe('what a server lists', () => {
     )
   })
 
-  test('costs only the tools that cannot be offered', async context => {
+  test('leaves out only the tools that cannot be offered', async context => {
     const { server } = await start(context, 'bad-tools')
     assert.deepEqual(
       server.tools.map(tool => tool.name),
@@ -67,7 +67,7 @@ describe('what a server lists', () => {
       )
   })
 
-  test('never lets one tool take the name of another', async context => {
+  test('never gives two tools the same name', async context => {
     const { server } = await start(context, 'names')
     assert.equal(server.tools[0]?.description.split('\n')[0], 'the first')
     const names = server.tools.map(tool => tool.name)
@@ -76,13 +76,13 @@ describe('what a server lists', () => {
     for (const name of names) assert.match(name, /^[A-Za-z0-9_.-]{1,128}$/)
   })
 
-  test('gives way to names that are taken', async context => {
+  test('leaves out a tool whose name is taken', async context => {
     const { server } = await start(context, 'plain', { taken: ['stub__one'] })
     assert.deepEqual(server.tools, [])
     assert.match(server.warnings[0] ?? '', /taken by another tool/)
   })
 
-  test('is believed only if the operator says so', async context => {
+  test('is trusted for hints only if the operator says so', async context => {
     const { server } = await start(context, 'hints')
     const trusted = await start(context, 'hints', { trustAnnotations: true })
     const [wary, believing] = [server.tools[0], trusted.server.tools[0]]
@@ -94,9 +94,9 @@ describe('what a server lists', () => {
   })
 })
 
-describe('a definition that changes', () => {
+describe('a tool’s definition', () => {
   for (const mode of ['changes', 'hints'])
-    test(`after a notification is another tool (${mode})`, async context => {
+    test(`that changes with a notification makes another tool (${mode})`, async context => {
       const changed = Promise.withResolvers<readonly Tool[]>()
       const { server, logged } = await start(context, mode, { onTools: changed.resolve })
       const [before] = server.tools
@@ -108,7 +108,7 @@ describe('a definition that changes', () => {
       assert.equal((await run(after)).text, 'call 2')
     })
 
-  test('in silence is found before the next call', async context => {
+  test('that changes without a notification is noticed before the next call', async context => {
     const { server, logged } = await start(context, 'changes-silently', { refreshMs: -1 })
     const [before] = server.tools
     await run(before)
@@ -117,7 +117,7 @@ describe('a definition that changes', () => {
     assert.equal((await run(server.tools[0])).text, 'call 2')
   })
 
-  test('that stays the same stays the same object', async context => {
+  test('that does not change keeps the same object', async context => {
     const { server } = await start(context, 'plain', { refreshMs: -1 })
     const [before] = server.tools
     await run(before)
@@ -127,19 +127,19 @@ describe('a definition that changes', () => {
 })
 
 describe('a call', () => {
-  test('gets its own answer through noise, strangers and repetitions', async context => {
+  test('gets its own answer among invalid, foreign and repeated messages', async context => {
     const { server } = await start(context, 'noise')
     assert.deepEqual(await run(server.tools[0]), { text: 'call 1', failed: false })
     assert.deepEqual(await run(server.tools[0]), { text: 'call 2', failed: false })
   })
 
-  test('of a server that sends a line without end is over, and the server with it', async context => {
+  test('fails if the server sends a line above the limit, and the connection ends', async context => {
     const { server, logged } = await start(context, 'long-line', { maxMessageBytes: 64 * 1024 })
     await assert.rejects(run(server.tools[0]), /may have taken effect/)
     assert.equal(logged().length, 1)
   })
 
-  test('that killed the server is not sent again; the next one starts it anew', async context => {
+  test('that killed the server is not repeated, and the next call starts the server again', async context => {
     const { server, logged } = await start(context, 'dies')
     const [tool] = server.tools
     await assert.rejects(run(tool), /may have taken effect. It was not sent again/)
@@ -148,7 +148,7 @@ describe('a call', () => {
     assert.equal(new Set(logged()).size, 2)
   })
 
-  test('that failed is a result, and is not tried again', async context => {
+  test('that failed gives a result and is not repeated', async context => {
     const { server, logged } = await start(context, 'fails')
     assert.deepEqual(await run(server.tools[0]), { text: 'no such row', failed: true })
     assert.equal(logged().length, 1)
@@ -164,7 +164,7 @@ describe('a call', () => {
     while (!logged().includes('cancelled')) await new Promise(resolve => setTimeout(resolve, 5))
   })
 
-  test('carries links as text, resources, sounds and data', async context => {
+  test('returns links as text, and resources, sounds and data as parts', async context => {
     const { server } = await start(context, 'blocks')
     const output = await server.tools[0]!.run({}, contextOf())
     assert.deepEqual(output, {
@@ -177,14 +177,14 @@ describe('a call', () => {
     })
   })
 
-  test('after closing is refused in words', async context => {
+  test('after close() is refused with the reason', async context => {
     const { server } = await start(context, 'plain')
     await server.close()
     await assert.rejects(run(server.tools[0]), /was disconnected/)
   })
 })
 
-describe('a server that is described wrongly is not started', () => {
+describe('an invalid description of a server is refused', () => {
   const command = process.execPath
   for (const [words, spec, message] of [
     ['a command line', { name: 'a', command: 'sh -c "echo"' }, /one program, not a command line/],
@@ -216,7 +216,7 @@ describe('a server that is described wrongly is not started', () => {
     await assert.rejects(mcpServer(spec), { code: 'invalid_tool', message: /"gone" cannot be used/ })
   })
 
-  test('a variable that the operator names is passed on', async context => {
+  test('a variable that the operator allows is passed on', async context => {
     const spec = {
       name: 'stub',
       command,

@@ -1,5 +1,5 @@
-// An MCP server that misbehaves in one way, named by its first argument. It speaks the legacy revision by hand, since
-// no honest server would do these things. Calls that it has carried out are appended to the file in STUB_LOG.
+// An MCP server that misbehaves in the way that its first argument names. It writes the protocol's legacy revision
+// directly, because no SDK would do these things. Calls that it has run are appended to the file in STUB_LOG.
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

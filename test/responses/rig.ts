@@ -13,7 +13,7 @@ import {
   type Store,
 } from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
-import { randomId } from '../../src/lib/random.ts'
+import { randomIds } from '../../src/lib/random.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { aapRoutes } from '../../src/wires/aap/index.ts'
@@ -68,7 +68,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   const ports = {
     world: {
       now: () => Date.now(),
-      id: randomId,
+      id: randomIds(),
       timer: (ms: number, run: () => void) => {
         const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref()
         return () => clearTimeout(timer)

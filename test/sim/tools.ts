@@ -3,7 +3,7 @@
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../src/engine/ports.ts'
 import { hashJson, sha256 } from '../../src/lib/hash.ts'
 import type { Json, JsonObject } from '../../src/lib/json.ts'
-import { text, tool } from '../../src/tools/index.ts'
+import { tool } from '../../src/tools/index.ts'
 import type { Chance } from './chance.ts'
 import type { Disk } from './disk.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
@@ -25,7 +25,7 @@ export const declarations: readonly Tool[] = [
   tool({ ...declared, name: 'inner', trust: 'trusted', exposed: false, timeoutMs: 200, outputLimit: 256 }),
   tool({ ...declared, name: 'mail', trust: 'ask', timeoutMs: 350 }),
   tool({ ...declared, name: 'sync', trust: 'ask', idempotent: true, retries: 1, timeoutMs: 300 }),
-  tool({ ...declared, name: 'note', trust: 'ask', input: text(), timeoutMs: 200 }),
+  tool({ ...declared, name: 'note', trust: 'ask', input: 'text', timeoutMs: 200 }),
   tool({ ...declared, name: 'never', trust: 'deny' }),
 ]
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Session } from '../../src/engine/index.ts'
 import type { Entry } from '../../src/language/history.ts'
-import { text, tool } from '../../src/tools/index.ts'
+import { tool } from '../../src/tools/index.ts'
 import { clientTool, until } from '../engine/rig.ts'
 import { say, type Table, type Tool, tell, type Vendor, type Vendors } from './rig.ts'
 
@@ -83,7 +83,7 @@ export const tools: readonly Tool[] = [
       ],
     }),
   }),
-  tool({ name: 'patch', description: 'Takes text.', input: text(), ...trusted, run: () => 'patched' }),
+  tool({ name: 'patch', description: 'Takes text.', input: 'text', ...trusted, run: () => 'patched' }),
   tool({
     name: 'never',
     description: 'Is refused.',

@@ -1,4 +1,4 @@
-// A grammar that a real client declares, with the patches that models write against it.
+// The apply_patch grammar that a real client declares, with patches that models write.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -65,7 +65,7 @@ const REFUSED: Record<string, { text: string; offset: number; expects: string }>
 }
 
 for (const [name, { text, offset, expects }] of Object.entries(REFUSED)) {
-  test(`refuses ${name}, with place and expectation`, () => {
+  test(`refuses ${name}, with the position and what was expected`, () => {
     const mismatch = recogniser.match(text)
     assert.equal(mismatch?.offset, offset)
     assert.ok(mismatch.expected.includes(expects), mismatch.message)
@@ -74,7 +74,7 @@ for (const [name, { text, offset, expects }] of Object.entries(REFUSED)) {
   })
 }
 
-test('says where a long text fails, and with what', () => {
+test('the mismatch of a long text names its line and what was expected', () => {
   const mismatch = recogniser.match(patch('*** Update File: a', '@@', '+x', '?y'))
   assert.deepEqual({ line: mismatch?.line, column: mismatch?.column }, { line: 5, column: 1 })
   assert.match(mismatch?.message ?? '', /found "\?y", but expected one of: .*"\+"/)

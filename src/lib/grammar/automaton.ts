@@ -1,6 +1,6 @@
-// Runs an RE2 program one code point at a time, as a DFA whose states are made when first reached and kept. A state
-// is a small number, so that a parser can hold many terminals in flight and tell equal ones apart cheaply. Text
-// edges (^, $, \b) are those of the span that is matched. The caller's meter pays for each state that is made.
+// Runs an RE2 program one code point at a time, as a DFA whose states are created on demand and kept. A state is a small
+// number, so that a parser can track many terminals and compare them cheaply. Assertions (^, $, \b) refer to the matched
+// span, not to the whole text. Each new state is charged to the caller's budget.
 
 import { compileProgram, type Instruction, OP, type Program } from './re2-program.ts'
 
@@ -10,18 +10,18 @@ export type Charge = (cost: number) => void
 export const DEAD = -1
 const UNKNOWN = -2
 const ASCII = 128
-// What is worth how many steps, in time and memory: a new transition, a new state, each program counter in either.
+// The cost in steps, for time and memory, of a new transition, a new state, and each program counter in either.
 const TRANSITION_COST = 10
 const STATE_COST = 200
 const COUNTER_COST = 4
 
-// What stands before a position, as far as assertions can tell.
+// The kind of character before a position, as far as assertions can tell.
 const EDGE = 0
 const NEWLINE = 1
 const WORD = 2
 const OTHER = 3
 
-// re2js's bits for the conditions that an assertion asks for.
+// re2js's bits for the conditions of an assertion.
 const BEGIN_LINE = 1
 const END_LINE = 2
 const BEGIN_TEXT = 4
@@ -29,7 +29,7 @@ const END_TEXT = 8
 const WORD_BOUNDARY = 16
 const NO_WORD_BOUNDARY = 32
 
-type State = {
+type DfaState = {
   readonly counters: readonly number[]
   readonly before: number
   readonly accepts: boolean
@@ -40,7 +40,7 @@ type State = {
 export class Automaton {
   readonly #program: Program
   readonly #hasAssertions: boolean
-  #states: State[] = []
+  #states: DfaState[] = []
   #ids = new Map<string, number>()
   #size = 0
 
@@ -50,12 +50,12 @@ export class Automaton {
     this.reset()
   }
 
-  /** How much memory the kept states take, in numbers. */
+  /** The memory of the kept states, counted in numbers. */
   get size(): number {
     return this.#size
   }
 
-  /** Forgets all states but the first; state numbers given out before are void. */
+  /** Drops all states but the first. State numbers from before are invalid. */
   reset(): void {
     this.#states = []
     this.#ids = new Map()
@@ -63,7 +63,7 @@ export class Automaton {
     this.#intern([this.#program.start], this.#hasAssertions ? EDGE : OTHER, () => {})
   }
 
-  /** The state before any character. DEAD when no text at all can match. */
+  /** The state before the first character. DEAD if no text can match. */
   get start(): number {
     return this.#states.length > 0 ? 0 : DEAD
   }
@@ -72,7 +72,7 @@ export class Automaton {
     return this.#states[state]?.accepts ?? false
   }
 
-  /** Whether more text can follow in this state. */
+  /** Whether more text may follow in this state. */
   continues(state: number): boolean {
     const counters = this.#states[state]?.counters ?? []
     return counters.some(counter => this.#at(counter).op !== OP.match)
@@ -94,8 +94,8 @@ export class Automaton {
     return next
   }
 
-  #advance(state: State, codePoint: number, charge: Charge): number {
-    const kind = this.#hasAssertions ? kindOf(codePoint) : OTHER
+  #advance(state: DfaState, codePoint: number, charge: Charge): number {
+    const kind = this.#hasAssertions ? characterKind(codePoint) : OTHER
     const reached: number[] = []
     for (const counter of this.#closure(state.counters, conditions(state.before, kind))) {
       const instruction = this.#at(counter)
@@ -133,11 +133,11 @@ export class Automaton {
     return id
   }
 
-  /** The runes and matches reachable without reading, where the assertions in `met` hold. */
+  /** The rune and match instructions that are reachable without reading, given the assertions in `met`. */
   #closure(from: readonly number[], met: number): number[] {
     const seen = new Set<number>(from)
     const found: number[] = []
-    // A Set's iteration visits what is added on the way.
+    // Iterating over a Set also visits the members that are added meanwhile.
     for (const counter of seen) {
       const { op, out, arg } = this.#at(counter)
       if (op === OP.alt || op === OP.altMatch) seen.add(out).add(arg)
@@ -154,7 +154,7 @@ function isRune({ op }: Instruction): boolean {
   return op >= OP.rune && op <= OP.runeAnyNotNewline
 }
 
-function kindOf(codePoint: number): number {
+function characterKind(codePoint: number): number {
   if (codePoint === 10) return NEWLINE
   const word =
     (codePoint >= 48 && codePoint <= 57) ||
@@ -164,7 +164,7 @@ function kindOf(codePoint: number): number {
   return word ? WORD : OTHER
 }
 
-/** The assertions that hold between what stands before a position and what stands after it. */
+/** The assertions that hold between these two kinds of character. */
 function conditions(before: number, after: number): number {
   let met = (before === WORD) === (after === WORD) ? NO_WORD_BOUNDARY : WORD_BOUNDARY
   if (before === EDGE) met |= BEGIN_TEXT

@@ -1,12 +1,12 @@
-// The terminals that `%import common.NAME` brings in, as patterns: those of Lark's own library of that name, written
-// without lookarounds and lazy quantifiers, which our dialect refuses. So a string ends at its first unescaped quote
-// and a comment at its first end mark, always.
+// The terminals of `%import common.NAME`, as patterns. They are those of Lark's own library, written without lookarounds
+// and lazy quantifiers, which our dialect refuses: a string ends at its first unescaped quote, and a comment at its first
+// end mark.
 
 const DIGITS = '[0-9]+'
 const EXPONENT = `[eE][+-]?${DIGITS}`
 const DECIMAL = `(?:${DIGITS}\\.(?:${DIGITS})?|\\.${DIGITS})`
 const FLOAT = `(?:${DIGITS}${EXPONENT}|${DECIMAL}(?:${EXPONENT})?)`
-const NUMBER = `(?:${FLOAT}|${DIGITS})`
+const ANY_NUMBER = `(?:${FLOAT}|${DIGITS})`
 
 export const COMMON_TERMINALS: ReadonlyMap<string, string> = new Map([
   ['DIGIT', '[0-9]'],
@@ -16,8 +16,8 @@ export const COMMON_TERMINALS: ReadonlyMap<string, string> = new Map([
   ['DECIMAL', DECIMAL],
   ['FLOAT', FLOAT],
   ['SIGNED_FLOAT', `[+-]?${FLOAT}`],
-  ['NUMBER', NUMBER],
-  ['SIGNED_NUMBER', `[+-]?${NUMBER}`],
+  ['NUMBER', ANY_NUMBER],
+  ['SIGNED_NUMBER', `[+-]?${ANY_NUMBER}`],
   ['ESCAPED_STRING', '"(?:[^"\\\\\\n]|\\\\.)*"'],
   ['LCASE_LETTER', '[a-z]'],
   ['UCASE_LETTER', '[A-Z]'],

@@ -1,4 +1,4 @@
-// The recogniser under recursion, ambiguity, emptiness and size: it answers rightly or says that it stopped.
+// The recogniser on recursion, ambiguity, empty symbols and large texts: it is right, or reports a spent budget.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ function accepts(definition: string, text: string, maxSteps = STEPS): boolean {
   return run(definition, text, maxSteps).kind === 'accepted'
 }
 
-test('recursion of every kind is linear', () => {
+test('left, right and nested recursion takes linear time', () => {
   const shapes = [
     'start: start "x" | "x"',
     'start: "x" start | "x"',
@@ -41,14 +41,14 @@ test('recursion of every kind is linear', () => {
   }
 })
 
-test('nesting of any depth costs no stack', () => {
+test('deep nesting does not use the stack', () => {
   const depth = LONG / 2
   const definition = 'start: "(" start ")" | "[" start "]" | '
   assert.ok(accepts(definition, `${'(['.repeat(depth)}${'])'.repeat(depth)}`))
   assert.ok(!accepts(definition, `${'('.repeat(depth)}]`))
 })
 
-test('ambiguous and cyclic rules', () => {
+test('ambiguous and cyclic rules are recognised', () => {
   const ambiguous = 'start: a\na: a a | "x" |'
   assert.ok(accepts(ambiguous, ''))
   assert.ok(accepts(ambiguous, 'x'.repeat(50)))
@@ -60,14 +60,14 @@ test('ambiguous and cyclic rules', () => {
   assert.ok(accepts('start: e\ne: e e e | "a" | ', 'aaaaaaa'))
 })
 
-test('symbols found empty after someone waits for them, and before', () => {
+test('an empty symbol advances items that wait for it before and after it is found', () => {
   assert.ok(accepts('start: a b a\na: b\nb: c c\nc: ', ''))
   assert.ok(accepts('start: a "x" a\na: b b\nb: | "y"', 'x'))
   assert.ok(accepts('start: a "x" a\na: b b\nb: | "y"', 'yyxy'))
   assert.ok(!accepts('start: a "x" a\na: b b\nb: | "y"', 'yyyx'))
 })
 
-test('stops when the budget is spent, and says so', () => {
+test('recognition stops when the budget is spent, and the mismatch says so', () => {
   const spent = run('start: a\na: a a | "x" |', 'x'.repeat(LONG))
   assert.equal(spent.kind, 'spent')
   const mismatch = compileGrammar('lark', 'start: a\na: a a | "x"', { maxSteps: 1_000 }).match(
@@ -78,7 +78,7 @@ test('stops when the budget is spent, and says so', () => {
   assert.match(mismatch.message, /more than 1000 steps/)
 })
 
-test('a pattern whose states multiply is stopped by the same budget', () => {
+test('the budget also limits the states of a terminal', () => {
   let seed = 1
   const text = Array.from({ length: LONG }, () => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0

@@ -1,32 +1,31 @@
-// Earley's recogniser over code points. Terminals in flight are items too (slot, origin, automaton state), so a
-// terminal never commits to one length and two ways of reaching one state cost one. Right recursion is linear by
-// Leo's rule. Nothing here recurses: depth of nesting costs memory only, and every step is paid from a budget.
+// Earley's recogniser over code points. A terminal that is being read is an item too (slot, goal, automaton state), so a
+// terminal may have any length and equal states are kept once. Leo's rule makes right recursion linear. Nothing here
+// recurses, so nesting costs memory but no stack. Every step is charged to a budget.
 
 import { type Charge, DEAD } from './automaton.ts'
-import { IntRows } from './int-rows.ts'
+import { IntRows, TripleTable } from './int-tables.ts'
 import { END, type Productions } from './productions.ts'
-import { TripleTable } from './triple-table.ts'
 
-export type Outcome =
+type Recognition =
   | { kind: 'accepted' }
-  /** `terminals` could have gone on at `offset`; `mayEnd` when the text could have ended there. */
+  /** `terminals` were possible at `offset`. `mayEnd`: the text could also have ended there. */
   | { kind: 'refused'; offset: number; terminals: number[]; mayEnd: boolean }
   | { kind: 'spent'; offset: number }
 
 const COMPLETED = -1
 const NONE = -1
 
-// Columns of a goal: a symbol that is expected from some set on.
+// Columns of a goal: a symbol that is expected from some item set on.
 const SYMBOL = 0
 const SET = 1
 const LAST_WAITER = 2
 const WAITER_COUNT = 3
-/** The goal at the end of its Leo chain, NONE while that is not known. */
+/** The goal at the end of its Leo chain, NONE while unknown. */
 const TOP = 4
 /** 1 once the goal was met with no text. */
 const EMPTY = 5
 
-// Columns of a waiter: an item that goes on when its goal is met.
+// Columns of a waiter: an item that advances when its goal is met.
 const SLOT = 0
 const GOAL = 1
 const BEFORE = 2
@@ -35,17 +34,17 @@ const GOAL_COST = 3
 
 class BudgetSpent extends Error {}
 
-export function recognise(productions: Productions, text: string, maxSteps: number): Outcome {
-  const run = new Run(productions, text, maxSteps)
+export function recognise(productions: Productions, text: string, maxSteps: number): Recognition {
+  const recogniser = new Recogniser(productions, text, maxSteps)
   try {
-    return run.outcome()
+    return recogniser.run()
   } catch (error) {
-    if (error instanceof BudgetSpent) return { kind: 'spent', offset: run.offset }
+    if (error instanceof BudgetSpent) return { kind: 'spent', offset: recogniser.offset }
     throw error
   }
 }
 
-class Run {
+class Recogniser {
   readonly #productions: Productions
   readonly #text: string
   readonly #charge: Charge
@@ -54,15 +53,15 @@ class Run {
   #set = 0
   #accepted = false
 
-  /** The current set, in order of work: (slot, goal it works for) items, and (COMPLETED, goal). */
+  /** The current item set, in the order of processing: (slot, goal it belongs to), and (COMPLETED, goal). */
   readonly #items = new TripleTable()
-  /** Terminals in flight: (slot, goal, state). */
+  /** Terminals that are being read: (slot, goal, automaton state). */
   #scans = new TripleTable()
   #nextScans = new TripleTable()
 
   readonly #goals = new IntRows(6)
   readonly #waiters = new IntRows(3)
-  /** By symbol: its newest goal. */
+  /** The newest goal of each symbol. */
   readonly #newestGoal: Int32Array
 
   constructor(productions: Productions, text: string, maxSteps: number) {
@@ -76,7 +75,7 @@ class Run {
     }
   }
 
-  outcome(): Outcome {
+  run(): Recognition {
     this.#goalFor(this.#productions.root)
     for (;;) {
       const codePoint = this.#text.codePointAt(this.offset) ?? -1
@@ -127,7 +126,7 @@ class Run {
     }
   }
 
-  /** A terminal in this state may end here, and may go on with the next code point. */
+  /** A terminal in this state may end here, and may continue with the next code point. */
   #scan(slot: number, goal: number, state: number, codePoint: number): void {
     const automaton = this.#productions.terminals[this.#productions.expects[slot] ?? 0]?.automaton
     if (automaton === undefined || state === DEAD) return
@@ -146,11 +145,11 @@ class Run {
     this.#waiters.set(waiter, BEFORE, this.#goals.get(wanted, LAST_WAITER))
     this.#goals.set(wanted, LAST_WAITER, waiter)
     this.#goals.set(wanted, WAITER_COUNT, this.#goals.get(wanted, WAITER_COUNT) + 1)
-    // A goal met with no text woke only those who waited by then.
+    // If the goal has already been met by an empty text, the items that waited then were advanced. This one was not.
     if (this.#goals.get(wanted, EMPTY) === 1) this.#add(slot + 1, goal)
   }
 
-  /** The goal to find the symbol from the current set on. */
+  /** The goal for the symbol from the current item set on. */
   #goalFor(symbol: number): number {
     const newest = this.#newestGoal[symbol] ?? NONE
     if (newest !== NONE && this.#goals.get(newest, SET) === this.#set) return newest
@@ -187,9 +186,9 @@ class Run {
   }
 
   /**
-   * Leo's rule. Where one item alone waits for a goal, as the last of its production, meeting the goal does nothing
-   * but meet that item's own goal; the chain of such steps is walked once and remembered. Only goals of earlier sets
-   * are asked for, so their lists of waiters are final.
+   * Leo's rule. If a single item waits for a goal, with the goal's symbol as the last of its production, then meeting
+   * the goal only meets that item's own goal. The chain of such steps is followed once and its end is kept. Only goals
+   * of earlier item sets are passed here, so their lists of waiters are final.
    */
   #topOf(goal: number): number {
     const path: number[] = []
@@ -217,7 +216,7 @@ class Run {
     return this.#productions.expects[after] === END ? this.#waiters.get(waiter, GOAL) : NONE
   }
 
-  #refusal(): Outcome {
+  #refusal(): Recognition {
     const wanted = new Set<number>()
     const { expects, terminals } = this.#productions
     for (let entry = 0; entry < this.#scans.size; entry++) {

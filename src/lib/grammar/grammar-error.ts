@@ -1,5 +1,5 @@
-// The one error that a bad grammar raises, and the positions it names. A text that does not match is not an
-// error: that is a Mismatch (see mismatch.ts).
+// The error for a bad grammar, and positions in it. A text that does not match is not an error but a Mismatch
+// (mismatch.ts).
 
 /** One-based; columns count UTF-16 units of the grammar's line. */
 export type Position = { readonly line: number; readonly column: number }
@@ -18,7 +18,7 @@ export class GrammarError extends Error {
   }
 }
 
-/** The position reached after reading `text` from `from`. */
+/** The position after `text`, if it begins at `from`. */
 export function advance(from: Position, text: string): Position {
   const lines = text.split('\n')
   const last = lines.at(-1) ?? ''

@@ -12,7 +12,7 @@ function refusal(work: () => unknown): GrammarError {
   assert.fail('nothing was thrown')
 }
 
-/** Letters a and b without a period, the same on every run. */
+/** A pseudo-random text of a and b, the same on every run. */
 function noise(length: number): string {
   let seed = 1
   return Array.from({ length }, () => {
@@ -32,7 +32,7 @@ test('a regex grammar matches the whole text, anchored or not', () => {
   }
 })
 
-test('a regex mismatch says what was found and wanted', () => {
+test('a mismatch of a regex grammar says what was found and what was expected', () => {
   assert.deepEqual(compileGrammar('regex', 'id-\\d+').match('id-\nx'), {
     offset: 3,
     line: 1,
@@ -45,7 +45,7 @@ test('a regex mismatch says what was found and wanted', () => {
   assert.deepEqual(ended?.expected, ['/a+/', 'the end of the text'])
 })
 
-test('what RE2 cannot do in linear time is refused with its place', () => {
+test('features that RE2 does not have are refused with their position', () => {
   const cases: [string, number, RegExp][] = [
     ['a(?!b)', 2, /lookarounds/],
     ['a(?<=b)', 2, /lookarounds/],
@@ -65,12 +65,12 @@ test('what RE2 cannot do in linear time is refused with its place', () => {
   }
 })
 
-test('columns count code points, offsets count string units', () => {
+test('columns count code points, offsets count UTF-16 units', () => {
   const mismatch = compileGrammar('regex', '(?:🎉|\\n)+').match('🎉\n🎉🎉x')
   assert.deepEqual([mismatch?.offset, mismatch?.line, mismatch?.column], [7, 2, 3])
 })
 
-test('a definition or a text beyond its byte limit is refused before any work', () => {
+test('a definition or a text above its byte limit is refused without further work', () => {
   const error = refusal(() => compileGrammar('regex', 'é'.repeat(6), { maxGrammarBytes: 11 }))
   assert.match(error.message, /12 bytes and at most 11/)
   assert.equal(error.line, undefined)
@@ -79,7 +79,7 @@ test('a definition or a text beyond its byte limit is refused before any work', 
   assert.match(recogniser.match('é'.repeat(6))?.message ?? '', /12 bytes and at most 11/)
 })
 
-test('one definition is compiled once, until it falls out of use', () => {
+test('a definition is compiled once while it is among the recently used', () => {
   const first = compileGrammar('regex', 'cached')
   assert.equal(compileGrammar('regex', 'cached'), first)
   assert.notEqual(compileGrammar('regex', 'cached', { maxSteps: 5 }), first)
@@ -90,7 +90,7 @@ test('one definition is compiled once, until it falls out of use', () => {
   assert.notEqual(compileGrammar('regex', 'cached'), first)
 })
 
-test('a recogniser gives the same answers after it has forgotten its states', () => {
+test('a grammar gives the same answers after its states were dropped', () => {
   const recogniser = compileGrammar('regex', '(?:a|b)*a(?:a|b){12}')
   const text = noise(20_000)
   const matching = `${text}a${'b'.repeat(12)}`
@@ -100,12 +100,12 @@ test('a recogniser gives the same answers after it has forgotten its states', ()
   }
 })
 
-test('an evil pattern and text cost no more than any other', () => {
+test('patterns that explode elsewhere take linear time', () => {
   assert.equal(compileGrammar('regex', '(a+)+').match(`${'a'.repeat(100_000)}!`)?.offset, 100_000)
   assert.equal(compileGrammar('regex', '(a|aa|a*)*b').match('a'.repeat(100_000))?.offset, 100_000)
 })
 
-test('texts with lone surrogates are answered, not thrown at', () => {
+test('a text with lone surrogates is matched like any other', () => {
   assert.equal(compileGrammar('regex', '.*').match('\ud83d x \udf89'), null)
   assert.equal(compileGrammar('regex', '[a-z]*').match('ab\ud83d')?.offset, 2)
 })

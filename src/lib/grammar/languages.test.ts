@@ -1,4 +1,4 @@
-// Whole small languages, as tools declare them: what they accept and refuse, text by text.
+// Small complete languages, as tools declare them, with texts that they accept and refuse.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -135,7 +135,7 @@ for (const [name, { definition, accepts, refuses }] of Object.entries(LANGUAGES)
   })
 }
 
-test('grammar files with Windows line ends and continued lines read the same', () => {
+test('Windows line ends and continued lines do not change a grammar', () => {
   const recogniser = compileGrammar('lark', 'start: a \\\r\n  b\r\na: "1"\r\n | "2"\r\nb: "x"\r\n')
   assert.equal(recogniser.match('2x'), null)
   assert.notEqual(recogniser.match('2'), null)

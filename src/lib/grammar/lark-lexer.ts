@@ -1,5 +1,5 @@
-// Cuts a Lark grammar into tokens. It knows the spelling of tokens and where a line break ends a definition
-// (not within brackets, not before `|`), nothing of how tokens combine.
+// Splits a Lark grammar into tokens. It knows the spelling of tokens and where a line break ends a definition (not within
+// brackets, not before `|`). It does not know how tokens combine.
 
 import { advance, GrammarError, type Position } from './grammar-error.ts'
 
@@ -14,14 +14,14 @@ export type TokenKind =
   | 'newline'
   | 'end'
 
-/** `text` is decoded for strings and bare for patterns; `flags` follows their closing quote or slash. */
+/** `text` is decoded for strings and without slashes for patterns. `flags` are the letters after the closing mark. */
 export type Token = { kind: TokenKind; text: string; flags: string; at: Position }
 
 const BLANK = /(?:[ \t\r\f]|\\[ \t\r]*\n|\/\/[^\n]*|#[^\n]*)+/y
 const STRING = /"((?:\\.|[^"\\\n])*)"(i?)/y
 const PATTERN = /\/(?![/*])((?:\\[\s\S]|[^\\/])+)\/([a-zA-Z]*)/y
-const NAME = /[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*/y
-const NUMBER = /[+-]?\d+/y
+const NAME_TOKEN = /[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*/y
+const NUMBER_TOKEN = /[+-]?\d+/y
 const DIRECTIVE = /%[A-Za-z_]+/y
 const MARK = /->|\.\.|[:|()[\]{}?*+~.,!]/y
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\s\S]))/g
@@ -92,15 +92,15 @@ function readToken(
     const token: Token = { kind: 'pattern', text: pattern[1] ?? '', flags: pattern[2] ?? '', at }
     return { token, raw: pattern[0] }
   }
-  const number = take(NUMBER)
+  const number = take(NUMBER_TOKEN)
   if (number) return { token: { kind: 'number', text: number[0], flags: '', at }, raw: number[0] }
-  const name = take(NAME)
+  const name = take(NAME_TOKEN)
   if (name) return { token: { kind: nameKind(name[0], at), text: name[0], flags: '', at }, raw: name[0] }
   const directive = take(DIRECTIVE)
   if (directive) return { token: { kind: 'directive', text: directive[0], flags: '', at }, raw: directive[0] }
   const mark = take(MARK)
   if (mark) return { token: { kind: 'mark', text: mark[0], flags: '', at }, raw: mark[0] }
-  throw unreadable(source, offset, at)
+  throw unknownToken(source, offset, at)
 }
 
 function nameKind(name: string, at: Position): 'rule' | 'terminal' {
@@ -112,7 +112,7 @@ function nameKind(name: string, at: Position): 'rule' | 'terminal' {
   )
 }
 
-function unreadable(source: string, offset: number, at: Position): GrammarError {
+function unknownToken(source: string, offset: number, at: Position): GrammarError {
   const found = String.fromCodePoint(source.codePointAt(offset) ?? 0)
   if (found === '"') return new GrammarError('this string is not closed; end it with " on the same line', at)
   if (found === '/') return new GrammarError('this regular expression is not closed; end it with /', at)

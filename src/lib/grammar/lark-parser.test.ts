@@ -1,4 +1,4 @@
-// Bad grammars: each error names what is wrong, where, and what to write instead.
+// Bad grammars. Each error says what is wrong, where, and what to write instead.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

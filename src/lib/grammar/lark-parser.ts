@@ -1,10 +1,27 @@
-// Tokens → LarkGrammar. Reads the whole Lark subset and refuses, by name, what is outside it. It does not check
-// that names are defined: productions.ts does, once everything is read.
+// Parses tokens into a LarkGrammar, which is plain data. It accepts a subset of Lark and names each unsupported feature
+// in its error. Undefined names are found later, by terminals.ts and productions.ts.
 
 import { COMMON_TERMINALS } from './common-terminals.ts'
 import { GrammarError, type Position } from './grammar-error.ts'
 import { type Token, type TokenKind, tokenize } from './lark-lexer.ts'
-import type { Definition, Expression, LarkGrammar } from './lark-syntax.ts'
+
+export type Expression =
+  | { kind: 'sequence'; items: Expression[]; at: Position }
+  | { kind: 'choice'; options: Expression[]; at: Position }
+  | { kind: 'repeat'; item: Expression; min: number; max: number; at: Position }
+  | { kind: 'rule'; name: string; at: Position }
+  | { kind: 'terminal'; name: string; at: Position }
+  | { kind: 'string'; text: string; insensitive: boolean; at: Position }
+  | { kind: 'pattern'; source: string; flags: string; at: Position }
+  | { kind: 'range'; from: string; to: string; at: Position }
+
+type Definition = { name: string; body: Expression; at: Position }
+
+export type LarkGrammar = {
+  rules: Map<string, Definition>
+  terminals: Map<string, Definition>
+  ignored: Expression[]
+}
 
 const MAX_NESTING = 100
 const MAX_REPEAT = 10_000
@@ -70,7 +87,7 @@ class Parser {
   }
 
   #expectMark(text: string, what = `"${text}"`): Token {
-    return this.#takeMark(text) ?? fail(this.#unexpected(what))
+    return this.#takeMark(text) ?? throwError(this.#unexpected(what))
   }
 
   #unexpected(wanted: string): GrammarError {
@@ -256,7 +273,7 @@ class Parser {
       case 'pattern':
         return { kind: 'pattern', source: text, flags: token.flags, at }
       case 'string':
-        return this.#isMark('..') ? this.#range(token) : stringOf(token)
+        return this.#isMark('..') ? this.#range(token) : stringExpression(token)
       default:
         return this.#group(token)
     }
@@ -292,10 +309,10 @@ class Parser {
   }
 }
 
-function stringOf(token: Token): Expression {
+function stringExpression(token: Token): Expression {
   return { kind: 'string', text: token.text, insensitive: token.flags === 'i', at: token.at }
 }
 
-function fail(error: GrammarError): never {
+function throwError(error: GrammarError): never {
   throw error
 }

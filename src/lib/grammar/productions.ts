@@ -1,22 +1,20 @@
-// LarkGrammar → plain productions. Groups and repetitions become helper symbols; a production is a run of slots,
-// one per symbol and one for its end, so that "production and dot" is a single number for the parser.
+// Turns a LarkGrammar into productions. Groups and repetitions become helper symbols. A production is a run of slots, one
+// per symbol and one for its end, so that "production and position in it" is a single number for the parser.
 
 import { GrammarError, type Position } from './grammar-error.ts'
-import type { Expression, LarkGrammar } from './lark-syntax.ts'
+import type { Expression, LarkGrammar } from './lark-parser.ts'
 import { type Terminal, TerminalBook } from './terminals.ts'
 
-/** What stands in a slot: a terminal's number (≥ 0), `~symbol` for a nonterminal, or END. */
+/** A slot holds a terminal's number (≥ 0), `~symbol` for a nonterminal, or END. */
 export const END = 0x7fffffff
 
 export type Productions = {
-  /** By slot. */
+  /** The content of each slot. */
   readonly expects: Int32Array
-  /** By slot: the nonterminal whose production the slot is in. */
-  readonly owner: Int32Array
-  /** By nonterminal: the first slot of each of its productions. */
+  /** The first slots of the productions of each nonterminal. */
   readonly heads: readonly (readonly number[])[]
   readonly terminals: readonly Terminal[]
-  /** The nonterminal that stands for the whole text; nothing refers to it. */
+  /** The nonterminal of the whole text. No production refers to it. */
   readonly root: number
 }
 
@@ -31,7 +29,6 @@ class Normaliser {
   readonly #book: TerminalBook
   readonly #symbols = new Map<string, number>()
   readonly #expects: number[] = []
-  readonly #owner: number[] = []
   readonly #heads: number[][] = []
 
   constructor(grammar: LarkGrammar) {
@@ -54,7 +51,6 @@ class Normaliser {
     this.#add(root, whole, start.at)
     return {
       expects: Int32Array.from(this.#expects),
-      owner: Int32Array.from(this.#owner),
       heads: this.#heads,
       terminals: this.#book.terminals,
       root,
@@ -76,16 +72,13 @@ class Normaliser {
 
   #add(symbol: number, items: readonly number[], at: Position): void {
     this.#heads[symbol]?.push(this.#expects.length)
-    for (const item of [...items, END]) {
-      this.#expects.push(item)
-      this.#owner.push(symbol)
-    }
+    for (const item of [...items, END]) this.#expects.push(item)
     if (this.#expects.length > MAX_SLOTS) {
       throw new GrammarError('the rules are too large once their repetitions are counted; use + or *', at)
     }
   }
 
-  /** Gives the nonterminal one production per alternative. */
+  /** Adds one production per alternative to the nonterminal. */
   #produce(symbol: number, expression: Expression): void {
     const options = expression.kind === 'choice' ? expression.options : [expression]
     for (const option of options) this.#add(symbol, this.#items(option), option.at)
@@ -102,7 +95,7 @@ class Normaliser {
     }
   }
 
-  /** One symbol for the expression, a helper where it is not one already. */
+  /** One symbol for the expression. A new helper, unless the expression is a single symbol. */
   #single(expression: Expression): number {
     switch (expression.kind) {
       case 'rule':
@@ -129,30 +122,25 @@ class Normaliser {
       this.#add(many, [~many, one], at)
       return [...new Array<number>(Math.max(0, min - 1)).fill(one), ~many]
     }
-    const items = new Array<number>(min).fill(one)
-    return max > min ? [...items, this.#atMost(max - min, one, at)] : items
+    return [...new Array<number>(min).fill(one), ...this.#atMost(max - min, one, at)]
   }
 
   /** Zero to `count` of the symbol, as a chain of helpers. */
-  #atMost(count: number, one: number, at: Position): number {
-    let rest: number | null = null
+  #atMost(count: number, one: number, at: Position): number[] {
+    let rest: number[] = []
     for (let left = count; left > 0; left--) {
       const helper = this.#fresh()
       this.#add(helper, [], at)
-      this.#add(helper, rest === null ? [one] : [one, rest], at)
-      rest = ~helper
+      this.#add(helper, [one, ...rest], at)
+      rest = [~helper]
     }
-    return rest ?? fail()
+    return rest
   }
-}
-
-function fail(): never {
-  throw new Error('a repetition of nothing has no symbol')
 }
 
 type Repeat = Expression & { kind: 'repeat' }
 
-/** `(x*)*`, `(x+)?` and their like say the same as one repetition, and would be ambiguous without end. */
+/** `(x*)*`, `(x+)?` and the like equal a single repetition. Unflattened, they would be infinitely ambiguous. */
 function flattenRepeat(outer: Repeat): Repeat {
   let { item, min, max } = outer
   while (item.kind === 'repeat' && isSimple(min, max) && isSimple(item.min, item.max)) {

@@ -1,4 +1,4 @@
-// Pins the form of re2js's programs, which its types do not promise: an upgrade that changes it fails here first.
+// Pins the form of re2js's programs, which is not part of its public API. An upgrade that changes it fails here.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ function ops(source: string): number[] {
   return compileProgram(source).instructions.map(({ op }) => op)
 }
 
-test('the instructions of known patterns', () => {
+test('known patterns compile to known instructions', () => {
   assert.deepEqual(ops('(a)$'), [OP.fail, OP.capture, 9, OP.capture, OP.emptyWidth, OP.match])
   assert.ok(ops('a*').includes(OP.alt))
   assert.ok(ops('(?:|a)').includes(OP.nop))
@@ -16,7 +16,7 @@ test('the instructions of known patterns', () => {
   assert.ok(ops('.').includes(OP.runeAnyNotNewline))
 })
 
-test('a rune instruction tests one code point, folded where asked', () => {
+test('a rune instruction tests one code point, with case folding if the pattern says so', () => {
   const fold = compileProgram('(?i:k)').instructions.find(({ runes }) => runes.length > 0)
   assert.deepEqual(
     ['k', 'K', '\u212a', 'j'].map(char => fold?.matchRune(char.codePointAt(0) ?? 0)),
@@ -24,6 +24,6 @@ test('a rune instruction tests one code point, folded where asked', () => {
   )
 })
 
-test('a pattern outside the dialect is a PatternError', () => {
+test('a pattern outside RE2’s dialect throws a PatternError', () => {
   assert.throws(() => compileProgram('a**{2}'), PatternError)
 })

@@ -1,11 +1,11 @@
-// The one place that touches re2js: it parses a pattern and hands over the compiled program (an NFA as a list of
-// instructions), which automaton.ts runs in its own way. re2js itself runs nothing: its matcher answers for one
-// end position at a time, and has no budget.
+// The only file of this folder that uses re2js: it parses a pattern and returns the compiled program (an NFA as a list of
+// instructions), which automaton.ts runs. re2js's own matcher is not used, because it tests one end position at a time
+// and has no budget.
 
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
 
-/** Thrown for a pattern that RE2's dialect does not have; the caller knows the place. */
+/** The pattern is not in RE2's dialect. The caller adds the position. */
 export class PatternError extends Error {}
 
 export type Instruction = {
@@ -18,7 +18,7 @@ export type Instruction = {
 
 export type Program = { readonly start: number; readonly instructions: readonly Instruction[] }
 
-/** The numbers of re2js's instruction set; re2-program.test.ts pins them. */
+/** The numbers of re2js's instruction set. re2-program.test.ts pins them. */
 export const OP = {
   alt: 1,
   altMatch: 2,
@@ -35,7 +35,7 @@ type Loaded = { RE2JS: typeof RE2JS }
 
 let loaded: Loaded | undefined
 
-/** With the first pattern: most servers have no grammar. */
+/** Loaded with the first pattern, because most servers have no grammar. */
 function load(): Loaded {
   loaded ??= createRequire(import.meta.url)('re2js') as Loaded // `require` is untyped; re2js declares this
   return loaded

@@ -1,4 +1,4 @@
-// Our automata against re2js's own matcher, on patterns both read alike; and where we differ on purpose.
+// Our automata compared with re2js's own matcher, and the patterns for which we differ on purpose.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -44,7 +44,7 @@ const text = fc
   .array(fc.constantFrom('a', 'b', 'A', '\n', ' ', '_', 'é'), { maxLength: 7 })
   .map(parts => parts.join(''))
 
-test('the same verdict as re2js on the whole text, assertions included', () => {
+test('our verdicts on whole texts equal those of re2js, also with assertions', () => {
   let matches = 0
   fc.assert(
     fc.property(pattern, fc.array(text, { minLength: 6, maxLength: 6 }), (source, texts) => {
@@ -92,7 +92,7 @@ for (const [source, accepted, refused] of WHOLE) {
   })
 }
 
-test('anchors at the edges of a terminal say nothing, in groups and alternatives too', () => {
+test('anchors at the edges of a terminal are dropped, also in groups and alternatives', () => {
   for (const source of [
     '^ab$',
     '(^ab$)',
@@ -109,6 +109,6 @@ test('anchors at the edges of a terminal say nothing, in groups and alternatives
   }
 })
 
-test('a bounded pattern of Unicode classes is not mistaken for a huge one', () => {
+test('a counted pattern of Unicode classes is not refused as too large', () => {
   assert.equal(compileGrammar('regex', '\\w{1,900}[^\\s]{0,900}').match('x'.repeat(1_800)), null)
 })

@@ -1,18 +1,18 @@
-// A regular expression as a grammar's author wrote it → one that RE2 reads, with its compiled weight bounded
-// before RE2 sees it. A terminal always matches its whole span, so ^ and $ at its edges say nothing and are dropped;
-// elsewhere an assertion would look outside the span, and is refused.
+// Translates a grammar author's regular expression into RE2's syntax, and bounds its compiled size before RE2 sees it. A
+// terminal always matches its whole span, so ^ and $ at its edges are redundant and are dropped. Elsewhere an assertion
+// would depend on text outside the span, and is refused.
 
 import { advance, GrammarError, type Position } from './grammar-error.ts'
 import { compileProgram, PatternError } from './re2-program.ts'
 import { type RegexToken, tokenizeRegex } from './regex-tokens.ts'
 
-/** `size` estimates the compiled program, `effort` what it takes to read the source: repetition multiplies only the first. */
+/** `size` estimates the compiled program, `effort` the work of parsing the source. A repetition multiplies only `size`. */
 export type Pattern = { source: string; size: number; effort: number }
 
 const MAX_WEIGHT = 100_000
 const MAX_GROUP_DEPTH = 100
 
-/** A `/.../flags` literal of a Lark grammar, not yet seen by RE2; `at` is the position of its opening slash. */
+/** A `/.../flags` literal of a Lark grammar, not yet checked by RE2. `at` is the position of its opening slash. */
 export function terminalPattern(source: string, flags: string, at: Position): Pattern {
   const bad = /[^imsxu]/.exec(flags)
   if (bad) {
@@ -29,7 +29,7 @@ export function terminalPattern(source: string, flags: string, at: Position): Pa
   return { source: `(?${scope}:${text})`, ...weights }
 }
 
-/** The definition of a `regex` grammar: it spans the whole text, so assertions mean what they say. */
+/** The definition of a `regex` grammar. It spans the whole text, so all assertions are allowed. */
 export function wholePattern(source: string): Pattern {
   const start: Position = { line: 1, column: 1 }
   const tokens = tokenizeRegex(source, false, start)
@@ -50,7 +50,7 @@ export function tooHeavy(at: Position): GrammarError {
   )
 }
 
-/** Lets RE2 refuse what its dialect does not have. Costs in proportion to size and effort. */
+/** Throws if RE2 does not accept the pattern. The cost is proportional to size and effort. */
 export function checkPattern(pattern: Pattern, at: Position): void {
   try {
     compileProgram(pattern.source)
@@ -60,10 +60,10 @@ export function checkPattern(pattern: Pattern, at: Position): void {
   }
 }
 
-type Place = (token: RegexToken) => Position
+type Locate = (token: RegexToken) => Position
 
-/** Sums what the pattern compiles to: each counted repetition multiplies the size of what it repeats. */
-function weigh(tokens: RegexToken[], place: Place): { size: number; effort: number } {
+/** Estimates the compiled size. Each counted repetition multiplies the size of the repeated part. */
+function weigh(tokens: RegexToken[], place: Locate): { size: number; effort: number } {
   const outer: { size: number; last: number }[] = []
   let group = { size: 0, last: 0 }
   let effort = 0
@@ -92,7 +92,7 @@ function weigh(tokens: RegexToken[], place: Place): { size: number; effort: numb
   return { size: group.size, effort }
 }
 
-function dropEdgeAssertions(tokens: RegexToken[], place: Place): RegexToken[] {
+function dropEdgeAssertions(tokens: RegexToken[], place: Locate): RegexToken[] {
   const partners = pairGroups(tokens)
   return tokens.filter((token, index) => {
     if (token.kind !== 'assertion') return true
@@ -108,7 +108,7 @@ function dropEdgeAssertions(tokens: RegexToken[], place: Place): RegexToken[] {
   })
 }
 
-/** For each token, the index of the group that encloses it; for each end of a group, its other end. */
+/** For each token the index of the enclosing group, and for each end of a group its other end. */
 type Partners = { enclosing: number[]; other: Map<number, number> }
 
 function pairGroups(tokens: RegexToken[]): Partners {
@@ -127,7 +127,7 @@ function pairGroups(tokens: RegexToken[]): Partners {
   return { enclosing, other }
 }
 
-/** Whether nothing but assertions and group marks lies between the token and that end of the pattern. */
+/** Whether there are only assertions and group marks between the token and that end of the pattern. */
 function isEdge(tokens: RegexToken[], partners: Partners, from: number, step: -1 | 1): boolean {
   let index = from
   for (;;) {

@@ -1,6 +1,6 @@
-// Cuts a regular expression into tokens and rewrites each into RE2's spelling: captures become plain groups,
-// \d \w \s mean Unicode as in the engines that grammars are written for, \uHHHH becomes \x{HHHH}. What RE2 cannot
-// do in linear time, or what changes no set of texts (lazy quantifiers), is refused here with its place.
+// Splits a regular expression into tokens and rewrites each into RE2's spelling: captures become plain groups, \d \w \s
+// match Unicode as in the engines that grammars are written for, \uHHHH becomes \x{HHHH}. Features that RE2 does not
+// have, and lazy quantifiers, which do not change the set of matching texts, are refused with their position.
 
 import { advance, GrammarError, type Position } from './grammar-error.ts'
 import { compileProgram } from './re2-program.ts'
@@ -9,7 +9,7 @@ export type RegexToken = {
   kind: 'open' | 'close' | 'or' | 'atom' | 'quantifier' | 'assertion' | 'flags'
   /** RE2's spelling. */
   text: string
-  /** How many copies a quantifier can ask for; what any other token takes to read. */
+  /** Of a quantifier: how many copies it makes. Of any other token: the work of parsing it. */
   weight: number
   offset: number
 }
@@ -19,7 +19,7 @@ const SPACE =
 const CIRCLED = '\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}'
 const WORD = `\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}${CIRCLED}\\x{200C}\\x{200D}`
 const UNICODE_WEIGHT = 400
-// Each assertion is looked at together with its neighbours, so a long run of them is quadratic work.
+// Each assertion is compared with its neighbours, so a long run of them takes quadratic time.
 const ASSERTION_WEIGHT = 100
 
 const QUANTIFIER = /[*+?]|\{(\d*)(?:(,)(\d*))?\}/y
@@ -201,7 +201,7 @@ function isUnicodeClass(text: string): boolean {
 
 const complements = new Map<string, string>()
 
-/** The inside of a class that holds every character `inside` does not: RE2 has no nested negation. */
+/** The inside of a class of all characters that are not in `inside`. RE2 has no nested negation. */
 function complement(inside: string): string {
   const known = complements.get(inside)
   if (known !== undefined) return known

@@ -1,17 +1,16 @@
-// Gives terminals their meaning: each becomes one RE2 pattern, whatever it is composed of. Ignored text is part of
-// these patterns: it may stand before any terminal, the first one included, and at the end; never inside a terminal.
-// Rules are not known here.
+// Compiles terminals: each becomes one RE2 pattern. Ignored text is part of these patterns: it may come before any
+// terminal and at the end, never inside a terminal. Rules are compiled in productions.ts.
 
 import { Automaton } from './automaton.ts'
 import { GrammarError, type Position } from './grammar-error.ts'
-import type { Expression, LarkGrammar } from './lark-syntax.ts'
+import type { Expression, LarkGrammar } from './lark-parser.ts'
 import { PatternError } from './re2-program.ts'
 import { checkPattern, isTooHeavy, type Pattern, terminalPattern, tooHeavy } from './regex-dialect.ts'
 
-/** `label` is how an expectation names the terminal to a reader. */
+/** `label` names the terminal in messages. */
 export type Terminal = { label: string; automaton: Automaton }
 
-const MAX_DEPTH = 50
+const MAX_REFERENCE_DEPTH = 50
 const MAX_LABEL = 80
 
 export class TerminalBook {
@@ -27,18 +26,18 @@ export class TerminalBook {
 
   constructor(grammar: LarkGrammar) {
     this.#grammar = grammar
-    for (const definition of grammar.terminals.values()) this.#pattern(reference(definition))
+    for (const definition of grammar.terminals.values()) this.#byName(definition.name, definition.at)
     const skipped = grammar.ignored.map(expression => this.#pattern(expression))
     this.#ignored = skipped.length === 0 ? null : choice(skipped)
   }
 
-  /** The number of a terminal that stands in a rule; ignored text may stand before it. */
+  /** The number of a terminal that a rule uses. Ignored text may come before it. */
   use(expression: Expression): number {
     const pattern = this.#pattern(expression)
     return this.#number(this.#afterIgnored(pattern), labelOf(expression), expression.at)
   }
 
-  /** The ignored text that may end the input, or null when the grammar ignores nothing. */
+  /** The number of the ignored text at the end of the input, or null if the grammar ignores nothing. */
   trailing(): number | null {
     if (this.#ignored === null) return null
     const at: Position = this.#grammar.ignored[0]?.at ?? { line: 1, column: 1 }
@@ -54,7 +53,7 @@ export class TerminalBook {
     const key = `${label}\n${pattern.source}`
     const known = this.#numbers.get(key)
     if (known !== undefined) return known
-    this.#used = sum([this.#used, pattern])
+    this.#used = totalWeight([this.#used, pattern])
     if (isTooHeavy(this.#used)) throw tooHeavy(at)
     this.terminals.push({ label, automaton: automatonOf(pattern, at) })
     const number = this.terminals.length - 1
@@ -97,7 +96,7 @@ export class TerminalBook {
     const known = this.#written.get(key)
     if (known) return known
     const pattern = terminalPattern(source, flags, at)
-    this.#read = sum([this.#read, pattern])
+    this.#read = totalWeight([this.#read, pattern])
     if (isTooHeavy(this.#read)) throw tooHeavy(at)
     checkPattern(pattern, at)
     this.#written.set(key, pattern)
@@ -120,8 +119,11 @@ export class TerminalBook {
         definition.at,
       )
     }
-    if (this.#open.length >= MAX_DEPTH) {
-      throw new GrammarError(`terminals refer to one another more than ${MAX_DEPTH} deep`, definition.at)
+    if (this.#open.length >= MAX_REFERENCE_DEPTH) {
+      throw new GrammarError(
+        `terminals refer to one another more than ${MAX_REFERENCE_DEPTH} deep`,
+        definition.at,
+      )
     }
     this.#open.push(name)
     const pattern = this.#pattern(definition.body)
@@ -129,10 +131,6 @@ export class TerminalBook {
     this.#named.set(name, pattern)
     return pattern
   }
-}
-
-function reference(definition: { name: string; at: Position }): Expression {
-  return { kind: 'terminal', name: definition.name, at: definition.at }
 }
 
 function labelOf(expression: Expression): string {
@@ -181,11 +179,11 @@ function escapeText(char: string): string {
 }
 
 function sequence(parts: Pattern[]): Pattern {
-  return { source: `(?:${parts.map(part => part.source).join('')})`, ...sum(parts) }
+  return { source: `(?:${parts.map(part => part.source).join('')})`, ...totalWeight(parts) }
 }
 
 function choice(parts: Pattern[]): Pattern {
-  return { source: `(?:${parts.map(part => part.source).join('|')})`, ...sum(parts) }
+  return { source: `(?:${parts.map(part => part.source).join('|')})`, ...totalWeight(parts) }
 }
 
 function repeat(part: Pattern, min: number, max: number): Pattern {
@@ -200,7 +198,7 @@ function repeat(part: Pattern, min: number, max: number): Pattern {
   }
 }
 
-function sum(parts: { size: number; effort: number }[]): { size: number; effort: number } {
+function totalWeight(parts: { size: number; effort: number }[]): { size: number; effort: number } {
   return parts.reduce((all, part) => ({ size: all.size + part.size, effort: all.effort + part.effort }), {
     size: 1,
     effort: 0,

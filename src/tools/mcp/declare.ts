@@ -1,19 +1,20 @@
-// From what a server says of its tools to what we offer. Everything here is the server's word: a tool that cannot be
-// offered is left out with a warning and never takes the others with it, and hints decide nothing unless the
-// operator trusts them. They are told to the model and to whoever approves, so that a changed hint is a changed tool.
+// Turns a server's list of tools into our declarations. None of it is trusted: a tool that cannot be offered is left out
+// with a warning and does not affect the others, and the server's hints decide nothing unless the operator trusts them.
+// Hints are part of the description, for the model and the approver, so a changed hint makes a changed tool.
 
 import type { Tool } from '../../engine/ports.ts'
 import type { ToolKind } from '../../language/tools.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import { sha256 } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
 import { cutUtf8, printable, wellFormed } from '../../lib/text.ts'
 
-export type Declared = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
-/** `raw`: its name on the server. */
-export type Listed = { raw: string; declared: Declared }
+type DeclaredTool = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
+/** `raw`: the tool's name on the server. */
+export type Listed = { raw: string; declared: DeclaredTool }
 
-export type DeclareOptions = {
+type DeclareOptions = {
   server: string
   identity: string
   trust: Tool['trust']
@@ -21,14 +22,14 @@ export type DeclareOptions = {
   exposed: boolean
   timeoutMs: number
   outputLimit: number
-  /** Parameters may travel as headers, and have to be fit for it. */
+  /** Over HTTP, parameters may be sent as headers, so their header names are checked. */
   http: boolean
 }
 
 const maxName = 128
 const maxWords = 4096
 
-/** Names that are free of one another: of two tools with one name none replaces the other, the second is left out. */
+/** Of two tools with the same name the second is left out. */
 export function declareTools(
   tools: readonly unknown[],
   options: DeclareOptions,
@@ -46,8 +47,8 @@ export function declareTools(
     } catch (error) {
       const name =
         isJsonObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : `number ${index + 1}`
-      const reason = error instanceof Error ? error.message : String(error)
-      warn(`The tool ${printable(name, 80)} of the MCP server "${options.server}" is left out: ${reason}`)
+      const problem = errorMessage(error)
+      warn(`The tool ${printable(name, 80)} of the MCP server "${options.server}" is left out: ${problem}`)
     }
   }
   return [...listed.values()]
@@ -58,24 +59,24 @@ function declareTool(tool: unknown, options: DeclareOptions): Listed {
   const { name: raw, title, description, inputSchema, outputSchema, annotations } = tool
   if (typeof raw !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(raw))
     throw new Error('a name has 1 to 128 letters, digits and _ - .')
-  const input = schemaOf(inputSchema, 'input')
+  const input = checkedSchema(inputSchema, 'input')
   if (options.http) checkHeaders(input)
   const hints = isJsonObject(annotations) ? annotations : {}
-  const believed = options.trustAnnotations
-  const readOnly = believed && hints['readOnlyHint'] === true
+  const { trustAnnotations } = options
+  const readOnly = trustAnnotations && hints['readOnlyHint'] === true
   const shownTitle = typeof title === 'string' ? title : hints['title']
   return {
     raw,
     declared: {
       name: offeredName(options.server, raw),
       ...(typeof shownTitle === 'string' && shownTitle !== '' && { title: printable(shownTitle, 120) }),
-      description: describe(typeof description === 'string' ? description : '', raw, hints, options),
+      description: fullDescription(typeof description === 'string' ? description : '', raw, hints, options),
       input: { form: 'json', schema: input },
-      ...(outputSchema !== undefined && { output: schemaOf(outputSchema, 'output') }),
-      kind: kindOf(hints),
+      ...(outputSchema !== undefined && { output: checkedSchema(outputSchema, 'output') }),
+      kind: hintedKind(hints),
       readOnly,
-      idempotent: readOnly || (believed && hints['idempotentHint'] === true),
-      destructive: !readOnly && !(believed && hints['destructiveHint'] === false),
+      idempotent: readOnly || (trustAnnotations && hints['idempotentHint'] === true),
+      destructive: !readOnly && !(trustAnnotations && hints['destructiveHint'] === false),
       side: 'server',
       exposed: options.exposed,
       trust: options.trust,
@@ -86,16 +87,16 @@ function declareTool(tool: unknown, options: DeclareOptions): Listed {
   }
 }
 
-/** `server__tool`; too long a name ends in a hash of the whole, so that two long names stay two. */
-export function offeredName(server: string, raw: string): string {
+/** `server__tool`. A name that is too long is cut and ends in a hash of the whole, so that it stays unique. */
+function offeredName(server: string, raw: string): string {
   const name = `${server}__${raw}`
   return name.length <= maxName ? name : `${name.slice(0, maxName - 9)}_${sha256(name).slice(0, 8)}`
 }
 
-function describe(text: string, raw: string, hints: JsonObject, options: DeclareOptions): string {
+function fullDescription(text: string, raw: string, hints: JsonObject, options: DeclareOptions): string {
   const words = cutUtf8(wellFormed(text).trim(), maxWords).text || `The tool "${raw}".`
-  const told = hintWords(hints)
-  const claims = told === '' ? '' : `; it calls the tool ${told}`
+  const hintText = hintWords(hints)
+  const claims = hintText === '' ? '' : `; it calls the tool ${hintText}`
   return `${words}\n[MCP server "${options.server}" ${options.identity}${claims}]`
 }
 
@@ -112,12 +113,12 @@ function hintWords(hints: JsonObject): string {
     .join(', ')
 }
 
-/** For icons and words only: no policy of ours trusts it, and rules by kind should not either. */
-function kindOf(hints: JsonObject): ToolKind {
+/** For display only. It is the server's claim, so policy rules should not depend on it. */
+function hintedKind(hints: JsonObject): ToolKind {
   return hints['readOnlyHint'] === true ? 'read' : 'other'
 }
 
-function schemaOf(schema: Json | undefined, which: 'input' | 'output'): JsonObject {
+function checkedSchema(schema: Json | undefined, which: 'input' | 'output'): JsonObject {
   if (!isJsonObject(schema)) throw new Error(`its ${which} schema is missing or not an object`)
   checkDeclaredSchema(schema)
   if (which === 'input' && schema['type'] !== 'object')
@@ -128,7 +129,7 @@ function schemaOf(schema: Json | undefined, which: 'input' | 'output'): JsonObje
 const headerKey = 'x-mcp-header'
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** A parameter that is mirrored into a header: a plain value at a fixed place, under a name that is a header's. */
+/** A parameter that is mirrored into a header must be a plain value at a fixed path, with a valid header name. */
 function checkHeaders(schema: JsonObject): void {
   const names = new Set<string>()
   let reachable = 0

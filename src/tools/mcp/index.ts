@@ -1,5 +1,5 @@
-// Tools of MCP servers: what an operator, or a wire that was given a server by its client, calls. The SDK is loaded
-// only when there is a server to speak to.
+// Connects to MCP servers that an operator configured or that a client named, and offers their tools. The MCP SDK is
+// loaded with the first connection.
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client'
 import type { Tool } from '../../engine/ports.ts'
 import { checkSpec, type McpServerSpec } from './spec.ts'
@@ -7,10 +7,10 @@ import { checkSpec, type McpServerSpec } from './spec.ts'
 export type { McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
 
 /**
- * A server asks the person something in the midst of a call. A question without a `mode` is a form. `callId`: whose
- * call, where only one is running.
+ * Answers a question that a server asks the person during a call. A question without a `mode` is a form. `callId` is
+ * known if only one call is running.
  */
-export type Elicit = (
+type Elicit = (
   question: ElicitRequestParams,
   about: { callId?: string; signal: AbortSignal },
 ) => Promise<ElicitResult>
@@ -19,41 +19,41 @@ export type McpOptions = {
   log?: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
   /** Default `ask`. */
   trust?: Tool['trust']
-  /** Takes the server's word on read-only, idempotent and destructive. Default false. */
+  /** Believes the server's hints on read-only, idempotent and destructive. Default false. */
   trustAnnotations?: boolean
   /** Default true. */
   exposed?: boolean
-  /** Of one call. Default 60,000. */
+  /** For one call. Default 60,000. */
   timeoutMs?: number
-  /** Of the connection, list of tools included. Default 30,000. */
+  /** For connecting, including the list of tools. Default 30,000. */
   connectTimeoutMs?: number
   /** Bytes of a result that the model is shown. Default 64 KiB. */
   outputLimit?: number
-  /** The longest message that is taken from a server. Default 8 MiB. */
+  /** The longest message that a server may send. Default 8 MiB. */
   maxMessageBytes?: number
   /** How many tools a server may have. Default 500. */
   maxTools?: number
-  /** Variables that may be passed on although they can make a program run foreign code. */
+  /** Variables that may be set although they can make a program load foreign code. */
   allowEnv?: readonly string[]
-  /** Names that other tools have. */
+  /** Names of other tools. A tool of the server with such a name is left out. */
   taken?: Iterable<string>
-  /** A list older than this is read again before a call. Default 60,000. */
+  /** If the list of tools is older than this, it is read again before a call. Default 60,000. */
   refreshMs?: number
-  /** Answers what a server asks of the person. Absent: servers are told that no one can be asked. */
+  /** Without it, servers are told that they cannot ask. */
   elicit?: Elicit
   elicitModes?: readonly ('form' | 'url')[]
-  /** Told when the tools have changed. */
+  /** Called when the tools have changed. */
   onTools?: (tools: readonly Tool[]) => void
 }
 
 export type McpConnection = {
-  /** As last listed. */
+  /** From the last list. */
   readonly tools: Tool[]
   readonly warnings: readonly string[]
   close(): Promise<void>
 }
 
-/** Starts or reaches the server. On stdio its command is started twice: once to find out which revision it speaks. */
+/** Connects and lists the tools. On stdio the command is started twice, first to find out the protocol's revision. */
 export async function mcpServer(spec: McpServerSpec, options: McpOptions = {}): Promise<McpConnection> {
   checkSpec(spec, options.allowEnv ?? [])
   const { McpServer } = await import('./server.ts')

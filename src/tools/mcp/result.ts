@@ -1,12 +1,12 @@
-// From a tool's result on the wire to our output. Links are told as text and never followed; a block that we cannot
-// carry is named, not dropped in silence.
+// Turns an MCP result into our output. Links become text and are never followed. A block of an unsupported kind is named
+// in the text, not dropped.
 import type { ToolOutput } from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
-export function outputOf(result: JsonObject): ToolOutput {
+export function toToolOutput(result: JsonObject): ToolOutput {
   const { content, structuredContent, isError } = result
-  const parts = Array.isArray(content) ? content.map(partOf) : []
+  const parts = Array.isArray(content) ? content.map(toResultPart) : []
   if (parts.length === 0 && structuredContent !== undefined)
     parts.push({ type: 'text', text: JSON.stringify(structuredContent) })
   return {
@@ -16,22 +16,22 @@ export function outputOf(result: JsonObject): ToolOutput {
   }
 }
 
-function partOf(block: Json): ResultPart {
-  if (!isJsonObject(block)) return said('[a block that is not an object]')
+function toResultPart(block: Json): ResultPart {
+  if (!isJsonObject(block)) return asText('[a block that is not an object]')
   switch (block['type']) {
     case 'text':
-      return said(textOf(block['text']))
+      return asText(stringOrEmpty(block['text']))
     case 'image':
       return media(block, 'image')
     case 'audio':
       return media(block, 'audio')
     case 'resource_link':
-      return said(linkWords(block))
+      return asText(linkWords(block))
     case 'resource':
-      return isJsonObject(block['resource']) ? embedded(block['resource']) : said('[an empty resource]')
+      return isJsonObject(block['resource']) ? embedded(block['resource']) : asText('[an empty resource]')
     default:
-      return said(
-        `[a block of the type ${JSON.stringify(textOf(block['type']).slice(0, 80))}, which is not supported]`,
+      return asText(
+        `[a block of the type ${JSON.stringify(stringOrEmpty(block['type']).slice(0, 80))}, which is not supported]`,
       )
   }
 }
@@ -39,27 +39,27 @@ function partOf(block: Json): ResultPart {
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 function media(block: JsonObject, family: 'image' | 'audio'): ResultPart {
-  const data = textOf(block['data'])
-  const mimeType = textOf(block['mimeType'])
+  const data = stringOrEmpty(block['data'])
+  const mimeType = stringOrEmpty(block['mimeType'])
   if (!mimeType.startsWith(`${family}/`) || !/^[\w.+/-]+$/.test(mimeType) || !base64.test(data))
-    return said(`[${family === 'image' ? 'an image' : 'a sound'} that is not well-formed]`)
+    return asText(`[${family === 'image' ? 'an image' : 'a sound'} that is not well-formed]`)
   const url = `data:${mimeType};base64,${data}`
   return family === 'image' ? { type: 'image', url } : { type: 'file', url, mediaType: mimeType }
 }
 
 function linkWords(block: JsonObject): string {
   const { uri, name, title, description, mimeType } = block
-  const label = textOf(title) || textOf(name) || 'resource'
-  const more = [textOf(mimeType), textOf(description)].filter(text => text !== '').join('; ')
-  return `[${label}](${textOf(uri)})${more === '' ? '' : ` (${more})`}`
+  const label = stringOrEmpty(title) || stringOrEmpty(name) || 'resource'
+  const more = [stringOrEmpty(mimeType), stringOrEmpty(description)].filter(text => text !== '').join('; ')
+  return `[${label}](${stringOrEmpty(uri)})${more === '' ? '' : ` (${more})`}`
 }
 
 function embedded(resource: JsonObject): ResultPart {
-  const uri = textOf(resource['uri'])
-  if (typeof resource['text'] === 'string') return said(`${uri}:\n${resource['text']}`)
-  const mediaType = textOf(resource['mimeType']) || 'application/octet-stream'
-  const blob = textOf(resource['blob'])
-  if (!base64.test(blob) || !/^[\w.+/-]+$/.test(mediaType)) return said(`[${uri}: not well-formed]`)
+  const uri = stringOrEmpty(resource['uri'])
+  if (typeof resource['text'] === 'string') return asText(`${uri}:\n${resource['text']}`)
+  const mediaType = stringOrEmpty(resource['mimeType']) || 'application/octet-stream'
+  const blob = stringOrEmpty(resource['blob'])
+  if (!base64.test(blob) || !/^[\w.+/-]+$/.test(mediaType)) return asText(`[${uri}: not well-formed]`)
   const name = uri.split('/').at(-1)
   return {
     type: 'file',
@@ -69,10 +69,10 @@ function embedded(resource: JsonObject): ResultPart {
   }
 }
 
-function said(text: string): ResultPart {
+function asText(text: string): ResultPart {
   return { type: 'text', text }
 }
 
-function textOf(value: Json | undefined): string {
+function stringOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }

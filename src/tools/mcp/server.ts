@@ -1,16 +1,17 @@
-// One MCP server. Each is a connection of its own, so that answers cannot be mixed up; its tools are named
-// `server__tool`, ask by default, and are the tools that were shown: one whose definition has changed since is refused
-// until it is offered, and approved, anew.
+// One MCP server: its connection, its tools and their calls. Each server has its own connection, so that answers cannot
+// be mixed up. Its tools are named `server__tool` and ask by default. A tool whose definition has changed since it was
+// offered is refused until the new definition is offered and approved.
 import { Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { toolHash } from '../../language/tools.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import { declareTools, type Listed } from './declare.ts'
 import type { McpConnection, McpOptions } from './index.ts'
-import { outputOf } from './result.ts'
+import { toToolOutput } from './result.ts'
 import { identityOf, type McpServerSpec } from './spec.ts'
 import { openTransport } from './transport.ts'
 
@@ -26,7 +27,7 @@ export class McpServer implements McpConnection {
   #client: Promise<Client> | undefined
   #current: Client | undefined
   #tools: Tool[] = []
-  /** The hash of what the server now says of each tool. */
+  /** The hash of each tool's current definition, by name. */
   #hashes = new Map<string, string>()
   #listedAt = 0
   #closed = false
@@ -87,7 +88,7 @@ export class McpServer implements McpConnection {
     client.onerror = error =>
       this.#warn(`The MCP server "${this.#spec.name}" broke the protocol: ${printable(error.message, 300)}`)
     client.onclose = () => {
-      // The next call connects anew; none that was under way is sent again. A connection that came after is kept.
+      // The next call connects again. Calls that were running are not repeated. A newer connection is kept.
       if (this.#current === client) this.#client = undefined
     }
     if (elicit)
@@ -117,10 +118,12 @@ export class McpServer implements McpConnection {
   }
 
   #unreachable(cause: unknown): TurnwireError {
-    const words = printable(cause instanceof Error ? cause.message : String(cause), 300)
-    return new TurnwireError('invalid_tool', `The MCP server "${this.#spec.name}" cannot be used: ${words}`, {
-      cause,
-    })
+    const problem = printable(errorMessage(cause), 300)
+    return new TurnwireError(
+      'invalid_tool',
+      `The MCP server "${this.#spec.name}" cannot be used: ${problem}`,
+      { cause },
+    )
   }
 
   // ---- the list ------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ export class McpServer implements McpConnection {
     }
     if (found.length >= maxTools)
       this.#warn(`The MCP server "${this.#spec.name}" has more than ${maxTools} tools: the rest is left out.`)
-    this.#take(declareTools(found, this.#declareOptions(), this.#taken, words => this.#warn(words)))
+    this.#take(declareTools(found, this.#declareOptions(), this.#taken, message => this.#warn(message)))
   }
 
   #declareOptions() {
@@ -155,7 +158,7 @@ export class McpServer implements McpConnection {
     return { server, identity, trust, trustAnnotations, exposed, timeoutMs, outputLimit, http }
   }
 
-  /** A tool that is as it was stays the same object; only a changed one is a new tool. */
+  /** An unchanged tool stays the same object. */
   #take(listed: readonly Listed[]): void {
     const before = new Map(this.#tools.map(tool => [toolHash(tool), tool]))
     const tools = listed.map(one => {
@@ -180,7 +183,7 @@ export class McpServer implements McpConnection {
   }
 
   async #changed(client: Client): Promise<void> {
-    // Until the new list is here, nothing of the old one may run.
+    // No tool of the old list may run until the new list has arrived.
     this.#hashes.clear()
     try {
       await this.#list(client)
@@ -203,7 +206,7 @@ export class McpServer implements McpConnection {
       )
     this.#running.add(context.callId)
     try {
-      return outputOf(await this.#send(client, raw, tool, input, context))
+      return toToolOutput(await this.#send(client, raw, tool, input, context))
     } catch (cause) {
       if (!(cause instanceof SdkError && cause.code === SdkErrorCode.ConnectionClosed)) throw cause
       throw new Error(
@@ -226,10 +229,13 @@ export class McpServer implements McpConnection {
       { name: raw, arguments: isJsonObject(input) ? input : {} },
       {
         signal: context.signal,
-        // The engine's own clock ends the call; this one only catches what it cannot see.
+        // The engine's deadline ends the call. This later one is only a fallback.
         timeout: tool.timeoutMs + 10_000,
-        // Without an output schema: the gate checks results, by its own bounded checker.
-        toolDefinition: { name: raw, inputSchema: { ...schemaOf(tool), type: 'object' } },
+        // Without the output schema, because the gate checks results itself, within its limits.
+        toolDefinition: {
+          name: raw,
+          inputSchema: { ...(tool.input.form === 'json' && tool.input.schema), type: 'object' },
+        },
         onprogress: ({ progress, total, message }) =>
           context.progress({
             done: progress,
@@ -238,15 +244,11 @@ export class McpServer implements McpConnection {
           }),
       },
     )
-    return result as JsonObject // What came over the wire was JSON.
+    return result as JsonObject // it was parsed from JSON
   }
 
-  #warn(words: string): void {
-    if (this.warnings.length < 100) this.warnings.push(words)
-    this.#options.log?.('warn', words)
+  #warn(message: string): void {
+    if (this.warnings.length < 100) this.warnings.push(message)
+    this.#options.log?.('warn', message)
   }
-}
-
-function schemaOf(tool: Tool): JsonObject {
-  return tool.input.form === 'json' ? tool.input.schema : {}
 }

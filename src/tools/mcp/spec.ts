@@ -1,9 +1,10 @@
-// Which MCP server, and how it is reached. Checked before anything is started: a command runs without a shell, and a
-// variable that makes a program load foreign code is passed on only if the operator says so.
+// How an MCP server is reached, and the checks before anything is started: a command runs without a shell, and a variable
+// that can make a program load foreign code is passed on only if the operator allows it.
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { TurnwireError } from '../../language/errors.ts'
 import { sha256 } from '../../lib/hash.ts'
+import { quote } from '../../lib/text.ts'
 
 export type McpStdioServer = {
   name: string
@@ -16,13 +17,15 @@ export type McpStdioServer = {
 export type McpHttpServer = { name: string; url: string; headers?: Readonly<Record<string, string>> }
 export type McpServerSpec = McpStdioServer | McpHttpServer
 
-/** Variables by which a process is made to run what its command line does not say. */
+/** Variables that make a process run code which its command line does not name. */
 const loaders =
   /^(NODE_OPTIONS|NODE_PATH|LD_\w+|DYLD_\w+|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5LIB|PERL5OPT|RUBYLIB|RUBYOPT|BASH_ENV|ENV|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/i
 
 export function checkSpec(spec: McpServerSpec, allowEnv: readonly string[]): void {
   if (typeof spec.name !== 'string' || !/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/.test(spec.name))
-    throw refuse(`An MCP server's name must be 1 to 32 letters, digits, "_" or "-", not ${shown(spec.name)}.`)
+    throw invalidSpec(
+      `An MCP server's name must be 1 to 32 letters, digits, "_" or "-", not ${quote(spec.name)}.`,
+    )
   if ('url' in spec) checkHttp(spec)
   else checkStdio(spec, allowEnv)
 }
@@ -30,13 +33,13 @@ export function checkSpec(spec: McpServerSpec, allowEnv: readonly string[]): voi
 function checkHttp({ name, url, headers = {} }: McpHttpServer): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed?.protocol !== 'https:' && parsed?.protocol !== 'http:')
-    throw refuse(`The MCP server "${name}" needs an http or https URL, not ${shown(url)}.`)
+    throw invalidSpec(`The MCP server "${name}" needs an http or https URL, not ${quote(url)}.`)
   if (parsed.username !== '' || parsed.password !== '')
-    throw refuse(`The URL of the MCP server "${name}" holds credentials: put them into headers.`)
+    throw invalidSpec(`The URL of the MCP server "${name}" holds credentials: put them into headers.`)
   try {
     new Headers(headers)
   } catch {
-    throw refuse(`A header of the MCP server "${name}" is not one that HTTP allows.`)
+    throw invalidSpec(`A header of the MCP server "${name}" is not one that HTTP allows.`)
   }
 }
 
@@ -45,39 +48,35 @@ function checkStdio(
   allowEnv: readonly string[],
 ): void {
   if (typeof command !== 'string' || command === '' || command.includes('\0'))
-    throw refuse(`The MCP server "${name}" needs a command.`)
+    throw invalidSpec(`The MCP server "${name}" needs a command.`)
   if (/\s/.test(command) && !isAbsolute(command))
-    throw refuse(
+    throw invalidSpec(
       `The command of the MCP server "${name}" is one program, not a command line: put what follows it into args.`,
     )
   if (!args.every(arg => typeof arg === 'string' && !arg.includes('\0')))
-    throw refuse(`The args of the MCP server "${name}" must be texts.`)
+    throw invalidSpec(`The args of the MCP server "${name}" must be texts.`)
   if (cwd !== undefined && !isAbsolute(cwd))
-    throw refuse(`The cwd of the MCP server "${name}" must be an absolute path.`)
+    throw invalidSpec(`The cwd of the MCP server "${name}" must be an absolute path.`)
   if (cwd !== undefined && !existsSync(cwd))
-    throw refuse(`The folder of the MCP server "${name}" does not exist: ${shown(cwd)}.`)
+    throw invalidSpec(`The folder of the MCP server "${name}" does not exist: ${quote(cwd)}.`)
   for (const [variable, value] of Object.entries(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(variable) || typeof value !== 'string' || value.includes('\0'))
-      throw refuse(
-        `The MCP server "${name}" has a variable that no environment can hold: ${shown(variable)}.`,
+      throw invalidSpec(
+        `The MCP server "${name}" has a variable that no environment can hold: ${quote(variable)}.`,
       )
     if (loaders.test(variable) && !allowEnv.includes(variable))
-      throw refuse(
+      throw invalidSpec(
         `The MCP server "${name}" sets ${variable}, which can make any program run foreign code. Leave it out, or name it in allowEnv.`,
       )
   }
 }
 
-/** Who the server is, for the identity of its tools: another command or address is another server. */
+/** A short hash of the server's address or command. It is part of its tools' identity. */
 export function identityOf(spec: McpServerSpec): string {
-  const told = 'url' in spec ? [spec.url] : [spec.command, ...(spec.args ?? [])]
-  return sha256(JSON.stringify(told)).slice(0, 8)
+  const address = 'url' in spec ? [spec.url] : [spec.command, ...(spec.args ?? [])]
+  return sha256(JSON.stringify(address)).slice(0, 8)
 }
 
-function refuse(words: string): TurnwireError {
-  return new TurnwireError('invalid_tool', words)
-}
-
-function shown(value: unknown): string {
-  return JSON.stringify(String(value).slice(0, 100))
+function invalidSpec(message: string): TurnwireError {
+  return new TurnwireError('invalid_tool', message)
 }

@@ -1,11 +1,11 @@
-// How bytes reach a server: a child process without a shell, or HTTP with a bound on every message. Nothing here knows
-// what a tool is.
+// The transports to a server: a child process without a shell, or HTTP with a limit on every message. Nothing here knows
+// tools.
 import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { printable } from '../../lib/text.ts'
 import type { McpServerSpec } from './spec.ts'
 
-export type TransportOptions = {
+type TransportOptions = {
   maxMessageBytes: number
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>): void
 }
@@ -34,13 +34,13 @@ export function openTransport(spec: McpServerSpec, options: TransportOptions): T
   return transport
 }
 
-/** A response may be a stream without end, so what is bounded is a message: the bytes between two blank lines. */
+/** A response may be an endless stream, so the limit is per message: the bytes between two blank lines. */
 function boundedFetch(maxBytes: number): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
-    const response = await fetchHere(url, init)
+    const response = await fetchSameOrigin(url, init)
     if (!response.body) return response
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true
-    return new Response(response.body.pipeThrough(bounded(maxBytes, isStream)), {
+    return new Response(response.body.pipeThrough(limitMessages(maxBytes, isStream)), {
       status: response.status,
       statusText: response.statusText,
       headers: response.headers,
@@ -48,13 +48,13 @@ function boundedFetch(maxBytes: number): (url: string | URL, init?: RequestInit)
   }
 }
 
-const mostRedirects = 3
+const maxRedirects = 3
 
 /**
- * Headers hold the server's own credentials, of which fetch would take only some from a request that it sends elsewhere:
- * a redirect is followed within the same origin alone, and with its method.
+ * Follows a redirect only within the same origin and with the same method. The headers hold the server's credentials,
+ * and on a redirect to another origin fetch removes only some of them.
  */
-async function fetchHere(url: string | URL, init?: RequestInit): Promise<Response> {
+async function fetchSameOrigin(url: string | URL, init?: RequestInit): Promise<Response> {
   let at = new URL(url)
   for (let count = 0; ; count += 1) {
     const response = await fetch(at, { ...init, redirect: 'manual' })
@@ -63,7 +63,7 @@ async function fetchHere(url: string | URL, init?: RequestInit): Promise<Respons
     await response.body?.cancel()
     const next = URL.parse(location, at)
     const keeps = response.status === 307 || response.status === 308 || (init?.method ?? 'GET') === 'GET'
-    if (next?.origin !== at.origin || !keeps || count >= mostRedirects)
+    if (next?.origin !== at.origin || !keeps || count >= maxRedirects)
       throw new Error(
         `The server answered with a redirect (${response.status}) that is not followed. Name the address that it stands at.`,
       )
@@ -71,7 +71,7 @@ async function fetchHere(url: string | URL, init?: RequestInit): Promise<Respons
   }
 }
 
-function bounded(
+function limitMessages(
   maxBytes: number,
   isStream: boolean,
 ): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
@@ -91,7 +91,7 @@ function bounded(
 
 const LF = 0x0a
 
-/** The place after the last blank line of a chunk, or -1. CR LF CR LF has a lone LF before the second LF, by CR. */
+/** The index after the last blank line of a chunk, or -1. A blank line is LF LF or CR LF CR LF. */
 function lastBlankLine(chunk: Uint8Array, previous: number): number {
   for (let at = chunk.lastIndexOf(LF); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(LF, at - 1)) {
     const before = at === 0 ? previous : chunk[at - 1]

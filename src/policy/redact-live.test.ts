@@ -5,23 +5,23 @@ import { createGate } from './index.ts'
 
 const gate = createGate({ redact: ['secrets', { name: 'pin', pattern: 'PIN[0-9]{4}' }] })
 
-/** What is shown after each piece, and at the end. */
+/** The output after each piece, and at the end. */
 function shown(pieces: readonly string[]): string[] {
   const live = gate.live()
   assert.ok(live)
   return [...pieces.map(piece => live.take(piece)), live.rest()]
 }
 
-describe('what a tool shows while it runs', () => {
-  test('is shown as it comes when there are no rules', () => {
+describe('live output of a tool', () => {
+  test('is not changed when there are no rules', () => {
     assert.equal(createGate().live(), undefined)
   })
 
-  test('comes line by line, and the last at the end', () => {
+  test('is shown line by line, and the last line at the end', () => {
     assert.deepEqual(shown(['one\ntw', 'o\r', 'three']), ['one\n', 'two\r', '', 'three'])
   })
 
-  test('never shows a secret that comes in pieces', () => {
+  test('never shows a secret that arrives in pieces', () => {
     const key = 'sk-abcdefghijklmnop1234'
     for (let at = 1; at < key.length; at++) {
       const all = shown([`key ${key.slice(0, at)}`, `${key.slice(at)} and PIN`, '1234\n', 'end'])
@@ -29,7 +29,7 @@ describe('what a tool shows while it runs', () => {
     }
   })
 
-  test('holds a key of several lines back until it ends', () => {
+  test('holds back a key of several lines until it ends', () => {
     const lines = [
       '-----BEGIN PRIVATE KEY-----\n',
       'MIIEvQ\n',
@@ -41,14 +41,14 @@ describe('what a tool shows while it runs', () => {
     assert.equal(shown(lines.slice(0, 3)).join(''), '[redacted: private-keys]')
   })
 
-  test('is not held back without end', () => {
+  test('is held back only up to a limit', () => {
     const words = 'word '.repeat(2000)
     assert.ok(shown([words])[0]!.length > 9000)
     const block = 'x'.repeat(100_000)
     assert.equal(shown([block])[0], block)
   })
 
-  test('however it is cut, all of it is shown, redacted as one text', () => {
+  test('is shown completely and redacted like one text, however it is split', () => {
     const line = fc.constantFrom('plain', 'PIN12', 'PIN1234', ' ', '\n', '\r\n', 'bearer ', 'é', '😀', 'sk-')
     fc.assert(
       fc.property(

@@ -1,8 +1,8 @@
-// The question of a vendor whether it may run a tool on its own side, as a tool of ours: it asks a person, and running it
-// says no more than that it was approved. The codec gives the answer to the vendor.
-import type { Tool } from '../engine/ports.ts'
-import { hostedApproval } from '../language/tools.ts'
-import { tool } from './function.ts'
+// A vendor may ask for approval before it runs a tool on its own side. That question becomes a call of this tool, which
+// asks a person. Running it only reports the approval; the model's codec sends the answer to the vendor.
+import type { Tool } from '../../engine/ports.ts'
+import { hostedApproval } from '../../language/tools.ts'
+import { tool } from './tool.ts'
 
 export function hostedApprovalTool(): Tool {
   return tool({

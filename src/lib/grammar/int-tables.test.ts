@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { IntRows } from './int-rows.ts'
-import { TripleTable } from './triple-table.ts'
+import { IntRows, TripleTable } from './int-tables.ts'
 
 const number = fc.integer({ min: -40, max: 40 })
 const triples = fc.array(fc.tuple(number, number, number), { maxLength: 400 })
 
-test('keeps each triple once, in order of arrival, through growth and clearing', () => {
+test('a triple is kept once and in insertion order, through growth and clearing', () => {
   fc.assert(
     fc.property(fc.array(triples, { minLength: 1, maxLength: 4 }), rounds => {
       const table = new TripleTable()
@@ -32,7 +31,6 @@ test('rows keep their cells as the table grows', () => {
     assert.equal(rows.add(), row)
     rows.set(row, 2, -row)
   }
-  assert.equal(rows.size, 1_000)
   for (let row = 0; row < 1_000; row++)
     assert.deepEqual([rows.get(row, 0), rows.get(row, 2)], [0, row === 0 ? 0 : -row])
 })

@@ -1,11 +1,46 @@
-// An insertion-ordered set of triples of 32-bit integers in flat memory: a parser's item set, where each item is
-// added many times and kept once. Entries are numbered from 0 in the order of their arrival.
+// Two tables of 32-bit integers in flat memory, for the parser's items. An object per item would take ten times as much
+// memory.
 
 const FIRST_CAPACITY = 64
 
+/** A growing table of integers with a fixed number of columns. */
+export class IntRows {
+  readonly #width: number
+  #cells: Int32Array
+  #size = 0
+
+  constructor(width: number) {
+    this.#width = width
+    this.#cells = new Int32Array(width * FIRST_CAPACITY)
+  }
+
+  /** Adds a row of zeros and returns its number. */
+  add(): number {
+    if (this.#width * (this.#size + 1) > this.#cells.length) {
+      const cells = new Int32Array(2 * this.#cells.length)
+      cells.set(this.#cells)
+      this.#cells = cells
+    }
+    this.#size += 1
+    return this.#size - 1
+  }
+
+  get(row: number, column: number): number {
+    return this.#cells[row * this.#width + column] ?? 0
+  }
+
+  set(row: number, column: number, value: number): void {
+    this.#cells[row * this.#width + column] = value
+  }
+}
+
+/**
+ * A set of triples of integers, in insertion order. A parser's item set: an item is added many times and kept once.
+ * Entries are numbered from 0.
+ */
 export class TripleTable {
   #keys = new Int32Array(3 * FIRST_CAPACITY)
-  /** Open addressing at a load of at most one half: entry number + 1, or 0. */
+  /** Open addressing, at most half full. A bucket holds the entry's number + 1, or 0. */
   #buckets = new Int32Array(2 * FIRST_CAPACITY)
   #size = 0
 
@@ -25,12 +60,7 @@ export class TripleTable {
     return this.#keys[3 * entry + 2] ?? 0
   }
 
-  /** The entry's number, or -1. */
-  find(a: number, b: number, c: number): number {
-    return (this.#buckets[this.#probe(a, b, c)] ?? 0) - 1
-  }
-
-  /** Whether the triple is new. */
+  /** Returns whether the triple is new. */
   add(a: number, b: number, c: number): boolean {
     const bucket = this.#probe(a, b, c)
     if (this.#buckets[bucket] !== 0) return false
@@ -47,7 +77,7 @@ export class TripleTable {
   clear(): void {
     if (8 * this.#size > this.#buckets.length) this.#buckets.fill(0)
     else {
-      // Entries leave in reverse order, so that each is still reachable by its probe when its turn comes.
+      // In reverse order, because removing an entry would break the probe sequences of later entries.
       for (let entry = this.#size - 1; entry >= 0; entry--) {
         this.#buckets[this.#probe(this.first(entry), this.second(entry), this.third(entry))] = 0
       }

@@ -1,16 +1,16 @@
-// One turn under way: its events as they come, and the answer that they add up to. It can be read once, either way.
+// One turn as the server sends it: its events, and the answer that they add up to. It can be read once, as either.
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { decodeSse, type SseMessage } from '../lib/sse.ts'
 import { AapError } from './errors.ts'
 import { TurnFold, unfold } from './fold.ts'
-import type { Ask, Content, Stop, StopReason, TurnAnswer, TurnEvent } from './types.ts'
+import type { Content, PermissionQuestion, StopInfo, StopReason, TurnAnswer, TurnEvent } from './types.ts'
 
-export class Turn implements AsyncIterable<TurnEvent> {
+export class TurnStream implements AsyncIterable<TurnEvent> {
   readonly #events: AsyncGenerator<TurnEvent, void, undefined>
   readonly #fold = new TurnFold()
 
   constructor(response: Response) {
-    this.#events = read(response)
+    this.#events = readEvents(response)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
@@ -20,7 +20,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     }
   }
 
-  /** Reads what is left of the turn and gives the whole of it. */
+  /** Reads the rest of the turn and returns the whole answer. */
   async answer(): Promise<TurnAnswer> {
     for await (const event of this) void event
     const { stop, messages } = this.#fold
@@ -30,29 +30,29 @@ export class Turn implements AsyncIterable<TurnEvent> {
   }
 }
 
-async function* read(response: Response): AsyncGenerator<TurnEvent, void, undefined> {
+async function* readEvents(response: Response): AsyncGenerator<TurnEvent, void, undefined> {
   const type = response.headers.get('content-type') ?? ''
   if (!type.startsWith('text/event-stream')) {
-    yield* unfold(answerOf(await response.json().catch(() => undefined)))
+    yield* unfold(decodeAnswer(await response.json().catch(() => undefined)))
     return
   }
-  if (response.body === null) throw lost()
+  if (response.body === null) throw connectionLost()
   try {
     for await (const message of decodeSse(response.body)) {
-      const event = eventOf(message)
+      const event = decodeTurnEvent(message)
       if (event === undefined) continue
       yield event
-      // Some servers say it twice; the first is the one that counts.
+      // Some servers send it twice. The first one counts.
       if (event.event === 'turn_stop') return
     }
   } catch (cause) {
     if (cause instanceof AapError || (cause instanceof Error && cause.name === 'AbortError')) throw cause
-    throw lost(cause)
+    throw connectionLost(cause)
   }
-  throw lost()
+  throw connectionLost()
 }
 
-function lost(cause?: unknown): AapError {
+function connectionLost(cause?: unknown): AapError {
   return new AapError(
     0,
     'connection_lost',
@@ -61,32 +61,32 @@ function lost(cause?: unknown): AapError {
   )
 }
 
-const stopReasons: readonly StopReason[] = ['end_turn', 'tool_use', 'max_tokens', 'refusal', 'error']
+const knownReasons: readonly StopReason[] = ['end_turn', 'tool_use', 'max_tokens', 'refusal', 'error']
 
-function answerOf(value: unknown): TurnAnswer {
+function decodeAnswer(value: unknown): TurnAnswer {
   if (isJsonObject(value) && isStopReason(value['stopReason']) && Array.isArray(value['messages']))
-    // Messages are passed on as they came: a reader skips the kinds that it does not know.
-    return { ...stopOf(value), messages: value['messages'] as TurnAnswer['messages'] }
+    // Messages are passed on unchecked: a reader skips the kinds that it does not know.
+    return { ...decodeStop(value), messages: value['messages'] as TurnAnswer['messages'] }
   throw new AapError(0, 'unexpected_answer', 'The answer to a turn has no stopReason or no messages.')
 }
 
 function isStopReason(value: unknown): value is StopReason {
-  return stopReasons.some(reason => reason === value)
+  return knownReasons.some(reason => reason === value)
 }
 
-function stopOf(members: JsonObject): Stop {
+function decodeStop(members: JsonObject): StopInfo {
   const { stopReason, error, code, limit, asks } = members
-  const given = Array.isArray(asks) ? asks.flatMap(askOf) : []
+  const questions = Array.isArray(asks) ? asks.flatMap(decodeQuestion) : []
   return {
     stopReason: isStopReason(stopReason) ? stopReason : 'error',
     ...(typeof error === 'string' && { error }),
     ...(typeof code === 'string' && { code }),
     ...(typeof limit === 'string' && { limit }),
-    ...(given.length > 0 && { asks: given }),
+    ...(questions.length > 0 && { asks: questions }),
   }
 }
 
-function askOf(value: unknown): Ask[] {
+function decodeQuestion(value: unknown): PermissionQuestion[] {
   if (!isJsonObject(value) || typeof value['toolCallId'] !== 'string') return []
   const { toolCallId, reason, expiresAt } = value
   return [
@@ -98,42 +98,42 @@ function askOf(value: unknown): Ask[] {
   ]
 }
 
-/** Undefined: an event that this client does not know, which is no reason to stop. */
-function eventOf({ event, data }: SseMessage): TurnEvent | undefined {
-  const members = parsed(data)
+/** Undefined for an event that this client does not know. Such events are skipped. */
+function decodeTurnEvent({ event, data }: SseMessage): TurnEvent | undefined {
+  const members = parseMembers(data)
   switch (event) {
     case 'turn_start':
       return { event }
     case 'text_delta':
     case 'thinking_delta':
-      return { event, delta: text(members, 'delta') }
+      return { event, delta: stringMember(members, 'delta') }
     case 'text':
-      return { event, text: text(members, 'text') }
+      return { event, text: stringMember(members, 'text') }
     case 'thinking':
-      return { event, thinking: text(members, 'thinking') }
+      return { event, thinking: stringMember(members, 'thinking') }
     case 'tool_call': {
       const { input } = members
       return {
         event,
-        toolCallId: text(members, 'toolCallId'),
-        name: text(members, 'name'),
+        toolCallId: stringMember(members, 'toolCallId'),
+        name: stringMember(members, 'name'),
         input: input !== undefined && isJsonObject(input) ? input : {},
       }
     }
     case 'tool_result': {
       const { content } = members
       const given = typeof content === 'string' || Array.isArray(content) ? content : ''
-      // Blocks are passed on as they came: a reader skips the kinds that it does not know.
-      return { event, toolCallId: text(members, 'toolCallId'), content: given as Content }
+      // Blocks are passed on unchecked: a reader skips the kinds that it does not know.
+      return { event, toolCallId: stringMember(members, 'toolCallId'), content: given as Content }
     }
     case 'turn_stop':
-      return { event, ...stopOf(members) }
+      return { event, ...decodeStop(members) }
     default:
       return undefined
   }
 }
 
-function parsed(data: string): JsonObject {
+function parseMembers(data: string): JsonObject {
   try {
     const value: unknown = JSON.parse(data)
     if (isJsonObject(value)) return value
@@ -143,7 +143,7 @@ function parsed(data: string): JsonObject {
   throw new AapError(0, 'unexpected_answer', 'An event of the stream is not an object.')
 }
 
-function text(members: JsonObject, name: string): string {
+function stringMember(members: JsonObject, name: string): string {
   const value = members[name]
   return typeof value === 'string' ? value : ''
 }

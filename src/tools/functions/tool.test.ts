@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
-import { contextFor, toolContract } from '../../test/contracts/tool.ts'
-import { InvalidInput, type ToolOutput } from '../engine/ports.ts'
-import { toolHash } from '../language/tools.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { grammar, type InputSchema, type TextInput, type ToolDefinition, text, tool } from './function.ts'
+import { contextFor, toolContract } from '../../../test/contracts/tool.ts'
+import { InvalidInput, type ToolOutput } from '../../engine/ports.ts'
+import { toolHash } from '../../language/tools.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { type ToolDefinition, tool } from './tool.ts'
 
 const base = { description: 'Does it.', input: z.object({ city: z.string() }) }
 const context = contextFor()
@@ -70,7 +70,7 @@ toolContract('a function with a zod schema', scenario => {
 })
 
 toolContract('a function with a grammar', scenario => {
-  const runs: Record<typeof scenario, ToolDefinition<TextInput>['run']> = {
+  const runs: Record<typeof scenario, ToolDefinition<'text'>['run']> = {
     answers: line => line.toUpperCase(),
     fails: () => ({ parts: [{ type: 'text', text: 'MILK is out' }], failed: true }),
     slow: (_, { signal }) =>
@@ -83,7 +83,7 @@ toolContract('a function with a grammar', scenario => {
     },
     reports: (_, given) => given.progress({ done: 1 }),
   }
-  const input = grammar({ syntax: 'regex', definition: 'add [a-z]+' })
+  const input = { syntax: 'regex', definition: 'add [a-z]+' } as const
   const made = tool({ name: 'list', description: 'Edits the list.', input, run: runs[scenario] })
   return { tool: made, input: 'add milk', says: 'MILK' }
 })
@@ -110,12 +110,12 @@ describe('a definition', () => {
     )
   })
 
-  test('that is read-only is idempotent, harmless, and still asked about', () => {
+  test('that is read-only is idempotent, not destructive, and still asks', () => {
     const made = tool({ ...base, name: 'weather', readOnly: true, retries: 2, run: () => 'x' })
     assert.deepEqual([made.idempotent, made.destructive, made.retries, made.trust], [true, false, 2, 'ask'])
   })
 
-  test('cannot be changed afterwards, neither directly nor through the schema it was made from', () => {
+  test('cannot be changed later, neither directly nor through its original schema', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } }
     const made = tool({ name: 'x', description: 'X.', input: schema, run: () => '' })
     const before = toolHash({ ...made })
@@ -125,7 +125,7 @@ describe('a definition', () => {
     assert.ok(made.input.form === 'json' && Object.isFrozen(made.input.schema['properties']))
   })
 
-  test('is declared in the words of its schema, however it is read', () => {
+  test('has the same declaration in every way of reading it', () => {
     const shape = { type: 'object', properties: { a: { type: 'string', enum: ['x', 'y'] } } }
     const made = tool({ name: 'x', description: 'X.', input: shape, output: shape, run: () => ({ a: 'x' }) })
     assert.ok(made.input.form === 'json')
@@ -139,7 +139,7 @@ describe('a definition', () => {
     assert.throws(() => Object.assign(made.input, { schema: {} }), TypeError)
   })
 
-  test('is what its schema said when it was defined, also where the schema is read only later', () => {
+  test('keeps the schema as it was when the tool was defined, even if first read later', () => {
     const properties: JsonObject = { a: { type: 'string' } }
     const made = tool({ name: 'x', description: 'X.', input: { type: 'object', properties }, run: () => '' })
     properties['b'] = { $ref: 'http://127.0.0.1:9/x' }
@@ -154,9 +154,9 @@ describe('a definition', () => {
       assert.deepEqual(await made.run({ city: 'Rome' }, context), { parts: [{ type: 'text', text: 'ran' }] })
     })
 
-  // What JavaScript can pass, whatever the type says.
+  // JavaScript can pass any value.
   const loose = (changes: Record<string, unknown>) =>
-    tool({ ...base, name: 'x', run: () => '', ...changes } as ToolDefinition<InputSchema>)
+    tool({ ...base, name: 'x', run: () => '', ...changes } as ToolDefinition)
 
   for (const [what, changes, message] of [
     ['no name', { name: '' }, /name must be 1 to 128/],
@@ -168,21 +168,25 @@ describe('a definition', () => {
     ['no function', { run: undefined }, /needs "run"/],
     ['an unknown kind', { kind: 'write' }, /unknown kind "write".*edit/],
     ['an unknown trust', { trust: true }, /"trusted", "ask" or "deny"/],
-    ['retries of what may not be repeated', { retries: 1 }, /twice.*idempotencyKey/],
+    ['retries of a tool that must not be repeated', { retries: 1 }, /twice.*idempotencyKey/],
     ['a contradiction', { readOnly: true, destructive: true }, /both readOnly and destructive/],
-    ['no time at all', { timeoutMs: 0 }, /"timeoutMs" as 0/],
-    ['endless time', { timeoutMs: Number.POSITIVE_INFINITY }, /"timeoutMs"/],
+    ['a timeout of 0', { timeoutMs: 0 }, /"timeoutMs" as 0/],
+    ['an infinite timeout', { timeoutMs: Number.POSITIVE_INFINITY }, /"timeoutMs"/],
     ['a tiny output limit', { outputLimit: 10 }, /"outputLimit".*from 256/],
-    ['a flag that is no flag', { readOnly: 'yes' }, /"readOnly" as "yes"/],
+    ['a flag that is not a boolean', { readOnly: 'yes' }, /"readOnly" as "yes"/],
     ['no schema', { input: undefined }, /input schema that cannot be used/],
-    ['a misspelt setting', { readonly: true }, /unknown member "readonly"; known are: .*readOnly/],
-    ['a shape of zod', { input: { city: z.string() } }, /Wrap it: z\.object\(\{ … \}\)\.$/],
+    ['a misspelt member', { readonly: true }, /unknown member "readonly"; known are: .*readOnly/],
+    ['an object of zod schemas', { input: { city: z.string() } }, /Wrap it: z\.object\(\{ … \}\)\.$/],
     [
       'properties alone',
       { input: { city: 'string' } },
       /no keyword of JSON Schema, only city\. Write \{ type: 'object', properties/,
     ],
-    ['a date', { input: z.object({ at: z.date() }) }, /Use what JSON can hold, such as text or numbers\.$/],
+    [
+      'a schema of a date',
+      { input: z.object({ at: z.date() }) },
+      /Use what JSON can hold, such as text or numbers\.$/,
+    ],
     ['a schema of an array', { input: { type: 'array' } }, /describe an object/],
     [
       'a misspelt type',
@@ -197,32 +201,35 @@ describe('a definition', () => {
     ['properties as a list', { input: { type: 'object', properties: ['a'] } }, /object of schemas/],
     ['a remote reference', { input: { $ref: 'http://127.0.0.1:9/x' } }, /input schema that cannot be used/],
     [
-      'a schema that is no JSON',
+      'a schema that is not JSON',
       { input: { type: 'object', default: 1n } },
       /input schema that cannot be used: .*BigInt/,
     ],
     [
-      'a schema that writes itself as something else',
+      'a schema whose toJSON gives a text',
       { input: { type: 'object', toJSON: () => 'x' } },
       /a schema must be an object/,
     ],
+    ['an unknown syntax', { input: { syntax: 'bnf', definition: 'a' } }, /syntax is "bnf"; it is "lark" or/],
+    [
+      'a broken grammar',
+      { input: { syntax: 'lark', definition: 'start: (' } },
+      /grammar that cannot be used/,
+    ],
+    [
+      'an empty grammar',
+      { input: { syntax: 'regex', definition: '' } },
+      /definition is not a text, or is empty/,
+    ],
     ['a bad output schema', { output: { type: 'objekt' } }, /output schema that cannot be used/],
   ] as const)
-    test(`with ${what} is refused in words`, () => {
+    test(`with ${what} is refused with the reason`, () => {
       assert.throws(() => loose(changes), { code: 'invalid_tool', message })
     })
-
-  test('with a grammar that is none is refused when the grammar is made', () => {
-    assert.throws(() => grammar({ syntax: 'lark', definition: 'start: (' }), { code: 'invalid_tool' })
-    assert.throws(() => grammar({ syntax: 'regex', definition: '' }), {
-      code: 'invalid_tool',
-      message: /not empty/,
-    })
-  })
 })
 
 describe('input', () => {
-  test('is typed by the schema, and reaches run with defaults and transforms applied', async () => {
+  test('reaches run with defaults and transforms applied, typed by the schema', async () => {
     const made = tool({
       name: 'count',
       description: 'Counts.',
@@ -235,7 +242,7 @@ describe('input', () => {
     assert.deepEqual(await made.run({ label: 'four' }, context), { parts: [{ type: 'text', text: '7' }] })
   })
 
-  test('of an asynchronous check is awaited', async () => {
+  test('is checked asynchronously if the schema does so', async () => {
     const made = tool({
       ...base,
       name: 'x',
@@ -253,7 +260,7 @@ describe('input', () => {
     )
   })
 
-  test('that is refused never reaches run', () => {
+  test('that the schema’s own check refuses never reaches run', () => {
     let runs = 0
     const made = tool({
       ...base,
@@ -265,7 +272,7 @@ describe('input', () => {
     assert.equal(runs, 0)
   })
 
-  test('of a plain JSON Schema is an object of JSON', async () => {
+  test('of a plain JSON Schema is a JSON object', async () => {
     const made = tool({
       name: 'x',
       description: 'X.',
@@ -278,15 +285,15 @@ describe('input', () => {
     assert.deepEqual(await made.run({ a: 'hi' }, context), { parts: [{ type: 'text', text: 'hi' }] })
   })
 
-  test('of any text is the text', async () => {
-    const made = tool({ ...base, name: 'x', input: text(), run: said => said.length })
+  test('of kind "text" is a string', async () => {
+    const made = tool({ ...base, name: 'x', input: 'text', run: given => given.length })
     assert.deepEqual(made.input, { form: 'text' })
     assert.deepEqual(await made.run('abc', context), { parts: [{ type: 'text', text: '3' }] })
   })
 })
 
-describe('what is returned', () => {
-  const give = (value: unknown, output?: ToolDefinition<InputSchema>['output']) =>
+describe('the returned value', () => {
+  const give = (value: unknown, output?: ToolDefinition['output']) =>
     tool({ ...base, name: 'x', ...(output && { output }), run: () => value }).run({ city: 'Rome' }, context)
   const part = { type: 'text', text: 'hi' } as const
   const image = { type: 'image', url: 'https://a.test/b.png' } as const
@@ -322,7 +329,7 @@ describe('what is returned', () => {
     ],
     ['a promise of text', Promise.resolve('hi'), { parts: [part] }],
   ] as [string, unknown, ToolOutput][])
-    test(`${what} becomes an output`, async () => assert.deepEqual(await give(value), expected))
+    test(`${what} becomes the expected output`, async () => assert.deepEqual(await give(value), expected))
 
   test('with an output schema every value is data', async () => {
     assert.deepEqual(await give('hi', { type: 'string' }), { parts: [part], structured: 'hi' })
@@ -338,10 +345,10 @@ describe('what is returned', () => {
     ['a bigint', 1n, /not JSON.*BigInt/s],
     ['a cycle', cycle, /not JSON.*circular/s],
     ['a function', () => 1, /returned a function/],
-    ['a part that is none', { parts: [{ type: 'video' }] }, /parts\[0\], which is not a part/],
+    ['an unknown part', { parts: [{ type: 'video' }] }, /parts\[0\], which is not a part/],
     ['an error', new Error('broke'), /broke/],
   ] as const)
-    test(`${what} fails in words`, async () => {
+    test(`${what} is refused with the reason`, async () => {
       await assert.rejects(async () => give(value), { message })
     })
 })

@@ -1,11 +1,12 @@
-// From what a function returned to a tool's output. People return what is at hand: text, data, parts, nothing.
-// Data is given twice, as text that a model reads and as a value that programs read.
+// Turns the value that a function returned (text, data, parts or nothing) into a tool's output. Data becomes both text
+// for the model and a value for programs.
 
-import type { ToolOutput } from '../engine/ports.ts'
-import type { ResultPart } from '../language/content.ts'
-import { isJsonObject, type Json } from '../lib/json.ts'
+import type { ToolOutput } from '../../engine/ports.ts'
+import type { ResultPart } from '../../language/content.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { isJsonObject, type Json } from '../../lib/json.ts'
 
-/** With a declared output schema every returned value is data, except an explicit `{ parts }`. */
+/** With an output schema every returned value is data, except an explicit `{ parts }`. */
 export function toOutput(value: unknown, name: string, hasOutput: boolean): ToolOutput {
   if (value === undefined) return { parts: [] }
   if (value instanceof Error) throw value
@@ -18,16 +19,16 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   const text = jsonText(value, name)
   const shown = typeof value === 'string' ? value : text
   const keeps = hasOutput || (typeof value === 'object' && value !== null)
-  // Through text: what remains is plain JSON, whatever classes the value was made of.
+  // Parsing the text again gives plain JSON, whatever classes the value had.
   const structured = keeps ? { structured: JSON.parse(text) as Json } : {}
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
-type Explicit = { parts: unknown[]; structured?: unknown; failed?: unknown }
+type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown }
 
 const outputKeys = new Set(['parts', 'structured', 'failed'])
 
-function isOutput(value: unknown): value is Explicit {
+function isOutput(value: unknown): value is UncheckedOutput {
   return (
     isJsonObject(value) &&
     Array.isArray(value['parts']) &&
@@ -35,7 +36,7 @@ function isOutput(value: unknown): value is Explicit {
   )
 }
 
-function explicitOutput({ parts, structured, failed }: Explicit, name: string): ToolOutput {
+function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: string): ToolOutput {
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -67,8 +68,9 @@ function jsonText(value: unknown, name: string): string {
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error)
-    throw new TypeError(`The tool "${name}" returned a value that is not JSON: ${cause}`, { cause: error })
+    throw new TypeError(`The tool "${name}" returned a value that is not JSON: ${errorMessage(error)}`, {
+      cause: error,
+    })
   }
   if (text === undefined)
     throw new TypeError(`The tool "${name}" returned a ${typeof value}. Return text, JSON, parts or nothing.`)

@@ -1,0 +1,10 @@
+// The message of anything that was thrown. Any value can be thrown, even one that throws again when it is read.
+
+export function errorMessage(thrown: unknown): string {
+  try {
+    const { message }: { message?: unknown } = thrown instanceof Error ? thrown : {}
+    return typeof message === 'string' && message !== '' ? message : String(thrown)
+  } catch {
+    return 'it threw something that has no words.'
+  }
+}

@@ -1,0 +1,304 @@
+// `tool()` makes a tool from a function of this process. Its declaration is checked when it is defined, and its schemas
+// give the types of what `run` takes and returns. Deadlines, retries and running it are the engine's work. Permission
+// and the size of its output are policy's.
+
+import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import type { ResultPart } from '../../language/content.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../../language/tools.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { compileGrammar } from '../../lib/grammar/index.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import type { SchemaIssue } from '../../lib/schema.ts'
+import { checkDeclaredSchema, checkHasKeywords } from '../../lib/schema-declared.ts'
+import {
+  type AnySchema,
+  describeSchema,
+  type InferInput,
+  type InferOutput,
+  type Refined,
+  type SchemaDescription,
+  type StandardSchema,
+} from '../../lib/standard-schema.ts'
+import { cutUtf8, quote } from '../../lib/text.ts'
+import { isThenable } from '../../lib/thenable.ts'
+import { toOutput } from './return-value.ts'
+
+// ---- types ---------------------------------------------------------------------------------------------------
+
+/** A schema of an object, or `'text'` for any text, or a grammar for the texts that it matches. */
+export type InputSchema = AnySchema | 'text' | Grammar
+export type OutputSchema = AnySchema | undefined
+
+/** The argument of `run`: the value after the schema's defaults and transforms. */
+export type InputOf<S> = S extends 'text' | Grammar ? string : InferOutput<S>
+
+/** Returned by `run` to choose what the model reads. `structured` is checked against the output schema. */
+export type ExplicitOutput<Value> =
+  | { readonly parts: readonly ResultPart[]; readonly structured: Value; readonly failed?: false }
+  | { readonly parts: readonly ResultPart[]; readonly structured?: unknown; readonly failed: true }
+
+/** What `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
+export type RunResult<O> = O extends StandardSchema
+  ? DeepReadonly<InferInput<O>> | ExplicitOutput<DeepReadonly<InferInput<O>>> | Error
+  : unknown
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
+
+export type ToolDefinition<
+  S extends InputSchema = InputSchema,
+  O extends OutputSchema = OutputSchema,
+  R = RunResult<O>,
+> = {
+  /** 1 to 128 letters, digits and `_ - . : /`. */
+  name: string
+  title?: string
+  /** The model reads it to decide when and how to call the tool. */
+  description: string
+  /** A zod or other Standard Schema, a JSON Schema of an object, `'text'`, or `{ syntax, definition }` of a grammar. */
+  input: S
+  /** The schema of what `run` returns. Results are checked against it and kept as data beside the text. */
+  output?: O
+  kind?: ToolKind
+  /** Changes nothing anywhere. Default false. */
+  readOnly?: boolean
+  /** May run again with the same key after a crash. Default: as `readOnly`. */
+  idempotent?: boolean
+  /** Default: the opposite of `readOnly`. */
+  destructive?: boolean
+  /** Default 60,000. */
+  timeoutMs?: number
+  /** Only for a tool that is read-only or idempotent. Default 0. */
+  retries?: number
+  /** Bytes of text that the model is shown. Default 64 KiB. */
+  outputLimit?: number
+  /** Default `ask`, also for read-only tools, because reading can leak data. */
+  trust?: Tool['trust']
+  /** Default true. */
+  exposed?: boolean
+  /**
+   * Returns text, any JSON value, parts, `{ parts }` or nothing. With `output`: a value of that schema, or
+   * `{ parts, structured }`. If it throws, the model is told that the tool failed.
+   */
+  run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
+}
+
+/** A tool whose output type the compiler knows. `~output` never has a value. */
+export type TypedTool<Output> = Tool & { readonly '~output'?: Output }
+
+/** The type of a tool's structured results: `ToolOutputOf<typeof myTool>`. Unknown without a Standard Schema. */
+export type ToolOutputOf<T> = T extends TypedTool<infer Output> ? Output : unknown
+
+// ---- making and running ----------------------------------------------------------------------------------------
+
+/** `R` is const so that a returned literal such as 'blue' is checked against an enum as 'blue', not as `string`. */
+export function tool<
+  S extends InputSchema,
+  O extends OutputSchema = undefined,
+  const R extends RunResult<O> = RunResult<O>,
+>(definition: ToolDefinition<S, O, R>): TypedTool<O extends StandardSchema ? InferInput<O> : unknown> {
+  checkMembers(definition)
+  const { name, title, description, run } = definition
+  const input = describeInput(definition.input, name)
+  const output =
+    definition.output === undefined ? undefined : declareSchema(definition.output, name, 'output').declared
+  const hasOutput = output !== undefined
+  const call: RunTool = (value, context) => {
+    // The gate has checked the value against the schema of S.
+    const returned = run(value as InputOf<S>, context)
+    return isThenable(returned)
+      ? Promise.resolve(returned).then(settled => toOutput(settled, name, hasOutput))
+      : toOutput(returned, name, hasOutput)
+  }
+  const made: Tool = {
+    ...checkToolSettings(definition),
+    name,
+    description,
+    input: input.declared,
+    side: 'server',
+    run: input.refine === undefined ? call : refined(name, input.refine, call),
+  }
+  if (title !== undefined) made.title = title
+  if (output === undefined) return Object.freeze(made)
+  return Object.freeze<Tool>({
+    ...made,
+    get output() {
+      return output.schema
+    },
+  })
+}
+
+type RunTool = (value: unknown, context: ToolContext) => Promise<ToolOutput> | ToolOutput
+type Refine = NonNullable<SchemaDescription['refine']>
+
+/** Adds the schema library's own check, which is finer than JSON Schema and applies transforms. */
+function refined(name: string, refine: Refine, call: RunTool): RunTool {
+  const proceed = (result: Refined, context: ToolContext) => {
+    if ('issues' in result) throw new InvalidInput(refusal(name, result.issues))
+    return call(result.value, context)
+  }
+  return (value, context) => {
+    const result = refine(value)
+    return result instanceof Promise
+      ? result.then(settled => proceed(settled, context))
+      : proceed(result, context)
+  }
+}
+
+function refusal(name: string, issues: readonly SchemaIssue[]): string {
+  const lines = issues.map(({ path, message }) => `- ${path === '' ? '(top level)' : path}: ${message}`)
+  const { text } = cutUtf8(lines.join('\n'), 8 * 1024)
+  return `The arguments of "${name}" were refused. Fix this and call it again:\n${text}`
+}
+
+// ---- checking the definition -----------------------------------------------------------------------------------
+
+const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
+
+const memberNames: ReadonlySet<string> = new Set([
+  ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
+  ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'run'] as const),
+] satisfies (keyof ToolDefinition)[])
+
+/** JavaScript can pass anything, so members are checked in spite of their types. */
+function checkMembers(definition: Omit<ToolDefinition, 'run'> & { run: unknown }): void {
+  if (typeof definition !== 'object' || definition === null)
+    throw new TurnwireError('invalid_tool', 'tool() takes one object: { name, description, input, run }.')
+  const { name, title, description, run } = definition
+  if (typeof name !== 'string' || !namePattern.test(name))
+    throw new TurnwireError(
+      'invalid_tool',
+      `A tool's name must be 1 to 128 characters out of letters, digits and _ - . : /, not ${quote(name, 100)}.`,
+    )
+  if (typeof description !== 'string' || description.trim() === '')
+    refuseTool(name, 'needs a description: it is what the model reads to decide when to call it')
+  if (title !== undefined && typeof title !== 'string') refuseTool(name, 'has a title that is not a text')
+  if (typeof run !== 'function') refuseTool(name, 'needs "run": the function that carries it out')
+  for (const member of Object.keys(definition))
+    if (!memberNames.has(member))
+      refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
+}
+
+type ToolSettings = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run'>
+
+function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSettings {
+  const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
+  const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
+  const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
+  if (!toolKinds.includes(kind))
+    refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
+  if (!['trusted', 'ask', 'deny'].includes(trust))
+    refuseTool(name, `has the unknown trust ${quote(trust)}; it is "trusted", "ask" or "deny"`)
+  for (const [member, value] of Object.entries({ readOnly, idempotent, destructive, exposed }))
+    if (typeof value !== 'boolean')
+      refuseTool(name, `has "${member}" as ${quote(value)}; it is true or false`)
+  if (readOnly && destructive) refuseTool(name, 'cannot be both readOnly and destructive; drop one')
+  checkNumber(name, 'timeoutMs', timeoutMs, 1, 2 ** 31 - 1)
+  checkNumber(name, 'outputLimit', outputLimit, 256, 2 ** 31 - 1)
+  checkNumber(name, 'retries', retries, 0, 100)
+  if (retries > 0 && !readOnly && !idempotent)
+    refuseTool(
+      name,
+      'has "retries", but is neither readOnly nor idempotent: a second run could do its work twice. ' +
+        'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
+    )
+  return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
+}
+
+function checkNumber(name: string, member: string, value: number, least: number, most: number): void {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    refuseTool(name, `has "${member}" as ${quote(value)}; it is a whole number from ${least} to ${most}`)
+}
+
+function describeInput(input: InputSchema, name: string): { declared: ToolInput; refine?: Refine } {
+  if (input === 'text') return { declared: Object.freeze({ form: 'text' }) }
+  if (isGrammar(input)) return { declared: deepFreeze({ form: 'text', grammar: checkGrammar(input, name) }) }
+  const { json, refine, declared } = declareSchema(input, name, 'input')
+  if (json['type'] !== undefined && json['type'] !== 'object')
+    refuseTool(
+      name,
+      `has an input schema of type ${quote(json['type'])}; arguments are an object, so describe an object ` +
+        '(for plain text use input: "text" or a grammar)',
+    )
+  return refine === undefined ? { declared } : { declared, refine }
+}
+
+/** Neither name is a keyword of JSON Schema. */
+function isGrammar(input: unknown): input is Grammar {
+  return typeof input === 'object' && input !== null && 'syntax' in input && 'definition' in input
+}
+
+function checkGrammar({ syntax, definition }: Grammar, name: string): Grammar {
+  if (syntax !== 'lark' && syntax !== 'regex')
+    refuseTool(name, `has a grammar whose syntax is ${quote(syntax)}; it is "lark" or "regex"`)
+  if (typeof definition !== 'string' || definition === '')
+    refuseTool(name, 'has a grammar whose definition is not a text, or is empty')
+  try {
+    compileGrammar(syntax, definition)
+  } catch (error) {
+    refuseTool(name, `has a grammar that cannot be used: ${reasonOf(error)}`, error)
+  }
+  return { syntax, definition }
+}
+
+function declareSchema(
+  schema: unknown,
+  name: string,
+  member: 'input' | 'output',
+): SchemaDescription & { declared: JsonInput } {
+  try {
+    const described = describeSchema(schema)
+    if (member === 'input') checkHasKeywords(described.json)
+    checkDeclaredSchema(described.json)
+    return { ...described, declared: new JsonInput(described.json) }
+  } catch (error) {
+    return refuseTool(name, `has an ${member} schema that cannot be used: ${reasonOf(error)}`)
+  }
+}
+
+/**
+ * A copy of the schema: an approval is bound to the declaration, so later changes of the original must not show. The
+ * copy is kept as text and parsed at its first use, because a server with thousands of tools reads few of them. The
+ * accessor is shared, because an object with a getter of its own takes several times as long to make.
+ */
+class JsonInput {
+  readonly form = 'json'
+  declare readonly schema: JsonObject
+  #kept: string | JsonObject
+
+  constructor(schema: JsonObject) {
+    this.#kept = JSON.stringify(schema) ?? ''
+    if (!this.#kept.startsWith('{')) throw new TypeError('a schema must be an object')
+    Object.defineProperty(this, 'schema', JsonInput.#read)
+    Object.freeze(this)
+  }
+
+  static readonly #read = {
+    enumerable: true,
+    get(this: JsonInput): JsonObject {
+      // The constructor has checked that the text is of an object.
+      if (typeof this.#kept === 'string') this.#kept = deepFreeze(JSON.parse(this.#kept) as JsonObject)
+      return this.#kept
+    },
+  }
+}
+
+function deepFreeze<T extends Json | ToolInput>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const item of Object.values<Json>(value)) deepFreeze(item)
+  }
+  return value
+}
+
+function reasonOf(error: unknown): string {
+  return errorMessage(error).replace(/\.$/, '')
+}
+
+function refuseTool(name: string, problem: string, cause?: unknown): never {
+  throw new TurnwireError(
+    'invalid_tool',
+    `The tool "${name}" ${problem}.`,
+    cause === undefined ? {} : { cause },
+  )
+}

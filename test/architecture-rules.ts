@@ -1,0 +1,73 @@
+// The rules of architecture.test.ts that need code, as pure functions, so that made-up trees can show that they fail
+// when they should. They read paths and source texts; nothing here touches the disk.
+
+/** Paths of files, each with the paths that it imports. */
+export type ImportMap = ReadonlyMap<string, readonly string[]>
+
+export type AdapterRule = {
+  /** Folders whose entries are adapters of one port. An entry is a folder or a file. */
+  ports: readonly string[]
+  /** Files and folders inside a port that all its adapters may import. */
+  shared: readonly string[]
+  /** Folders in which only folders count as adapters. */
+  flatFilesIgnoredIn: readonly string[]
+}
+
+/**
+ * The imports by which an adapter reaches another adapter of its port, as `from -> to`. A port's `index.ts` joins its
+ * adapters, so it may import all of them, and none of them may import it.
+ */
+export function importsBetweenAdapters(imports: ImportMap, rule: AdapterRule): string[] {
+  return [...imports].flatMap(([from, targets]) => {
+    const mine = adapterOf(from, rule)
+    if (mine === undefined || mine.name === 'index') return []
+    return targets.flatMap(to => {
+      const theirs = adapterOf(to, rule)
+      return theirs?.port === mine.port && theirs.name !== mine.name ? [`${from} -> ${to}`] : []
+    })
+  })
+}
+
+function adapterOf(path: string, rule: AdapterRule): { port: string; name: string } | undefined {
+  const port = rule.ports.filter(folder => path.startsWith(folder)).sort((a, b) => b.length - a.length)[0]
+  if (port === undefined || isUnder(path, rule.shared)) return undefined
+  const [entry = '', ...inside] = path.slice(port.length).split('/')
+  if (inside.length === 0 && isUnder(path, rule.flatFilesIgnoredIn)) return undefined
+  // `sqlite.ts` beside the folder `sqlite` is the same adapter.
+  return { port, name: entry.replace(/\.ts$/, '') }
+}
+
+export function isUnder(path: string, places: readonly string[]): boolean {
+  return places.some(place => path.startsWith(place))
+}
+
+export type FunctionLength = { name: string; lines: number }
+
+/**
+ * The top-level functions and the methods of a source text, with their number of lines. It relies on the formatter: a
+ * block ends at the first closing brace in the column in which it began.
+ */
+export function functionLengths(text: string): FunctionLength[] {
+  const found: FunctionLength[] = []
+  let top = { line: 0, text: '' }
+  let member = { line: 0, text: '' }
+  for (const [line, content] of text.split('\n').entries()) {
+    if (/^[A-Za-z]/.test(content)) top = { line, text: content }
+    else if (/^ {2}[A-Za-z#*[]/.test(content)) member = { line, text: content }
+    const isClass = /\bclass\b/.test(top.text)
+    if (/^\}/.test(content) && isFunction(top.text))
+      found.push({ name: nameOf(top.text), lines: line - top.line + 1 })
+    if (/^ {2}\}/.test(content) && isClass)
+      found.push({ name: `${nameOf(top.text)}.${nameOf(member.text)}`, lines: line - member.line + 1 })
+  }
+  return found
+}
+
+function isFunction(firstLine: string): boolean {
+  return /\bfunction\b/.test(firstLine) || /^(export )?const .*(=>|= (async )?\()/.test(firstLine)
+}
+
+function nameOf(firstLine: string): string {
+  const words = /\b(?:async|class|const|default|export|function|get|override|readonly|set|static)\b|\*/g
+  return /[\w$#]+/.exec(firstLine.replace(words, ''))?.[0] ?? ''
+}
