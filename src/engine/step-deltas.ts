@@ -37,7 +37,9 @@ export class StepDeltas {
 
   event(event: Event, give: Give): void {
     if (event.type === 'turn.started') this.#step = 0
-    else if (event.type === 'model.answered') this.complete(event.parts, give)
+    else if (event.type === 'model.answered')
+      if (event.stop === 'cancelled') this.#interrupt(event.parts, give)
+      else this.complete(event.parts, give)
     else if (event.type === 'turn.ended') this.#clear()
   }
 
@@ -83,6 +85,15 @@ export class StepDeltas {
     if (this.#mode === 'take-back' && !this.#isBeginningOf(parts)) this.#startOver(give)
     if (this.#isEmpty) this.#giveAll(parts, give)
     else this.#giveRest(parts, give)
+    this.#clear()
+  }
+
+  /** Of an interrupted answer only its text is kept: nothing is taken back, and the text is given to its end. */
+  #interrupt(parts: readonly AnswerPart[], give: Give): void {
+    const whole = joined(parts, 'text')
+    const { shown } = this.#text
+    if (whole.length > shown.length && whole.startsWith(shown))
+      give({ type: 'text', text: whole.slice(shown.length) })
     this.#clear()
   }
 

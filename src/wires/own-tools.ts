@@ -22,7 +22,7 @@ type Change = Pick<Settings, 'clientTools' | 'wires'>
 
 /** `note`: what else the wire wants to read back. */
 export function declareOwn(
-  settings: Settings,
+  settings: Pick<Settings, 'clientTools' | 'wires'>,
   wire: string,
   own: readonly ToolDeclaration[],
   note: JsonObject = {},
@@ -38,7 +38,7 @@ export function declareOwn(
 
 /** The same for doors that note nothing else: undefined when all stays as it is. */
 export function changeOwn(
-  settings: Settings,
+  settings: Pick<Settings, 'clientTools' | 'wires'>,
   wire: string,
   own: readonly ToolDeclaration[],
 ): Change | undefined {
@@ -48,7 +48,7 @@ export function changeOwn(
 }
 
 /** Undefined when the wire has noted none: then all that there are are its own, or none is. */
-export function ownNames({ wires }: Settings, wire: string): readonly unknown[] | undefined {
+export function ownNames({ wires }: Pick<Settings, 'wires'>, wire: string): readonly unknown[] | undefined {
   const note = wires?.[wire]
   return isJsonObject(note) && Array.isArray(note['tools']) ? note['tools'] : undefined
 }

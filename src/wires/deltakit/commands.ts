@@ -1,59 +1,72 @@
 // What a message or an answer does to a session, the same over HTTP and over a socket.
-import { type Taken as Accepted, findCall, type RequestKey, type Session } from '../../engine/index.ts'
+import type { Accepted, GivenSettings, RequestKey, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Settings } from '../../language/events.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { changeOwn, declareOwn } from '../own-tools.ts'
-import { type Answered, type Chat, decodeAnswers, decodeTools } from './decode.ts'
+import { type Answered, type Chat, decodeAnswers, decodeClientTools } from './decode.ts'
 
-export const door = 'deltakit'
+const wireName = 'deltakit'
 
-export type Found = { session: Session; created: boolean }
+export type ChatSession = {
+  ref: SessionRef
+  created: boolean
+  /** The change that the message's tools make. */
+  settings?: Partial<GivenSettings>
+}
 
-/** The session that is named, or a new one of the agent that is named, or of the first there is. */
+/** The session that is named, or a new one of the named or first agent. */
 export async function sessionFor(
-  host: WireHost,
+  { engine, about }: Pick<WireHost, 'engine' | 'about'>,
   { owner }: Principal,
   { sessionId, agent, tools }: Pick<Chat, 'sessionId' | 'agent' | 'tools'>,
   request?: RequestKey,
-): Promise<Found> {
+): Promise<ChatSession> {
+  const declared = tools && decodeClientTools(tools)
   if (sessionId !== undefined) {
-    const session = await host.old.open(owner, sessionId)
-    if (agent !== undefined && agent !== session.agent.name)
+    const ref = { owner, session: sessionId }
+    const { agent: own, settings } = await engine.summary(ref)
+    if (agent !== undefined && agent !== own)
       throw new TurnwireError(
         'bad_request',
-        `The session belongs to the agent "${session.agent.name}". Leave sessionId out to start one with "${agent}".`,
+        `The session belongs to the agent "${own}". Leave sessionId out to start one with "${agent}".`,
       )
-    return { session, created: false }
+    const change = declared && changeOwn(settings, wireName, declared)
+    return { ref, created: false, ...(change && { settings: change }) }
   }
-  const name = agent ?? host.agents[0]?.name
+  const name = agent ?? about.agents[0]?.name
   if (name === undefined) throw new TurnwireError('unknown_agent', 'This server has no agent.')
-  const plain: Settings = { tools: null, options: {}, clientTools: [] }
-  const settings = tools ? { ...plain, ...declareOwn(plain, door, decodeTools(tools)) } : plain
-  const session = await host.old.create({ owner, agent: name, wire: door, settings, seed: [] }, request)
-  return { session, created: true }
+  const plain = { tools: null, options: {}, clientTools: [] }
+  const settings = declared ? { ...plain, ...declareOwn(plain, wireName, declared) } : plain
+  const create = { owner, agent: name, wire: wireName, settings, seed: [], ...(request && { request }) }
+  const { session } = await engine.create(create)
+  return { ref: { owner, session }, created: true }
 }
 
-export function say({ session, created }: Found, chat: Chat, request?: RequestKey): Promise<Accepted> {
-  const { settings } = session.state
-  const change = !created && chat.tools ? changeOwn(settings, door, decodeTools(chat.tools)) : undefined
-  return session.say({
-    parts: [{ type: 'text', text: chat.message }],
-    wire: door,
-    ...(change && { settings: change }),
+export function sendMessage(
+  { engine }: Pick<WireHost, 'engine'>,
+  { ref, settings }: ChatSession,
+  message: string,
+  request?: RequestKey,
+): Promise<Accepted> {
+  return engine.command(ref, {
+    do: 'say',
+    wire: wireName,
+    parts: [{ type: 'text', text: message }],
+    ...(settings && { settings }),
     ...(request && { request }),
   })
 }
 
-export function answer(
-  session: Session,
+export function sendAnswers(
+  { engine }: Pick<WireHost, 'engine'>,
+  ref: SessionRef,
   answered: Answered,
   by: string,
   request?: RequestKey,
 ): Promise<Accepted> {
-  // Known before: whether it is the same request is all that there is to find out.
-  if (request && session.state.requests.has(request.key))
-    return session.respond({ results: [], decisions: [], request })
-  const formOf = (callId: string) => findCall(session.state, callId)?.part.form
-  return session.respond({ ...decodeAnswers(answered, by, formOf), ...(request && { request }) })
+  return engine.command(ref, {
+    do: 'respond',
+    ...decodeAnswers(answered, by),
+    ...(request && { request }),
+  })
 }

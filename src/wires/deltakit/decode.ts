@@ -1,7 +1,7 @@
-// Request bodies and socket frames, into the engine's commands. DeltaKit sends `{"message": …}` and whatever the
-// application adds; all other members here are ours. A refusal names the place and says what belongs there.
+// Request bodies and socket frames. DeltaKit sends `{"message": …}` and whatever the application adds; all other members are
+// ours. A refusal names the field and says what belongs there.
 import type { infer as Infer, ZodType } from 'zod'
-import type { Answers } from '../../engine/index.ts'
+import type { GivenDecision, GivenResult } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
@@ -10,77 +10,79 @@ import { shaped } from '../http/index.ts'
 import { clientTool } from '../own-tools.ts'
 
 const longestId = 256
-function makeSchemas(z: Zod) {
-  /** Many clients write `null` for what they leave out. */
-  const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
-  const id = z
-    .string('must be a string')
+
+/** Many clients write `null` for a field that they leave out. */
+const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
+
+const makeText = (z: Zod) => z.string('must be a string')
+const makeFlag = (z: Zod) => z.boolean('must be true or false')
+const makeObject = (z: Zod) => z.custom<JsonObject>(isJsonObject, 'must be an object')
+const makeId = (z: Zod) =>
+  makeText(z)
     .regex(/^[^\p{Cc}]+$/u, 'must not be empty and has no control characters')
     .max(longestId, `must have at most ${longestId} characters`)
-  const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
-  const value = z.custom<Json>(given => given !== undefined, 'is missing')
 
-  const tool = z.object(
+const makeTarget = (z: Zod) => ({
+  sessionId: optional(makeId(z)),
+  agent: optional(makeId(z)),
+  tools: optional(
+    z.array(
+      z.object(
+        {
+          name: makeText(z),
+          title: optional(makeText(z)),
+          description: makeText(z),
+          parameters: makeObject(z),
+        },
+        'must be an object with name, description and parameters',
+      ),
+      'must be a list',
+    ),
+  ),
+})
+
+const makeResult = (z: Zod) =>
+  z.object(
     {
-      name: z.string('must be a string'),
-      title: optional(z.string('must be a string')),
-      description: z.string('must be a string'),
-      parameters: object,
+      call_id: makeId(z),
+      output: z.custom<Json>(given => given !== undefined, 'is missing'),
+      error: optional(makeFlag(z)),
     },
-    'must be an object with name, description and parameters',
+    'must be an object with call_id and output',
   )
 
-  const target = {
-    sessionId: optional(id),
-    agent: optional(id),
-    tools: optional(z.array(tool, 'must be a list')),
-  }
+const makeApproval = (z: Zod) =>
+  z.object(
+    {
+      call_id: makeId(z),
+      approved: makeFlag(z),
+      reason: optional(makeText(z)),
+      argument: optional(z.union([z.string(), makeObject(z)], 'must be JSON text or an object')),
+      arguments_hash: optional(makeText(z)),
+      remember: optional(makeFlag(z)),
+    },
+    'must be an object with call_id and approved',
+  )
 
-  const chat = z.object({
+const schemas = lazySchemas(z => ({
+  target: z.object(makeTarget(z)),
+  chat: z.object({
     message: z
       .string('must be a string: what the user says')
       .refine(text => text.trim() !== '', 'is empty: send what the user says'),
-    ...target,
-  })
-
-  const answers = z.object({
-    sessionId: optional(id),
-    stream: optional(z.boolean('must be true or false')),
-    results: optional(
-      z.array(
-        z.object(
-          { call_id: id, output: value, error: optional(z.boolean('must be true or false')) },
-          'must be an object with call_id and output',
-        ),
-        'must be a list',
-      ),
-    ),
-    approvals: optional(
-      z.array(
-        z.object(
-          {
-            call_id: id,
-            approved: z.boolean('must be true or false'),
-            reason: optional(z.string('must be a string')),
-            argument: optional(z.union([z.string(), object], 'must be JSON text or an object')),
-            arguments_hash: optional(z.string('must be a string')),
-            remember: optional(z.boolean('must be true or false')),
-          },
-          'must be an object with call_id and approved',
-        ),
-        'must be a list',
-      ),
-    ),
-  })
-
-  const resume = z.object({
-    runId: id,
+    ...makeTarget(z),
+  }),
+  answers: z.object({
+    sessionId: optional(makeId(z)),
+    stream: optional(makeFlag(z)),
+    results: optional(z.array(makeResult(z), 'must be a list')),
+    approvals: optional(z.array(makeApproval(z), 'must be a list')),
+  }),
+  resume: z.object({
+    runId: makeId(z),
     lastEventId: optional(z.int('must be a whole number').gte(-1, 'must be -1 or more')),
-  })
-  return { chat, answers, resume, target: z.object(target) }
-}
-
-const schemas = lazySchemas(makeSchemas)
+  }),
+}))
 type Schemas = ReturnType<typeof schemas>
 
 export type Chat = Infer<Schemas['chat']>
@@ -93,19 +95,17 @@ export const decodeChat = (body: JsonObject): Chat => shaped(schemas().chat, bod
 export const decodeAnswered = (body: JsonObject): Answered => shaped(schemas().answers, body)
 export const decodeResume = (body: JsonObject): Resume => shaped(schemas().resume, body)
 
-export function decodeTools(tools: NonNullable<Chat['tools']>): ToolDeclaration[] {
+export function decodeClientTools(tools: NonNullable<Chat['tools']>): ToolDeclaration[] {
   return tools.map(({ name, title, description, parameters }) => ({
     ...clientTool(name, description, { form: 'json', schema: parameters }),
     ...(title !== undefined && { title }),
   }))
 }
 
-/** `formOf` tells whether a call takes free text, which stands in the member `input` of its argument. */
 export function decodeAnswers(
   { results, approvals }: Answered,
   by: string,
-  formOf: (callId: string) => 'json' | 'text' | undefined,
-): Answers {
+): { results: GivenResult[]; decisions: GivenDecision[] } {
   if (!results?.length && !approvals?.length)
     throw new TurnwireError('bad_request', 'The request answers no call: send results or approvals.')
   return {
@@ -121,25 +121,22 @@ export function decodeAnswers(
       ...(reason !== undefined && { reason }),
       ...(arguments_hash !== undefined && { seen: arguments_hash }),
       ...(remember === true && { remember }),
-      ...(approved && argument !== undefined && { edit: editOf(argument, formOf(call_id)) }),
+      ...(approved && argument !== undefined && { edit: decodeEdit(argument) }),
     })),
   }
 }
 
-function editOf(argument: string | JsonObject, form: 'json' | 'text' | undefined): string {
-  const text = typeof argument === 'string' ? argument : JSON.stringify(argument)
-  if (form !== 'text') return text
-  const written = freeText(text)
-  if (written !== undefined) return written
-  throw new TurnwireError('bad_request', 'This call takes free text: send "argument": {"input": "<text>"}.')
-}
-
-function freeText(argument: string): string | undefined {
+/** An object, or JSON text of one. Free text is sent as `{"input": "<text>"}`. */
+function decodeEdit(argument: string | JsonObject): JsonObject {
+  if (typeof argument !== 'string') return argument
   try {
     const given = parseJson(argument)
-    return isJsonObject(given) && typeof given['input'] === 'string' ? given['input'] : undefined
+    if (isJsonObject(given)) return given
   } catch (error) {
-    if (error instanceof JsonError) return undefined
-    throw error
+    if (!(error instanceof JsonError)) throw error
   }
+  throw new TurnwireError(
+    'bad_request',
+    'argument must be an object, or JSON text of one. Free text is sent as {"input": "<text>"}.',
+  )
 }

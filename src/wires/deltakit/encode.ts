@@ -1,12 +1,12 @@
-// Ours, into DeltaKit's words: calls and results as text, and history as the items of OpenAI's Responses API, which
-// DeltaKit's own converter reads. Pure; streams are in run-view.ts.
-import type { SessionState } from '../../engine/index.ts'
+// Calls and results as text, and history as items of OpenAI's Responses API, which DeltaKit's own converter reads. Pure;
+// streams are in encode-run.ts.
+import type { SessionHistory } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
 
-/** A call's arguments as JSON text. Free text, and what is no JSON object, stand in a member `input`. */
+/** A call's arguments as JSON text. Free text, and anything that is not a JSON object, goes into a member `input`. */
 export function encodeArgument(form: CallPart['form'], text: string): string {
   if (form === 'text') return JSON.stringify({ input: text })
   if (text.trim() === '') return '{}'
@@ -18,7 +18,7 @@ export function encodeArgument(form: CallPart['form'], text: string): string {
   return JSON.stringify({ input: text })
 }
 
-/** A result as one string. There is no flag for a failure: it is said in words. */
+/** A result as one string. The protocol has no flag for a failure, so words say it. */
 export function encodeOutput({ kind, parts }: Outcome): string {
   const text = parts.map(encodePart).join('\n')
   return kind === 'error' && !text.startsWith('The tool failed') ? `The tool failed: ${text}` : text
@@ -30,18 +30,18 @@ function encodePart(part: InputPart | ResultPart): string {
   return `[file ${part.name ?? 'without a name'}, ${part.mediaType}: ${shortUrl(part.url)}]`
 }
 
-/** An address is told as it is; embedded bytes are told by their type. */
+/** Embedded bytes are shown by their type only. */
 function shortUrl(url: string): string {
   return url.startsWith('data:') ? `${url.slice(0, Math.max(url.indexOf(','), 5))}…` : url
 }
 
 // ---- history ------------------------------------------------------------------------------------------------
 
-/** The whole conversation, then what is known of the calls that are still open. */
-export function encodeHistory(state: SessionState): JsonObject[] {
+/** The whole conversation, then the results of the last batch that are there already. */
+export function encodeHistory({ entries, calls }: SessionHistory): JsonObject[] {
   const forms = new Map<string, CallPart['form']>()
-  const items = state.entries.flatMap((entry, index) => encodeEntry(entry, index, forms))
-  for (const { part, outcome } of state.batch)
+  const items = entries.flatMap((entry, index) => encodeEntry(entry, index, forms))
+  for (const { part, outcome } of calls)
     if (outcome) items.push(encodeResult({ callId: part.id, name: part.name, outcome }, forms))
   return items
 }

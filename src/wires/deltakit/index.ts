@@ -1,3 +1,3 @@
-// The door of the DeltaKit wire.
+// The DeltaKit wire.
 export { deltakitRoutes } from './serve.ts'
 export { deltakitSocket } from './socket.ts'

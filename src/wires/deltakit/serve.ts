@@ -1,26 +1,18 @@
-// The routes. A message or an answer is streamed until the session rests or waits; a job is streamed until its turn has
-// ended. A client that goes away ends its view and nothing else.
+// The routes. A message or an answer is streamed until the session rests or waits; a job until its turn has ended. A client
+// that goes away ends its stream and nothing else.
 import { type Context, Hono } from 'hono'
-import type { RequestKey } from '../../engine/index.ts'
+import type { FollowOptions, RequestKey, SessionRef } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { follow, type Place } from '../http/follow.ts'
-import {
-  dataFrame,
-  failureOf,
-  openSse,
-  RESPONSE_ALREADY_SENT,
-  readJsonObject,
-  requestKey,
-  sendJson,
-} from '../http/index.ts'
-import { answer, say, sessionFor } from './commands.ts'
+import { failureOf, readJsonObject, requestKey, sendJson } from '../http/index.ts'
+import { foldItems, streamItems } from '../http/stream.ts'
+import { sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { encodeHistory } from './encode.ts'
-import { RunView } from './run-view.ts'
-import { encodeJob, findRun, lastRun, type Run, runIdOf } from './runs.ts'
+import { chatFrames, RunEncoder, runFrames } from './encode-run.ts'
+import { type BackgroundRun, encodeJob, findRun, readRun, runIdOf } from './runs.ts'
 import type { DeltaKitEvent, SessionMade } from './schema.ts'
 
 type Handler = (c: Context<WireEnv>) => Promise<Response>
@@ -31,32 +23,32 @@ export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
     const { code, message, status } = failureOf(error, host.log)
     return sendJson(c, { detail: message, error: message, code }, status)
   })
-  const wire = new Wire(host)
-  app.post('/api/chat', wire.chat)
+  const handlers = new DeltaKitHandlers(host)
+  app.post('/api/chat', handlers.chat)
   // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
-  app.post('/api/chat/:agent', c => (c.req.param('agent') === 'answer' ? wire.answer(c) : wire.chat(c)))
-  app.post('/api/sessions', wire.create)
-  app.get('/api/history', wire.history)
-  app.post('/api/jobs', wire.start)
+  app.post('/api/chat/:agent', c =>
+    c.req.param('agent') === 'answer' ? handlers.answer(c) : handlers.chat(c),
+  )
+  app.post('/api/sessions', handlers.create)
+  app.get('/api/history', handlers.history)
+  app.post('/api/jobs', handlers.start)
   app.get(
     '/api/jobs/:id',
-    wire.job(async (c, run) => sendJson(c, encodeJob(run, await wire.waits(c, run)))),
+    handlers.job(async (c, run) => sendJson(c, encodeJob(run, await handlers.waits(run)))),
   )
   app.get(
     '/api/jobs/:id/events',
-    wire.job((c, run) => wire.events(c, run)),
+    handlers.job((c, run) => handlers.events(c, run)),
   )
   app.post(
     '/api/jobs/:id/cancel',
-    wire.job((c, run) => wire.cancel(c, run)),
+    handlers.job((c, run) => handlers.cancel(c, run)),
   )
-  app.get('/api/active-run', wire.active)
+  app.get('/api/active-run', handlers.active)
   return app
 }
 
-const doneFrame = 'data: [DONE]\n\n'
-
-class Wire {
+class DeltaKitHandlers {
   readonly #host: WireHost
 
   constructor(host: WireHost) {
@@ -68,11 +60,12 @@ class Wire {
   readonly chat: Handler = async c => {
     const { body, request } = await this.#read(c, 'deltakit:chat')
     const chat = decodeChat(body)
-    const found = await sessionFor(this.#host, c.get('principal'), chat, request)
-    const accepted = await say(found, chat, request)
-    const { id } = found.session
-    const made: SessionMade | undefined = found.created ? { type: 'session', sessionId: id } : undefined
-    return this.#stream(c, { id, ...accepted }, 'with a turn', made)
+    const session = await sessionFor(this.#host, c.get('principal'), chat, request)
+    const accepted = await sendMessage(this.#host, session, chat.message, request)
+    const made: SessionMade | undefined = session.created
+      ? { type: 'session', sessionId: session.ref.session }
+      : undefined
+    return this.#stream(c, session.ref, accepted, 'with a turn', made)
   }
 
   readonly answer: Handler = async c => {
@@ -84,45 +77,23 @@ class Wire {
         'bad_request',
         'sessionId is missing: name the session whose calls are answered.',
       )
-    const session = await this.#host.old.open(owner, answered.sessionId)
-    const accepted = await answer(session, answered, name, request)
+    const ref = { owner, session: answered.sessionId }
+    const accepted = await sendAnswers(this.#host, ref, answered, name, request)
     if (answered.stream === false) return sendJson(c, { status: 'ok' })
-    return this.#stream(c, { id: session.id, ...accepted }, 'at once')
+    return this.#stream(c, ref, accepted, 'at once')
   }
 
   #stream(
     c: Context<WireEnv>,
-    { id, first, replayed }: { id: string; first: number; replayed: boolean },
+    ref: SessionRef,
+    { first, replayed }: { first: number; replayed: boolean },
     starts: 'with a turn' | 'at once',
     made?: SessionMade,
   ): Response {
-    c.env.outgoing.setHeader('X-Session-Id', id)
-    const { writer, gone } = this.#open(c)
-    const { owner } = c.get('principal')
-    if (made) writer.send(dataFrame(made))
-    const view = new RunView(event => writer.send(dataFrame(event)), starts)
-    void this.#play({ owner, id, first, replayed, until: 'stop' }, view, () => writer.ready(), gone).then(
-      () => {
-        view.finish('silently')
-        writer.send(doneFrame)
-        writer.end()
-      },
-    )
-    return RESPONSE_ALREADY_SENT
-  }
-
-  #open(c: Context<WireEnv>) {
-    const gone = new AbortController()
-    return { writer: openSse(c, this.#host, () => gone.abort()), gone: gone.signal }
-  }
-
-  async #play(place: Place, view: RunView, pace: () => Promise<void>, gone: AbortSignal): Promise<void> {
-    try {
-      await follow(this.#host.old, place, view, pace, gone)
-    } catch (error) {
-      this.#host.log('error', 'A turn could not be shown to its end.', { error: String(error) })
-      view.lose(error)
-    }
+    c.env.outgoing.setHeader('X-Session-Id', ref.session)
+    const options: FollowOptions = { from: first, until: 'stop', replay: replayed, deltas: 'take-back' }
+    const items = (signal: AbortSignal) => this.#host.engine.follow(ref, options, signal)
+    return streamItems(c, this.#host, items, chatFrames(starts, made))
   }
 
   // ---- sessions ---------------------------------------------------------------------------------------------
@@ -130,18 +101,13 @@ class Wire {
   readonly create: Handler = async c => {
     const { body, request } = await this.#read(c, 'deltakit:create')
     const { agent, tools } = decodeTarget(body)
-    const { session } = await sessionFor(
-      this.#host,
-      c.get('principal'),
-      { sessionId: undefined, agent, tools },
-      request,
-    )
-    return sendJson(c, { sessionId: session.id }, 201)
+    const target = { sessionId: undefined, agent, tools }
+    const { ref } = await sessionFor(this.#host, c.get('principal'), target, request)
+    return sendJson(c, { sessionId: ref.session }, 201)
   }
 
   readonly history: Handler = async c => {
-    const state = await this.#host.old.peek(c.get('principal').owner, sessionIdOf(c))
-    return sendJson(c, encodeHistory(state))
+    return sendJson(c, encodeHistory(await this.#host.engine.history(refOf(c))))
   }
 
   // ---- background runs --------------------------------------------------------------------------------------
@@ -149,60 +115,57 @@ class Wire {
   readonly start: Handler = async c => {
     const { body, request } = await this.#read(c, 'deltakit:job')
     const chat = decodeChat(body)
-    const found = await sessionFor(this.#host, c.get('principal'), chat, request)
-    const { first } = await say(found, chat, request)
-    const { id } = found.session
+    const session = await sessionFor(this.#host, c.get('principal'), chat, request)
+    const { first } = await sendMessage(this.#host, session, chat.message, request)
+    const id = session.ref.session
     const runId = runIdOf(id, first)
     c.env.outgoing.setHeader('X-Session-Id', id)
     return sendJson(c, { runId, job_id: runId, status: 'pending', sessionId: id })
   }
 
-  job(handle: (c: Context<WireEnv>, run: Run) => Promise<Response> | Response): Handler {
+  job(handle: (c: Context<WireEnv>, run: BackgroundRun) => Promise<Response> | Response): Handler {
     return async c => {
-      const run = await findRun(this.#host.old, c.get('principal').owner, c.req.param('id') ?? '')
+      const run = await findRun(this.#host.engine, c.get('principal').owner, c.req.param('id') ?? '')
       return run ? handle(c, run) : sendJson(c, { detail: 'Job not found' }, 404)
     }
   }
 
-  async waits(c: Context<WireEnv>, { session, turn }: Run): Promise<boolean> {
-    const { turn: current, batch } = await this.#host.old.peek(c.get('principal').owner, session)
-    return current?.id === turn.turn && batch.some(({ stage }) => stage === 'handed' || stage === 'asking')
+  /** Whether calls of the run wait for a person or the application. */
+  async waits({ ref, turn }: BackgroundRun): Promise<boolean> {
+    const { turn: current, calls } = await this.#host.engine.summary(ref)
+    return current?.id === turn.turn && calls.some(({ stage }) => stage === 'handed' || stage === 'asking')
   }
 
-  events(c: Context<WireEnv>, { session, first }: Run): Response {
-    let after = lastEventOf(c)
-    c.env.outgoing.setHeader('X-Session-Id', session)
-    const { writer, gone } = this.#open(c)
-    const { owner } = c.get('principal')
-    const view = new RunView((event, number, again) => {
-      if (again) after = -1
-      if (number > after) writer.send(dataFrame(event, number))
-    }, 'with a turn')
-    void this.#play({ owner, id: session, first, until: 'turn' }, view, () => writer.ready(), gone).then(
-      () => {
-        view.finish('done')
-        writer.send(doneFrame)
-        writer.end()
-      },
-    )
-    return RESPONSE_ALREADY_SENT
+  events(c: Context<WireEnv>, { ref, first }: BackgroundRun): Response {
+    const frames = runFrames(lastEventOf(c))
+    c.env.outgoing.setHeader('X-Session-Id', ref.session)
+    const items = (signal: AbortSignal) => this.#host.engine.follow(ref, wholeRun(first), signal)
+    return streamItems(c, this.#host, items, frames)
   }
 
-  async cancel(c: Context<WireEnv>, { session: id, turn }: Run): Promise<Response> {
-    const session = await this.#host.old.open(c.get('principal').owner, id)
-    if (session.state.turn?.id === turn.turn) await session.cancel()
+  async cancel(c: Context<WireEnv>, { ref, turn }: BackgroundRun): Promise<Response> {
+    await this.#host.engine.command(ref, { do: 'cancel', turn: turn.turn })
     return sendJson(c, { status: 'ok' })
   }
 
-  /** What a page that comes back needs: the run that is not over, and its events so far as the socket numbers them. */
+  /** For a page that comes back: the run that is not over, and its durable events so far as the socket numbers them. */
   readonly active: Handler = async c => {
-    const { owner } = c.get('principal')
-    const id = sessionIdOf(c)
-    const run = await lastRun(this.#host.old, owner, id)
+    const { engine } = this.#host
+    const ref = refOf(c)
+    const { turn, seq } = await engine.summary(ref)
+    const run = turn && (await readRun(engine, ref, turn.first))
     if (!run || run.ended) return sendJson(c, { run_id: null, status: null, message: null, events: [] })
-    const events: DeltaKitEvent[] = [{ type: 'run_started', runId: run.id, sessionId: id }]
-    const view = new RunView(event => events.push(event), 'with a turn')
-    for (const recorded of run.log) view.take({ type: 'event', ...recorded })
+    const events: DeltaKitEvent[] = [{ type: 'run_started', runId: run.id, sessionId: ref.session }]
+    const encoder = new RunEncoder('with a turn')
+    const enough = new AbortController()
+    const soFar = engine.follow(ref, wholeRun(run.first), enough.signal)
+    await foldItems(soFar, item => {
+      if (enough.signal.aborted) return
+      for (const { event } of encoder.take(item)) events.push(event)
+      const isLast =
+        item.type === 'event' ? item.seq >= seq : item.type !== 'delta' && item.type !== 'running'
+      if (isLast) enough.abort()
+    })
     return sendJson(c, { run_id: run.id, status: 'running', message: textOf(run.turn.parts), events })
   }
 
@@ -225,11 +188,16 @@ class Wire {
   }
 }
 
-function sessionIdOf(c: Context<WireEnv>): string {
+/** From the first event of a run to the end of its turn. */
+export function wholeRun(first: number): FollowOptions {
+  return { from: first, until: 'turn', deltas: 'take-back' }
+}
+
+function refOf(c: Context<WireEnv>): SessionRef {
   const id = c.req.query('sessionId') ?? c.req.query('session_id') ?? c.req.header('x-session-id')
   if (id === undefined || id === '')
     throw new TurnwireError('bad_request', 'sessionId is missing: name the session, as in ?sessionId=<id>.')
-  return id
+  return { owner: c.get('principal').owner, session: id }
 }
 
 /** The number of the last event that the client has; none: -1. */

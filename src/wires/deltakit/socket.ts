@@ -1,15 +1,16 @@
-// Runs over a WebSocket: a frame starts a run, takes one up again, or answers its calls; the run's events come back as
-// frames. A socket shows one run at a time. Whose socket it is, and how it came to be, is decided before it gets here.
+// Runs over a WebSocket: a frame starts a run, resumes one, or answers its calls; the run's events come back as frames. A
+// socket shows one run at a time. Authentication happens before a socket gets here.
+import type { SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
 import type { Principal, WireHost } from '../host.ts'
-import { follow } from '../http/follow.ts'
 import { failureOf } from '../http/index.ts'
-import { answer, say, sessionFor } from './commands.ts'
+import { sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeResume } from './decode.ts'
-import { RunView } from './run-view.ts'
-import { findRun, type Run, runIdOf } from './runs.ts'
+import { type NumberedEvent, newEvents, RunEncoder } from './encode-run.ts'
+import { type BackgroundRun, findRun, runIdOf } from './runs.ts'
 import type { DeltaKitEvent } from './schema.ts'
+import { wholeRun } from './serve.ts'
 
 /** What is used of a WebSocket, as the `ws` package has it. */
 export type Socket = {
@@ -21,19 +22,17 @@ export type Socket = {
   on(event: 'close', listener: () => void): unknown
 }
 
-const unsupported = 1003
-const tooMuch = 1008
-/** Frames that wait for the one that is handled. */
+const closeCodes = { unsupported: 1003, tooMuch: 1008, crashed: 1011 }
+/** Frames that may wait for the one that is handled. */
 const mostWaiting = 64
-const crashed = 1011
 
 export function deltakitSocket(host: WireHost, socket: Socket, principal: Principal, agent?: string): void {
-  const peer = new Peer(host, socket, principal, agent)
+  const peer = new SocketClient(host, socket, principal, agent)
   socket.on('message', (data, binary) => peer.take(binary ? undefined : data.toString()))
   socket.on('close', () => peer.leave())
 }
 
-class Peer {
+class SocketClient {
   readonly #host: WireHost
   readonly #socket: Socket
   readonly #principal: Principal
@@ -54,10 +53,10 @@ class Peer {
   take(text: string | undefined): void {
     const waiting = this.#waiting
     const size = text?.length ?? 0
-    // One frame of any allowed size always fits; a flood of them would be memory without end.
+    // One frame of any allowed size always fits; a flood of frames is refused.
     const full = waiting.frames > 0 && waiting.characters + size > this.#host.limits.bodyBytes
     if (full || waiting.frames >= mostWaiting) {
-      this.#socket.close(tooMuch, 'Too many frames at once. Wait for what was sent.')
+      this.#socket.close(closeCodes.tooMuch, 'Too many frames at once. Wait for what was sent.')
       return
     }
     waiting.frames += 1
@@ -79,12 +78,13 @@ class Peer {
   #fail(error: unknown): void {
     const { code, message } = failureOf(error, this.#host.log)
     this.#send({ type: 'error', message, code })
-    if (error instanceof Malformed) this.#socket.close(unsupported, 'The frame cannot be read.')
-    else if (!(error instanceof TurnwireError)) this.#socket.close(crashed, 'The server failed.')
+    if (error instanceof MalformedFrame)
+      this.#socket.close(closeCodes.unsupported, 'The frame cannot be read.')
+    else if (!(error instanceof TurnwireError)) this.#socket.close(closeCodes.crashed, 'The server failed.')
   }
 
   #send(event: DeltaKitEvent, number?: number): void {
-    // A client that does not read is dropped; it can take its run up again.
+    // A client that does not read is dropped; it can resume its run.
     if (this.#socket.bufferedAmount > this.#host.limits.unsentBytes) this.#socket.terminate()
     else this.#socket.send(JSON.stringify(number === undefined ? event : { ...event, id: number }))
   }
@@ -103,83 +103,92 @@ class Peer {
   }
 
   #read(text: string | undefined): JsonObject {
-    if (text === undefined) throw new Malformed('Send text frames with JSON: binary frames are not taken.')
+    if (text === undefined)
+      throw new MalformedFrame('Send text frames with JSON: binary frames are not taken.')
     const { bodyBytes, jsonDepth } = this.#host.limits
     try {
       const frame = parseJson(text, { maxBytes: bodyBytes, maxDepth: jsonDepth })
       if (isJsonObject(frame)) return frame
     } catch (error) {
       if (!(error instanceof JsonError)) throw error
-      throw new Malformed(error.message)
+      throw new MalformedFrame(error.message)
     }
-    throw new Malformed('A frame must be a JSON object.')
+    throw new MalformedFrame('A frame must be a JSON object.')
   }
 
-  async #start(frame: JsonObject, before: Run | undefined): Promise<void> {
-    const session = before ? { sessionId: before.session } : {}
+  async #start(frame: JsonObject, before: BackgroundRun | undefined): Promise<void> {
+    const session = before ? { sessionId: before.ref.session } : {}
     const agent = this.#agent === undefined ? {} : { agent: this.#agent }
     const chat = wellFormed(() => decodeChat({ ...session, ...frame, ...agent }))
     const found = await sessionFor(this.#host, this.#principal, chat)
-    const { first } = await say(found, chat)
-    this.#show({ session: found.session.id, first }, -1)
+    const { first } = await sendMessage(this.#host, found, chat.message)
+    this.#show(found.ref, first, -1)
   }
 
   /**
    * Shows the run. A client that kept the id of a run sends it with its next message too: if that run is over, the
    * message starts the next one in its session.
    */
-  async #resume(frame: JsonObject): Promise<'shown' | Run> {
+  async #resume(frame: JsonObject): Promise<'shown' | BackgroundRun> {
     const { runId, lastEventId } = wellFormed(() => decodeResume(frame))
-    const run = await findRun(this.#host.old, this.#principal.owner, runId)
+    const run = await findRun(this.#host.engine, this.#principal.owner, runId)
     if (!run) throw new TurnwireError('not_found', 'Run not found')
     if (run.ended && frame['message'] !== undefined) return run
-    this.#show(run, lastEventId ?? -1)
+    this.#show(run.ref, run.first, lastEventId ?? -1)
     return 'shown'
   }
 
   async #answer(frame: JsonObject): Promise<void> {
     const { owner, name } = this.#principal
     const { sessionId, runId } = frame
-    const run = typeof runId === 'string' ? await findRun(this.#host.old, owner, runId) : undefined
+    const run = typeof runId === 'string' ? await findRun(this.#host.engine, owner, runId) : undefined
     const answered = wellFormed(() =>
-      decodeAnswered({ ...frame, sessionId: sessionId ?? run?.session ?? null }),
+      decodeAnswered({ ...frame, sessionId: sessionId ?? run?.ref.session ?? null }),
     )
     if (answered.sessionId === undefined) throw new TurnwireError('not_found', 'Run not found')
-    await answer(await this.#host.old.open(owner, answered.sessionId), answered, name)
+    await sendAnswers(this.#host, { owner, session: answered.sessionId }, answered, name)
   }
 
   // ---- the run ----------------------------------------------------------------------------------------------
 
-  /** The first event of a run is `run_started`, number 0; so all others are one ahead of those of its job. */
-  #show({ session, first }: Pick<Run, 'session' | 'first'>, last: number): void {
+  /** The first event of a run is `run_started`, number 0, so all others are one ahead of those of its job. */
+  #show(ref: SessionRef, first: number, last: number): void {
     this.#shown.abort()
     const shown = new AbortController()
     this.#shown = shown
-    const runId = runIdOf(session, first)
-    if (last < 0) this.#send({ type: 'run_started', runId, sessionId: session }, 0)
-    let after = last
-    const view = new RunView((event, number, again) => {
-      if (again) after = -1
-      if (number + 1 > after && !shown.signal.aborted) this.#send(event, number + 1)
-    }, 'with a turn')
-    const place = { owner: this.#principal.owner, id: session, first, until: 'turn' } as const
-    follow(this.#host.old, place, view, () => this.#ready(), shown.signal)
-      .then(() => {
-        if (!shown.signal.aborted) view.finish('done')
-      })
-      .catch(error => this.#fail(error))
+    if (last < 0)
+      this.#send({ type: 'run_started', runId: runIdOf(ref.session, first), sessionId: ref.session }, 0)
+    this.#follow(ref, first, last, shown.signal).catch(error => this.#fail(error))
   }
 
-  /** A long run is told at the client's pace. */
-  async #ready(): Promise<void> {
-    const limit = this.#host.limits.unsentBytes / 2
-    while (this.#socket.bufferedAmount > limit && !this.#shown.signal.aborted)
+  async #follow(ref: SessionRef, first: number, last: number, signal: AbortSignal): Promise<void> {
+    const encoder = new RunEncoder('with a turn')
+    const isNew = newEvents(last - 1)
+    const send = (events: readonly NumberedEvent[]): void => {
+      for (const each of events) if (isNew(each) && !signal.aborted) this.#send(each.event, each.number + 1)
+    }
+    for await (const batch of this.#host.engine.follow(ref, wholeRun(first), signal)) {
+      for (const item of batch) send(encoder.take(item))
+      await this.#ready(signal)
+    }
+    if (!signal.aborted) send(encoder.end('done'))
+  }
+
+  /** Waits while the client has much to read. One that reads nothing is dropped by `#send` or by the stall time. */
+  async #ready(signal: AbortSignal): Promise<void> {
+    const { unsentBytes, stallMs = 30_000 } = this.#host.limits
+    let least = this.#socket.bufferedAmount
+    for (let waited = 0; this.#socket.bufferedAmount > unsentBytes / 2 && !signal.aborted; waited += 20) {
+      if (this.#socket.bufferedAmount < least) waited = 0
+      least = Math.min(least, this.#socket.bufferedAmount)
+      if (waited >= stallMs) this.#socket.terminate()
       await new Promise(resolve => setTimeout(resolve, 20))
+    }
   }
 }
 
 /** A frame that is not of this protocol: the socket is closed. */
-class Malformed extends TurnwireError {
+class MalformedFrame extends TurnwireError {
   constructor(message: string) {
     super('bad_request', message)
   }
@@ -189,6 +198,6 @@ function wellFormed<T>(decode: () => T): T {
   try {
     return decode()
   } catch (error) {
-    throw error instanceof TurnwireError ? new Malformed(error.message) : error
+    throw error instanceof TurnwireError ? new MalformedFrame(error.message) : error
   }
 }

@@ -1,20 +1,20 @@
-// Cuts text into the pieces that clients are sent. Where it cuts depends on the text alone, never on how it arrived: so
-// the same answer has the same pieces, with the same numbers, whether it is shown live or read back from the log.
-import type { AnswerPart } from '../../language/history.ts'
+// Cuts text into the pieces that clients are sent. The cuts depend on the text alone, not on how it arrived, so an answer has
+// the same pieces with the same numbers whether it is shown live or read from the log.
+import type { HostedPart } from '../../language/content.ts'
 import type { Reasoning, TextDelta } from './schema.ts'
 
 export type Piece = TextDelta | Reasoning
-type Kind = 'text' | 'thinking'
+type PieceKind = 'text' | 'thinking'
 
-/** A piece is a word and the space after it; a word may not be longer than this. */
-const longest = 24
+/** A piece is a word and the space after it. Longer words are cut. */
+const longestPiece = 24
 
 export class Pieces {
-  #kind: Kind = 'text'
+  #kind: PieceKind = 'text'
   #text = ''
 
-  /** The pieces that are whole now. The last one is held back until it is known where it ends. */
-  add(kind: Kind, text: string): Piece[] {
+  /** The pieces that are complete now. The last one is held back until its end is known. */
+  add(kind: PieceKind, text: string): Piece[] {
     const pieces = kind === this.#kind ? [] : this.flush()
     this.#kind = kind
     this.#text += text
@@ -39,7 +39,7 @@ export class Pieces {
     const here = this.#text.charCodeAt(at)
     if (isSpace(before) && !isSpace(here)) return true
     const tearsPair = (before & 0xfc00) === 0xd800 && (here & 0xfc00) === 0xdc00
-    return at - from >= longest && !tearsPair
+    return at - from >= longestPiece && !tearsPair
   }
 }
 
@@ -47,22 +47,16 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x09 || code === 0x0d
 }
 
-function pieceOf(kind: Kind, text: string): Piece {
+function pieceOf(kind: PieceKind, text: string): Piece {
   return kind === 'text' ? { type: 'text_delta', delta: text } : { type: 'reasoning', text }
 }
 
-/** All that an answer says, less its calls. What a vendor ran on its own side is told as reasoning, last. */
-export function piecesOf(parts: readonly AnswerPart[]): Piece[] {
-  const cutter = new Pieces()
-  const pieces: Piece[] = []
-  for (const part of parts)
-    if (part.type === 'text' || part.type === 'thinking') pieces.push(...cutter.add(part.type, part.text))
-  for (const part of parts)
-    if (part.type === 'hosted') pieces.push(...cutter.add('thinking', `[${part.tool}] ${part.summary}\n`))
-  return [...pieces, ...cutter.flush()]
+/** What a vendor ran on its own side is shown as reasoning, after the answer. */
+export function hostedText({ tool, summary }: HostedPart): string {
+  return `[${tool}] ${summary}\n`
 }
 
-export function textOfPiece(piece: Piece): string {
+function textOfPiece(piece: Piece): string {
   return piece.type === 'text_delta' ? piece.delta : piece.text
 }
 

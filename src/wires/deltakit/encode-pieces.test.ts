@@ -1,7 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Pieces, piecesOf, textOfPiece } from './pieces.ts'
+import type { AnswerPart } from '../../language/history.ts'
+import { hostedText, type Piece, Pieces } from './encode-pieces.ts'
+
+const textOfPiece = (piece: Piece): string => (piece.type === 'text_delta' ? piece.delta : piece.text)
+
+/** The pieces of a whole answer. */
+function piecesOf(parts: readonly AnswerPart[]): Piece[] {
+  const cutter = new Pieces()
+  const pieces = parts.flatMap(part =>
+    part.type === 'text' || part.type === 'thinking' ? cutter.add(part.type, part.text) : [],
+  )
+  for (const part of parts)
+    if (part.type === 'hosted') pieces.push(...cutter.add('thinking', hostedText(part)))
+  return [...pieces, ...cutter.flush()]
+}
 
 const runs = fc.array(
   fc.record({

@@ -1,0 +1,224 @@
+// One run as DeltaKit shows it: items of a session in, numbered events out. The numbers follow from the log alone, so they
+// are the same for every reader, at any time and on any node. A step that starts over takes its numbers back.
+import type { FollowItem } from '../../engine/index.ts'
+import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
+import { dataFrame } from '../http/index.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { encodeArgument, encodeOutput } from './encode.ts'
+import { hostedText, type Piece, Pieces, samePiece } from './encode-pieces.ts'
+import type { DeltaKitEvent, Failed, SessionMade, ToolCall } from './schema.ts'
+
+/** `again`: the events from here on replace those that were sent with the same numbers. */
+export type NumberedEvent = { event: DeltaKitEvent; number: number; again?: true }
+
+const separator = '\n\n'
+
+export class RunEncoder {
+  /** A message starts a turn: calls that are settled before that belong to the turn before it. */
+  #awaitsTurn: boolean
+  #next = 0
+  /** The pieces of the current answer: as sent, and those of the current attempt. */
+  #sent: Piece[] = []
+  #attempt: Piece[] = []
+  #cutter = new Pieces()
+  #out: NumberedEvent[] = []
+  readonly #calls = new Map<string, ToolCall & { form: 'json' | 'text' }>()
+  #ended: TurnEnded | undefined
+  #failed: Failed | undefined
+
+  constructor(starts: 'with a turn' | 'at once') {
+    this.#awaitsTurn = starts === 'with a turn'
+  }
+
+  take(item: FollowItem): NumberedEvent[] {
+    if (item.type === 'event' && item.event.type === 'turn.started') this.#awaitsTurn = false
+    if (item.type === 'lost') this.#failed = { type: 'error', ...item.error }
+    else if (this.#ended || this.#awaitsTurn) return []
+    else if (item.type === 'event') this.#takeEvent(item.event)
+    else if (item.type === 'delta') this.#takeDelta(item.delta)
+    return this.#taken()
+  }
+
+  /** The last events; `done` for runs that say so. */
+  end(done: 'done' | 'silently'): NumberedEvent[] {
+    const failed = this.#failed ?? turnFailure(this.#ended)
+    if (failed) this.#add(failed)
+    else if (done === 'done') this.#add({ type: 'done' })
+    return this.#taken()
+  }
+
+  #taken(): NumberedEvent[] {
+    const events = this.#out
+    this.#out = []
+    return events
+  }
+
+  #add(event: DeltaKitEvent): void {
+    this.#out.push({ event, number: this.#next })
+    this.#next += 1
+  }
+
+  // ---- the current answer -------------------------------------------------------------------------------------
+
+  #takeDelta(delta: Delta): void {
+    if (delta.type === 'step.started' || delta.type === 'step.reset') this.#startAttempt()
+    else if (delta.type === 'text' || delta.type === 'thinking')
+      for (const piece of this.#cutter.add(delta.type, delta.text)) this.#piece(piece)
+  }
+
+  #startAttempt(): void {
+    this.#attempt = []
+    this.#cutter = new Pieces()
+  }
+
+  #piece(piece: Piece): void {
+    const at = this.#attempt.push(piece) - 1
+    if (at >= this.#sent.length) {
+      this.#sent.push(piece)
+      this.#out.push({ event: piece, number: this.#next + at })
+    } else if (!samePiece(this.#sent[at], piece)) this.#sendAgain()
+  }
+
+  /** The protocol cannot take text back: the new attempt is sent whole, after an empty line. */
+  #sendAgain(): void {
+    this.#sent = [...this.#attempt]
+    for (const [at, piece] of this.#sent.entries())
+      this.#out.push(
+        at === 0
+          ? { event: separated(piece), number: this.#next, again: true }
+          : { event: piece, number: this.#next + at },
+      )
+  }
+
+  #answer({ parts, stop }: ModelAnswered): void {
+    for (const part of parts)
+      if (part.type === 'hosted')
+        for (const piece of this.#cutter.add('thinking', hostedText(part))) this.#piece(piece)
+    for (const piece of this.#cutter.flush()) this.#piece(piece)
+    // Of an interrupted answer only the text is recorded, so only its pieces count.
+    const counted = stop === 'cancelled' ? this.#attempt.filter(isText) : this.#attempt
+    this.#next += counted.length
+    this.#sent = []
+    this.#startAttempt()
+    for (const part of parts) {
+      if (part.type !== 'call') continue
+      const argument = encodeArgument(part.form, part.text)
+      const call: ToolCall = { type: 'tool_call', tool_name: part.name, argument, call_id: part.id }
+      this.#calls.set(part.id, { ...call, form: part.form })
+      this.#add(call)
+    }
+  }
+
+  // ---- durable events -----------------------------------------------------------------------------------------
+
+  #takeEvent(event: Event): void {
+    switch (event.type) {
+      case 'model.answered':
+        this.#answer(event)
+        break
+      case 'call.handed': {
+        const call = this.#calls.get(event.callId)
+        if (call) this.#add({ type: 'tool_execute_request', ...shownCall(call) })
+        break
+      }
+      case 'approval.requested':
+        this.#askPermission(event)
+        break
+      case 'call.edited': {
+        const form = this.#calls.get(event.callId)?.form ?? 'json'
+        const argument = encodeArgument(form, event.text)
+        this.#add({ type: 'tool_call_edited', call_id: event.callId, argument })
+        break
+      }
+      case 'call.settled':
+        this.#add({ type: 'tool_result', call_id: event.callId, output: encodeOutput(event.outcome) })
+        break
+      case 'turn.ended':
+        this.#end(event)
+        break
+      default:
+        break
+    }
+  }
+
+  #askPermission(event: Extract<Event, { type: 'approval.requested' }>): void {
+    const call = this.#calls.get(event.callId)
+    if (!call) return
+    this.#add({
+      type: 'tool_approval_request',
+      ...shownCall(call),
+      arguments_hash: event.argsHash,
+      ...(event.reason !== undefined && { reason: event.reason }),
+      ...(event.expiresAt !== undefined && { expires_at: new Date(event.expiresAt).toISOString() }),
+    })
+  }
+
+  #end(event: TurnEnded): void {
+    this.#ended = event
+    const { stop, limit } = event
+    if (stop !== 'end' && stop !== 'error')
+      this.#add({ type: 'stopped', reason: stop, ...(limit !== undefined && { limit }) })
+  }
+}
+
+function shownCall({ call_id, tool_name, argument }: ToolCall): Omit<ToolCall, 'type'> {
+  return { call_id, tool_name, argument }
+}
+
+function isText({ type }: Piece): boolean {
+  return type === 'text_delta'
+}
+
+function separated(piece: Piece): Piece {
+  return piece.type === 'text_delta'
+    ? { type: 'text_delta', delta: separator + piece.delta }
+    : { type: 'reasoning', text: separator + piece.text }
+}
+
+function turnFailure(ended: TurnEnded | undefined): Failed | undefined {
+  if (ended?.stop !== 'error') return undefined
+  return { type: 'error', ...(ended.error ?? { code: 'internal', message: 'The turn failed.' }) }
+}
+
+// ---- streams --------------------------------------------------------------------------------------------------
+
+const doneFrame = 'data: [DONE]\n\n'
+
+/** One message or one answer, until the session rests or waits. `made`: the session that was made for it. */
+export function chatFrames(
+  starts: 'with a turn' | 'at once',
+  made: SessionMade | undefined,
+): FrameEncoder<FollowItem> {
+  const encoder = new RunEncoder(starts)
+  const frames = (events: readonly NumberedEvent[]): string =>
+    events.map(({ event }) => dataFrame(event)).join('')
+  return {
+    begin: () => (made ? dataFrame(made) : ''),
+    take: item => frames(encoder.take(item)),
+    end: () => frames(encoder.end('silently')) + doneFrame,
+    fail: error =>
+      frames(encoder.take({ type: 'lost', error })) + frames(encoder.end('silently')) + doneFrame,
+  }
+}
+
+/** A whole run, for a client that has the events up to number `last`. */
+export function runFrames(last: number): FrameEncoder<FollowItem> {
+  const encoder = new RunEncoder('with a turn')
+  const isNew = newEvents(last)
+  const frames = (events: readonly NumberedEvent[]): string =>
+    events.flatMap(each => (isNew(each) ? [dataFrame(each.event, each.number)] : [])).join('')
+  return {
+    take: item => frames(encoder.take(item)),
+    end: () => frames(encoder.end('done')) + doneFrame,
+    fail: error => frames(encoder.take({ type: 'lost', error })) + frames(encoder.end('done')) + doneFrame,
+  }
+}
+
+/** Whether a client that has the events up to number `last` is to be sent an event. */
+export function newEvents(last: number): (event: NumberedEvent) => boolean {
+  let after = last
+  return ({ number, again }) => {
+    if (again) after = -1
+    return number > after
+  }
+}
