@@ -70,12 +70,12 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
         else await this.#untilWoken()
       }
     } catch (error) {
-      // A reader that comes while the engine stops learns the same as one that was there before.
-      if (!(error instanceof TurnwireError && error.code === 'stopping')) {
+      if (isRefusal(error)) {
         this.#close()
         throw error
       }
-      this.#lose(stoppedEngine())
+      // The session failed, or the engine stops, while this reader opened it: it learns the same as a reader before it.
+      this.#lose(isStopping(error) ? stoppedEngine() : error)
       return this.next()
     }
   }
@@ -289,4 +289,12 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     this.#out.push({ type: 'lost', error: { code, message } })
     this.#close()
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof TurnwireError && ['session_not_found', 'bad_request'].includes(error.code)
+}
+
+function isStopping(error: unknown): boolean {
+  return error instanceof TurnwireError && error.code === 'stopping'
 }

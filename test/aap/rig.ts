@@ -21,6 +21,7 @@ import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
 import { aapRoutes } from '../../src/wires/aap/index.ts'
 import type { WireEnv, WireHost } from '../../src/wires/host.ts'
+import { throughClones } from '../boundary/structured-clones.ts'
 
 export type RigOptions = {
   script?: Script
@@ -191,7 +192,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   })
   const engine = local.sessions
   const host: WireHost = {
-    engine: local,
+    engine: throughClones(local),
     about: local.description,
     old: engine,
     ephemeral: engine,

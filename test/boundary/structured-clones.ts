@@ -1,0 +1,65 @@
+// The engine behind a boundary that passes nothing but structured clones and asynchronous calls, as another process would.
+// The rigs of the wires' tests put every wire behind it, so no wire can rely on a live object of the engine.
+
+import type { Engine } from '../../src/engine/index.ts'
+import { TurnwireError } from '../../src/language/errors.ts'
+
+/** A clone that fails for functions and class instances. An object with `undefined` members keeps them, as a clone does. */
+function cloned<T>(value: T): T {
+  return structuredClone(value)
+}
+
+/** What crosses of an error: its code and message; of a defect, only that there was one. */
+function crossed(error: unknown): Error {
+  return error instanceof TurnwireError
+    ? new TurnwireError(error.code, error.message)
+    : new Error('The engine failed.')
+}
+
+async function later(): Promise<void> {
+  await new Promise<void>(resolve => setImmediate(resolve))
+}
+
+async function call<T>(act: () => Promise<T>): Promise<T> {
+  await later()
+  try {
+    return cloned(await act())
+  } catch (error) {
+    throw crossed(error)
+  }
+}
+
+async function* stream<T>(open: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  await later()
+  try {
+    for await (const batch of open()) {
+      const copy = cloned(batch)
+      await later()
+      yield copy
+    }
+  } catch (error) {
+    throw crossed(error)
+  }
+}
+
+export function throughClones(engine: Engine): Engine {
+  return {
+    describe: () => call(() => engine.describe()),
+    create: create => call(() => engine.create(cloned(create))),
+    command: (ref, command) => call(() => engine.command(cloned(ref), cloned(command))),
+    follow: (ref, options, signal) => stream(() => engine.follow(cloned(ref), cloned(options), signal)),
+    answerOnce: (request, signal) => stream(() => engine.answerOnce(cloned(request), signal)),
+    attach: (ref, tools, signal) => stream(() => engine.attach(cloned(ref), cloned(tools), signal)),
+    report: (ref, report) => call(() => engine.report(cloned(ref), cloned(report))),
+    summary: (ref, keys) => call(() => engine.summary(cloned(ref), keys && cloned(keys))),
+    history: (ref, compacted) => call(() => engine.history(cloned(ref), compacted)),
+    events: (ref, after, maxBytes) => call(() => engine.events(cloned(ref), after, maxBytes)),
+    nextRequest: (ref, text) => call(() => engine.nextRequest(cloned(ref), text)),
+    list: (owner, page) => call(() => engine.list(owner, cloned(page))),
+    owners: () => call(() => engine.owners()),
+    find: (owner, key) => call(() => engine.find(owner, key)),
+    remove: ref => call(() => engine.remove(cloned(ref))),
+    blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),
+    keepBlob: (ref, name, body) => call(() => engine.keepBlob(cloned(ref), name, body)),
+  }
+}
