@@ -260,32 +260,30 @@ test(cites('AAP-STOP-07', 'a model that fails, at once or in mid-stream, is one 
 })
 
 test(cites('AAP-STOP-08', 'a store that fails in mid-turn is one error'), async t => {
-  const store = memoryStore()
-  let failing = false
-  const unsure: Store = {
-    ...store,
-    append: batch =>
-      failing ? Promise.reject(new TurnwireError('store_failed', 'disk CANARY')) : store.append(batch),
-  }
-  const model: Model = {
-    id: 'm',
-    respond: async (_request, watch) => {
-      await new Promise(resolve => setImmediate(resolve))
-      watch({ type: 'text', text: 'so far' })
-      failing = true
-      return { parts: [{ type: 'text', text: 'so far' }], stop: 'end' }
-    },
-  }
-  const at = await rig(t, { store: unsure, model })
   const reasons: string[] = []
   for (const stream of ['none', 'message', 'delta']) {
-    failing = false
+    const store = memoryStore()
+    let failing = false
+    const unsure: Store = {
+      ...store,
+      append: batch =>
+        failing ? Promise.reject(new TurnwireError('store_failed', 'disk CANARY')) : store.append(batch),
+    }
+    const model: Model = {
+      id: 'm',
+      respond: async (_request, watch) => {
+        await new Promise(resolve => setImmediate(resolve))
+        watch({ type: 'text', text: 'so far' })
+        failing = true
+        return { parts: [{ type: 'text', text: 'so far' }], stop: 'end' }
+      },
+    }
+    const at = await rig(t, { store: unsure, model })
     const id = await newSession(at)
     const body = await (await turn(at, id, say('go', stream))).text()
     assert.ok(!body.includes('CANARY'))
     reasons.push(/"stopReason":"(\w+)"/.exec(body)?.[1] ?? '')
     assert.equal(body.match(/stopReason/g)?.length, 1)
-    failing = true
     const refused = await turn(at, id, say('again', stream))
     // Refused by the store, or busy with what the log says is unfinished: never accepted.
     assert.ok(refused.status === 503 || refused.status === 409)

@@ -9,11 +9,11 @@ function cloned<T>(value: T): T {
   return structuredClone(value)
 }
 
-/** What crosses of an error: its code and message; of a defect, only that there was one. */
+/** What crosses of an error: its code and message; of a defect, its message. */
 function crossed(error: unknown): Error {
   return error instanceof TurnwireError
     ? new TurnwireError(error.code, error.message)
-    : new Error('The engine failed.')
+    : new Error(String(error))
 }
 
 async function later(): Promise<void> {
