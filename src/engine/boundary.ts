@@ -47,9 +47,9 @@ export type Engine = {
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]>
 
   /**
-   * Offers tools that the caller runs, until the signal aborts or the loop is left: an editor's files, MCP servers that
-   * a client named. Their calls pass the same gate and come as items; the caller answers each with `report`. A later
-   * attachment replaces this one.
+   * Offers tools that the caller runs, until the signal aborts, the loop is left or the session is lost: an editor's
+   * files, MCP servers that a client named. Their calls pass the same gate and come as items; the caller answers each
+   * with `report`. A later attachment replaces this one.
    */
   attach(
     ref: SessionRef,
@@ -180,7 +180,10 @@ export type Command =
   | { do: 'configure'; settings: Partial<GivenSettings> }
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
-  /** Ends the turn now. `turn`: only if it is this one. `settled`: resolves once the tools that it stopped have returned. */
+  /**
+   * Ends the turn now. `turn`: only if it is this one. `settled`: resolves once the tools that it stopped have returned,
+   * also if the turn was over before.
+   */
   | { do: 'cancel'; turn?: string; settled?: true }
   /** Puts a summary in place of all but the newest entries that the model reads. */
   | { do: 'compact' }
@@ -329,6 +332,8 @@ export type OnceAnswer = {
 export type AttachedTool = Omit<Tool, 'run'>
 
 export type AttachedItem =
+  /** The first item: from now on the model is offered these tools. */
+  | { type: 'attached' }
   /** `run` names this attempt; `report` refers to it. */
   | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
   /** The call was cancelled or ran out of time. Its result is no longer waited for. */

@@ -109,6 +109,7 @@ export class LocalEngine implements Engine {
     session.uses += 1
     session.attachments.add(attachment)
     session.attach(attachment.tools)
+    attachment.items.push({ type: 'attached' })
     try {
       yield* attachment.items
     } finally {

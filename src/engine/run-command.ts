@@ -120,7 +120,7 @@ function editText(edit: string | JsonObject, callId: string, form: 'json' | 'tex
 }
 
 async function cancel(session: Session, { turn, settled }: CommandOf<'cancel'>): Promise<boolean> {
-  if (turn !== undefined && session.state.turn?.id !== turn) return false
+  if (turn !== undefined && session.state.turn && session.state.turn.id !== turn) return false
   const cancelled = await session.cancel()
   if (!settled) return cancelled
   const late = Promise.withResolvers<void>()

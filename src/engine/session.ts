@@ -41,8 +41,11 @@ export type Answers = {
   request?: RequestKey
 }
 
-/** `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done. */
-export type Recorded = { first: number; replayed: boolean; count: number; at: number }
+/**
+ * `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done.
+ * `turn` is the turn that it started or continued, which may be over by the time that it is durable.
+ */
+export type Recorded = { first: number; replayed: boolean; count: number; at: number; turn?: string }
 
 export class Session {
   readonly state: SessionState
@@ -237,10 +240,11 @@ export class Session {
       const at = events[0]?.at ?? this.ports.world.now()
       this.ports.world.crashPoint('input-decided')
       this.record(events, true)
+      const turn = this.state.turn?.id
       const durable = this.#journal.durable()
       this.driver.wake()
       const count = events.length
-      return durable.then(() => ({ first, replayed: false, count, at }))
+      return durable.then(() => ({ first, replayed: false, count, at, ...(turn !== undefined && { turn }) }))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -330,6 +334,7 @@ export class Session {
     const why = reason ?? new TurnwireError('internal', 'The session was lost.')
     this.#journal.lose(why)
     this.driver.abort(why)
+    for (const attachment of this.attachments) attachment.close()
     this.#onLost(this, why)
     this.feed.close(why)
   }

@@ -269,6 +269,31 @@ describe('a model step that starts over', () => {
   })
 })
 
+describe('a model step that is cancelled', () => {
+  for (const mode of ['take-back', 'append', 'fail'] as const)
+    test(`keeps what was given of it, in the mode ${mode}`, async () => {
+      const model: Model = {
+        id: 'hanging',
+        respond(_request, watch) {
+          watch({ type: 'thinking', text: 'Hm.' })
+          watch({ type: 'text', text: 'Half' })
+          watch({ type: 'call', index: 0, name: 'look', form: 'json' })
+          return new Promise(() => {})
+        },
+      }
+      const { rig, ref } = await start({ model })
+      const { first, turn } = await say(rig, ref, 'Hi')
+      const reading = read(rig, ref, { from: first, until: 'stop', deltas: mode })
+      await new Promise(resolve => setTimeout(resolve, 10))
+      await rig.local.command(ref, { do: 'cancel', turn: turn! })
+      const lines = shown(await reading)
+      assert.deepEqual(
+        lines.filter(line => line.startsWith('text') || line === 'step.reset' || line === 'lost'),
+        ['text: Half'],
+      )
+    })
+})
+
 describe('one answer without a session', () => {
   async function once(rig: Rig, deltas: DeltaMode = 'fail') {
     const items = []
