@@ -167,6 +167,7 @@ function wholeOf(model: string, parts: AnswerPart[], answers: readonly ModelAnsw
     model,
     ...(last?.origin && { origin: last.origin }),
     ...(usages.length > 0 && { usage: usages.reduce(addUsage) }),
+    ...(last?.continuity && { continuity: last.continuity }),
     ...(warnings.length > 0 && { warnings }),
   }
 }

@@ -1,7 +1,7 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
-import type { InputPart, Origin, ResultPart } from '../language/content.ts'
+import type { InputPart, Native, Origin, ResultPart } from '../language/content.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
@@ -61,8 +61,8 @@ export type Engine = {
 
   /** A session as it stands. `keys`: request keys whose use is to be looked up. */
   summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary>
-  /** `compacted`: as a model reads it. Otherwise every entry. */
-  history(ref: SessionRef, compacted?: boolean): Promise<SessionHistory>
+  /** `compacted`: as a model reads it. Otherwise every entry. `upTo`: as it was after the event of this number. */
+  history(ref: SessionRef, compacted?: boolean, upTo?: number): Promise<SessionHistory>
   /** One page of the log: the events after number `after`, up to about `maxBytes` of them. No event: the end. */
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
   /** What the model would be asked next. `text`: if a user said this first. */
@@ -324,6 +324,8 @@ export type OnceAnswer = {
   model: string
   origin?: Origin
   usage?: Usage
+  /** What the vendor wants back with the next request, such as a container or a response id. */
+  continuity?: Native
   warnings?: string[]
 }
 

@@ -132,8 +132,10 @@ export class LocalEngine implements Engine {
     return summarise(state, this.#ports.agent(state.agent)?.limits, keys)
   }
 
-  async history(ref: SessionRef, compacted = false): Promise<SessionHistory> {
-    const { entries, view, batch } = await this.sessions.state(ref)
+  async history(ref: SessionRef, compacted = false, upTo?: number): Promise<SessionHistory> {
+    const { entries, view, batch } = await (upTo === undefined
+      ? this.sessions.state(ref)
+      : this.sessions.stateAt(ref, upTo))
     return structuredClone({ entries: compacted ? view : entries, calls: batch })
   }
 

@@ -17,6 +17,7 @@ import { Session } from './session.ts'
 import { type CallState, cardOf, emptyState, type SessionState } from './state.ts'
 
 const kept = 256
+const pageBytes = 1024 * 1024
 /** One for all: making an error costs more than dropping a session. */
 const dropped = new TurnwireError('session_not_found', 'The session was dropped.')
 
@@ -110,6 +111,18 @@ export class OpenSessions {
       if (session.clean && !session.lost) return session.state
     }
     return this.peek(owner, id)
+  }
+
+  /** The state after event `seq`, read from the log page by page. */
+  async stateAt({ owner, session: id }: SessionRef, seq: number): Promise<SessionState> {
+    await this.checkOwner(owner, id)
+    const state = emptyState(id)
+    while (state.seq < seq) {
+      const page = await this.ports.store.read(id, state.seq, { maxBytes: pageBytes })
+      if (page.length === 0) break
+      for (const recorded of page) if (recorded.seq <= seq) evolve(state, recorded.event)
+    }
+    return state
   }
 
   /** Keeps the session in memory while something is done with it. */

@@ -70,6 +70,7 @@ function hostOf({ config, local, engine, ephemeral, agents, vault, log }: Turnwi
       config.agents.filter(agent => agent.responses?.serverTools === true).map(agent => agent.name),
     ),
     seal: text => vault.seal(text),
+    unseal: sealed => vault.open(sealed),
     limits: {
       bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
       jsonDepth: 64,

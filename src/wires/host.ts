@@ -33,7 +33,10 @@ export type WireHost = {
   models: readonly string[]
   /** The agents whose own tools may run for doors that by themselves know client tools only. */
   serverTools: ReadonlySet<string>
+  /** For artifacts that a client carries for a wire. They can be neither read nor forged. */
   seal(text: string): string
+  /** Throws for text that was not sealed by this installation. */
+  unseal(sealed: string): string
   limits: {
     bodyBytes: number
     jsonDepth: number

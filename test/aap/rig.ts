@@ -200,6 +200,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     models: [],
     serverTools: new Set(),
     seal: value => engine.ports.vault.seal(value),
+    unseal: value => engine.ports.vault.open(value),
     limits: {
       bodyBytes: 1024 * 1024,
       jsonDepth: 32,

@@ -52,7 +52,7 @@ export function throughClones(engine: Engine): Engine {
     attach: (ref, tools, signal) => stream(() => engine.attach(cloned(ref), cloned(tools), signal)),
     report: (ref, report) => call(() => engine.report(cloned(ref), cloned(report))),
     summary: (ref, keys) => call(() => engine.summary(cloned(ref), keys && cloned(keys))),
-    history: (ref, compacted) => call(() => engine.history(cloned(ref), compacted)),
+    history: (ref, compacted, at) => call(() => engine.history(cloned(ref), compacted, at)),
     events: (ref, after, maxBytes) => call(() => engine.events(cloned(ref), after, maxBytes)),
     nextRequest: (ref, text) => call(() => engine.nextRequest(cloned(ref), text)),
     list: (owner, page) => call(() => engine.list(owner, cloned(page))),

@@ -34,6 +34,7 @@ const host = (): WireHost => {
     models: [],
     serverTools: new Set(),
     seal: text => text,
+    unseal: sealed => sealed,
     limits,
     log,
   }

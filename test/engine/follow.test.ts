@@ -294,6 +294,30 @@ describe('a model step that is cancelled', () => {
     })
 })
 
+describe('a history', () => {
+  test('is given as it was after an event', async () => {
+    const { rig, ref } = await start(
+      { script: [{ calls: [{ name: 'ask_user', input: {} }] }, { text: 'two' }] },
+      { clientTools: [clientTool('ask_user')] },
+    )
+    const { first } = await say(rig, ref, 'one')
+    await read(rig, ref, { from: first, until: 'stop', deltas: 'none' })
+    const { seq, calls } = await rig.local.summary(ref)
+    const more = await say(rig, ref, 'never mind')
+    await read(rig, ref, { from: more.first, until: 'stop', deltas: 'none' })
+    const then = await rig.local.history(ref, true, seq)
+    assert.deepEqual(
+      then.entries.map(({ role }) => role),
+      ['user', 'assistant'],
+    )
+    assert.deepEqual(then.calls, calls)
+    assert.equal((await rig.local.history(ref)).entries.length, 5)
+    await assert.rejects(rig.local.history({ ...ref, owner: 'eve' }, true, seq), {
+      code: 'session_not_found',
+    })
+  })
+})
+
 describe('one answer without a session', () => {
   async function once(rig: Rig, deltas: DeltaMode = 'fail') {
     const items = []
@@ -323,6 +347,20 @@ describe('one answer without a session', () => {
     assert.ok(opened?.type === 'delta' && opened.delta.type === 'call.opened' && call?.type === 'call')
     assert.equal(opened.delta.callId, call.id)
     assert.deepEqual(await rig.store.owners(), [])
+  })
+
+  test('carries what the vendor wants back', async () => {
+    const origin = { protocol: 'p', family: 'f' }
+    const continuity = { origin, data: { container: 'c1' } }
+    const rig = makeRig({
+      model: {
+        id: 'stateful',
+        respond: () => Promise.resolve({ parts: [], stop: 'end', origin, continuity }),
+      },
+    })
+    const last = (await once(rig, 'none')).at(-1)
+    assert.ok(last?.type === 'answer')
+    assert.deepEqual([last.answer.origin, last.answer.continuity], [origin, continuity])
   })
 
   test('never offers or runs a tool of the server', async () => {

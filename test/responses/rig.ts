@@ -104,6 +104,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     models: Object.keys(models),
     serverTools: new Set(options.serverTools ? [agent.name] : []),
     seal: text => ports.vault.seal(text),
+    unseal: sealed => ports.vault.open(sealed),
     limits: {
       bodyBytes: 1024 * 1024,
       jsonDepth: 32,
