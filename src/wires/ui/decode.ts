@@ -1,26 +1,37 @@
-// A request of the AI SDK, into ours. It holds the whole chat every time: of a chat that is known only what is new
-// counts (words, results of the client's tools, answers to questions); of one that is not, the rest begins a session.
+// A request of the AI SDK. It holds the whole chat every time: of a known chat only the new parts count (user messages,
+// results of the client's tools, approvals); of a new one, earlier messages seed the session.
 
-import type { Agent, Answers, CallState } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  CallState,
+  CreateSession,
+  GivenDecision,
+  GivenResult,
+  RequestKey,
+  SessionSummary,
+} from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
+import { hashJson } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
-import { clientTool } from '../own-tools.ts'
+import { clientTool, declareOwn } from '../own-tools.ts'
 import { type ChatRequest, schemas, type UiMessage } from './schema.ts'
 
-export function decodeRequest(body: JsonObject): ChatRequest {
+export const uiWire = 'ui'
+
+export function decodeChatRequest(body: JsonObject): ChatRequest {
   const data = shaped(schemas().chatRequest, body)
   if (data.trigger === 'regenerate-message')
-    refuse('An answer that was given is recorded and cannot be taken back. Send a new message instead.')
+    refuseUi('An answer that was given is recorded and cannot be taken back. Send a new message instead.')
   return data
 }
 
-export function decodeTools(tools: ChatRequest['tools']): ToolDeclaration[] | undefined {
+export function decodeChatTools(tools: ChatRequest['tools']): ToolDeclaration[] | undefined {
   return tools?.map(({ name, description, parameters, inputSchema }) =>
     clientTool(name, description, {
       form: 'json',
@@ -31,7 +42,8 @@ export function decodeTools(tools: ChatRequest['tools']): ToolDeclaration[] | un
 
 // ---- the user's words ---------------------------------------------------------------------------------------
 
-export function freshWords(messages: readonly UiMessage[], known: (id: string) => boolean): UiMessage[] {
+/** The user messages at the end of the chat that are not recorded yet. */
+function freshMessages(messages: readonly UiMessage[], known: (id: string) => boolean): UiMessage[] {
   const fresh: UiMessage[] = []
   for (const message of messages.toReversed()) {
     if (message.role !== 'user' || known(message.id)) break
@@ -40,8 +52,56 @@ export function freshWords(messages: readonly UiMessage[], known: (id: string) =
   return fresh
 }
 
-/** Text and files. What is only for show (data, sources) is left out. */
-export function decodeWords({ parts }: UiMessage, images: Agent['images']): InputPart[] {
+const keyOf = (chat: string, message: string): string => `${uiWire}:${chat}:${message}`
+
+/** The request keys of the user messages in a chat. */
+export function messageKeys({ id, messages }: ChatRequest): string[] {
+  return messages.flatMap(message => (message.role === 'user' ? [keyOf(id, message.id)] : []))
+}
+
+/** What the user says now. A message that was sent before is shown again, or put to the model again if that failed. */
+export function newWords(
+  { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
+  { id, messages }: ChatRequest,
+  agent: AgentInfo,
+  answered: boolean,
+): { parts: InputPart[]; request?: RequestKey } | undefined {
+  const partsOf = (list: readonly UiMessage[]): InputPart[] =>
+    list.flatMap(message => decodeMessage(message, agent.images))
+  const requestOf = (message: UiMessage): RequestKey => {
+    const key = keyOf(id, message.id)
+    return { key, hash: hashJson([key, partsOf([message]) as Json]), retry: true } // Parts are JSON.
+  }
+  const fresh = freshMessages(messages, message => known.includes(keyOf(id, message)))
+  const newest = fresh.at(-1)
+  if (newest) {
+    const parts = partsOf(fresh)
+    return parts.length === 0 ? refuseUi('The user message is empty.') : { parts, request: requestOf(newest) }
+  }
+  if (answered) return undefined
+  const last = messages.at(-1)
+  if (last?.role === 'user') return { parts: partsOf([last]), request: requestOf(last) }
+  return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
+}
+
+/** How the session of a chat is created. Refuses the new messages before anything is made. */
+export function chatCreation(
+  { messages, tools }: ChatRequest,
+  agent: AgentInfo,
+): Pick<CreateSession, 'settings' | 'seed'> {
+  const fresh = freshMessages(messages, () => false)
+  for (const message of fresh)
+    if (decodeMessage(message, agent.images).length === 0) refuseUi('The user message is empty.')
+  const plain = { tools: null, options: {}, clientTools: [] }
+  const own = decodeChatTools(tools)
+  return {
+    settings: own ? { ...plain, ...declareOwn(plain, uiWire, own) } : plain,
+    seed: decodeSeed(messages.slice(0, messages.length - fresh.length), agent),
+  }
+}
+
+/** Text and files. Parts that are only for display (data, sources) are left out. */
+function decodeMessage({ parts }: UiMessage, images: AgentInfo['images']): InputPart[] {
   return parts.flatMap((part): InputPart[] => {
     const { type, text } = part
     if (type === 'text') return typeof text === 'string' && text !== '' ? [{ type, text }] : []
@@ -49,17 +109,17 @@ export function decodeWords({ parts }: UiMessage, images: Agent['images']): Inpu
   })
 }
 
-function fileOf({ url, mediaType, filename }: JsonObject, images: Agent['images']): InputPart {
+function fileOf({ url, mediaType, filename }: JsonObject, images: AgentInfo['images']): InputPart {
   if (typeof url !== 'string' || typeof mediaType !== 'string')
-    return refuse('A file part needs url and mediaType.')
+    return refuseUi('A file part needs url and mediaType.')
   if (url.startsWith('data:')) {
-    if (!images.data) refuse('This agent takes no embedded files.')
+    if (!images.data) refuseUi('This agent takes no embedded files.')
     if (!/^data:[\w.+-]+\/[\w.+-]+;base64,[A-Za-z0-9+/]+={0,2}$/.test(url))
-      refuse('An embedded file must be a data: URI in base64.')
+      refuseUi('An embedded file must be a data: URI in base64.')
   } else {
     if (!/^https:\/\//i.test(url) || url.length > 8192 || !URL.canParse(url))
-      refuse('The url of a file must be an https:// address of at most 8192 characters, or a data: URI.')
-    if (!images.http) refuse('This agent takes no files by address.')
+      refuseUi('The url of a file must be an https:// address of at most 8192 characters, or a data: URI.')
+    if (!images.http) refuseUi('This agent takes no files by address.')
   }
   if (mediaType.startsWith('image/')) return { type: 'image', url }
   return { type: 'file', url, mediaType, ...(typeof filename === 'string' && { name: filename }) }
@@ -84,17 +144,17 @@ function toolPartOf(part: JsonObject, message: string): ToolPart[] {
   return typeof name === 'string' ? [{ callId: toolCallId, name, state, part, message }] : []
 }
 
-/** What the parts answer of the calls that wait. All others have their answer, or are not known, and are left alone. */
+/** The answers in the parts to calls that wait. Parts of other calls are left alone. */
 export function decodeAnswers(
   parts: readonly ToolPart[],
-  callOf: (callId: string) => CallState | undefined,
+  calls: readonly CallState[],
   by: string,
-): Pick<Answers, 'results' | 'decisions'> & { message?: string } {
-  const results: Answers['results'] = []
-  const decisions: Answers['decisions'] = []
+): { results: GivenResult[]; decisions: GivenDecision[]; message?: string } {
+  const results: GivenResult[] = []
+  const decisions: GivenDecision[] = []
   let answered: string | undefined
   for (const { callId, state, part, message } of parts) {
-    const stage = callOf(callId)?.stage
+    const stage = calls.find(call => call.part.id === callId)?.stage
     const result = stage === 'handed' ? resultPartsOf(state, part) : undefined
     if (result) results.push({ callId, parts: result, ...(state === 'output-error' && { failed: true }) })
     const decision = stage === 'asking' && state === 'approval-responded' ? part['approval'] : undefined
@@ -116,20 +176,16 @@ function resultPartsOf(state: string, { output, errorText }: JsonObject): Result
 
 // ---- the beginning of a session -----------------------------------------------------------------------------
 
-export type Seed = { entries: Entry[]; blobs: { name: string; body: string }[] }
-
-export function decodeSeed(messages: readonly UiMessage[], agent: Agent): Seed {
-  const seed: Seed = { entries: [], blobs: [] }
+function decodeSeed(messages: readonly UiMessage[], agent: AgentInfo): Entry[] {
+  const seed: Entry[] = []
   for (const message of messages) {
     if (message.role === 'assistant')
-      for (const step of stepsOf(message.parts)) seedStep(step, message.id, agent, seed)
+      for (const step of stepsOf(message.parts)) seedStep(step, message.id, seed)
     else {
-      const parts = decodeWords(message, agent.images)
+      const parts = decodeMessage(message, agent.images)
       if (parts.length === 0) continue
-      if (message.role === 'user') seed.entries.push({ role: 'user', parts })
-      else
-        for (const part of parts)
-          if (part.type === 'text') seed.entries.push({ role: 'system', text: part.text })
+      if (message.role === 'user') seed.push({ role: 'user', parts })
+      else for (const part of parts) if (part.type === 'text') seed.push({ role: 'system', text: part.text })
     }
   }
   return seed
@@ -144,7 +200,7 @@ function stepsOf(parts: readonly JsonObject[]): JsonObject[][] {
   return steps.filter(step => step.length > 0)
 }
 
-function seedStep(step: readonly JsonObject[], message: string, agent: Agent, seed: Seed): void {
+function seedStep(step: readonly JsonObject[], message: string, seed: Entry[]): void {
   const parts: AnswerPart[] = []
   const results: CallResult[] = []
   for (const part of step) {
@@ -153,35 +209,33 @@ function seedStep(step: readonly JsonObject[], message: string, agent: Agent, se
       parts.push({ type: type === 'text' ? type : 'thinking', text })
     const [tool] = toolPartOf(part, message)
     if (!tool) continue
-    parts.push(callOf(tool))
-    results.push({ callId: tool.callId, name: tool.name, outcome: outcomeOf(tool, agent, seed) })
+    parts.push(callPartOf(tool))
+    results.push({ callId: tool.callId, name: tool.name, outcome: seedOutcome(tool) })
   }
-  if (parts.length > 0) seed.entries.push({ role: 'assistant', parts })
-  if (results.length > 0) seed.entries.push({ role: 'tool', results })
+  if (parts.length > 0) seed.push({ role: 'assistant', parts })
+  if (results.length > 0) seed.push({ role: 'tool', results })
 }
 
-function callOf({ callId, name, part: { input } }: ToolPart): CallPart {
+function callPartOf({ callId, name, part: { input } }: ToolPart): CallPart {
   return typeof input === 'string'
     ? { type: 'call', id: callId, name, form: 'text', text: input }
     : { type: 'call', id: callId, name, form: 'json', text: JSON.stringify(input ?? {}) }
 }
 
-function outcomeOf({ callId, state, part }: ToolPart, agent: Agent, seed: Seed): Outcome {
+function seedOutcome({ state, part }: ToolPart): Outcome {
   const parts = resultPartsOf(state, part)
-  if (!parts) return state === 'output-denied' ? denied : leftOpen
-  const { outcome, blob } = agent.gate.finishClient(parts, state === 'output-error', callId)
-  if (blob) seed.blobs.push(blob)
-  return outcome
+  if (!parts) return state === 'output-denied' ? deniedCall : leftOpen
+  return { kind: state === 'output-error' ? 'error' : 'ok', parts, from: { source: 'client' } }
 }
 
-const denied: Outcome = {
+const deniedCall: Outcome = {
   kind: 'denied',
   parts: [{ type: 'text', text: 'Tool call denied' }],
   from: { source: 'runtime' },
 }
 
-/** The arguments as a value; undefined when they are no JSON. Free text is a string. */
-export function inputOf(form: CallPart['form'], text: string): Json | undefined {
+/** The arguments as a value; undefined if they are not JSON. Free text is a string. */
+export function argumentsValue(form: CallPart['form'], text: string): Json | undefined {
   if (form === 'text') return text
   if (text.trim() === '') return {}
   try {
@@ -191,6 +245,6 @@ export function inputOf(form: CallPart['form'], text: string): Json | undefined 
   }
 }
 
-function refuse(message: string): never {
+function refuseUi(message: string): never {
   throw new TurnwireError('bad_request', message)
 }

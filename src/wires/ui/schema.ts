@@ -45,17 +45,17 @@ export type UiMessage = ChatRequest['messages'][number]
 // ---- chunks -------------------------------------------------------------------------------------------------
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
-type Call = { toolCallId: string; toolName: string }
+type CallNames = { toolCallId: string; toolName: string }
 
 export type Chunk =
   | { type: 'start'; messageId: string }
   | { type: 'start-step' | 'finish-step' | 'reset-step' }
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
-  | ({ type: 'tool-input-start'; inputEncoding?: 'text' } & Call)
+  | ({ type: 'tool-input-start'; inputEncoding?: 'text' } & CallNames)
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
-  | ({ type: 'tool-input-available'; input: Json } & Call)
-  | ({ type: 'tool-input-error'; input: Json; errorText: string } & Call)
+  | ({ type: 'tool-input-available'; input: Json } & CallNames)
+  | ({ type: 'tool-input-error'; input: Json; errorText: string } & CallNames)
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
   | { type: 'tool-output-available'; toolCallId: string; output: Json }
