@@ -1,29 +1,40 @@
-// A run's input, into ours. The client sends its whole history every time: of a thread that is known only what is new
-// counts, and of one that is not, all before the last words of the user becomes the beginning of a session.
+// A run's input. The client sends its whole history every time: of a known thread only the new parts count; of a new one,
+// everything before the last user messages seeds the session.
 
-import type { Agent, Answers } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  CallState,
+  CreateSession,
+  GivenDecision,
+  GivenResult,
+  RequestKey,
+  SessionSummary,
+} from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { FilePart, ImagePart, InputPart, Native, ThinkingPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
+import { hashJson } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
-import { clientTool } from '../own-tools.ts'
-import { type Content, type InputMessage, type Resume, type RunInput, schemas } from './schema.ts'
+import { changeOwn, clientTool } from '../own-tools.ts'
+import { type InputContent, type InputMessage, type Resume, type RunInput, schemas } from './schema.ts'
 
-export function decodeInput(body: JsonObject): RunInput {
+export const aguiWire = 'agui'
+
+export function decodeRunInput(body: JsonObject): RunInput {
   return shaped(schemas().runInput, body)
 }
 
-export function decodeTools(tools: RunInput['tools']): ToolDeclaration[] {
+export function decodeRunTools(tools: RunInput['tools']): ToolDeclaration[] {
   return (tools ?? []).map(({ name, description, parameters }) =>
     clientTool(name, description, { form: 'json', schema: parameters ?? { type: 'object', properties: {} } }),
   )
 }
 
-/** What the application tells the agent about where it is. */
+/** What the application says about its state, for the model's instructions. */
 export function decodeContext(context: RunInput['context']): string | undefined {
   if (!context?.length) return undefined
   const lines = context.map(({ description, value }) => `- ${description}: ${value}`)
@@ -32,39 +43,87 @@ export function decodeContext(context: RunInput['context']): string | undefined 
 
 // ---- content ------------------------------------------------------------------------------------------------
 
-export function decodeContent(content: Content, images: Agent['images']): InputPart[] {
+function decodeContent(content: InputContent, images: AgentInfo['images']): InputPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return content.flatMap((part): InputPart[] => {
     if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
-    if (part.type === 'image') return [{ type: 'image', url: urlOf(part.source, images) } satisfies ImagePart]
+    if (part.type === 'image')
+      return [{ type: 'image', url: mediaUrl(part.source, images) } satisfies ImagePart]
     if (part.type !== 'document')
-      return refuse(`Parts of type ${part.type} are not taken: send text, images or documents.`)
+      return refuseAgui(`Parts of type ${part.type} are not taken: send text, images or documents.`)
     const mediaType = part.source.mimeType ?? 'application/octet-stream'
-    return [{ type: 'file', url: urlOf(part.source, images), mediaType } satisfies FilePart]
+    return [{ type: 'file', url: mediaUrl(part.source, images), mediaType } satisfies FilePart]
   })
 }
 
-function urlOf(
+function mediaUrl(
   { type, value, mimeType }: { type: string; value: string; mimeType?: string | undefined },
-  images: Agent['images'],
+  images: AgentInfo['images'],
 ): string {
   if (type === 'data') {
-    if (!images.data) refuse('This agent takes no embedded media.')
+    if (!images.data) refuseAgui('This agent takes no embedded media.')
     if (!/^[A-Za-z0-9+/]+={0,2}$/.test(value) || !/^[\w.+-]+\/[\w.+-]+$/.test(mimeType ?? ''))
-      refuse('Embedded media must be base64, with its mimeType.')
+      refuseAgui('Embedded media must be base64, with its mimeType.')
     return `data:${mimeType};base64,${value}`
   }
-  if (type !== 'url') refuse(`A source of type "${type.slice(0, 64)}" is not taken: send data or a url.`)
+  if (type !== 'url') refuseAgui(`A source of type "${type.slice(0, 64)}" is not taken: send data or a url.`)
   if (!/^https:\/\//i.test(value) || value.length > 8192 || !URL.canParse(value))
-    refuse('A media url must be an https:// address of at most 8192 characters.')
-  if (!images.http) refuse('This agent takes no media by address.')
+    refuseAgui('A media url must be an https:// address of at most 8192 characters.')
+  if (!images.http) refuseAgui('This agent takes no media by address.')
   return value
 }
 
 // ---- what is new --------------------------------------------------------------------------------------------
 
-/** The user's words at the end that were not taken before, and the id of the last of them. */
-export function freshWords(
+const keyOf = (thread: string, message: string): string => `${aguiWire}:${thread}:${message}`
+
+/** The request keys of the user messages in a thread. */
+export function messageKeys({ threadId, messages }: RunInput): string[] {
+  return messages.flatMap(message => (message.role === 'user' ? [keyOf(threadId, message.id)] : []))
+}
+
+/** What the user says now. A message that was sent before is shown again, or put to the model again if that failed. */
+export function newWords(
+  { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
+  { threadId, messages }: RunInput,
+  agent: AgentInfo,
+  answered: boolean,
+): { parts: InputPart[]; request?: RequestKey } | undefined {
+  const requestOf = (id: string): RequestKey => {
+    const key = keyOf(threadId, id)
+    return { key, hash: hashJson([key]), retry: true }
+  }
+  const fresh = freshMessages(messages, id => known.includes(keyOf(threadId, id)))
+  const newest = fresh.at(-1)
+  if (newest) {
+    const parts = fresh.flatMap(message => decodeContent(message.content, agent.images))
+    if (parts.length === 0) refuseAgui('The user message is empty.')
+    return { parts, request: requestOf(newest.id) }
+  }
+  if (answered) return undefined
+  const last = messages.at(-1)
+  if (last?.role === 'user') return { parts: [], request: requestOf(last.id) }
+  return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
+}
+
+/** How the session of a thread is created. Refuses the new messages before anything is made. */
+export function threadCreation(
+  { messages, tools }: RunInput,
+  agent: AgentInfo,
+  unseal: (value: string) => Json | undefined,
+): Pick<CreateSession, 'settings' | 'seed'> {
+  if (messages.length === 0) refuseAgui('messages is empty: send what the user says.')
+  const fresh = freshMessages(messages, () => false)
+  for (const { content } of fresh) decodeContent(content, agent.images)
+  const plain = { tools: null, options: {}, clientTools: [] }
+  return {
+    settings: { ...plain, ...changeOwn(plain, aguiWire, decodeRunTools(tools)) },
+    seed: decodeSeed(messages.slice(0, messages.length - fresh.length), agent, unseal),
+  }
+}
+
+/** The user messages at the end that are not recorded yet. */
+function freshMessages(
   messages: readonly InputMessage[],
   known: (id: string) => boolean,
 ): Extract<InputMessage, { role: 'user' }>[] {
@@ -78,33 +137,32 @@ export function freshWords(
 
 export function decodeResults(
   messages: readonly InputMessage[],
-  agent: Agent,
-  isOpen: (callId: string) => boolean,
-): Answers['results'] {
+  agent: AgentInfo,
+  calls: readonly CallState[],
+): GivenResult[] {
+  const isOpen = (callId: string): boolean =>
+    calls.some(({ part, stage }) => part.id === callId && stage === 'handed')
   return messages.flatMap(message => {
     if (message.role !== 'tool' || !isOpen(message.toolCallId)) return []
     const parts = decodeContent(message.content, agent.images)
     const failed = message.error !== undefined
-    const told = failed && parts.length === 0 ? [{ type: 'text' as const, text: message.error ?? '' }] : parts
-    return [{ callId: message.toolCallId, parts: told, ...(failed && { failed }) }]
+    const text = message.error ?? ''
+    const given = failed && parts.length === 0 ? [{ type: 'text' as const, text }] : parts
+    return [{ callId: message.toolCallId, parts: given, ...(failed && { failed }) }]
   })
 }
 
 /** `cancelled` is a refusal. The answer is `{"approved": …}` with `reason` or `arguments`, or true or false alone. */
-export function decodeDecision(
-  { interruptId, status, payload }: Resume,
-  by: string,
-  form: 'json' | 'text',
-): Answers['decisions'][number] {
+export function decodeDecision({ interruptId, status, payload }: Resume, by: string): GivenDecision {
   const decided = { callId: interruptId, by }
   if (status === 'cancelled') return { ...decided, granted: false, reason: 'The question was dismissed.' }
   if (typeof payload === 'boolean') return { ...decided, granted: payload }
   if (!isJsonObject(payload) || typeof payload['approved'] !== 'boolean')
-    return refuse(
+    return refuseAgui(
       `The answer to "${interruptId}" must be {"approved": true} or {"approved": false}, with "reason" or "arguments".`,
     )
   const { approved, reason, arguments: given, editedArgs, remember } = payload
-  const edit = approved ? editOf(given ?? editedArgs, form) : undefined
+  const edit = approved ? decodeEdit(given ?? editedArgs) : undefined
   return {
     ...decided,
     granted: approved,
@@ -114,50 +172,55 @@ export function decodeDecision(
   }
 }
 
-function editOf(given: Json | undefined, form: 'json' | 'text'): string | undefined {
+/** A text is JSON text. Free text is sent as an object with `input`. */
+function decodeEdit(given: Json | undefined): JsonObject | undefined {
   if (given === undefined || given === null) return undefined
-  if (form === 'json') return typeof given === 'string' ? given : JSON.stringify(given)
-  if (isJsonObject(given) && typeof given['input'] === 'string') return given['input']
-  return refuse('This call takes free text: send "arguments": {"input": "<text>"}.')
+  if (isJsonObject(given)) return given
+  try {
+    const parsed: unknown = typeof given === 'string' ? JSON.parse(given) : undefined
+    if (isJsonObject(parsed)) return parsed
+  } catch {
+    // Refused below.
+  }
+  return refuseAgui('"arguments" must be an object. Free text is sent as {"input": "<text>"}.')
 }
 
 // ---- the beginning of a session -----------------------------------------------------------------------------
 
-export type Seed = { entries: Entry[]; blobs: { name: string; body: string }[] }
-type Open = { calls: CallPart[]; results: Map<string, Outcome> }
+type OpenCalls = { calls: CallPart[]; results: Map<string, Outcome> }
 
-/** `unseal` opens what only this installation can have sealed; undefined for anything else. */
-export function decodeSeed(
+/** `unseal` opens values that this installation sealed; undefined for any other value. */
+function decodeSeed(
   messages: readonly InputMessage[],
-  agent: Agent,
+  agent: AgentInfo,
   unseal: (value: string) => Json | undefined,
-): Seed {
-  const seed: Seed = { entries: [], blobs: [] }
-  let open: Open | undefined
+): Entry[] {
+  const seed: Entry[] = []
+  let open: OpenCalls | undefined
   let thoughts: ThinkingPart[] = []
   const close = (): void => {
-    if (open) seed.entries.push({ role: 'tool', results: open.calls.map(call => resultOf(call, open!)) })
+    if (open) seed.push({ role: 'tool', results: open.calls.map(call => seedResult(call, open!)) })
     open = undefined
   }
   for (const message of messages) {
     if (message.role === 'tool') {
-      if (open?.calls.some(call => call.id === message.toolCallId)) takeResult(message, open, seed, agent)
+      if (open?.calls.some(call => call.id === message.toolCallId)) takeResult(message, open, agent)
       continue
     }
     if (message.role === 'activity') continue
     close()
-    if (message.role === 'reasoning') thoughts.push(...thoughtsOf(message, unseal))
+    if (message.role === 'reasoning') thoughts.push(...sealedThoughts(message, unseal))
     else if (message.role === 'assistant') {
-      const parts = [...thoughts, ...answerOf(message, agent, unseal)]
+      const parts = [...thoughts, ...assistantParts(message, agent, unseal)]
       thoughts = []
       if (parts.length === 0) continue
-      seed.entries.push({ role: 'assistant', parts })
+      seed.push({ role: 'assistant', parts })
       const calls = parts.filter(part => part.type === 'call')
       if (calls.length > 0) open = { calls, results: new Map() }
     } else if (message.role === 'user') {
       const parts = decodeContent(message.content, agent.images)
-      if (parts.length > 0) seed.entries.push({ role: 'user', parts })
-    } else if (message.content !== '') seed.entries.push({ role: 'system', text: message.content })
+      if (parts.length > 0) seed.push({ role: 'user', parts })
+    } else if (message.content !== '') seed.push({ role: 'system', text: message.content })
   }
   close()
   return seed
@@ -165,22 +228,20 @@ export function decodeSeed(
 
 function takeResult(
   message: Extract<InputMessage, { role: 'tool' }>,
-  open: Open,
-  seed: Seed,
-  agent: Agent,
+  open: OpenCalls,
+  agent: AgentInfo,
 ): void {
   const parts = decodeContent(message.content, agent.images)
-  const { outcome, blob } = agent.gate.finishClient(parts, message.error !== undefined, message.toolCallId)
-  if (blob) seed.blobs.push(blob)
-  open.results.set(message.toolCallId, outcome)
+  const kind = message.error === undefined ? 'ok' : 'error'
+  open.results.set(message.toolCallId, { kind, parts, from: { source: 'client' } })
 }
 
-function resultOf(call: CallPart, { results }: Open): CallResult {
+function seedResult(call: CallPart, { results }: OpenCalls): CallResult {
   return { callId: call.id, name: call.name, outcome: results.get(call.id) ?? leftOpen }
 }
 
 /** Thoughts that we sealed come back as they were, signatures and all. */
-function thoughtsOf(
+function sealedThoughts(
   { content, encryptedValue }: Extract<InputMessage, { role: 'reasoning' }>,
   unseal: (value: string) => Json | undefined,
 ): ThinkingPart[] {
@@ -190,9 +251,9 @@ function thoughtsOf(
   return content === '' ? [] : [{ type: 'thinking', text: content }]
 }
 
-function answerOf(
+function assistantParts(
   { content, toolCalls }: Extract<InputMessage, { role: 'assistant' }>,
-  agent: Agent,
+  agent: AgentInfo,
   unseal: (value: string) => Json | undefined,
 ): AnswerPart[] {
   const calls = (toolCalls ?? []).map(
@@ -203,7 +264,7 @@ function answerOf(
         type: 'call',
         id,
         name,
-        ...writtenAs(form, written),
+        ...callText(form, written),
         // As above: what opens was sealed here, and holds a call's own artifact.
         ...(isJsonObject(sealed) && { native: sealed as Native }),
       }
@@ -212,7 +273,7 @@ function answerOf(
   return content ? [{ type: 'text', text: content }, ...calls] : calls
 }
 
-function writtenAs(form: 'json' | 'text', written: string): Pick<CallPart, 'form' | 'text'> {
+function callText(form: 'json' | 'text', written: string): Pick<CallPart, 'form' | 'text'> {
   if (form === 'json') return { form, text: written }
   try {
     const value: unknown = JSON.parse(written)
@@ -223,6 +284,6 @@ function writtenAs(form: 'json' | 'text', written: string): Pick<CallPart, 'form
   return { form: 'json', text: written }
 }
 
-function refuse(message: string): never {
+function refuseAgui(message: string): never {
   throw new TurnwireError('bad_request', message)
 }

@@ -1,21 +1,20 @@
-// AG-UI 1.0 as it goes over the wire: what is read of a run's input, and the events that are sent. Optional members are
-// left out, never null: the reference client refuses null.
+// AG-UI 1.0 as it goes over the wire: the parts of a run's input that are read, and the events that are sent. Optional
+// members are left out, never null: the reference client refuses null.
 import type { infer as Infer, ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
 
 // ---- input --------------------------------------------------------------------------------------------------
 
-function makeSchemas(z: Zod) {
-  const id = z
-    .string('must be a string')
-    .min(1, 'must not be empty')
-    .max(512, 'must have at most 512 characters')
-  /** Many clients write `null` for what they leave out. */
-  const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
-  const text = z.string('must be a string')
-  const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
+/** Many clients write `null` for a field that they leave out. */
+const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
 
+const makeText = (z: Zod) => z.string('must be a string')
+const makeId = (z: Zod) =>
+  makeText(z).min(1, 'must not be empty').max(512, 'must have at most 512 characters')
+
+function makeContent(z: Zod) {
+  const text = makeText(z)
   const source = z.object({ type: text, value: text, mimeType: optional(text) }, 'must be an object')
   const part = z.discriminatedUnion(
     'type',
@@ -27,53 +26,53 @@ function makeSchemas(z: Zod) {
     ],
     'must be a part of type text, image, audio, video or document',
   )
-  const content = z.union([z.string(), z.array(part)], 'must be a string or a list of parts')
+  return z.union([z.string(), z.array(part)], 'must be a string or a list of parts')
+}
 
+function makeMessage(z: Zod) {
+  const [id, text, content] = [makeId(z), makeText(z), makeContent(z)]
   const call = z.object({
     id,
     function: z.object({ name: text, arguments: text }, 'must be an object'),
     encryptedValue: optional(text),
   })
-
-  const message = z.discriminatedUnion(
+  const toolCalls = optional(z.array(call, 'must be a list'))
+  return z.discriminatedUnion(
     'role',
     [
       z.object({ role: z.literal('developer'), id, content: text }),
       z.object({ role: z.literal('system'), id, content: text }),
       z.object({ role: z.literal('user'), id, content }),
-      z.object({
-        role: z.literal('assistant'),
-        id,
-        content: optional(text),
-        toolCalls: optional(z.array(call, 'must be a list')),
-      }),
+      z.object({ role: z.literal('assistant'), id, content: optional(text), toolCalls }),
       z.object({ role: z.literal('tool'), id, toolCallId: id, content, error: optional(text) }),
       z.object({ role: z.literal('reasoning'), id, content: text, encryptedValue: optional(text) }),
       z.object({ role: z.literal('activity'), id }),
     ],
     'must be a message with a role',
   )
+}
 
+function makeSchemas(z: Zod) {
+  const [id, text] = [makeId(z), makeText(z)]
+  const parameters = optional(z.custom<JsonObject>(isJsonObject, 'must be an object'))
   const tool = z.object(
-    { name: text, description: text, parameters: optional(object) },
+    { name: text, description: text, parameters },
     'must be an object with name and description',
   )
-
   const resume = z.object({
     interruptId: id,
     status: z.enum(['resolved', 'cancelled'], 'must be "resolved" or "cancelled"'),
     payload: z.custom<Json>(() => true).optional(),
   })
-
   const runInput = z.object({
     threadId: id,
     runId: id,
-    messages: z.array(message, 'must be a list'),
+    messages: z.array(makeMessage(z), 'must be a list'),
     tools: optional(z.array(tool, 'must be a list')),
     context: optional(z.array(z.object({ description: text, value: text }), 'must be a list')),
     resume: optional(z.array(resume, 'must be a list')),
   })
-  return { runInput, content, resume }
+  return { runInput, content: makeContent(z), resume }
 }
 
 export const schemas = lazySchemas(makeSchemas)
@@ -81,14 +80,14 @@ type Schemas = ReturnType<typeof schemas>
 
 export type RunInput = Infer<Schemas['runInput']>
 export type InputMessage = RunInput['messages'][number]
-export type Content = Infer<Schemas['content']>
+export type InputContent = Infer<Schemas['content']>
 export type Resume = Infer<Schemas['resume']>
 
 // ---- messages and events ------------------------------------------------------------------------------------
 
-export type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
+export type AguiToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
 export type OutputMessage =
-  | { id: string; role: 'assistant'; content?: string; toolCalls?: ToolCall[] }
+  | { id: string; role: 'assistant'; content?: string; toolCalls?: AguiToolCall[] }
   | { id: string; role: 'tool'; toolCallId: string; content: string }
   | { id: string; role: 'reasoning'; content: string; encryptedValue?: string }
 
@@ -111,7 +110,7 @@ export type TokenUsage = {
   cacheWriteInputTokens?: number
 }
 
-export type Outcome =
+export type RunOutcome =
   | { type: 'success'; pendingToolCallIds?: string[] }
   | { type: 'interrupt'; interrupts: Interrupt[] }
   | { type: 'cancelled' }
@@ -122,7 +121,7 @@ export type AguiEvent =
       type: 'RUN_FINISHED'
       threadId: string
       runId: string
-      outcome: Outcome
+      outcome: RunOutcome
       result?: JsonObject
       usage?: TokenUsage[]
     }

@@ -1,275 +1,126 @@
-// The route. A thread is a session: the first run of a thread makes it, the next ones go on with it. A client that goes
-// away ends its view of the run and nothing else.
+// The route. A thread is a session: the first run of a thread makes it, later runs continue it. A client that goes away ends
+// its stream and nothing else.
 import { type Context, Hono } from 'hono'
-import {
-  type Taken as Accepted,
-  type Agent,
-  type Answers,
-  findCall,
-  type RequestKey,
-  type Session,
-  settledCalls,
-} from '../../engine/index.ts'
-import type { InputPart } from '../../language/content.ts'
-import { TurnwireError } from '../../language/errors.ts'
-import type { Settings } from '../../language/events.ts'
-import { hashJson } from '../../lib/hash.ts'
+import type { Accepted, Command, GivenDecision, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { type Json, parseJson } from '../../lib/json.ts'
-import type { WireEnv, WireHost } from '../host.ts'
-import { follow } from '../http/follow.ts'
-import {
-  dataFrame,
-  nthOf,
-  openSse,
-  plainErrors,
-  RESPONSE_ALREADY_SENT,
-  readJsonObject,
-  triesOf,
-} from '../http/index.ts'
+import { ClientThreads } from '../client-threads.ts'
+import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
+import { plainErrors, readJsonObject } from '../http/index.ts'
+import { streamItems } from '../http/stream.ts'
 import { changeOwn } from '../own-tools.ts'
 import {
-  decodeContent,
+  aguiWire,
   decodeContext,
   decodeDecision,
-  decodeInput,
   decodeResults,
-  decodeSeed,
-  decodeTools,
-  freshWords,
+  decodeRunInput,
+  decodeRunTools,
+  messageKeys,
+  newWords,
+  threadCreation,
 } from './decode.ts'
-import { RunView } from './run-view.ts'
-import type { AguiEvent, RunInput } from './schema.ts'
-
-const door = 'agui'
+import { type RunItem, runFrames } from './encode.ts'
+import type { RunInput } from './schema.ts'
 
 export function aguiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError(plainErrors(host))
-  const threads = new Threads(host)
+  const threads = new ClientThreads(host.engine)
   app.post('/agui/:agent', c => serveRun(c, host, threads))
   return app
 }
 
-async function serveRun(c: Context<WireEnv>, host: WireHost, threads: Threads): Promise<Response> {
+async function serveRun(c: Context<WireEnv>, host: WireHost, threads: ClientThreads): Promise<Response> {
+  const { engine } = host
   const body = await readJsonObject(c, host.limits)
-  const input = decodeInput(body)
-  const agent = host.old.agent(c.req.param('agent') ?? '')
+  const input = decodeRunInput(body)
+  const agent = agentNamed(host, c.req.param('agent') ?? '')
   const { owner, name } = c.get('principal')
-  const session = await threads.open(owner, agent, input)
-  const plan = planOf(session, input, name)
-  // Refused before anything is said: an error of HTTP. After that it is an event.
-  const first = await plan.commands[0]?.run()
-  c.env.outgoing.setHeader('X-Session-Id', session.id)
-  const gone = new AbortController()
-  const writer = openSse(c, host, () => gone.abort())
-  // Its shape was checked; the members that were not read go back as they came.
-  const messages = body['messages'] as Json[]
-  const own = new Set(plan.own)
-  const emit = (event: AguiEvent): void => writer.send(dataFrame(event))
-  const run = { threadId: input.threadId, runId: input.runId, messages, own }
-  const view = new RunView(run, plan.state, emit, value => seal(host, owner, value))
-  view.begin()
-  void play({ host, owner, session, plan, view, pace: () => writer.ready(), gone: gone.signal }, first).then(
-    () => {
-      view.finish()
-      writer.end()
-    },
+  const thread = { owner, wire: aguiWire, agent: agent.name, id: input.threadId }
+  const ref = await threads.open(thread, () =>
+    threadCreation(input, agent, value => unseal(host, owner, value)),
   )
-  return RESPONSE_ALREADY_SENT
+  const before = await engine.summary(ref, messageKeys(input))
+  const results = decodeResults(input.messages, agent, before.calls)
+  const decisions = decisionsOf(input, name)
+  const words = newWords(before, input, agent, results.length + decisions.length > 0)
+  const commands = commandsOf(before, input, { results, decisions, words })
+  const [command] = commands
+  // A refusal of the first command is an error of HTTP; after that it is an event of the stream.
+  const first = command && (await engine.command(ref, command))
+  c.env.outgoing.setHeader('X-Session-Id', ref.session)
+  const frames = runFrames({
+    threadId: input.threadId,
+    runId: input.runId,
+    // Its shape was checked. Members that were not read go back as they came.
+    messages: body['messages'] as Json[],
+    own: new Set(results.map(({ callId }) => callId)),
+    before,
+    seal: value => seal(host, owner, value),
+  })
+  const items = (signal: AbortSignal) => runItems(host, ref, { before, commands, first }, signal)
+  return streamItems(c, host, items, frames)
 }
 
-// ---- the thread ---------------------------------------------------------------------------------------------
+type Plan = { before: SessionSummary; commands: readonly Command[]; first: Accepted | undefined }
 
-/** The sessions of threads that were seen by this process: a look here spares reading the whole history again. */
-class Threads {
-  readonly #host: WireHost
-  readonly #known = new Map<string, string>()
-
-  constructor(host: WireHost) {
-    this.#host = host
-  }
-
-  /** A thread may be named by a session's own id; any other name is the client's, and means the same thread every time. */
-  async open(owner: string, agent: Agent, input: RunInput): Promise<Session> {
-    const { old: engine } = this.#host
-    const { threadId } = input
-    const key = `${door}:${agent.name}:${threadId}`
-    const place = JSON.stringify([owner, key])
-    const known = threadId.startsWith('sess_') ? threadId : this.#known.get(place)
-    if (known !== undefined) {
-      const session = await engine.open(owner, known).catch(unlessRemoved)
-      if (session?.agent.name === agent.name) return session
-      this.#known.delete(place)
-      if (threadId.startsWith('sess_')) throw notThere(session)
-    }
-    const session = await this.#make(owner, agent, input, key)
-    if (this.#known.size >= mostKnown) this.#known.clear()
-    this.#known.set(place, session.id)
-    return session
-  }
-
-  async #make(owner: string, agent: Agent, input: RunInput, key: string): Promise<Session> {
-    const { old: engine } = this.#host
-    const { messages } = input
-    if (messages.length === 0)
-      throw new TurnwireError('bad_request', 'messages is empty: send what the user says.')
-    const words = freshWords(messages, () => false)
-    // Looked at before anything is made: a refusal leaves no trace.
-    for (const { content } of words) decodeContent(content, agent.images)
-    const before = messages.slice(0, messages.length - words.length)
-    const seed = decodeSeed(before, agent, value => unseal(this.#host, owner, value))
-    const plain: Settings = { tools: null, options: {}, clientTools: [] }
-    const settings: Settings = {
-      ...plain,
-      ...changeOwn(plain, door, decodeTools(input.tools)),
-    }
-    const create = { owner, agent: agent.name, wire: door, settings, seed: seed.entries }
-    const session = await engine.create(create, requestOf(key))
-    if (session.state.seq === 1)
-      for (const { name, body } of seed.blobs) await engine.ports.store.putBlob(session.id, name, body)
-    return session
+/** Gives the commands one after the other and what comes of each. Without a command, a running turn is joined. */
+async function* runItems(
+  { engine }: WireHost,
+  ref: SessionRef,
+  { before, commands, first }: Plan,
+  signal: AbortSignal,
+): AsyncGenerator<readonly RunItem[], void, undefined> {
+  const follow = { until: 'stop', deltas: 'take-back' } as const
+  if (commands.length === 0 && before.status === 'running')
+    yield* engine.follow(ref, { ...follow, from: before.seq + 1 }, signal)
+  for (const [index, command] of commands.entries()) {
+    const accepted = index === 0 && first ? first : await engine.command(ref, command)
+    if (command.do === 'say') yield [{ type: 'message-sent' }]
+    yield* engine.follow(ref, { ...follow, from: accepted.first, replay: accepted.replayed }, signal)
   }
 }
 
-const mostKnown = 10_000
-
-function unlessRemoved(error: unknown): undefined {
-  if (!(error instanceof TurnwireError) || error.code !== 'session_not_found') throw error
-  return undefined
-}
-
-function notThere(session: Session | undefined): TurnwireError {
-  return session
-    ? new TurnwireError('bad_request', `The session belongs to the agent "${session.agent.name}".`)
-    : new TurnwireError('session_not_found', 'Session not found')
-}
-
-/** Good for its owner alone, and at this door alone: the vault seals other things too. */
-function seal(host: WireHost, owner: string, value: Json): string {
-  return host.seal(JSON.stringify([door, owner, value]))
-}
-
-/** Undefined for what was not sealed here for this owner. */
-function unseal(host: WireHost, owner: string, text: string): Json | undefined {
-  try {
-    const opened = parseJson(host.old.ports.vault.open(text))
-    const [where, whose, value] = Array.isArray(opened) ? opened : []
-    return where === door && whose === owner ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-// ---- what is to be done -------------------------------------------------------------------------------------
-
-type Command = { starts: boolean; run(): Promise<Accepted> }
-/** `state`: as it was before anything was done. `own`: calls whose results came along. */
-type Plan = { commands: Command[]; own: string[]; state: Session['state'] }
-
-function planOf(session: Session, input: RunInput, by: string): Plan {
-  const { state, agent } = session
-  const before = {
-    ...state,
-    batch: state.batch.map(call => ({ ...call })),
-    turn: state.turn && { ...state.turn },
-  }
-  const results = decodeResults(input.messages, agent, id => findCall(state, id)?.stage === 'handed')
-  const decisions = decisionsOf(session, input, by)
-  const settings = changesOf(state.settings, input)
-  const system = decodeContext(input.context)
+function commandsOf(
+  { settings }: SessionSummary,
+  { context, tools }: RunInput,
+  {
+    results,
+    decisions,
+    words,
+  }: Pick<Extract<Command, { do: 'respond' }>, 'results' | 'decisions'> & {
+    words: ReturnType<typeof newWords>
+  },
+): Command[] {
+  const system = decodeContext(context)
   const ask = system === undefined ? {} : { ask: { system } }
+  // Tools come with every run; they are recorded when they have changed.
+  const change = changeOwn(settings, aguiWire, decodeRunTools(tools))
+  const changed = change ? { settings: change } : {}
   const commands: Command[] = []
   if (results.length + decisions.length > 0)
-    commands.push({
-      starts: false,
-      run: () => session.respond({ results, decisions, ...ask, ...(settings && { settings }) }),
-    })
-  const words = wordsOf(session, input, commands.length > 0)
+    commands.push({ do: 'respond', results, decisions, skipAnswered: true, ...ask, ...changed })
   if (words)
-    commands.push({
-      starts: true,
-      run: () =>
-        session.say({ ...words, wire: door, ...ask, ...(settings && commands.length < 2 && { settings }) }),
-    })
-  return { commands, own: results.map(({ callId }) => callId), state: before }
+    commands.push({ do: 'say', wire: aguiWire, ...words, ...ask, ...(commands.length === 0 && changed) })
+  return commands
 }
 
-/** Questions that were settled elsewhere in the meantime are left alone: there is nothing more to decide. */
-function decisionsOf({ state }: Session, { resume }: RunInput, by: string): Answers['decisions'] {
-  const settled = new Set(resume && settledCalls(state))
-  return (resume ?? []).flatMap(entry => {
-    const call = findCall(state, entry.interruptId)
-    if (call?.stage === 'asking') return [decodeDecision(entry, by, call.part.form)]
-    if (call || settled.has(entry.interruptId)) return []
-    throw new TurnwireError(
-      'unknown_call',
-      `There is no interrupt "${entry.interruptId.slice(0, 128)}" in this thread.`,
-    )
-  })
+function decisionsOf({ resume = [] }: RunInput, by: string): GivenDecision[] {
+  return resume.map(entry => decodeDecision(entry, by))
 }
 
-/** Tools and context come with every run; they are recorded when they have changed. */
-function changesOf(settings: Settings, input: RunInput): Partial<Settings> | undefined {
-  return changeOwn(settings, door, decodeTools(input.tools))
+/** Sealed values are good for their owner and this wire only: the vault seals other things too. */
+function seal(host: WireHost, owner: string, value: Json): string {
+  return host.seal(JSON.stringify([aguiWire, owner, value]))
 }
 
-/** What the user says now. Said before: shown again. Nothing: the model goes on where the history calls for it. */
-function wordsOf(
-  { state, agent }: Session,
-  { threadId, messages }: RunInput,
-  answered: boolean,
-): { parts: InputPart[]; request?: RequestKey } | undefined {
-  const keyOf = (id: string): string => `${door}:${threadId}:${id}`
-  const fresh = freshWords(messages, id => state.requests.has(keyOf(id)))
-  const last = messages.at(-1)
-  const failed = state.turn === null && state.lastStop?.stop === 'error'
-  if (fresh.length > 0) {
-    const parts = fresh.flatMap(message => decodeContent(message.content, agent.images))
-    if (parts.length === 0) throw new TurnwireError('bad_request', 'The user message is empty.')
-    return { parts, request: requestOf(keyOf(fresh.at(-1)!.id)) }
-  }
-  if (answered) return undefined
-  if (last?.role === 'user') {
-    const tries = triesOf(state, keyOf(last.id))
-    return { parts: [], request: requestOf(nthOf(keyOf(last.id), failed ? tries + 1 : tries)) }
-  }
-  const awaits = state.entries.at(-1)?.role
-  return state.turn === null && (awaits === 'user' || awaits === 'tool') ? { parts: [] } : undefined
-}
-
-function requestOf(key: string): RequestKey {
-  return { key, hash: hashJson([key]) }
-}
-
-// ---- the run ------------------------------------------------------------------------------------------------
-
-type Play = {
-  host: WireHost
-  owner: string
-  session: Session
-  plan: Plan
-  view: RunView
-  pace: () => Promise<void>
-  gone: AbortSignal
-}
-
-async function play(
-  { host, owner, session, plan, view, pace, gone }: Play,
-  first: Accepted | undefined,
-): Promise<void> {
-  const { id } = session
+/** Undefined for a value that was not sealed here for this owner. */
+function unseal(host: WireHost, owner: string, text: string): Json | undefined {
   try {
-    // With nothing to do, a turn that runs is joined.
-    if (!first && session.status === 'running')
-      await follow(host.old, { owner, id, first: session.state.seq + 1, until: 'stop' }, view, pace, gone)
-    for (const [at, command] of plan.commands.entries()) {
-      const accepted = at === 0 && first ? first : await command.run()
-      if (command.starts) view.expectTurn()
-      await follow(host.old, { owner, id, ...accepted, until: 'stop' }, view, pace, gone)
-    }
-  } catch (error) {
-    if (!(error instanceof TurnwireError))
-      host.log('error', 'A run could not be shown to its end.', { error: String(error) })
-    view.lose(error)
+    const opened = parseJson(host.unseal(text))
+    const [wire, whose, value] = Array.isArray(opened) ? opened : []
+    return wire === aguiWire && whose === owner ? value : undefined
+  } catch {
+    return undefined
   }
 }

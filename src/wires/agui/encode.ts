@@ -1,94 +1,83 @@
-// One run as AG-UI shows it: feed items in, RUN_STARTED … RUN_FINISHED out. A run ends where the client has to act: with
-// the calls that are its own to make, or with interrupts for those that a person must allow.
-import type { FeedItem, SessionState } from '../../engine/index.ts'
-import type { Outcome as CallOutcome } from '../../language/calls.ts'
-import { publicError } from '../../language/errors.ts'
+// One run as AG-UI shows it: items of a session in, RUN_STARTED … RUN_FINISHED out. A run ends where the client has to act:
+// with calls that the client runs itself, or with interrupts for calls that a person must allow.
+import type { FollowItem, SessionSummary } from '../../engine/index.ts'
+import type { Outcome } from '../../language/calls.ts'
 import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import type { View } from '../http/follow.ts'
-import type { AguiEvent, Interrupt, Outcome, OutputMessage, TokenUsage } from './schema.ts'
-import { StepView } from './step-view.ts'
+import { dataFrame } from '../http/index.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { StepEncoder } from './encode-step.ts'
+import type { AguiEvent, Interrupt, OutputMessage, RunOutcome, TokenUsage } from './schema.ts'
 
-export type Run = {
+export type RunOptions = {
   threadId: string
   runId: string
   /** As the client sent them. */
   messages: Json[]
   /** The calls whose results came with this run: the client has them already. */
   own: ReadonlySet<string>
+  /** The session before the run. */
+  before: Pick<SessionSummary, 'turn' | 'calls'>
+  seal: (value: Json) => string
 }
 
-type Waiting = { name: string; asks?: { reason?: string; expiresAt?: number } }
+/** `message-sent`: a user message was accepted; calls settled before its turn starts belong to the turn before. */
+export type RunItem = FollowItem | { type: 'message-sent' }
 
-export class RunView implements View {
-  readonly #run: Run
-  readonly #emit: (event: AguiEvent) => void
-  readonly #seal: (value: Json) => string
+type WaitingCall = { name: string; asks?: { reason?: string; expiresAt?: number } }
+
+export class AguiRunEncoder {
+  readonly #run: RunOptions
   readonly #said: OutputMessage[] = []
   readonly #names = new Map<string, string>()
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, WaitingCall>()
   readonly #usage = new Map<string, TokenUsage>()
+  /** Events that were not given yet. The current step adds to the same list. */
+  readonly #out: AguiEvent[] = []
   #turn: { id: string; steps: number; attempt: number }
-  #step: StepView | undefined
+  #step: StepEncoder | undefined
   #awaitsTurn = false
   #ended: TurnEnded | undefined
-  #lost: unknown
-  #isLost = false
+  #failed: { message: string; code: string } | undefined
 
-  constructor(
-    run: Run,
-    state: SessionState,
-    emit: (event: AguiEvent) => void,
-    seal: (value: Json) => string,
-  ) {
+  constructor(run: RunOptions) {
     this.#run = run
-    this.#emit = emit
-    this.#seal = seal
-    this.#turn = { id: state.turn?.id ?? '', steps: state.turn?.steps ?? 0, attempt: 0 }
-    for (const { part, stage, reason, expiresAt } of state.batch) {
+    const { turn, calls } = run.before
+    this.#turn = { id: turn?.id ?? '', steps: turn?.steps ?? 0, attempt: 0 }
+    for (const { part, stage, reason, expiresAt } of calls) {
       this.#names.set(part.id, part.name)
       if (stage === 'handed') this.#waiting.set(part.id, { name: part.name })
-      else if (stage === 'asking') this.#asks(part.id, reason, expiresAt)
+      else if (stage === 'asking') this.#addInterrupt(part.id, reason, expiresAt)
     }
   }
 
-  get over(): boolean {
-    return this.#ended !== undefined
-  }
-
-  begin(): void {
+  begin(): AguiEvent[] {
     const { threadId, runId } = this.#run
-    this.#emit({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
+    return [{ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }]
   }
 
-  /** A message of the user was taken: what is settled before its turn starts belongs to the turn before. */
-  expectTurn(): void {
-    this.#awaitsTurn = true
-    this.#ended = undefined
-  }
-
-  take(item: Extract<FeedItem, { type: 'event' | 'delta' }>): void {
-    if (item.type === 'event' && item.event.type === 'turn.started') this.#startTurn(item.event.turn)
+  take(item: RunItem): AguiEvent[] {
+    if (item.type === 'lost') this.#failed = { code: item.error.code, message: item.error.message }
+    else if (item.type === 'message-sent') {
+      this.#awaitsTurn = true
+      this.#ended = undefined
+    } else if (item.type === 'event' && item.event.type === 'turn.started') this.#startTurn(item.event.turn)
     else if (this.#awaitsTurn) {
       if (item.type === 'event' && item.event.type === 'call.settled') this.#waiting.delete(item.event.callId)
     } else if (item.type === 'event') this.#takeEvent(item.event)
-    else this.#takeDelta(item.delta)
+    else if (item.type === 'delta') this.#takeDelta(item.delta)
+    return this.#taken()
   }
 
-  lose(reason: unknown): void {
-    this.#isLost = true
-    this.#lost = reason
-  }
-
-  finish(): void {
-    if (this.#step?.shown) this.#void()
+  end(): AguiEvent[] {
+    if (this.#step && !this.#step.isEmpty) this.#takeBack()
     const usage = this.#usage.size > 0 ? { usage: [...this.#usage.values()] } : {}
     const failure = this.#failure()
-    if (failure) this.#emit({ type: 'RUN_ERROR', ...failure, ...usage })
+    if (failure) this.#out.push({ type: 'RUN_ERROR', ...failure, ...usage })
     else {
       const { threadId, runId } = this.#run
       const result = this.#result()
-      this.#emit({
+      this.#out.push({
         type: 'RUN_FINISHED',
         threadId,
         runId,
@@ -97,25 +86,27 @@ export class RunView implements View {
         ...usage,
       })
     }
+    return this.#taken()
+  }
+
+  #taken(): AguiEvent[] {
+    return this.#out.splice(0)
   }
 
   #failure(): { message: string; code: string } | undefined {
-    if (this.#isLost) {
-      const { code, message } = publicError(this.#lost)
-      return { code, message }
-    }
+    if (this.#failed) return this.#failed
     if (this.#ended?.stop !== 'error') return undefined
     return this.#ended.error ?? { code: 'internal', message: 'The turn failed.' }
   }
 
-  /** Why the turn is over, where it is not simply that the model has answered. */
+  /** Why the turn is over, unless the model has simply answered. */
   #result(): JsonObject | undefined {
     const { stop, limit } = this.#ended ?? {}
     if (stop === undefined || stop === 'end' || stop === 'cancelled' || stop === 'abandoned') return undefined
     return { stopReason: stop, ...(limit !== undefined && { limit }) }
   }
 
-  #outcome(): Outcome {
+  #outcome(): RunOutcome {
     const stop = this.#ended?.stop
     if (stop === 'cancelled' || stop === 'abandoned') return { type: 'cancelled' }
     if (stop !== undefined) return { type: 'success' }
@@ -125,7 +116,7 @@ export class RunView implements View {
     return own.length > 0 ? { type: 'success', pendingToolCallIds: own } : { type: 'success' }
   }
 
-  // ---- the answer in flight -----------------------------------------------------------------------------------
+  // ---- the current answer -------------------------------------------------------------------------------------
 
   #startTurn(id: string): void {
     this.#awaitsTurn = false
@@ -133,42 +124,43 @@ export class RunView implements View {
     this.#turn = { id, steps: 0, attempt: 0 }
   }
 
-  get #now(): StepView {
+  get #current(): StepEncoder {
     const { id, steps, attempt } = this.#turn
     const name = `${id}-${steps + 1}${attempt > 0 ? `-${attempt + 1}` : ''}`
-    this.#step ??= new StepView(name, this.#emit, this.#seal)
+    this.#step ??= new StepEncoder(name, this.#out, this.#run.seal)
     return this.#step
   }
 
   #takeDelta(delta: Delta): void {
-    if (delta.type !== 'step.started' && delta.type !== 'step.reset') this.#now.take(delta)
-    else if (this.#step?.shown) this.#void()
+    if (delta.type !== 'step.started' && delta.type !== 'step.reset') this.#current.take(delta)
+    else if (this.#step && !this.#step.isEmpty) this.#takeBack()
   }
 
-  /** What was shown of the answer is void: calls get an end, and a snapshot takes all of it back. */
-  #void(): void {
-    for (const toolCallId of this.#step?.abandon() ?? []) {
-      const content = 'The model started over: this call was never made.'
-      this.#emit({
+  /** The current answer starts over: its calls get an end, and a snapshot takes all of it back. */
+  #takeBack(): void {
+    for (const toolCallId of this.#step?.abandon() ?? [])
+      this.#out.push({
         type: 'TOOL_CALL_RESULT',
         messageId: `${toolCallId}-void`,
         toolCallId,
-        content,
+        content: 'The model started over: this call was never made.',
         role: 'tool',
       })
-    }
     this.#step = undefined
     this.#turn.attempt += 1
-    // Its messages are what the client sent, and what it was sent since.
-    this.#emit({
+    // The client's messages are those that it sent, and those that it was sent since.
+    this.#out.push({
       type: 'MESSAGES_SNAPSHOT',
-      messages: [...(this.#run.messages as JsonObject[]), ...this.#said],
+      messages: [...(this.#run.messages as JsonObject[]), ...this.#said], // Checked when the request was read.
     })
   }
 
   #answer(answer: ModelAnswered): void {
-    if (this.#step?.shown && !this.#step.agrees(answer)) this.#void()
-    this.#said.push(...this.#now.complete(answer))
+    if (this.#step?.hasCallsBeyond(answer)) {
+      this.#takeBack()
+      for (const part of answer.parts) if (part.type === 'text') this.#current.say(part.text)
+    }
+    this.#said.push(...this.#current.complete(answer))
     for (const part of answer.parts) if (part.type === 'call') this.#names.set(part.id, part.name)
     this.#step = undefined
     this.#turn = { ...this.#turn, steps: this.#turn.steps + 1, attempt: 0 }
@@ -195,7 +187,7 @@ export class RunView implements View {
     })
   }
 
-  // ---- what is durable ----------------------------------------------------------------------------------------
+  // ---- durable events -----------------------------------------------------------------------------------------
 
   #takeEvent(event: Event): void {
     switch (event.type) {
@@ -206,7 +198,7 @@ export class RunView implements View {
         this.#waiting.set(event.callId, { name: this.#names.get(event.callId) ?? '' })
         break
       case 'approval.requested':
-        this.#asks(event.callId, event.reason, event.expiresAt)
+        this.#addInterrupt(event.callId, event.reason, event.expiresAt)
         break
       case 'approval.decided':
         this.#waiting.delete(event.callId)
@@ -222,22 +214,22 @@ export class RunView implements View {
     }
   }
 
-  #asks(callId: string, reason: string | undefined, expiresAt: number | undefined): void {
+  #addInterrupt(callId: string, reason: string | undefined, expiresAt: number | undefined): void {
     const asks = { ...(reason !== undefined && { reason }), ...(expiresAt !== undefined && { expiresAt }) }
     this.#waiting.set(callId, { name: this.#names.get(callId) ?? '', asks })
   }
 
-  #settle(toolCallId: string, outcome: CallOutcome): void {
+  #settle(toolCallId: string, outcome: Outcome): void {
     this.#waiting.delete(toolCallId)
     if (this.#run.own.has(toolCallId)) return
     const messageId = `${toolCallId}-result`
-    const content = outputOf(outcome)
-    this.#emit({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' })
+    const content = resultText(outcome)
+    this.#out.push({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' })
     this.#said.push({ id: messageId, role: 'tool', toolCallId, content })
   }
 }
 
-const decision: JsonObject = {
+const decisionSchema: JsonObject = {
   type: 'object',
   properties: {
     approved: { type: 'boolean' },
@@ -248,19 +240,19 @@ const decision: JsonObject = {
   required: ['approved'],
 }
 
-function interruptOf(id: string, { name, asks }: Waiting): Interrupt {
+function interruptOf(id: string, { name, asks }: WaitingCall): Interrupt {
   return {
     id,
     reason: 'tool_call',
     message: asks?.reason ?? `May "${name}" run?`,
     toolCallId: id,
-    responseSchema: decision,
+    responseSchema: decisionSchema,
     ...(asks?.expiresAt !== undefined && { expiresAt: new Date(asks.expiresAt).toISOString() }),
   }
 }
 
-/** A failure has no mark of its own in an event: it is said in words. */
-function outputOf({ kind, parts }: CallOutcome): string {
+/** The protocol has no flag for a failure, so words say it. */
+function resultText({ kind, parts }: Outcome): string {
   const text = parts
     .map(part => {
       if (part.type === 'text') return part.text
@@ -269,4 +261,19 @@ function outputOf({ kind, parts }: CallOutcome): string {
     })
     .join('\n')
   return kind === 'error' && !text.startsWith('The tool failed') ? `The tool failed: ${text}` : text
+}
+
+export function runFrames(run: RunOptions): FrameEncoder<RunItem> {
+  const encoder = new AguiRunEncoder(run)
+  const frames = (events: readonly AguiEvent[]): string => {
+    let text = ''
+    for (const event of events) text += dataFrame(event)
+    return text
+  }
+  return {
+    begin: () => frames(encoder.begin()),
+    take: item => frames(encoder.take(item)),
+    end: () => frames(encoder.end()),
+    fail: error => frames([...encoder.take({ type: 'lost', error }), ...encoder.end()]),
+  }
 }
