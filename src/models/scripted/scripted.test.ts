@@ -11,13 +11,13 @@ import type { ModelDelta, ModelRequest } from '../../engine/ports.ts'
 import type { OutcomeKind } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
-import { parseScript, type Script, type ScriptedOptions, type Step, scripted } from './index.ts'
+import { parseScript, type Script, type ScriptedOptions, type ScriptStep, scripted } from './index.ts'
 
 const calls = [
   { name: 'get_weather', input: { city: 'Paris' } },
   { name: 'get_time', input: { city: 'Oslo' } },
 ]
-const scenes: Record<ModelScenario, Step | { skip: string }> = {
+const scenes: Record<ModelScenario, ScriptStep | { skip: string }> = {
   words: { thinking: 'A greeting.', text: 'Good morning to you.', chunk: 3 },
   calls: { text: 'I look.', calls, chunk: 4 },
   'one-call': { skip: 'a script decides how many calls there are' },
@@ -200,15 +200,15 @@ test('a hanging step shows what it has, and only the signal ends it', async () =
 
 test('what a step expects of the request', async () => {
   const history = [user('Is it warm?'), said('x'), came('get_weather', 'ok', '18 °C')]
-  const at = (expect: NonNullable<Step['expect']>): Script => [{ text: 'x' }, { text: 'met', expect }]
-  const met: NonNullable<Step['expect']>[] = [
+  const at = (expect: NonNullable<ScriptStep['expect']>): Script => [{ text: 'x' }, { text: 'met', expect }]
+  const met: NonNullable<ScriptStep['expect']>[] = [
     { lastUser: 'warm', tools: ['get_time', 'get_weather'] },
     { lastUser: /^IS/i, results: [{ name: 'get_weather', kind: 'ok', text: { pattern: '^\\d+' } }] },
     () => undefined,
     async () => true,
   ]
   for (const expect of met) assert.equal((await play(at(expect), request(...history))).answer.stop, 'end')
-  const unmet: [NonNullable<Step['expect']>, RegExp][] = [
+  const unmet: [NonNullable<ScriptStep['expect']>, RegExp][] = [
     [{ lastUser: 'cold' }, /step 2 the last user message to match "cold", but it is "Is it warm\?"/],
     [{ tools: ['mail'] }, /the tools \[mail\] to be offered, but the request has \[get_time, get_weather\]/],
     [{ results: [] }, /0 results in the last batch, but there are 1/],
@@ -242,7 +242,7 @@ test('any text in any chunks adds up, and no delta tears a character', () =>
       fc.integer({ min: 1, max: 7 }),
       fc.boolean(),
       async (text, chunk, reset) => {
-        const step: Step = { thinking: text, text, calls: [{ name: 'x', text }], chunk }
+        const step: ScriptStep = { thinking: text, text, calls: [{ name: 'x', text }], chunk }
         const { deltas } = await play([reset ? { ...step, reset } : step], request(user('a')))
         const shown = foldDeltas(deltas)
         assert.deepEqual([shown.thinking, shown.text, shown.calls[0]?.text], [text, text, text])
