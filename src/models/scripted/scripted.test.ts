@@ -91,7 +91,7 @@ test('a counter answers a retry differently', async () => {
   assert.deepEqual((await ask()).parts, [{ type: 'text', text: 'then' }])
 })
 
-test('after the last step', async () => {
+test('whenOver decides what follows the last step', async () => {
   const beyond = request(user('a'), said('one'), user('b'))
   const script = [{ text: 'one' }]
   assert.deepEqual(await failure(script, beyond), {
@@ -122,7 +122,7 @@ test('a function writes the step from the request', async () => {
   assert.match((await failure(() => undefined, request(user('a')))).message, /asked for step 1\. Add/)
 })
 
-test('calls: arguments, forms, native ids, a cut', async () => {
+test('calls have arguments, forms, native ids and cuts', async () => {
   const asked: ModelRequest = {
     ...contractRequest('calls'),
     tools: [{ ...contractRequest('calls').tools[0]!, name: 'patch', input: { form: 'text' } }],
@@ -198,7 +198,7 @@ test('a hanging step shows what it has, and only the signal ends it', async () =
   assert.deepEqual(deltas, [{ type: 'text', text: 'so' }])
 })
 
-test('what a step expects of the request', async () => {
+test('a step rejects a request that is not the expected one', async () => {
   const history = [user('Is it warm?'), said('x'), came('get_weather', 'ok', '18 °C')]
   const at = (expect: NonNullable<ScriptStep['expect']>): Script => [{ text: 'x' }, { text: 'met', expect }]
   const met: NonNullable<ScriptStep['expect']>[] = [
@@ -235,7 +235,7 @@ test('a parsed script plays', async () => {
   assert.equal(deltas.length, 3)
 })
 
-test('any text in any chunks adds up, and no delta tears a character', () =>
+test('the deltas of any text in any chunks add up, and none cuts a character', () =>
   fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
