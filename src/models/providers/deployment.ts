@@ -75,7 +75,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     protocol,
     provider: {
       name,
-      url: () => options.baseUrl ?? addressOf(deployment.baseUrl),
+      url: () => options.baseUrl ?? baseUrlOf(deployment.baseUrl),
       headers: () => {
         const { apiKey, headers } = options
         if (typeof apiKey !== 'function') return { ...authOf(deployment, apiKey), ...headers }
@@ -107,7 +107,7 @@ function quirksOf<State>({ quirks }: Deployment<State>, model: string): readonly
   return typeof quirks === 'function' ? quirks(model) : (quirks ?? [])
 }
 
-function addressOf(value: string | (() => string)): string {
+function baseUrlOf(value: string | (() => string)): string {
   return typeof value === 'string' ? value : value()
 }
 
