@@ -34,7 +34,7 @@ async function use(data: string, name: string, input: Json, made = context('k'))
   return parts.map(part => (part.type === 'text' ? part.text : part.type)).join('')
 }
 
-test('one message, every kind of tool', async t => {
+test('one message calls every kind of tool', async t => {
   const data = folder(t)
   const turnwire = await Turnwire.open(demoConfig({ data }))
   const session = await turnwire.session('helper', { options: { detail: 'full', api_token: 'hush' } })
@@ -64,7 +64,7 @@ test('one message, every kind of tool', async t => {
   assert.ok(!sent.includes('hush'))
 })
 
-test('what is done again with the same key is done once', async t => {
+test('a call that runs twice with one idempotency key has one effect', async t => {
   const data = folder(t)
   for (let attempt = 0; attempt < 2; attempt += 1) {
     await use(data, 'add_note', { text: 'only once' })
@@ -89,7 +89,7 @@ test('notes are found by whole words; an empty query lists them', async t => {
   assert.equal(await use(data, 'search_notes', { query: 'unicorns' }), 'No note speaks of "unicorns".')
 })
 
-test('a header cannot begin another one', async t => {
+test('a mail header cannot inject another header', async t => {
   const data = folder(t)
   await use(data, 'send_mail', { to: 'a@b.example', subject: 'x\r\nBcc: eve@evil.example', body: 'Grüße' })
   await use(data, 'send_mail', { to: 'a@b.example', subject: 'Grüße', body: '' }, context('umlaut'))
@@ -109,7 +109,7 @@ test('the weather is made up, but the same for the same city', async t => {
   assert.match(await use(data, 'get_weather', { city: 'Rome' }), /^Rome: \d+ °C, [a-z ]+$/)
 })
 
-test('one tool is hidden, and sessions in memory leave nothing behind', async () => {
+test('one tool is hidden from clients', async () => {
   const { agents, data } = demoConfig({ data: 'memory' })
   assert.equal(data, 'memory')
   assert.deepEqual(

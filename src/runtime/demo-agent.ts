@@ -1,5 +1,5 @@
-// What runs when there is no configuration file: an agent without a key, on the model that has no weights, with tools
-// that touch nothing beyond the data folder. It shows every kind of tool and option that there is.
+// The configuration that runs without a configuration file: an agent on the rehearsal model, with tools that touch
+// nothing but the data folder. It shows every kind of tool and option.
 import { rehearsal } from '../models/rehearsal/index.ts'
 import type { TurnwireConfig } from './config.ts'
 import { demoTools } from './demo-tools.ts'

@@ -1,5 +1,5 @@
-// The arithmetic behind the demonstration's calculator: numbers, + - * / ^ %, brackets and a few functions, read by
-// hand so that no text is ever run as code.
+// Arithmetic for the demonstration's calculator: numbers, + - * / ^ %, brackets and a few functions. A recursive-descent
+// parser, so that no text runs as code.
 
 const functions: Readonly<Record<string, (value: number) => number>> = {
   sqrt: Math.sqrt,
@@ -16,14 +16,14 @@ export function calculate(expression: string): number {
     .replaceAll('−', '-')
     .match(/\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+|[a-z]+|\S/gi)
   if (tokens === null) throw new Error('There is nothing to calculate.')
-  const reader = new Reader(tokens)
-  const value = reader.sum(0)
-  reader.end()
+  const parser = new ExpressionParser(tokens)
+  const value = parser.sum(0)
+  parser.end()
   if (!Number.isFinite(value)) throw new Error(`${expression} has no finite value.`)
   return Number(value.toPrecision(12))
 }
 
-class Reader {
+class ExpressionParser {
   readonly #tokens: readonly string[]
   #at = 0
 

@@ -1,5 +1,5 @@
-// Tools that need no network and no key, for the demonstration agent. What they write stays in one folder, and under
-// names made from the call's key, so that a call which is made again after a crash does nothing twice.
+// Tools of the demonstration agent. They need no network and no key, and write only to the data folder, under names
+// made from the idempotency key: a call that runs again after a crash has no second effect.
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export function demoTools(given: string | undefined): Tool[] {
   return [weather, addNote(folder), searchNotes(folder), sendMail(folder), calculator, clock]
 }
 
-/** Sessions in memory leave nothing in the working folder: neither do their notes and mails. */
+/** Without a data folder, notes and mails go to a temporary one. */
 function folderOf(given: string | undefined): () => string {
   let folder = given
   return () => {
@@ -24,12 +24,12 @@ function folderOf(given: string | undefined): () => string {
   }
 }
 
-function object(properties: JsonObject, required: string[]): JsonObject {
+function objectSchema(properties: JsonObject, required: string[]): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
-/** The gate has let only the declared types through; a member that is optional may be missing. */
-function textOf(input: JsonObject, name: string): string {
+/** The gate has checked the types; an optional argument may be absent. */
+function textArgument(input: JsonObject, name: string): string {
   const value = input[name]
   return typeof value === 'string' ? value : ''
 }
@@ -42,7 +42,7 @@ const weather = tool({
   name: 'get_weather',
   title: 'Weather',
   description: 'The current weather in a city. Made up, but always the same for the same city.',
-  input: object(
+  input: objectSchema(
     { city: { type: 'string', minLength: 1, maxLength: 80, description: 'The name of a city.' } },
     ['city'],
   ),
@@ -50,7 +50,7 @@ const weather = tool({
   readOnly: true,
   trust: 'trusted',
   run: (input, { options }) => {
-    const name = textOf(input, 'city').trim()
+    const name = textArgument(input, 'city').trim()
     const seed = Buffer.from(sha256(name.toLowerCase()), 'base64url').readUInt32BE(0)
     const said = `${name}: ${4 + (seed % 24)} °C, ${skies[seed % skies.length]}`
     return options['detail'] === 'full'
@@ -99,14 +99,14 @@ function searchNotes(folder: () => string): Tool {
     name: 'search_notes',
     title: 'Search notes',
     description: 'Looks up what the notes say about something. An empty query lists the latest ones.',
-    input: object({ query: { type: 'string', maxLength: 200, description: 'A word to look for.' } }, [
+    input: objectSchema({ query: { type: 'string', maxLength: 200, description: 'A word to look for.' } }, [
       'query',
     ]),
     kind: 'search',
     readOnly: true,
     trust: 'trusted',
     run: input => {
-      const query = textOf(input, 'query')
+      const query = textArgument(input, 'query')
       const words = query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
       const found = readNotes(folder()).filter(note => {
         const heard: readonly string[] = note.text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []
@@ -126,15 +126,20 @@ function addNote(folder: () => string): Tool {
     name: 'add_note',
     title: 'Remember a note',
     description: 'Writes down a new note, to remember something later.',
-    input: object({ text: { type: 'string', minLength: 1, maxLength: 2000, description: 'What to note.' } }, [
-      'text',
-    ]),
+    input: objectSchema(
+      { text: { type: 'string', minLength: 1, maxLength: 2000, description: 'What to note.' } },
+      ['text'],
+    ),
     kind: 'edit',
     idempotent: true,
     destructive: false,
     run: (input, { idempotencyKey }) => {
       const own = folder()
-      const note: Note = { id: idempotencyKey, at: new Date().toISOString(), text: textOf(input, 'text') }
+      const note: Note = {
+        id: idempotencyKey,
+        at: new Date().toISOString(),
+        text: textArgument(input, 'text'),
+      }
       if (!readNotes(own).some(known => known.id === note.id))
         appendFileSync(join(own, 'notes.jsonl'), `${JSON.stringify(note)}\n`, { mode: 0o600 })
       return `Noted: ${note.text}`
@@ -150,7 +155,7 @@ function sendMail(folder: () => string): Tool {
     title: 'Send mail',
     description:
       'Sends an e-mail. In this demonstration it is written to the outbox folder and goes nowhere.',
-    input: object(
+    input: objectSchema(
       {
         to: { type: 'string', format: 'email', maxLength: 200, description: 'The address of the recipient.' },
         subject: { type: 'string', maxLength: 200 },
@@ -162,20 +167,20 @@ function sendMail(folder: () => string): Tool {
     idempotent: true,
     destructive: true,
     run: (input, { idempotencyKey, options }) => {
-      const to = textOf(input, 'to')
+      const to = textArgument(input, 'to')
       const outbox = join(folder(), 'outbox')
       mkdirSync(outbox, { recursive: true, mode: 0o700 })
       const name = `${sha256(idempotencyKey).replace(/\W/g, '').slice(0, 16)}.eml`
       const headers = [
         'From: helper@turnwire.example',
-        `To: ${oneLine(to)}`,
-        `Subject: ${encodedWord(textOf(input, 'subject') || 'A message')}`,
+        `To: ${headerLine(to)}`,
+        `Subject: ${encodedWord(textArgument(input, 'subject') || 'A message')}`,
         `X-Api-Token: ${options['api_token'] ? 'given' : 'none'}`,
         'MIME-Version: 1.0',
         'Content-Type: text/plain; charset=utf-8',
         'Content-Transfer-Encoding: 8bit',
       ]
-      writeFileSync(join(outbox, name), `${headers.join('\r\n')}\r\n\r\n${textOf(input, 'body')}\r\n`, {
+      writeFileSync(join(outbox, name), `${headers.join('\r\n')}\r\n\r\n${textArgument(input, 'body')}\r\n`, {
         mode: 0o600,
       })
       return `Sent to ${to}; the mail is in outbox/${name}`
@@ -183,13 +188,13 @@ function sendMail(folder: () => string): Tool {
   })
 }
 
-/** A header's value must not begin another header. */
-function oneLine(text: string): string {
+/** Prevents header injection. */
+function headerLine(text: string): string {
   return text.replace(/[\r\n\0]+/g, ' ')
 }
 
 function encodedWord(text: string): string {
-  const line = oneLine(text)
+  const line = headerLine(text)
   return /^[\x20-\x7e]*$/.test(line) ? line : `=?utf-8?B?${Buffer.from(line).toString('base64')}?=`
 }
 
@@ -199,22 +204,22 @@ const calculator = tool({
   name: 'calculator',
   title: 'Calculator',
   description: 'Calculates an arithmetic expression such as (17 + 3) * 2.5.',
-  input: object({ expression: { type: 'string', minLength: 1, maxLength: 500 } }, ['expression']),
+  input: objectSchema({ expression: { type: 'string', minLength: 1, maxLength: 500 } }, ['expression']),
   kind: 'think',
   readOnly: true,
   trust: 'trusted',
   run: input => {
-    const expression = textOf(input, 'expression')
+    const expression = textArgument(input, 'expression')
     return `${expression} = ${calculate(expression)}`
   },
 })
 
-/** Not listed to clients: it is there for the model alone. */
+/** Offered to the model, not listed to clients. */
 const clock = tool({
   name: 'clock',
   title: 'Clock',
   description: 'The date and time now, on the server, in UTC.',
-  input: object({}, []),
+  input: objectSchema({}, []),
   kind: 'read',
   readOnly: true,
   trust: 'trusted',

@@ -1,15 +1,14 @@
-// What a vendor would say of a history, and the least that would make it say yes: the rules of the strict doubles and
-// the repairs of the codecs, brought together. Signatures of unknown origin are taken for genuine, as nobody but their
-// maker can judge them.
+// Checks a history by the rules of the strict doubles, and repairs it. Signatures of unknown origin count as genuine,
+// because only the vendor that made them can check them.
 
 import type { Json, JsonObject } from '../lib/json.ts'
 import {
   type DoctorVendor,
+  doctorBody,
   type Finding,
   foreignForm,
   reasons,
   repair,
-  requestOf,
 } from '../models/doctor/index.ts'
 import { checkRequestAll } from './doubles/index.ts'
 
@@ -21,7 +20,7 @@ export type HistoryFinding = Finding & { why: string }
 export type HistoryRepair = {
   body: JsonObject
   changes: string[]
-  /** What could not be mended; empty when the vendor takes the repaired body. */
+  /** Findings that remain; empty if the vendor accepts the repaired body. */
   left: HistoryFinding[]
 }
 
@@ -31,10 +30,10 @@ export function checkHistory(vendor: DoctorVendor, history: Json): HistoryFindin
   return [...formOf(vendor, body), ...findingsOf(vendor, body)].map(withReason)
 }
 
-/** The smallest repair that the repairs know, proved against the same rules. The argument is not changed. */
+/** The smallest known repair, checked by the same rules. The argument is not changed. */
 export function repairHistory(vendor: DoctorVendor, history: Json): HistoryRepair {
   const given = bodyOf(vendor, history)
-  // What is bent into another vendor's form rule by rule passes, and says nothing any more.
+  // A repair rule by rule would make another vendor's history valid and lose its content.
   if (formOf(vendor, given).length > 0)
     return { body: given, changes: [], left: checkHistory(vendor, history) }
   const repaired = repair(vendor, given, body => findingsOf(vendor, body))
@@ -59,7 +58,7 @@ const withReason = (finding: Finding): HistoryFinding => ({
 })
 
 function bodyOf(vendor: DoctorVendor, history: Json): JsonObject {
-  const body = requestOf(vendor, history)
+  const body = doctorBody(vendor, history)
   if (body !== undefined) return body
   throw new TypeError('A history is a request body, or a list of messages.')
 }

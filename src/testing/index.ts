@@ -8,7 +8,7 @@ export {
   type Script as ModelScript,
   type ScriptDocument,
   type ScriptedOptions,
-  type Step,
+  type ScriptStep,
   type StepCall,
   scripted,
   scriptFromFile,

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { McpServer } from '@agentclientprotocol/sdk'
 import { textOf as partsText } from '../../src/language/content.ts'
-import type { Step } from '../../src/models/scripted/script.ts'
+import type { ScriptStep as Step } from '../../src/models/scripted/script.ts'
 import { cites } from '../requirements/manifest.ts'
 import { codeOf, cwd, type FakeTerminal, makeAcp, only, sessionOf, until } from './rig.ts'
 

@@ -3,7 +3,7 @@
 import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { scripted, startServer, type Tool, Turnwire, tool } from '../../src/index.ts'
-import type { Step } from '../../src/models/scripted/index.ts'
+import type { ScriptStep as Step } from '../../src/models/scripted/index.ts'
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('name the folder')

@@ -2,7 +2,7 @@
 // count, and a process that goes away without a word.
 import assert from 'node:assert/strict'
 import type { Model, ModelRequest, Session, Store, Tool, ToolContext } from '../../src/engine/index.ts'
-import { type Step, scripted } from '../../src/models/scripted/index.ts'
+import { type ScriptStep as Step, scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { makeRig, type Rig, type RigOptions } from '../engine/rig.ts'
 import { wrongHistory } from '../sim/model.ts'

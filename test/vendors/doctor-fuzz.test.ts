@@ -1,5 +1,5 @@
-// Sound requests of every codec, then broken at random as buggy callers break them: messages lost, doubled, swapped,
-// their blocks too. Whatever comes of it, the repairs bring it back to what the vendor takes.
+// Valid requests of every codec, broken at random: messages and blocks lost, doubled or swapped. The vendor must accept
+// every repaired request.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

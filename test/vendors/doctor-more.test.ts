@@ -1,5 +1,5 @@
-// Further broken histories, as real callers break them, a table of one line each: the vendor, what is wrong, and what the
-// doctor says that it did. The vendor's double takes what comes of it, and nothing is changed in silence.
+// Further broken histories of real callers: the vendor, the mistake, and the reported changes. The vendor's double accepts
+// the result, and every change is reported.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../../src/lib/json.ts'
@@ -52,7 +52,7 @@ const anthropic: Case[] = [
     'anthropic',
     'results in two messages',
     claude([user('a'), said(use('t1'), use('t2')), user([result('t1')]), user([result('t2')])]),
-    [/one message after their calls/],
+    [/message directly after their calls/],
   ],
   [
     'anthropic',
@@ -96,13 +96,13 @@ const anthropic: Case[] = [
     'anthropic',
     'all tools deferred',
     claude([user('a')], { tools: [{ name: 'read', input_schema: schema, defer_loading: true }] }),
-    [/Loaded "read"/],
+    [/Turned off deferred loading of "read"/],
   ],
   [
     'anthropic',
     'the search deferred',
     claude([user('a')], { tools: [{ ...search, defer_loading: true }, own] }),
-    [/Loaded the search tool/],
+    [/Turned off deferred loading of the search tool/],
   ],
   [
     'anthropic',
@@ -141,7 +141,7 @@ const anthropic: Case[] = [
       ],
       { tools: [code, { name: 'read', input_schema: schema, allowed_callers: ['code_execution_20260120'] }] },
     ),
-    [/container is not at hand/],
+    [/container of the code is missing/],
   ],
   [
     'anthropic',
@@ -156,7 +156,7 @@ const anthropic: Case[] = [
         },
       ],
     }),
-    [/Took strictness/, /Dropped the callers/],
+    [/Turned off strict mode/, /Dropped the callers/],
   ],
   [
     'anthropic',
@@ -164,7 +164,7 @@ const anthropic: Case[] = [
     claude([
       user(range(5).map(at => ({ type: 'text', text: `x${at}`, cache_control: { type: 'ephemeral' } }))),
     ]),
-    [/mark for the cache/],
+    [/Dropped a cache mark/],
   ],
   [
     'anthropic',
@@ -184,13 +184,13 @@ const anthropic: Case[] = [
     'anthropic',
     'a picture of no known kind',
     claude([user([picture('image/svg+xml', 'PHN2Zy8+')])]),
-    [/Put words in place of a picture/],
+    [/Replaced a picture/],
   ],
   [
     'anthropic',
     'a picture under the wrong type',
     claude([user('a'), said(use('t1')), user([result('t1', { content: [picture('image/jpeg', PNG)] })])]),
-    [/it is image\/png/],
+    [/type of a picture to image\/png/],
     /"media_type":"image\/png"/,
   ],
 ]
@@ -244,7 +244,7 @@ const openaiChat: Case[] = [
     'openai-chat',
     '130 calls',
     chat([hi, asks(...range(130).map(at => call(`c${at}`))), ...range(130).map(at => answers(`c${at}`))]),
-    [/Told the 130 calls/],
+    [/Split the 130 calls/],
   ],
   [
     'openai-chat',
@@ -288,7 +288,7 @@ const openaiChat: Case[] = [
     chat([
       part({ type: 'input_text', text: 'hello' }, { type: 'input_image', image_url: 'https://x/a.png' }),
     ]),
-    [/as text/, /picture/],
+    [/as `text`/, /picture/],
     /"text":"hello"/,
   ],
   ['openai-chat', 'no message at all', chat([]), [/Added a message/]],
@@ -297,13 +297,13 @@ const openaiChat: Case[] = [
     'openai-chat',
     'a picture of no known kind',
     chat([part({ type: 'image_url', image_url: { url: SVG } })]),
-    [/Put words/],
+    [/Replaced a picture/],
   ],
   [
     'openai-chat',
     'an answer\u2019s form that is not strict',
     chat([hi], { response_format: { type: 'json_schema', json_schema: format('x', { name: 'x' }) } }),
-    [/form of the answer/],
+    [/answer format/],
   ],
   [
     'openai-chat',
@@ -395,20 +395,20 @@ const openaiResponses: Case[] = [
       [hi, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }, item('a'), output('a')],
       { model: 'gpt-4o', include: ['reasoning.encrypted_content'] },
     ),
-    [/all reasoning/, /wish for encrypted/],
+    [/all reasoning/, /request for encrypted/],
   ],
   ['openai-responses', 'half a character', responses([{ role: 'user', content: 'a\ud83d' }]), [/surrogate/]],
   [
     'openai-responses',
     'a picture in an output',
     responses([hi, item('a'), output('a', { output: [{ type: 'input_image', image_url: SVG }] })]),
-    [/Put words/],
+    [/Replaced a picture/],
   ],
   [
     'openai-responses',
     'an answer\u2019s form that is not strict',
     responses([hi], { text: { format: format('json_schema', { name: 'x' }) } }),
-    [/form of the answer/],
+    [/answer format/],
   ],
 ]
 
@@ -436,7 +436,7 @@ const google: Case[] = [
       turn('user', replied('f')),
       turn('user', replied('g')),
     ]),
-    [/one turn after their calls/],
+    [/turn directly after their calls/],
   ],
   [
     'gemini',
@@ -448,10 +448,10 @@ const google: Case[] = [
     'gemini',
     'two things in a part',
     gemini([turn('user', { text: 'a', inlineData: { mimeType: 'image/png', data: PNG } })]),
-    [/parts of their own/],
+    [/Split a part/],
   ],
-  ['gemini', 'no contents', gemini([]), [/Made a turn of the user/]],
-  ['gemini', 'words for contents', gemini('hello'), [/Made a turn of the user/], /"text":"hello"/],
+  ['gemini', 'no contents', gemini([]), [/Added a user turn/]],
+  ['gemini', 'words for contents', gemini('hello'), [/Added a user turn/], /"text":"hello"/],
   [
     'gemini',
     'instructions as a text',
@@ -477,7 +477,7 @@ const google: Case[] = [
     'gemini',
     'a GIF',
     gemini([turn('user', { inlineData: { mimeType: 'image/gif', data: GIF } })]),
-    [/Put words/],
+    [/Replaced a picture/],
   ],
 ]
 
@@ -515,7 +515,7 @@ const interactions: Case[] = [
     'gemini-interactions',
     'a list of words as a result',
     interaction([says, thought, step(), gave({ result: ['x', 'y'] })]),
-    [/list of no content, as text/],
+    [/not a list of content, as text/],
   ],
   [
     'gemini-interactions',
@@ -535,13 +535,13 @@ const interactions: Case[] = [
     interaction([says], { tools: [{ type: 'web_search' }] }),
     [/Dropped the tool "web_search"/],
   ],
-  ['gemini-interactions', 'an empty input', interaction([]), [/Made an input/]],
+  ['gemini-interactions', 'an empty input', interaction([]), [/Added an input/]],
   ['gemini-interactions', 'a number for an input', interaction(5), [/Made the input a text/]],
   [
     'gemini-interactions',
     'a GIF',
     interaction([{ type: 'user_input', content: [{ type: 'image', mime_type: 'image/gif', data: GIF }] }]),
-    [/Put words/],
+    [/Replaced a picture/],
   ],
 ]
 

@@ -1,5 +1,5 @@
-// One broken history for each common rule of each vendor: the doctor names the rule, says what it changes, and the
-// vendor's double takes what comes of it. What was whole is left exactly as it is.
+// One broken history for each common rule of each vendor: the doctor names the rule, reports its changes, and the
+// vendor's double accepts the result. A valid history stays unchanged.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Json, JsonObject } from '../../src/lib/json.ts'
@@ -10,9 +10,9 @@ type Case = {
   rule: string
   name: string
   body: Json
-  /** What it says it did, as patterns, in order. */
+  /** Patterns of the reported changes, in order. */
   does: RegExp[]
-  /** Looked for in the JSON of what comes of it; `!` before it: looked for in vain. */
+  /** Texts that the JSON of the result contains, or with `!` before them does not. */
   holds?: string[]
 }
 
@@ -141,7 +141,7 @@ const anthropic: Case[] = [
     rule: 'A-12',
     name: 'a failed result without words',
     body: claude([user('hi'), assistant(use()), user(result('toolu_1', { is_error: true, content: '' }))]),
-    does: [/Put words into the empty result/],
+    does: [/Put text into the empty result/],
   },
   {
     rule: 'A-13',
@@ -173,7 +173,7 @@ const anthropic: Case[] = [
       thinking: { type: 'enabled', budget_tokens: 2000 },
       tool_choice: { type: 'any' },
     }),
-    does: [/cannot be forced while it thinks/],
+    does: [/cannot be forced while the model thinks/],
   },
   {
     rule: 'A-18',
@@ -353,7 +353,7 @@ const openaiChat: Case[] = [
         }),
       ],
     }),
-    does: [/Took strictness from "a"/],
+    does: [/Turned off strict mode of "a"/],
   },
   {
     rule: 'C-10',
@@ -480,7 +480,7 @@ const openaiResponses: Case[] = [
         },
       ],
     }),
-    does: [/Took strictness/],
+    does: [/Turned off strict mode/],
   },
 ]
 
@@ -712,7 +712,7 @@ for (const [vendor, list] of Object.entries(cases) as [DoctorVendor, Case[]][]) 
           else assert.ok(json.includes(wanted), json)
       })
 
-    test('a sound history is left alone', () => {
+    test('a valid history is not changed', () => {
       const sound: Record<DoctorVendor, Json> = {
         anthropic: claude([user('hi'), assistant(use()), user(result()), assistant(text('x')), user('y')]),
         'openai-chat': chat([hi, asked(chatCall()), toolMessage(), hi]),
@@ -725,14 +725,14 @@ for (const [vendor, list] of Object.entries(cases) as [DoctorVendor, Case[]][]) 
     })
   })
 
-test('what cannot be mended is said, and what is no history is refused', () => {
+test('findings without a repair are returned, and a value that is no history is refused', () => {
   const { left, changes, body } = repairHistory('openai-responses', responses([{ type: 'nonsense' }]))
   assert.deepEqual([left[0]?.rule, changes], ['R-00', []])
   assert.deepEqual(body, responses([{ type: 'nonsense' }]))
   assert.throws(() => checkHistory('anthropic', 'words'), /request body, or a list/)
 })
 
-test('a history in another vendor\u2019s form is named, and not bent', () => {
+test('a history in another vendor\u2019s form is reported, not repaired', () => {
   const forms: Record<DoctorVendor, Json> = {
     anthropic: [user('hi'), assistant(use()), user(result())],
     'openai-chat': [hi, asked(chatCall()), toolMessage()],

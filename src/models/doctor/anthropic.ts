@@ -1,51 +1,61 @@
-// Repairs of Anthropic Messages requests, rule by rule. Each changes what its rules complain of and nothing else.
+// Repairs of Anthropic Messages requests, one per rule. Each changes only what its rules refuse.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { anthropicPlain, toDialect } from '../common/schema-dialect.ts'
-import { wireNames } from '../common/wire-names.ts'
-import { anthropicExtras } from './anthropic-extras.ts'
-import { readChoice, reformTools, rewriteChoice } from './foreign.ts'
-import { type Item, NO_RESULT, pair } from './pairing.ts'
-import { mendPictures } from './pictures.ts'
+import { anthropicPlain } from '../common/schema-dialect.ts'
+import { anthropicExtras, unavailableTool } from './anthropic-extras.ts'
+import { NO_RESULT, type PairItem, pairCalls, separateNested } from './pairing.ts'
+import { fixPictures } from './pictures.ts'
 import {
+  addModel,
   asObject,
-  type Did,
+  asText,
+  blocksIn,
+  type FieldRef,
   type Finding,
-  inWords,
+  fieldRef,
+  fixSurrogates,
   isBlank,
-  mendText,
+  makeId,
+  messagesIn,
   objectsOf,
-  plainId,
+  quoted,
+  type Repair,
+  type Report,
   removeAt,
-  respell,
-  shown,
-  slot,
-  stringOf,
-  type Treatment,
-} from './treatment.ts'
+  renameCallIds,
+  withDefaultReport,
+} from './repair.ts'
+import {
+  declarationFields,
+  emptySchema,
+  inDialect,
+  readChoice,
+  renameTools,
+  rewriteChoice,
+  rewriteTools,
+  withoutDuplicates,
+} from './tools.ts'
 
-const NAME = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128 }
-const ID = /^[a-zA-Z0-9_-]+$/
+const VALID = /^[a-zA-Z0-9_-]+$/
 
-const messagesOf = (body: JsonObject): JsonObject[] => objectsOf(body['messages'])
-const blocksOf = (message: JsonObject): JsonObject[] => objectsOf(message['content'])
-const isUse = (block: JsonObject): boolean => block['type'] === 'tool_use'
-const isResult = (block: JsonObject): boolean => block['type'] === 'tool_result'
+const isToolUse = (block: JsonObject): boolean => block['type'] === 'tool_use'
+const isToolResult = (block: JsonObject): boolean => block['type'] === 'tool_result'
+const toolUses = (body: JsonObject): JsonObject[] => messagesIn(body).flatMap(blocksIn).filter(isToolUse)
 const textBlock = (text: string): JsonObject => ({ type: 'text', text })
 
 // ---- the conversation --------------------------------------------------------------------------------------
 
-function moveSystem(body: JsonObject, did: Did): void {
+function moveSystem(body: JsonObject, report: Report): void {
   const leading: Json[] = []
   const rest: Json[] = []
-  for (const message of messagesOf(body)) {
+  for (const message of messagesIn(body)) {
     if (message['role'] !== 'system' && message['role'] !== 'developer') {
       const known = message['role'] === 'assistant' || message['role'] === 'user'
       rest.push(known ? message : { ...message, role: 'user' })
-      if (!known) did(`Gave a message of the role ${shown(stringOf(message['role']))} to the user.`)
+      if (!known) report(`Changed the role ${quoted(asText(message['role']))} to user.`)
     } else if (rest.length === 0) leading.push(...contentBlocks(message))
     else {
-      did('Turned a system message in mid-conversation into a note of the user.')
+      report('Turned a system message inside the conversation into a user message.')
       rest.push({ role: 'user', content: contentBlocks(message) })
     }
   }
@@ -54,48 +64,47 @@ function moveSystem(body: JsonObject, did: Did): void {
   const own = body['system']
   const before = typeof own === 'string' ? [textBlock(own)] : objectsOf(own)
   body['system'] = [...before, ...leading]
-  did('Moved the system message into the `system` field.')
+  report('Moved the system message into the `system` field.')
 }
 
 const contentBlocks = ({ content }: JsonObject): JsonObject[] =>
   typeof content === 'string' ? [textBlock(content)] : objectsOf(content)
 
-type Placed = { block: JsonObject; role: string; message: JsonObject }
+type PlacedBlock = { block: JsonObject; role: string; message: JsonObject }
 
-function pairResults(body: JsonObject, did: Did): void {
-  const items = messagesOf(body).flatMap(message =>
-    contentBlocks(message).map(block => itemOf({ block, role: stringOf(message['role']), message })),
+function pairResults(body: JsonObject, report: Report): void {
+  const items = messagesIn(body).flatMap(message =>
+    contentBlocks(message).map(block => pairItemOf({ block, role: asText(message['role']), message })),
   )
-  const paired = pair(
+  const paired = pairCalls(
     items,
     {
       makeResult: ({ id }) => {
         const block = { type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true }
         return { block, role: 'user', message: {} }
       },
-      begins: () => false,
     },
-    did,
+    report,
   )
   body['messages'] = grouped(paired.map(({ value }) => value))
 }
 
-function itemOf(value: Placed): Item<Placed> {
+function pairItemOf(value: PlacedBlock): PairItem<PlacedBlock> {
   const { block, role } = value
-  if (isUse(block))
+  if (isToolUse(block))
     return {
       kind: 'call',
-      id: stringOf(block['id']),
-      name: stringOf(block['name']),
+      id: asText(block['id']),
+      name: asText(block['name']),
       value: { ...value, role: 'assistant' },
     }
-  if (isResult(block))
-    return { kind: 'result', id: stringOf(block['tool_use_id']), value: { ...value, role: 'user' } }
+  if (isToolResult(block))
+    return { kind: 'result', id: asText(block['tool_use_id']), value: { ...value, role: 'user' } }
   return { kind: role === 'assistant' ? 'said' : 'given', value }
 }
 
-/** Blocks as messages again; one that is as it was keeps its own form. */
-function grouped(placed: readonly Placed[]): Json[] {
+/** Blocks as messages again. A message whose blocks are unchanged keeps its own form. */
+function grouped(placed: readonly PlacedBlock[]): Json[] {
   const messages: { role: string; blocks: JsonObject[]; from: Set<JsonObject> }[] = []
   for (const { block, role, message } of placed) {
     const last = messages.at(-1)
@@ -113,46 +122,46 @@ function grouped(placed: readonly Placed[]): Json[] {
   })
 }
 
-function alternate(body: JsonObject, did: Did): void {
+function alternate(body: JsonObject, report: Report): void {
   const merged: JsonObject[] = []
-  for (const message of messagesOf(body)) {
+  for (const message of messagesIn(body)) {
     const last = merged.at(-1)
     if (last === undefined || last['role'] !== message['role']) merged.push(message)
     else {
       last['content'] = [...contentBlocks(last), ...contentBlocks(message)]
-      did(`Joined two ${stringOf(message['role'])} messages in a row.`)
+      report(`Joined two ${asText(message['role'])} messages in a row.`)
     }
   }
   if (merged[0]?.['role'] === 'assistant') {
     merged.unshift({ role: 'user', content: '(Earlier messages are not shown.)' })
-    did('Put a user message before the first answer.')
+    report('Put a user message before the first answer.')
   }
   body['messages'] = merged
 }
 
-function endWithUser(body: JsonObject, did: Did): void {
-  body['messages'] = [...messagesOf(body), { role: 'user', content: 'Continue.' }]
-  did('Added a user message at the end: this model does not go on with its own words.')
+function endWithUser(body: JsonObject, report: Report): void {
+  body['messages'] = [...messagesIn(body), { role: 'user', content: 'Continue.' }]
+  report('Added a user message at the end: this model does not continue its own message.')
 }
 
-function fillEmpty(body: JsonObject, did: Did): void {
-  for (const [at, message] of messagesOf(body).entries()) {
+function fillEmpty(body: JsonObject, report: Report): void {
+  for (const [at, message] of messagesIn(body).entries()) {
     if (typeof message['content'] === 'string' || !Array.isArray(message['content'])) {
       if (!isBlank(message['content'])) continue
       message['content'] = '(empty)'
-      did(`Put words into the empty message ${at}.`)
+      report(`Put text into the empty message ${at}.`)
       continue
     }
-    const blocks = blocksOf(message).filter(block => block['type'] !== 'text' || !isBlank(block['text']))
-    if (blocks.length < blocksOf(message).length) did(`Dropped empty text from message ${at}.`)
-    for (const block of blocks.filter(isResult)) fillResult(block, did)
+    const blocks = blocksIn(message).filter(block => block['type'] !== 'text' || !isBlank(block['text']))
+    if (blocks.length < blocksIn(message).length) report(`Dropped empty text from message ${at}.`)
+    for (const block of blocks.filter(isToolResult)) fillResult(block, report)
     message['content'] = blocks.length > 0 ? blocks : '(empty)'
   }
   if (Array.isArray(body['system']))
     body['system'] = objectsOf(body['system']).filter(block => !isBlank(block['text']))
 }
 
-function fillResult(block: JsonObject, did: Did): void {
+function fillResult(block: JsonObject, report: Report): void {
   const parts = objectsOf(block['content']).filter(part => part['type'] !== 'text' || !isBlank(part['text']))
   const isEmpty = typeof block['content'] === 'string' ? block['content'] === '' : parts.length === 0
   if (
@@ -161,129 +170,63 @@ function fillResult(block: JsonObject, did: Did): void {
   )
     return
   block['content'] = parts.length > 0 ? parts : block['is_error'] === true ? 'The call failed.' : 'No output.'
-  did(`Put words into the empty result of ${shown(stringOf(block['tool_use_id']))}.`)
+  report(`Put text into the empty result of ${quoted(asText(block['tool_use_id']))}.`)
 }
 
 // ---- calls -------------------------------------------------------------------------------------------------
 
-function uniqueIds(body: JsonObject, did: Did): void {
-  const seen = new Set<string>()
-  for (const [at, message] of messagesOf(body).entries())
-    for (const [place, block] of blocksOf(message).entries()) {
-      const id = stringOf(block['id'])
-      if (!isUse(block)) continue
-      if (seen.has(id)) {
-        const spelled = plainId(`${id} ${at} ${place}`, 'toolu_')
-        block['id'] = spelled
-        const next = messagesOf(body)[at + 1]
-        const results = next
-          ? blocksOf(next).filter(each => isResult(each) && each['tool_use_id'] === id)
-          : []
-        // The first answers the call before it, when both stand in one message.
-        const own = results.at(-1)
-        if (own !== undefined) own['tool_use_id'] = spelled
-        did(`Renamed the second call ${shown(id)}, and its result, to ${spelled}.`)
-      }
-      seen.add(stringOf(block['id']))
-    }
-}
+const callIdRefs = (body: JsonObject): FieldRef[] =>
+  messagesIn(body)
+    .flatMap(blocksIn)
+    .flatMap(block => fieldRef(block, isToolUse(block) ? 'id' : 'tool_use_id'))
 
-function respellIds(body: JsonObject, did: Did): void {
-  const slots = messagesOf(body).flatMap(message =>
-    blocksOf(message).flatMap(block => (isUse(block) ? slot(block, 'id') : slot(block, 'tool_use_id'))),
-  )
-  respell(
-    slots,
-    id => (ID.test(id) ? undefined : plainId(id, 'toolu_')),
-    (old, id) => did(`Renamed the call id ${shown(old)} to ${id}, in the call and in its result.`),
-  )
-}
+const ownTools = (body: JsonObject): JsonObject[] =>
+  objectsOf(body['tools']).filter(({ type }) => type === undefined || type === 'custom')
 
-function respellNames(body: JsonObject, did: Did): void {
-  const own = objectsOf(body['tools']).filter(tool => tool['type'] === undefined || tool['type'] === 'custom')
-  const names = wireNames(
-    own.map(tool => stringOf(tool['name'])),
-    NAME,
-  )
-  const slots = [
-    ...own.flatMap(tool => slot(tool, 'name')),
-    ...messagesOf(body).flatMap(message =>
-      blocksOf(message)
-        .filter(isUse)
-        .flatMap(block => slot(block, 'name')),
-    ),
-    ...slot(body['tool_choice'], 'name'),
-  ]
-  respell(
-    slots,
-    name => names.toWire(name),
-    (old, name) => did(`Renamed the tool ${shown(old)} to ${name} everywhere.`),
-  )
-}
+const nameRefs = (body: JsonObject): FieldRef[] => [
+  ...toolUses(body).flatMap(block => fieldRef(block, 'name')),
+  ...fieldRef(body['tool_choice'], 'name'),
+]
 
-function fixInputs(body: JsonObject, did: Did): void {
-  for (const message of messagesOf(body))
-    for (const block of blocksOf(message))
-      if (isUse(block) && !isJsonObject(block['input'])) {
-        block['input'] = asObject(block['input'])
-        did(`Made the input of call ${shown(stringOf(block['id']))} an object.`)
-      }
+function fixInputs(body: JsonObject, report: Report): void {
+  for (const block of toolUses(body)) {
+    if (isJsonObject(block['input'])) continue
+    block['input'] = asObject(block['input'])
+    report(`Made the input of call ${quoted(asText(block['id']))} an object.`)
+  }
 }
 
 // ---- tools and settings ------------------------------------------------------------------------------------
 
-function dropSecondTools(body: JsonObject, did: Did): void {
-  const seen = new Set<Json | undefined>()
-  body['tools'] = objectsOf(body['tools']).filter(tool => {
-    if (!seen.has(tool['name'])) return seen.add(tool['name'])
-    did(`Dropped the second tool named ${shown(stringOf(tool['name']))}.`)
-    return false
-  })
-}
-
-function declareUsed(body: JsonObject, did: Did): void {
-  const used = new Set(
-    messagesOf(body).flatMap(message =>
-      blocksOf(message)
-        .filter(isUse)
-        .map(block => stringOf(block['name'])),
-    ),
-  )
+function declareUsed(body: JsonObject, report: Report): void {
+  const used = new Set(toolUses(body).map(block => asText(block['name'])))
   if (used.size === 0) used.add('unavailable')
-  body['tools'] = [...used].map(name => ({
-    name,
-    description: 'No longer available.',
-    input_schema: { type: 'object', properties: {} },
-  }))
+  body['tools'] = [...used].map(unavailableTool)
   body['tool_choice'] = { type: 'none' }
-  did('Declared the tools that the history mentions, with the choice `none`.')
+  report('Declared the tools that the history mentions, with the choice `none`.')
 }
 
-function fixSchemas(body: JsonObject, did: Did): void {
-  for (const tool of objectsOf(body['tools'])) {
-    if (tool['type'] !== undefined && tool['type'] !== 'custom') continue
+function fixInputSchemas(body: JsonObject, report: Report): void {
+  for (const tool of ownTools(body)) {
     const given = isJsonObject(tool['input_schema']) ? tool['input_schema'] : {}
-    const adapted = toDialect(given, anthropicPlain)
-    const schema: JsonObject = 'unusable' in adapted ? { type: 'object', properties: {} } : adapted.schema
+    const { schema, lost } = inDialect(given, anthropicPlain)
     if (JSON.stringify(schema) === JSON.stringify(tool['input_schema']) && tool['strict'] !== true) continue
-    const lost = 'unusable' in adapted ? [adapted.unusable] : adapted.lost
     tool['input_schema'] = schema
     delete tool['strict']
-    did(
-      `Rewrote the schema of ${shown(stringOf(tool['name']))}${lost.length > 0 ? `: ${lost.join('; ')}` : ''}.`,
-    )
+    const losses = lost.length > 0 ? `: ${lost.join('; ')}` : ''
+    report(`Rewrote the schema of ${quoted(asText(tool['name']))}${losses}.`)
   }
 }
 
-function fixChoice(body: JsonObject, did: Did): void {
+function fixAnthropicChoice(body: JsonObject, report: Report): void {
   const thinks = isJsonObject(body['thinking']) && body['thinking']['type'] !== 'disabled'
   const wanted = readChoice(body['tool_choice'])
   if (thinks && wanted !== undefined && wanted !== 'auto' && wanted !== 'none') {
     delete body['tool_choice']
-    did('Left the choice of tools to the model: it cannot be forced while it thinks.')
+    report('Dropped `tool_choice`: a call cannot be forced while the model thinks.')
     return
   }
-  const names = objectsOf(body['tools']).map(tool => stringOf(tool['name']))
+  const names = objectsOf(body['tools']).map(tool => asText(tool['name']))
   rewriteChoice(
     body,
     names,
@@ -291,90 +234,101 @@ function fixChoice(body: JsonObject, did: Did): void {
       typeof choice === 'object'
         ? { type: 'tool', name: choice.tool }
         : { type: choice === 'required' ? 'any' : choice },
-    did,
+    report,
   )
 }
 
-function fixThinking(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+function fixThinking(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   for (const { message } of findings.toReversed()) {
     const place = /^messages\.(\d+)\.content\.(\d+)/.exec(message)
     if (message.includes('Expected `thinking`') || place === null) {
       if (body['thinking'] === undefined) continue
       delete body['thinking']
-      did('Turned thinking off: the answer under way does not begin with thinking.')
+      report('Turned thinking off: the unfinished answer does not begin with thinking.')
     } else {
-      const holder = messagesOf(body)[Number(place[1])]
+      const holder = messagesIn(body)[Number(place[1])]
       if (holder === undefined || !removeAt(body, `messages.${place[1]}.content.${place[2]}`)) continue
-      if (blocksOf(holder).length === 0) holder['content'] = '(thinking that cannot be shown)'
-      did(
-        `Dropped a thinking block from message ${place[1]}: its signature is not this vendor's, or not its own.`,
-      )
+      if (blocksIn(holder).length === 0) holder['content'] = '(thinking that cannot be shown)'
+      report(`Dropped a thinking block from message ${place[1]}: its signature is not valid here.`)
     }
     return
   }
 }
 
-function dropServerBlocks(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+function dropServerBlocks(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   const ids = findings.flatMap(({ message }) => message.match(/srvtoolu_\w+|mcptoolu_\w+/g) ?? [])
-  for (const message of messagesOf(body)) {
+  for (const message of messagesIn(body)) {
     if (!Array.isArray(message['content'])) continue
-    const kept = blocksOf(message).filter(
+    const kept = blocksIn(message).filter(
       block =>
-        !ids.includes(stringOf(block['id'])) &&
-        !(ids.includes(stringOf(block['tool_use_id'])) && !isResult(block)),
+        !ids.includes(asText(block['id'])) &&
+        !(ids.includes(asText(block['tool_use_id'])) && !isToolResult(block)),
     )
-    if (kept.length === blocksOf(message).length) continue
+    if (kept.length === blocksIn(message).length) continue
     message['content'] = kept.length > 0 ? kept : '(a search that was not finished)'
-    did('Dropped one half of a server tool whose other half is missing.')
+    report('Dropped one half of a server tool\u2019s call and result: the other half is missing.')
   }
 }
 
-function fixSettings(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+function fixSettings(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   for (const { message } of findings) {
     const key = /^([a-z_]+)/.exec(message)?.[1] ?? 'thinking'
     const field = Object.hasOwn(body, key) ? key : 'thinking'
     if (body[field] === undefined) continue
     delete body[field]
-    did(`Dropped \`${field}\`, which this model does not take so.`)
+    report(`Dropped \`${field}\`: this model does not accept it.`)
   }
 }
 
-function fillEnvelope(body: JsonObject, did: Did): void {
-  if (isBlank(body['model'])) {
-    body['model'] = 'claude-sonnet-4-6'
-    did('Added a model.')
-  }
-  if (typeof body['max_tokens'] !== 'number') {
-    body['max_tokens'] = 4096
-    did('Added `max_tokens`.')
-  }
+function addMaxTokens(body: JsonObject, report: Report): void {
+  if (typeof body['max_tokens'] === 'number') return
+  body['max_tokens'] = 4096
+  report('Added `max_tokens`.')
 }
 
-/** In the order in which they are tried. */
-export const anthropicTreatments: readonly Treatment[] = [
-  { rules: ['A-26'], apply: mendText },
-  { rules: ['A-00'], apply: fillEnvelope },
+/** Tried in this order. */
+export const anthropicRepairs: readonly Repair[] = [
+  { rules: ['A-26'], apply: fixSurrogates },
+  { rules: ['A-00'], apply: addModel('claude-sonnet-4-6') },
+  { rules: ['A-00'], apply: addMaxTokens },
   { rules: ['A-20'], apply: moveSystem },
   {
     rules: ['A-07', 'A-14', 'A-28'],
-    apply: reformTools(
+    apply: rewriteTools(
       tool =>
-        isJsonObject(tool['input_schema']) || !['', 'function', 'custom'].includes(stringOf(tool['type'])),
-      ({ name, description, schema }) => ({
-        name,
-        ...(description !== undefined && { description }),
-        input_schema: schema ?? { type: 'object', properties: {} },
-      }),
+        isJsonObject(tool['input_schema']) || !['', 'function', 'custom'].includes(asText(tool['type'])),
+      tool => declarationFields({ schema: emptySchema(), ...tool }, 'input_schema'),
     ),
   },
-  { rules: ['A-05'], apply: uniqueIds },
+  {
+    rules: ['A-05'],
+    apply: separateNested({
+      calls: message => blocksIn(message).filter(isToolUse),
+      results: (messages, at) => blocksIn(messages[at + 1] ?? {}).filter(isToolResult),
+      resultId: 'tool_use_id',
+      prefix: 'toolu_',
+      isPerMessage: false,
+    }),
+  },
   {
     rules: ['A-01', 'A-02', 'A-03', 'A-04', 'A-10', 'A-11'],
-    apply: inWords(pairResults, 'Put results into the one message after their calls.'),
+    apply: withDefaultReport(pairResults, 'Put results into the message directly after their calls.'),
   },
-  { rules: ['A-06'], apply: respellIds },
-  { rules: ['A-07'], apply: respellNames },
-  { rules: ['A-08'], apply: dropSecondTools },
+  {
+    rules: ['A-06'],
+    apply: renameCallIds(
+      callIdRefs,
+      id => VALID.test(id),
+      id => makeId(id, 'toolu_'),
+    ),
+  },
+  { rules: ['A-07'], apply: renameTools({ pattern: VALID, maxLength: 128 }, ownTools, nameRefs) },
+  {
+    rules: ['A-08'],
+    apply(body, report) {
+      body['tools'] = withoutDuplicates(objectsOf(body['tools']), report)
+    },
+  },
   { rules: ['A-09'], apply: fixInputs },
   { rules: ['A-19', 'A-19b', 'A-19c'], apply: fixThinking },
   { rules: ['A-22', 'A-23', 'A-25'], apply: dropServerBlocks },
@@ -382,9 +336,9 @@ export const anthropicTreatments: readonly Treatment[] = [
   { rules: ['A-21'], apply: alternate },
   { rules: ['A-18', 'A-24'], apply: endWithUser },
   { rules: ['A-13'], apply: declareUsed },
-  { rules: ['A-14', 'A-15'], apply: fixSchemas },
-  { rules: ['A-16', 'A-17'], apply: fixChoice },
+  { rules: ['A-14', 'A-15'], apply: fixInputSchemas },
+  { rules: ['A-16', 'A-17'], apply: fixAnthropicChoice },
   { rules: ['A-27'], apply: fixSettings },
-  { rules: ['A-IMG'], apply: mendPictures('anthropic') },
+  { rules: ['A-IMG'], apply: fixPictures('anthropic') },
   ...anthropicExtras,
 ]

@@ -1,37 +1,37 @@
-// Repairs of generateContent requests, rule by rule. What is not there by name is paired by order; where another model
-// wrote the history, the documented stand-in signs for it.
+// Repairs of generateContent requests, one per rule. Calls without ids are paired by name and order. History of another
+// model gets the documented stand-in for its thought signatures.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { geminiJson, toDialect } from '../common/schema-dialect.ts'
-import { reformTools } from './foreign.ts'
-import { dropSecond, respellNames, STAND_IN } from './google.ts'
-import { type Item, NO_RESULT, pair } from './pairing.ts'
-import { mendPictures } from './pictures.ts'
+import { geminiJson } from '../common/schema-dialect.ts'
+import { GEMINI_NAMES, STAND_IN } from './google.ts'
+import { NO_RESULT, type PairItem, pairCalls } from './pairing.ts'
+import { fixPictures } from './pictures.ts'
 import {
   asObject,
-  type Did,
+  asText,
+  dropFields,
+  type FieldRef,
   type Finding,
-  inWords,
-  mendText,
+  fieldRef,
+  fixSurrogates,
   objectsOf,
-  removeAt,
-  type Slot,
-  shown,
-  slot,
-  stringOf,
-  type Treatment,
-} from './treatment.ts'
+  quoted,
+  type Repair,
+  type Report,
+  withDefaultReport,
+} from './repair.ts'
+import { declarationFields, inDialect, renameTools, rewriteTools, withoutDuplicates } from './tools.ts'
 
-/** The API takes both spellings of a member. */
-function keyOf(holder: JsonObject, camel: string): string {
+/** The API accepts camelCase and snake_case. */
+function spelledKey(holder: JsonObject, camel: string): string {
   const snake = camel.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
   return Object.hasOwn(holder, snake) ? snake : camel
 }
-const member = (holder: JsonObject, camel: string): Json | undefined => holder[keyOf(holder, camel)]
+const member = (holder: JsonObject, camel: string): Json | undefined => holder[spelledKey(holder, camel)]
 
 const contentsOf = (body: JsonObject): JsonObject[] => objectsOf(body['contents'])
-const partsOf = (content: JsonObject): JsonObject[] => objectsOf(content['parts'])
-const declarationsOf = (body: JsonObject): JsonObject[] =>
+const geminiParts = (content: JsonObject): JsonObject[] => objectsOf(content['parts'])
+const geminiDeclarations = (body: JsonObject): JsonObject[] =>
   objectsOf(body['tools']).flatMap(tool => objectsOf(member(tool, 'functionDeclarations')))
 
 function inner(part: JsonObject, name: 'functionCall' | 'functionResponse'): JsonObject | undefined {
@@ -39,25 +39,25 @@ function inner(part: JsonObject, name: 'functionCall' | 'functionResponse'): Jso
   return isJsonObject(value) ? value : undefined
 }
 
-type Placed = { part: JsonObject; role: string }
+type PlacedPart = { part: JsonObject; role: string }
 
-/** Where there are no ids, the responses of the next content answer the calls by name and then by order. */
-function itemsOf(body: JsonObject): Item<Placed>[] {
-  const items: Item<Placed>[] = []
+/** Responses without an id belong to the calls before them by name, then by order. */
+function pairItemsOf(body: JsonObject): PairItem<PlacedPart>[] {
+  const items: PairItem<PlacedPart>[] = []
   let waiting: { id: string; name: string; own: boolean }[] = []
   for (const [at, content] of contentsOf(body).entries()) {
-    const role = stringOf(content['role']) || 'user'
+    const role = asText(content['role']) || 'user'
     if (role === 'model') waiting = []
-    for (const [index, part] of partsOf(content).entries()) {
+    for (const [index, part] of geminiParts(content).entries()) {
       const call = inner(part, 'functionCall')
       const response = inner(part, 'functionResponse')
       if (call !== undefined) {
-        const id = stringOf(call['id']) || `#${at}.${index}`
-        waiting.push({ id, name: stringOf(call['name']), own: stringOf(call['id']) !== '' })
-        items.push({ kind: 'call', id, name: stringOf(call['name']), value: { part, role: 'model' } })
+        const id = asText(call['id']) || `#${at}.${index}`
+        waiting.push({ id, name: asText(call['name']), own: asText(call['id']) !== '' })
+        items.push({ kind: 'call', id, name: asText(call['name']), value: { part, role: 'model' } })
       } else if (response !== undefined) {
-        const name = stringOf(response['name'])
-        const own = stringOf(response['id'])
+        const name = asText(response['name'])
+        const own = asText(response['id'])
         const found =
           own === ''
             ? (waiting.find(each => each.name === name) ?? waiting[0])
@@ -70,37 +70,36 @@ function itemsOf(body: JsonObject): Item<Placed>[] {
   return items
 }
 
-function pairResponses(body: JsonObject, did: Did): void {
-  const paired = pair(
-    itemsOf(body),
+function pairResponses(body: JsonObject, report: Report): void {
+  const paired = pairCalls(
+    pairItemsOf(body),
     {
       makeResult: ({ id, name }) => {
         const own = id.startsWith('#') ? {} : { id }
         return { role: 'user', part: { functionResponse: { ...own, name, response: { error: NO_RESULT } } } }
       },
-      begins: () => false,
     },
-    did,
+    report,
   )
-  alignResponses(paired, did)
+  alignResponses(paired, report)
   const contents: { role: string; parts: JsonObject[] }[] = []
   for (const { kind, value } of paired) {
     const last = contents.at(-1)
     const answers = last?.parts.every(part => inner(part, 'functionResponse') !== undefined)
-    // What the user says after responses is a turn of its own: it begins what is current.
+    // User input after responses is a content of its own: it begins the current turn.
     const apart = last?.role === 'user' && answers === true && kind !== 'result'
     if (last?.role === value.role && !apart) last.parts.push(value.part)
     else contents.push({ role: value.role, parts: [value.part] })
   }
   if (contents[0]?.role === 'model') {
     contents.unshift({ role: 'user', parts: [{ text: 'Continue.' }] })
-    did('Put a user turn before the first answer.')
+    report('Put a user turn before the first answer.')
   }
   body['contents'] = contents
 }
 
-/** A response names its call and bears its id, and nothing else. */
-function alignResponses(paired: readonly Item<Placed>[], did: Did): void {
+/** A response has the name and the id of its call. */
+function alignResponses(paired: readonly PairItem<PlacedPart>[], report: Report): void {
   const calls = new Map<string, JsonObject>()
   for (const item of paired) {
     if (item.kind === 'call') calls.set(item.id, inner(item.value.part, 'functionCall') ?? {})
@@ -111,87 +110,87 @@ function alignResponses(paired: readonly Item<Placed>[], did: Did): void {
     response['name'] = call['name'] ?? ''
     if (call['id'] === undefined) delete response['id']
     else response['id'] = call['id']
-    if (!same) did(`Gave a response the name and id of its call, ${shown(stringOf(call['name']))}.`)
+    if (!same) report(`Gave a response the name and id of its call, ${quoted(asText(call['name']))}.`)
   }
 }
 
-function fixStructs(body: JsonObject, did: Did): void {
-  for (const part of contentsOf(body).flatMap(partsOf)) {
+function fixStructs(body: JsonObject, report: Report): void {
+  for (const part of contentsOf(body).flatMap(geminiParts)) {
     const call = inner(part, 'functionCall')
     const response = inner(part, 'functionResponse')
     if (call?.['args'] !== undefined && !isJsonObject(call['args'])) {
       call['args'] = asObject(call['args'])
-      did(`Made the arguments of ${shown(stringOf(call['name']))} an object.`)
+      report(`Made the arguments of ${quoted(asText(call['name']))} an object.`)
     }
     if (response === undefined || isJsonObject(response['response'])) continue
     const given = response['response']
     response['response'] = { output: given ?? 'No output.' }
-    did(`Made the response of ${shown(stringOf(response['name']))} an object.`)
+    report(`Made the response of ${quoted(asText(response['name']))} an object.`)
   }
 }
 
-function signCalls(body: JsonObject, did: Did): void {
+function signCalls(body: JsonObject, report: Report): void {
   for (const content of contentsOf(body)) {
-    const first = partsOf(content).find(part => inner(part, 'functionCall') !== undefined)
+    const first = geminiParts(content).find(part => inner(part, 'functionCall') !== undefined)
     if (first === undefined || member(first, 'thoughtSignature') !== undefined) continue
     first['thoughtSignature'] = STAND_IN
-    did(
-      `Signed the call of ${shown(stringOf(inner(first, 'functionCall')?.['name']))} with the documented stand-in.`,
+    report(
+      `Signed the call of ${quoted(asText(inner(first, 'functionCall')?.['name']))} with the documented stand-in.`,
     )
   }
 }
 
-function dropSignatures(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+function dropSignatures(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   const named = findings.flatMap(
     ({ message }) => /contents\[(\d+)\]\.parts\[(\d+)\]/.exec(message)?.[0] ?? [],
   )
   for (const [at, content] of contentsOf(body).entries())
-    for (const [index, part] of partsOf(content).entries()) {
-      const key = keyOf(part, 'thoughtSignature')
+    for (const [index, part] of geminiParts(content).entries()) {
+      const key = spelledKey(part, 'thoughtSignature')
       if (part[key] === undefined || part[key] === STAND_IN) continue
       if (named.length > 0 && !named.includes(`contents[${at}].parts[${index}]`)) continue
       delete part[key]
-      did('Dropped a thought signature that is not of this model or was changed.')
+      report('Dropped a thought signature that is not valid here.')
     }
 }
 
-function fixContents(body: JsonObject, did: Did): void {
+function fixContents(body: JsonObject, report: Report): void {
   const contents: JsonObject[] = []
   const system: JsonObject[] = []
   for (const content of contentsOf(body)) {
-    const role = stringOf(content['role']) || 'user'
-    const parts = partsOf(content)
+    const role = asText(content['role']) || 'user'
+    const parts = geminiParts(content)
       .filter(part => Object.keys(part).length > 0)
-      .flatMap(part => separateData(part, did))
+      .flatMap(part => separateData(part, report))
     if (role === 'system' || role === 'developer') {
       system.push(...parts)
-      did('Moved a system turn into `systemInstruction`.')
-    } else if (parts.length === 0) did('Dropped a turn without parts.')
+      report('Moved a system turn into `systemInstruction`.')
+    } else if (parts.length === 0) report('Dropped a turn without parts.')
     else {
       const known = role === 'assistant' ? 'model' : role === 'user' || role === 'model' ? role : 'user'
-      if (known !== role) did(`Changed the role ${shown(role)} to ${known}.`)
+      if (known !== role) report(`Changed the role ${quoted(role)} to ${known}.`)
       contents.push({ ...content, role: known, parts })
     }
   }
   if (contents.length === 0) {
-    const text = stringOf(body['contents']) || 'Continue.'
+    const text = asText(body['contents']) || 'Continue.'
     contents.push({ role: 'user', parts: [{ text }] })
-    did('Made a turn of the user: there was none.')
+    report('Added a user turn: there was none.')
   }
   body['contents'] = contents
   if (system.length === 0) return
-  const key = keyOf(body, 'systemInstruction')
+  const key = spelledKey(body, 'systemInstruction')
   const own = body[key]
-  body[key] = { parts: [...(isJsonObject(own) ? partsOf(own) : []), ...system] }
+  body[key] = { parts: [...(isJsonObject(own) ? geminiParts(own) : []), ...system] }
 }
 
 const DATA = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
 
-/** A part holds one thing. What stands beside it goes with the first. */
-function separateData(part: JsonObject, did: Did): JsonObject[] {
-  const held = DATA.map(name => keyOf(part, name)).filter(key => part[key] !== undefined)
+/** A part holds one kind of data. Other fields stay with the first. */
+function separateData(part: JsonObject, report: Report): JsonObject[] {
+  const held = DATA.map(name => spelledKey(part, name)).filter(key => part[key] !== undefined)
   if (held.length < 2) return [part]
-  did('Made parts of their own of the things that one part held.')
+  report('Split a part that held several kinds of data.')
   return held.map((key, at) =>
     at === 0
       ? Object.fromEntries(Object.entries(part).filter(([each]) => !held.slice(1).includes(each)))
@@ -199,96 +198,84 @@ function separateData(part: JsonObject, did: Did): JsonObject[] {
   )
 }
 
-function fixSystem(body: JsonObject, did: Did): void {
-  const key = keyOf(body, 'systemInstruction')
+function fixSystem(body: JsonObject, report: Report): void {
+  const key = spelledKey(body, 'systemInstruction')
   const given = body[key]
   if (given === undefined) return
   const texts = isJsonObject(given)
-    ? partsOf(given).filter(part => typeof part['text'] === 'string')
-    : [{ text: stringOf(given) }]
-  if (texts.length > 0 && stringOf(texts[0]?.['text']) !== '') body[key] = { parts: texts }
+    ? geminiParts(given).filter(part => typeof part['text'] === 'string')
+    : [{ text: asText(given) }]
+  if (texts.length > 0 && asText(texts[0]?.['text']) !== '') body[key] = { parts: texts }
   else delete body[key]
-  if (JSON.stringify(body[key]) !== JSON.stringify(given)) did('Wrote the instructions as parts of text.')
+  if (JSON.stringify(body[key]) !== JSON.stringify(given)) report('Wrote the instructions as parts of text.')
 }
 
-function fixDeclarations(body: JsonObject, did: Did): void {
-  for (const tool of declarationsOf(body)) {
-    const key = keyOf(tool, 'parametersJsonSchema')
+function fixDeclarations(body: JsonObject, report: Report): void {
+  for (const tool of geminiDeclarations(body)) {
+    const key = spelledKey(tool, 'parametersJsonSchema')
     const given = tool['parameters'] ?? tool[key]
     if (given === undefined) continue
-    const adapted = toDialect(isJsonObject(given) ? given : {}, geminiJson)
+    const { schema } = inDialect(isJsonObject(given) ? given : {}, geminiJson)
     delete tool['parameters']
     delete tool[key]
-    if ('schema' in adapted && Object.keys(adapted.schema['properties'] ?? {}).length > 0)
-      tool['parametersJsonSchema'] = adapted.schema
-    did(`Wrote the schema of ${shown(stringOf(tool['name']))} as \`parametersJsonSchema\`.`)
+    if (Object.keys(schema['properties'] ?? {}).length > 0) tool['parametersJsonSchema'] = schema
+    report(`Wrote the schema of ${quoted(asText(tool['name']))} as \`parametersJsonSchema\`.`)
   }
 }
 
-const geminiNames = (body: JsonObject): Slot[] =>
+const callNameRefs = (body: JsonObject): FieldRef[] =>
   contentsOf(body)
-    .flatMap(partsOf)
+    .flatMap(geminiParts)
     .flatMap(part => [
-      ...slot(inner(part, 'functionCall'), 'name'),
-      ...slot(inner(part, 'functionResponse'), 'name'),
+      ...fieldRef(inner(part, 'functionCall'), 'name'),
+      ...fieldRef(inner(part, 'functionResponse'), 'name'),
     ])
 
-export const geminiTreatments: readonly Treatment[] = [
-  { rules: ['G-00'], apply: mendText },
+function dropDuplicateDeclarations(body: JsonObject, report: Report): void {
+  for (const tool of objectsOf(body['tools'])) {
+    const key = spelledKey(tool, 'functionDeclarations')
+    if (Array.isArray(tool[key])) tool[key] = withoutDuplicates(objectsOf(tool[key]), report)
+  }
+}
+
+/** Findings spell paths in snake_case. */
+function unknownGeminiFields({ message }: Finding): string[] {
+  const [, name, at = ''] = /Unknown name "([^"]+)"(?: at '([^']+)')?/.exec(message) ?? []
+  if (name === undefined) return []
+  const camel = at.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return [...new Set([at, camel])].map(holder => (holder === '' ? name : `${holder}.${name}`))
+}
+
+export const geminiRepairs: readonly Repair[] = [
+  { rules: ['G-00'], apply: fixSurrogates },
   { rules: ['G-14'], apply: fixContents },
   { rules: ['G-14'], apply: fixSystem },
   {
     rules: ['G-00'],
-    apply: reformTools(
+    apply: rewriteTools(
       tool =>
         member(tool, 'functionDeclarations') !== undefined ||
         (tool['type'] === undefined && tool['name'] === undefined),
-      ({ name, description, schema }) => ({
-        functionDeclarations: [
-          {
-            name,
-            ...(description !== undefined && { description }),
-            ...(schema && { parametersJsonSchema: schema }),
-          },
-        ],
-      }),
+      tool => ({ functionDeclarations: [declarationFields(tool, 'parametersJsonSchema')] }),
     ),
   },
   {
     rules: ['G-01', 'G-02', 'G-03'],
-    apply: inWords(pairResponses, 'Put all responses into the one turn after their calls.'),
+    apply: withDefaultReport(pairResponses, 'Put all responses into the turn directly after their calls.'),
   },
   { rules: ['G-03'], apply: fixStructs },
   { rules: ['G-05', 'G-07'], apply: dropSignatures },
   { rules: ['G-04'], apply: signCalls },
-  { rules: ['G-08'], apply: (body, did) => respellNames(declarationsOf(body), geminiNames(body), did) },
-  {
-    rules: ['G-09'],
-    apply(body, did) {
-      for (const tool of objectsOf(body['tools'])) {
-        const key = keyOf(tool, 'functionDeclarations')
-        if (Array.isArray(tool[key])) tool[key] = dropSecond(objectsOf(tool[key]), did)
-      }
-    },
-  },
+  { rules: ['G-08'], apply: renameTools(GEMINI_NAMES, geminiDeclarations, callNameRefs) },
+  { rules: ['G-09'], apply: dropDuplicateDeclarations },
   { rules: ['G-10', 'G-11', 'G-12', 'G-13'], apply: fixDeclarations },
-  { rules: ['G-IMG'], apply: mendPictures('gemini') },
+  { rules: ['G-IMG'], apply: fixPictures('gemini') },
   {
     rules: ['G-15'],
-    apply(body, did) {
-      delete body[keyOf(body, 'toolConfig')]
-      did('Dropped the tool config, which does not fit the tools.')
+    apply(body, report) {
+      delete body[spelledKey(body, 'toolConfig')]
+      report('Dropped the tool config, which does not fit the tools.')
     },
   },
-  {
-    rules: ['G-00', 'G-10', 'G-14'],
-    apply(body, did, findings) {
-      for (const { message } of findings) {
-        const [, name = '', at = ''] = /Unknown name "([^"]+)"(?: at '([^']+)')?/.exec(message) ?? []
-        const camel = at.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-        if (name !== '' && (removeAt(body, `${at}.${name}`) || removeAt(body, `${camel}.${name}`)))
-          did(`Dropped \`${name}\`, which is no field of this API.`)
-      }
-    },
-  },
+  { rules: ['G-00', 'G-10', 'G-14'], apply: dropFields(unknownGeminiFields) },
 ]

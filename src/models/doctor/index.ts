@@ -1,17 +1,16 @@
-// The door to the repairs: a request in a vendor's own form, a check that says which rules it breaks, and what comes of
-// it. A list of messages alone is taken for the conversation of a request.
+// Repairs of requests in the vendors' own forms. The caller gives the check that finds broken rules.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { anthropicTreatments } from './anthropic.ts'
-import { chatTreatments } from './chat.ts'
-import { geminiTreatments } from './gemini.ts'
-import { interactionsTreatments } from './interactions.ts'
-import { responsesTreatments } from './responses.ts'
-import { type Check, type Repaired, type Treatment, treat } from './treatment.ts'
+import { anthropicRepairs } from './anthropic.ts'
+import { chatRepairs } from './chat.ts'
+import { geminiRepairs } from './gemini.ts'
+import { interactionsRepairs } from './interactions.ts'
+import { applyRepairs, type Check, type Repair, type Repaired } from './repair.ts'
+import { responsesRepairs } from './responses.ts'
 
 export { foreignForm } from './foreign.ts'
+export type { Check, Finding, Repaired } from './repair.ts'
 export { reasons } from './rules.ts'
-export type { Check, Finding, Repaired } from './treatment.ts'
 
 export const doctorVendors = [
   'anthropic',
@@ -22,12 +21,12 @@ export const doctorVendors = [
 ] as const
 export type DoctorVendor = (typeof doctorVendors)[number]
 
-const treatments: Record<DoctorVendor, readonly Treatment[]> = {
-  anthropic: anthropicTreatments,
-  'openai-responses': responsesTreatments,
-  'openai-chat': chatTreatments,
-  gemini: geminiTreatments,
-  'gemini-interactions': interactionsTreatments,
+const repairs: Record<DoctorVendor, readonly Repair[]> = {
+  anthropic: anthropicRepairs,
+  'openai-responses': responsesRepairs,
+  'openai-chat': chatRepairs,
+  gemini: geminiRepairs,
+  'gemini-interactions': interactionsRepairs,
 }
 
 const envelopes: Record<DoctorVendor, (list: Json[]) => JsonObject> = {
@@ -38,12 +37,12 @@ const envelopes: Record<DoctorVendor, (list: Json[]) => JsonObject> = {
   'gemini-interactions': input => ({ model: 'gemini-3-pro', input }),
 }
 
-/** A whole request from a request, or from a list of messages. Undefined when it is neither. */
-export function requestOf(vendor: DoctorVendor, given: Json): JsonObject | undefined {
+/** A list of messages becomes a request; a request stays as it is. Undefined for anything else. */
+export function doctorBody(vendor: DoctorVendor, given: Json): JsonObject | undefined {
   if (isJsonObject(given)) return given
   return Array.isArray(given) ? envelopes[vendor](given) : undefined
 }
 
 export function repair(vendor: DoctorVendor, body: JsonObject, check: Check): Repaired {
-  return treat(body, treatments[vendor], check)
+  return applyRepairs(body, repairs[vendor], check)
 }

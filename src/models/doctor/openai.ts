@@ -1,28 +1,27 @@
-// What the repairs of Chat Completions and Responses share: both name, declare and choose alike. Where calls and results
-// stand is in chat.ts and responses.ts.
+// What the repairs of Chat Completions and Responses share: names, declarations, schemas and roles. Pairing and message
+// forms are in chat.ts and responses.ts.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { openaiLoose, toDialect } from '../common/schema-dialect.ts'
-import { wireNames } from '../common/wire-names.ts'
+import { openaiLoose } from '../common/schema-dialect.ts'
 import {
-  type Did,
+  asText,
+  type FieldRef,
   type Finding,
+  fieldRef,
+  makeId,
   objectsOf,
-  plainId,
-  removeAt,
-  respell,
-  type Slot,
-  shown,
-  slot,
-  stringOf,
-  type Treatment,
-} from './treatment.ts'
+  quoted,
+  type Repair,
+  type Report,
+  renameCallIds,
+} from './repair.ts'
+import { inDialect, renameTools } from './tools.ts'
 
-export const textOf = (value: Json | undefined): string =>
+export const asJsonText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 
-/** The part of a declaration that holds its name: nested in Chat, flat in Responses. */
-export function declarationsOf(body: JsonObject): JsonObject[] {
+/** The objects that hold the names: nested in Chat, flat in Responses. */
+export function openaiDeclarations(body: JsonObject): JsonObject[] {
   return objectsOf(body['tools']).flatMap(tool => {
     const { type, function: named, custom } = tool
     if (isJsonObject(named)) return [named]
@@ -31,82 +30,118 @@ export function declarationsOf(body: JsonObject): JsonObject[] {
   })
 }
 
-export const namesOf = (body: JsonObject): string[] =>
-  declarationsOf(body).map(tool => stringOf(tool['name']))
+export const declaredNames = (body: JsonObject): string[] =>
+  openaiDeclarations(body).map(tool => asText(tool['name']))
 
-function choiceSlots(body: JsonObject): Slot[] {
-  const choice = body['tool_choice']
-  if (!isJsonObject(choice)) return []
-  return [...slot(choice, 'name'), ...slot(choice['function'], 'name'), ...slot(choice['custom'], 'name')]
+export function renameOpenaiTools(
+  called: (body: JsonObject) => FieldRef[],
+  maxLength: number,
+): Repair['apply'] {
+  return renameTools({ pattern: /^[a-zA-Z0-9_-]+$/, maxLength }, openaiDeclarations, body => {
+    const choice = body['tool_choice']
+    const holders = isJsonObject(choice) ? [choice, choice['function'], choice['custom']] : []
+    return [...called(body), ...holders.flatMap(holder => fieldRef(holder, 'name'))]
+  })
 }
 
-export function respellNames(called: (body: JsonObject) => Slot[], maxLength: number): Treatment['apply'] {
-  return (body, did) => {
-    const names = wireNames(namesOf(body), { pattern: /^[a-zA-Z0-9_-]+$/, maxLength })
-    respell(
-      [...declarationsOf(body).flatMap(tool => slot(tool, 'name')), ...called(body), ...choiceSlots(body)],
-      name => names.toWire(name),
-      (old, name) => did(`Renamed the tool ${shown(old)} to ${name} everywhere.`),
-    )
-  }
+export function renameOpenaiIds(refs: (body: JsonObject) => FieldRef[], most: number): Repair['apply'] {
+  return renameCallIds(
+    refs,
+    id => id !== '' && id.length <= most,
+    id => makeId(id, 'call_', most),
+  )
 }
 
-export function respellIds(slots: (body: JsonObject) => Slot[], most: number): Treatment['apply'] {
-  return (body, did) =>
-    respell(
-      slots(body),
-      id => (id !== '' && id.length <= most ? undefined : plainId(id, 'call_', most)),
-      (old, id) => did(`Renamed the call id ${shown(old)} to ${id}, in the call and in its result.`),
-    )
-}
-
-export function fixSchemas(body: JsonObject, did: Did): void {
-  for (const tool of declarationsOf(body)) {
+export function fixOpenaiSchemas(body: JsonObject, report: Report): void {
+  for (const tool of openaiDeclarations(body)) {
     const given = tool['parameters']
     if (!isJsonObject(given)) continue
-    const adapted = toDialect(given, openaiLoose)
-    const schema: JsonObject = 'unusable' in adapted ? { type: 'object', properties: {} } : adapted.schema
-    if (JSON.stringify(schema) === JSON.stringify(given) && tool['strict'] !== true) continue
+    const { schema } = inDialect(given, openaiLoose)
+    const isStrict = tool['strict'] === true
+    if (JSON.stringify(schema) === JSON.stringify(given) && !isStrict) continue
     tool['parameters'] = schema
-    if (tool['strict'] === true) {
-      tool['strict'] = false
-      did(`Took strictness from ${shown(stringOf(tool['name']))}: its schema is not of the strict kind.`)
-    } else did(`Rewrote the schema of ${shown(stringOf(tool['name']))}.`)
+    if (isStrict) tool['strict'] = false
+    const name = quoted(asText(tool['name']))
+    report(
+      isStrict
+        ? `Turned off strict mode of ${name}: its schema is not strict.`
+        : `Rewrote the schema of ${name}.`,
+    )
   }
 }
 
-/** The form of answers that is asked for: nested in Chat, flat in Responses. */
-export function looseFormat(format: Json | undefined, did: Did): void {
+/** `format`: the schema of the answer, nested in Chat, flat in Responses. */
+export function turnOffStrictFormat(format: Json | undefined, report: Report): void {
   if (!isJsonObject(format) || format['strict'] !== true) return
   format['strict'] = false
-  did('Took strictness from the form of the answer: its schema is not of the strict kind.')
+  report('Turned off strict mode of the answer format: its schema is not strict.')
 }
 
-/** Fields that the API does not know, or does not take together. Nothing else is dropped for being wrong. */
-export function dropUnknown(body: JsonObject, did: Did, findings: readonly Finding[]): void {
-  for (const { message, param } of findings) {
-    const listed = /supplied: (.+)$/.exec(message)?.[1]?.split(', ') ?? []
-    const named = /^(?:Unknown|Unsupported) parameter: '([^']+)'/.exec(message)?.[1]
-    const apart = /^(?:Setting|The 'stream_options'|Background mode|Mutually exclusive)/.test(message)
-    for (const path of [...listed, named ?? (apart ? (param ?? '') : '')])
-      if (path !== '' && removeAt(body, path)) did(`Dropped \`${path}\`, which this API does not take so.`)
-  }
+/** Fields that the API does not know or does not accept together, for `dropFields`. */
+export function unknownOpenaiFields({ message, param }: Finding): string[] {
+  const listed = /supplied: (.+)$/.exec(message)?.[1]?.split(', ') ?? []
+  const named = /^(?:Unknown|Unsupported) parameter: '([^']+)'/.exec(message)?.[1]
+  const isConflict = /^(?:Setting|The 'stream_options'|Background mode|Mutually exclusive)/.test(message)
+  return [...listed, named ?? (isConflict ? (param ?? '') : '')]
 }
 
-export function fillModel(body: JsonObject, did: Did): void {
-  if (stringOf(body['model']) !== '') return
-  body['model'] = 'gpt-5.2'
-  did('Added a model.')
-}
+export const OPENAI_MODEL = 'gpt-5.2'
 
 const KNOWN_ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
-/** A role of another vendor's, as the one that means it here. */
-export function fixRoles(messages: readonly JsonObject[], did: Did): void {
+/** Changes another vendor's role to the one with that meaning. */
+export function fixRoles(messages: readonly JsonObject[], report: Report): void {
   for (const message of messages) {
-    const role = stringOf(message['role'])
+    const role = asText(message['role'])
     if (KNOWN_ROLES.has(role)) continue
     message['role'] = role === 'model' ? 'assistant' : 'user'
-    did(`Changed the role ${shown(role)} to ${message['role']}.`)
+    report(`Changed the role ${quoted(role)} to ${message['role']}.`)
+  }
+}
+
+/** Call arguments must be text. */
+export function fixArgumentsText(
+  holder: JsonObject,
+  key: string,
+  id: Json | undefined,
+  report: Report,
+): void {
+  if (typeof holder[key] === 'string') return
+  holder[key] = asJsonText(holder[key])
+  report(`Made the ${key} of call ${quoted(asText(id))} a text.`)
+}
+
+/** The types of content parts in one place of a request. */
+export type PartForm = {
+  text: string
+  others: readonly string[]
+  /** Absent: no pictures. */
+  picture?: (url: string) => JsonObject
+}
+
+const TEXT_PARTS = ['text', 'input_text', 'output_text']
+const PICTURE_PARTS = ['image_url', 'input_image']
+
+/** A part of another API in this form. */
+export function fixPart(part: JsonObject, form: PartForm, report: Report): JsonObject {
+  const { type, text, image_url: image } = part
+  const own = asText(type)
+  if (form.others.includes(own) || (own === form.text && typeof text === 'string')) return part
+  if (form.picture !== undefined && PICTURE_PARTS.includes(own)) {
+    report('Wrote a picture in this vendor\u2019s form.')
+    return form.picture(asText(isJsonObject(image) ? image['url'] : image))
+  }
+  report(`Wrote a part of the type ${quoted(own)} as \`${form.text}\`.`)
+  return { type: form.text, text: TEXT_PARTS.includes(own) ? asJsonText(text) : JSON.stringify(part) }
+}
+
+/** Content is text or a list of parts. */
+export function fixContent(message: JsonObject, form: PartForm, report: Report): void {
+  const { content } = message
+  if (typeof content === 'string') return
+  if (Array.isArray(content)) message['content'] = objectsOf(content).map(part => fixPart(part, form, report))
+  else {
+    message['content'] = content === null ? '' : asJsonText(content)
+    report(`Made the content of a message of the ${asText(message['role'])} a text.`)
   }
 }

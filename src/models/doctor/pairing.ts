@@ -1,34 +1,36 @@
-// Calls and their results, put side by side again: a result that is missing is added, one that answers nothing is
-// dropped, one that strayed is moved. The same for every vendor, over items that are in order; how a vendor nests them
-// is its own business.
+// Pairs calls with results: adds missing results, drops results without a call, moves results to their call. It works on
+// a flat list of items in order; each vendor's file converts its own nesting to items and back.
 
 import type { JsonObject } from '../../lib/json.ts'
-import { type Did, plainId, shown, stringOf } from './treatment.ts'
+import { asText, makeId, messagesIn, objectsOf, quoted, type Repair, type Report } from './repair.ts'
 
-/** `said`: by the model. `given`: by whoever asks it, a result aside. */
-export type Item<T> = { value: T } & (
+/** `said`: any other output of the model. `given`: any other input. */
+export type PairItem<T> = { value: T } & (
   | { kind: 'call'; id: string; name: string }
   | { kind: 'result'; id: string }
   | { kind: 'said' }
   | { kind: 'given' }
 )
+type PairCall<T> = Extract<PairItem<T>, { kind: 'call' }>
 
 export type PairOptions<T> = {
-  makeResult(call: { id: string; name: string }): T
-  /** Whether an item of the model begins another answer of it. */
-  begins(item: Item<T>, before: Item<T> | undefined): boolean
+  makeResult(call: PairCall<T>): T
+  /** Whether an item of the model begins another answer. Default: never. */
+  begins?(item: PairItem<T>, before: PairItem<T> | undefined): boolean
 }
-
-type Call<T> = Extract<Item<T>, { kind: 'call' }>
 
 export const NO_RESULT = 'No result of this call was recorded. It may or may not have been carried out.'
 
-export function pair<T>(items: readonly Item<T>[], options: PairOptions<T>, did: Did): Item<T>[] {
-  const paired: Item<T>[] = []
-  const used = new Set<Item<T>>()
-  let open: Call<T>[] = []
+export function pairCalls<T>(
+  items: readonly PairItem<T>[],
+  options: PairOptions<T>,
+  report: Report,
+): PairItem<T>[] {
+  const paired: PairItem<T>[] = []
+  const used = new Set<PairItem<T>>()
+  let open: PairCall<T>[] = []
   const settle = (): void => {
-    for (const call of open) paired.push(resultOf(call, items, used, options, did))
+    for (const call of open) paired.push(resultFor(call, items, used, options, report))
     open = []
   }
   for (const [at, item] of items.entries()) {
@@ -36,7 +38,7 @@ export function pair<T>(items: readonly Item<T>[], options: PairOptions<T>, did:
     if (item.kind === 'result') {
       const index = open.findIndex(call => call.id === item.id)
       if (index < 0) {
-        if (!isAwaitedLater(items, at, item.id, used)) did(dropWords(items, at, item.id))
+        if (!isNeededLater(items, at, item.id, used)) report(droppedResult(items, at, item.id))
         continue
       }
       open.splice(index, 1)
@@ -44,9 +46,9 @@ export function pair<T>(items: readonly Item<T>[], options: PairOptions<T>, did:
       paired.push(item)
       continue
     }
-    const answering = paired.at(-1)?.kind === 'result'
-    const next = item.kind === 'given' || answering || options.begins(item, paired.at(-1))
-    if (open.length > 0 && next) settle()
+    const isAfterResult = paired.at(-1)?.kind === 'result'
+    const isNext = item.kind === 'given' || isAfterResult || options.begins?.(item, paired.at(-1)) === true
+    if (open.length > 0 && isNext) settle()
     if (item.kind === 'call') open.push(item)
     paired.push(item)
   }
@@ -54,63 +56,120 @@ export function pair<T>(items: readonly Item<T>[], options: PairOptions<T>, did:
   return paired
 }
 
-/** Flat items whose calls share an id: the later call gets another, and so does the next result. */
-export function separateCalls(
-  items: readonly JsonObject[],
-  keys: { call: (item: JsonObject) => string | undefined; result: (item: JsonObject) => string | undefined },
-  did: Did,
-): void {
-  const seen = new Set<string>()
-  for (const [at, item] of items.entries()) {
-    const key = keys.call(item)
-    if (key === undefined) continue
-    const id = stringOf(item[key])
-    if (seen.has(id)) {
-      const spelled = plainId(`${id} ${at}`, 'call_')
-      item[key] = spelled
-      const next = items.find((each, index) => index > at && stringOf(each[keys.result(each) ?? '']) === id)
-      const resultKey = next && keys.result(next)
-      if (next !== undefined && resultKey !== undefined) next[resultKey] = spelled
-      did(`Renamed the second call ${shown(id)}, and the result after it, to ${spelled}.`)
-    }
-    seen.add(stringOf(item[key]))
-  }
-}
-
-function resultOf<T>(
-  call: Call<T>,
-  items: readonly Item<T>[],
-  used: Set<Item<T>>,
+function resultFor<T>(
+  call: PairCall<T>,
+  items: readonly PairItem<T>[],
+  used: Set<PairItem<T>>,
   options: PairOptions<T>,
-  did: Did,
-): Item<T> {
-  const strayed = items.find(item => item.kind === 'result' && item.id === call.id && !used.has(item))
-  if (strayed !== undefined) {
-    used.add(strayed)
-    did(`Moved the result of call ${shown(call.id)} to directly after the call.`)
-    return strayed
+  report: Report,
+): PairItem<T> {
+  const stray = items.find(item => item.kind === 'result' && item.id === call.id && !used.has(item))
+  if (stray !== undefined) {
+    used.add(stray)
+    report(`Moved the result of call ${quoted(call.id)} to directly after the call.`)
+    return stray
   }
-  did(`Added the missing result of call ${shown(call.id)} (${call.name}), which says that none is known.`)
+  report(`Added the missing result of call ${quoted(call.id)} (${call.name}), which says that none is known.`)
   return { kind: 'result', id: call.id, value: options.makeResult(call) }
 }
 
-/** A result that stands before its call is taken up when the call comes. */
-function isAwaitedLater<T>(
-  items: readonly Item<T>[],
+/** A result before its call is kept for that call, unless another result follows. */
+function isNeededLater<T>(
+  items: readonly PairItem<T>[],
   at: number,
   id: string,
-  used: ReadonlySet<Item<T>>,
+  used: ReadonlySet<PairItem<T>>,
 ): boolean {
-  const called = items.slice(at + 1).some(item => item.kind === 'call' && item.id === id)
-  const answered = items
-    .slice(at + 1)
-    .some(item => item.kind === 'result' && item.id === id && !used.has(item))
-  return called && !answered
+  const later = items.slice(at + 1).filter(item => 'id' in item && item.id === id && !used.has(item))
+  return later.some(({ kind }) => kind === 'call') && !later.some(({ kind }) => kind === 'result')
 }
 
-function dropWords<T>(items: readonly Item<T>[], at: number, id: string): string {
-  const before = items.slice(0, at).some(item => item.kind === 'result' && item.id === id)
-  return before
-    ? `Dropped the second result of call ${shown(id)}.`
-    : `Dropped the result of ${shown(id)}: no call before it has that id.`
+function droppedResult<T>(items: readonly PairItem<T>[], at: number, id: string): string {
+  const isSecond = items.slice(0, at).some(item => item.kind === 'result' && item.id === id)
+  return isSecond
+    ? `Dropped the second result of call ${quoted(id)}.`
+    : `Dropped the result of ${quoted(id)}: no call before it has that id.`
+}
+
+// ---- flat histories ----------------------------------------------------------------------------------------
+
+/** A history whose calls and results are items of one list, `input`. */
+export type FlatForm = {
+  isCall: (item: JsonObject) => boolean
+  isResult: (item: JsonObject) => boolean
+  /** Any other item that is not of the model. */
+  isGiven: (item: JsonObject) => boolean
+  /** The key of a call's id. Results have it under `call_id`. */
+  callId: string
+  makeResult: (call: JsonObject) => JsonObject
+}
+
+export function pairFlat(form: FlatForm): Repair['apply'] {
+  return (body, report) => {
+    const items = objectsOf(body['input']).map((value): PairItem<JsonObject> => {
+      if (form.isResult(value)) return { kind: 'result', id: asText(value['call_id']), value }
+      if (form.isCall(value))
+        return { kind: 'call', id: asText(value[form.callId]), name: asText(value['name']), value }
+      return { kind: form.isGiven(value) ? 'given' : 'said', value }
+    })
+    const makeResult = (call: PairCall<JsonObject>): JsonObject => form.makeResult(call.value)
+    body['input'] = pairCalls(items, { makeResult }, report).map(({ value }) => value)
+  }
+}
+
+/** Gives the second of two calls with one id a new id, and the next result with that id too. */
+export function separateFlat({ isCall, isResult, callId }: FlatForm): Repair['apply'] {
+  return (body, report) => {
+    const items = objectsOf(body['input'])
+    const seen = new Set<string>()
+    for (const [at, item] of items.entries()) {
+      const id = asText(item[callId])
+      if (!isCall(item)) continue
+      if (seen.has(id)) {
+        const result = items.find((each, index) => index > at && isResult(each) && each['call_id'] === id)
+        item[callId] = makeId(`${id} ${at}`, 'call_')
+        if (result !== undefined) result['call_id'] = asText(item[callId])
+        report(`Renamed the second call ${quoted(id)}, and the result after it, to ${asText(item[callId])}.`)
+      }
+      seen.add(asText(item[callId]))
+    }
+  }
+}
+
+// ---- nested histories --------------------------------------------------------------------------------------
+
+/** A history whose calls are parts of messages. */
+export type NestedForm = {
+  calls: (message: JsonObject) => JsonObject[]
+  /** The results directly after a message. */
+  results: (messages: readonly JsonObject[], at: number) => JsonObject[]
+  resultId: string
+  prefix: string
+  /** Whether an id may occur again in another message. */
+  isPerMessage: boolean
+}
+
+/** Gives the second of two calls with one id a new id, and its result too. */
+export function separateNested(form: NestedForm): Repair['apply'] {
+  return (body, report) => {
+    const messages = messagesIn(body)
+    let seen = new Set<string>()
+    for (const [at, message] of messages.entries()) {
+      const before = form.isPerMessage ? new Set<string>() : new Set(seen)
+      if (form.isPerMessage) seen = new Set()
+      for (const [place, call] of form.calls(message).entries()) {
+        const id = asText(call['id'])
+        if (seen.has(id)) {
+          const renamed = makeId(`${id} ${at} ${place}`, form.prefix)
+          const results = form.results(messages, at).filter(result => result[form.resultId] === id)
+          // If the other call is in this message too, the first result belongs to it.
+          const own = results[before.has(id) ? 0 : 1]
+          call['id'] = renamed
+          if (own !== undefined) own[form.resultId] = renamed
+          report(`Renamed the second call ${quoted(id)}, and its result, to ${renamed}.`)
+        }
+        seen.add(asText(call['id']))
+      }
+    }
+  }
 }

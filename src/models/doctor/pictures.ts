@@ -1,13 +1,13 @@
-// Pictures that a vendor would refuse: one whose bytes it takes is sent under their type, any other is mentioned. Where a
-// picture stands in a body is each vendor's own form, given here as data.
+// Repairs pictures that a vendor refuses: the type is corrected from the bytes, and a picture of no accepted type becomes
+// text. The vendors' forms are data.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { inlineOf, pictureOf } from '../common/media.ts'
-import { stringOf, type Treatment } from './treatment.ts'
+import { asText, type Repair } from './repair.ts'
 
-type Form = {
+type PictureForm = {
   takes: ReadonlySet<string>
-  /** The picture of a part as a data URI; undefined for every other part. */
+  /** The picture of a part as a data URI; undefined for any other part. */
   read(part: JsonObject): string | undefined
   write(mediaType: string, base64: string): JsonObject
   words: JsonObject
@@ -17,9 +17,9 @@ const common = ['image/png', 'image/jpeg', 'image/webp']
 const western: ReadonlySet<string> = new Set([...common, 'image/gif'])
 const google: ReadonlySet<string> = new Set([...common, 'image/heic', 'image/heif'])
 const uri = (type: Json | undefined, data: Json | undefined): string =>
-  `data:${stringOf(type)};base64,${stringOf(data)}`
+  `data:${asText(type)};base64,${asText(data)}`
 
-const forms = {
+const pictureForms = {
   anthropic: {
     takes: western,
     read: ({ type, source }) =>
@@ -31,14 +31,14 @@ const forms = {
   },
   responses: {
     takes: western,
-    read: ({ type, image_url }) => (type === 'input_image' ? stringOf(image_url) : undefined),
+    read: ({ type, image_url }) => (type === 'input_image' ? asText(image_url) : undefined),
     write: (type, data) => ({ type: 'input_image', image_url: uri(type, data), detail: 'auto' }),
     words: { type: 'input_text', text: '[image]' },
   },
   chat: {
     takes: western,
     read: ({ type, image_url }) =>
-      type === 'image_url' ? stringOf(isJsonObject(image_url) ? image_url['url'] : image_url) : undefined,
+      type === 'image_url' ? asText(isJsonObject(image_url) ? image_url['url'] : image_url) : undefined,
     write: (type, data) => ({ type: 'image_url', image_url: { url: uri(type, data) } }),
     words: { type: 'text', text: '[image]' },
   },
@@ -46,7 +46,7 @@ const forms = {
     takes: google,
     read(part) {
       const data = part['inlineData'] ?? part['inline_data']
-      const type = isJsonObject(data) ? stringOf(data['mimeType'] ?? data['mime_type']) : ''
+      const type = isJsonObject(data) ? asText(data['mimeType'] ?? data['mime_type']) : ''
       return isJsonObject(data) && type.startsWith('image/') ? uri(type, data['data']) : undefined
     },
     write: (mimeType, data) => ({ inlineData: { mimeType, data } }),
@@ -59,29 +59,34 @@ const forms = {
     write: (mime_type, data) => ({ type: 'image', mime_type, data }),
     words: { type: 'text', text: '[image]' },
   },
-} satisfies Record<string, Form>
+} satisfies Record<string, PictureForm>
 
-export function mendPictures(vendor: keyof typeof forms): Treatment['apply'] {
-  const form: Form = forms[vendor]
-  return (body, did) => {
+export function fixPictures(vendor: keyof typeof pictureForms): Repair['apply'] {
+  const form: PictureForm = pictureForms[vendor]
+  return (body, report) => {
     const visit = (value: Json): Json => {
       if (Array.isArray(value)) return value.map(visit)
       if (!isJsonObject(value)) return value
       const url = form.read(value)
-      if (url?.startsWith('data:')) return mended(form, value, url, did)
+      if (url?.startsWith('data:')) return fixedPicture(form, value, url, report)
       return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, visit(each)]))
     }
     for (const [key, value] of Object.entries(body)) body[key] = visit(value)
   }
 }
 
-function mended(form: Form, part: JsonObject, url: string, did: (change: string) => void): JsonObject {
+function fixedPicture(
+  form: PictureForm,
+  part: JsonObject,
+  url: string,
+  report: (change: string) => void,
+): JsonObject {
   const picture = pictureOf(inlineOf({ type: 'image', url }), form.takes)
   if (picture === undefined) {
-    did('Put words in place of a picture that this vendor cannot read.')
+    report('Replaced a picture that this vendor cannot read with text.')
     return form.words
   }
   if (url === `data:${picture.mediaType};base64,${picture.base64}`) return part
-  did(`Said of a picture that it is ${picture.mediaType}, as its bytes are.`)
+  report(`Corrected the type of a picture to ${picture.mediaType}, which its bytes show.`)
   return form.write(picture.mediaType, picture.base64)
 }

@@ -1,254 +1,210 @@
-// Repairs of Responses requests, rule by rule. Each changes what its rules complain of and nothing else.
+// Repairs of Responses requests, one per rule. Each changes only what its rules refuse.
 
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import { dropTools, reformTools, rewriteChoice } from './foreign.ts'
 import {
-  dropUnknown,
-  fillModel,
+  asJsonText,
+  declaredNames,
+  fixArgumentsText,
+  fixContent,
+  fixOpenaiSchemas,
+  fixPart,
   fixRoles,
-  fixSchemas,
-  looseFormat,
-  namesOf,
-  respellIds,
-  respellNames,
-  textOf,
+  OPENAI_MODEL,
+  type PartForm,
+  renameOpenaiIds,
+  renameOpenaiTools,
+  turnOffStrictFormat,
+  unknownOpenaiFields,
 } from './openai.ts'
-import { type Item, NO_RESULT, pair, separateCalls } from './pairing.ts'
-import { mendPictures } from './pictures.ts'
+import { type FlatForm, NO_RESULT, pairFlat, separateFlat } from './pairing.ts'
+import { fixPictures } from './pictures.ts'
 import {
-  type Did,
+  addModel,
+  asText,
+  dropFields,
+  type FieldRef,
   type Finding,
-  mendText,
+  fieldRef,
+  fixSurrogates,
   objectsOf,
-  type Slot,
-  shown,
-  slot,
-  stringOf,
-  type Treatment,
-} from './treatment.ts'
+  quoted,
+  type Repair,
+  type Report,
+} from './repair.ts'
+import { declarationFields, dropTools, emptySchema, rewriteChoice, rewriteTools } from './tools.ts'
 
-const SEALED = 'reasoning.encrypted_content'
+const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 
-const itemsOf = (body: JsonObject): JsonObject[] => objectsOf(body['input'])
-const typeOf = (item: JsonObject): string =>
-  stringOf(item['type']) || (item['role'] === undefined ? '' : 'message')
-const isCall = (item: JsonObject): boolean => ['function_call', 'custom_tool_call'].includes(typeOf(item))
+const responsesItems = (body: JsonObject): JsonObject[] => objectsOf(body['input'])
+const itemType = (item: JsonObject): string =>
+  asText(item['type']) || (item['role'] === undefined ? '' : 'message')
+const isCall = (item: JsonObject): boolean => ['function_call', 'custom_tool_call'].includes(itemType(item))
 const isOutput = (item: JsonObject): boolean =>
-  ['function_call_output', 'custom_tool_call_output'].includes(typeOf(item))
+  ['function_call_output', 'custom_tool_call_output'].includes(itemType(item))
 
 // ---- calls and outputs -------------------------------------------------------------------------------------
 
-const separateItems: Treatment['apply'] = (body, did) =>
-  separateCalls(
-    itemsOf(body),
-    {
-      call: item => (isCall(item) ? 'call_id' : undefined),
-      result: item => (isOutput(item) ? 'call_id' : undefined),
-    },
-    did,
-  )
+const FORM: FlatForm = {
+  isCall,
+  isResult: isOutput,
+  isGiven: item => itemType(item) === 'message' && item['role'] !== 'assistant',
+  callId: 'call_id',
+  makeResult: call => ({
+    type: `${itemType(call)}_output`,
+    call_id: asText(call['call_id']),
+    output: NO_RESULT,
+  }),
+}
 
-const typesOf = (body: JsonObject): Map<string, string> =>
-  new Map(
-    itemsOf(body)
-      .filter(isCall)
-      .map(item => [stringOf(item['call_id']), typeOf(item)]),
-  )
-
-/** An output is of the kind that its call is. */
-function matchOutputs(body: JsonObject, did: Did): void {
-  const types = typesOf(body)
-  for (const item of itemsOf(body).filter(isOutput)) {
-    const call = types.get(stringOf(item['call_id']))
+/** The type of an output must match that of its call. */
+function matchOutputs(body: JsonObject, report: Report): void {
+  const calls = responsesItems(body).filter(isCall)
+  const types = new Map(calls.map(item => [asText(item['call_id']), itemType(item)]))
+  for (const item of responsesItems(body).filter(isOutput)) {
+    const call = types.get(asText(item['call_id']))
     if (call === undefined || item['type'] === `${call}_output`) continue
     item['type'] = `${call}_output`
-    did(`Made the output of ${shown(stringOf(item['call_id']))} one of a ${call.replaceAll('_', ' ')}.`)
+    report(`Made the output of ${quoted(asText(item['call_id']))} one of a ${call.replaceAll('_', ' ')}.`)
   }
 }
 
-function pairItems(body: JsonObject, did: Did): void {
-  const types = typesOf(body)
-  const items = itemsOf(body).map((value): Item<JsonObject> => {
-    if (isOutput(value)) return { kind: 'result', id: stringOf(value['call_id']), value }
-    if (isCall(value))
-      return { kind: 'call', id: stringOf(value['call_id']), name: stringOf(value['name']), value }
-    const given = typeOf(value) === 'message' && value['role'] !== 'assistant'
-    return { kind: given ? 'given' : 'said', value }
-  })
-  const paired = pair(
-    items,
-    {
-      makeResult: ({ id }) => ({
-        type: `${types.get(id) ?? 'function_call'}_output`,
-        call_id: id,
-        output: NO_RESULT,
-      }),
-      begins: () => false,
-    },
-    did,
-  )
-  body['input'] = paired.map(({ value }) => value)
-}
-
-/** Calls of other kinds that nobody answered, and answers of theirs to nothing: nobody can make up a screenshot. */
-function dropLone(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+/** Drops unpaired items of other kinds, such as computer calls: their results cannot be made up. */
+function dropLone(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   const lone = new Set(
     findings.flatMap(
       ({ message }) => /(?:call|call_id) ([^ ]+)\.$|with id ([^ ]+)\.$/.exec(message)?.slice(1) ?? [],
     ),
   )
-  const kept = itemsOf(body).filter(item => {
-    const id = stringOf(item['call_id']) || stringOf(item['approval_request_id'])
+  const kept = responsesItems(body).filter(item => {
+    const id = asText(item['call_id']) || asText(item['approval_request_id'])
     if (id === '' || !lone.has(id) || isCall(item) || isOutput(item)) return true
-    did(`Dropped an item of the type ${shown(typeOf(item))}: its other half is missing.`)
+    report(`Dropped an item of the type ${quoted(itemType(item))}: its other half is missing.`)
     return false
   })
-  if (kept.length < itemsOf(body).length) body['input'] = kept
+  if (kept.length < responsesItems(body).length) body['input'] = kept
 }
 
-/** Calls that no program of this history made are the model's own. */
-function dropCallers(body: JsonObject, did: Did): void {
+/** Drops callers that are not programs of this history. */
+function dropCallers(body: JsonObject, report: Report): void {
   const programs = new Set(
-    itemsOf(body)
-      .filter(item => typeOf(item) === 'program')
+    responsesItems(body)
+      .filter(item => itemType(item) === 'program')
       .map(item => item['call_id']),
   )
   const kept = new Map<string, JsonObject>()
-  for (const item of itemsOf(body)) {
+  for (const item of responsesItems(body)) {
     const caller = item['caller']
-    const id = stringOf(item['call_id'])
+    const id = asText(item['call_id'])
     if (isCall(item) && isJsonObject(caller)) {
       if (programs.has(caller['caller_id'])) kept.set(id, caller)
       else {
         delete item['caller']
-        did(`Dropped the caller of ${shown(id)}: the program that made the call is not there.`)
+        report(`Dropped the caller of ${quoted(id)}: the program that made the call is missing.`)
       }
     } else if (isOutput(item) && JSON.stringify(caller) !== JSON.stringify(kept.get(id))) {
       const own = kept.get(id)
       if (own === undefined) delete item['caller']
       else item['caller'] = own
-      did(`Gave the output of ${shown(id)} the caller of its call.`)
+      report(`Gave the output of ${quoted(id)} the caller of its call.`)
     }
   }
 }
 
 // ---- items -------------------------------------------------------------------------------------------------
 
-function fixItemIds(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+function fixItemIds(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   const seen = new Set<string>()
   const isNamed = (path: string): boolean => findings.some(({ param }) => param === path)
-  body['input'] = itemsOf(body).filter((item, at) => {
-    const id = stringOf(item['id'])
+  body['input'] = responsesItems(body).filter((item, at) => {
+    const id = asText(item['id'])
     const wrong = isNamed(`input[${at}].id`) || (id !== '' && seen.has(id))
     seen.add(id)
     if (!wrong) return true
-    if (typeOf(item) === 'reasoning') {
-      did(`Dropped the reasoning item ${shown(id)}: its id is wrong or was used before.`)
+    if (itemType(item) === 'reasoning') {
+      report(`Dropped the reasoning item ${quoted(id)}: its id is wrong or was used before.`)
       return false
     }
     delete item['id']
-    did(`Dropped the id ${shown(id)} of an item: it is wrong or was used before, and none is needed.`)
+    report(`Dropped the id ${quoted(id)} of an item: it is wrong or was used before, and none is needed.`)
     return true
   })
 }
 
-function dropReasoning(body: JsonObject, did: Did, findings: readonly Finding[]): void {
+function dropItems(
+  body: JsonObject,
+  isWrong: (item: JsonObject) => boolean,
+  sentence: string,
+  report: Report,
+): void {
+  const kept = responsesItems(body).filter(item => !isWrong(item))
+  if (kept.length === responsesItems(body).length) return
+  body['input'] = kept
+  report(sentence)
+}
+
+const isReasoning = (item: JsonObject): boolean => itemType(item) === 'reasoning'
+
+function dropReasoning(body: JsonObject, report: Report, findings: readonly Finding[]): void {
   const ids = findings.flatMap(
     ({ message }) => /'(rs_[\w-]+)'|for item (\S+) could/.exec(message)?.slice(1) ?? [],
   )
-  const kept = itemsOf(body).filter(
-    item => typeOf(item) !== 'reasoning' || !ids.includes(stringOf(item['id'])),
-  )
-  if (kept.length === itemsOf(body).length) return
-  body['input'] = kept
-  did(
-    'Dropped reasoning that this vendor cannot take here: what it led to is missing, or it was sealed for another.',
-  )
+  const sentence =
+    'Dropped reasoning that this vendor refuses: its next item is missing, or it was encrypted for another account.'
+  dropItems(body, item => isReasoning(item) && ids.includes(asText(item['id'])), sentence, report)
 }
 
-function dropAllReasoning(body: JsonObject, did: Did): void {
-  const kept = itemsOf(body).filter(item => typeOf(item) !== 'reasoning')
-  if (kept.length < itemsOf(body).length) {
-    body['input'] = kept
-    did('Dropped all reasoning: this model takes none.')
-  }
+function dropAllReasoning(body: JsonObject, report: Report): void {
+  dropItems(body, isReasoning, 'Dropped all reasoning: this model accepts none.', report)
   const { include } = body
-  if (!Array.isArray(include) || !include.includes(SEALED)) return
-  body['include'] = include.filter(value => value !== SEALED)
-  did('Dropped the wish for encrypted reasoning: this model gives none.')
+  if (!Array.isArray(include) || !include.includes(ENCRYPTED_REASONING)) return
+  body['include'] = include.filter(value => value !== ENCRYPTED_REASONING)
+  report('Dropped the request for encrypted reasoning: this model has none.')
 }
 
-function dropReferences(body: JsonObject, did: Did, findings: readonly Finding[]): void {
-  const isState = findings.some(({ rule }) => rule === 'R-10')
-  for (const key of isState ? ['conversation'] : ['previous_response_id']) {
-    if (body[key] === undefined) continue
+function dropReferences(body: JsonObject, report: Report, findings: readonly Finding[]): void {
+  const key = findings.some(({ rule }) => rule === 'R-10') ? 'conversation' : 'previous_response_id'
+  if (body[key] !== undefined) {
     delete body[key]
-    did(`Dropped \`${key}\`: it is not kept, or not to be given beside another.`)
+    report(`Dropped \`${key}\`: the vendor does not have it, or it conflicts with another field.`)
     return
   }
-  const kept = itemsOf(body).filter(item => typeOf(item) !== 'item_reference')
-  if (kept.length === itemsOf(body).length) return
-  body['input'] = kept
-  did('Dropped references to items that are not stored.')
+  const isReference = (item: JsonObject): boolean => itemType(item) === 'item_reference'
+  dropItems(body, isReference, 'Dropped references to items that are not stored.', report)
 }
 
-const PARTS: Readonly<Record<string, string>> = { text: '', input_text: '', output_text: '' }
+const INPUT: PartForm = {
+  text: 'input_text',
+  others: ['input_image', 'input_file'],
+  picture: image_url => ({ type: 'input_image', image_url, detail: 'auto' }),
+}
+const OUTPUT: PartForm = { text: 'output_text', others: ['refusal'] }
 
-function fixShapes(body: JsonObject, did: Did): void {
+function fixItemShapes(body: JsonObject, report: Report): void {
+  const messages = responsesItems(body).filter(item => itemType(item) === 'message')
   fixRoles(
-    itemsOf(body).filter(item => typeOf(item) === 'message' && item['role'] !== undefined),
-    did,
+    messages.filter(({ role }) => role !== undefined),
+    report,
   )
-  for (const item of itemsOf(body)) {
-    const key = typeOf(item) === 'custom_tool_call' ? 'input' : 'arguments'
-    if (isCall(item) && typeof item[key] !== 'string') {
-      item[key] = textOf(item[key])
-      did(`Made the ${key} of call ${shown(stringOf(item['call_id']))} a text.`)
-    }
-    if (typeOf(item) === 'message') fixContent(item, did)
-    else if (typeOf(item) === 'reasoning' && !Array.isArray(item['summary'])) {
+  for (const message of messages)
+    fixContent(message, message['role'] === 'assistant' ? OUTPUT : INPUT, report)
+  for (const item of responsesItems(body)) {
+    const key = itemType(item) === 'custom_tool_call' ? 'input' : 'arguments'
+    if (isCall(item)) fixArgumentsText(item, key, item['call_id'], report)
+    if (isReasoning(item) && !Array.isArray(item['summary'])) {
       item['summary'] = []
-      did('Gave a reasoning item an empty summary.')
+      report('Gave a reasoning item an empty summary.')
     }
     if (!isOutput(item)) continue
-    if (Array.isArray(item['output']) && objectsOf(item['output']).length > 0)
-      fixParts(item, 'output', 'user', did)
+    const parts = objectsOf(item['output'])
+    if (parts.length > 0) item['output'] = parts.map(part => fixPart(part, INPUT, report))
     else if (typeof item['output'] !== 'string') {
-      item['output'] = textOf(item['output'])
-      did(`Made the output of ${shown(stringOf(item['call_id']))} a text.`)
+      item['output'] = asJsonText(item['output'])
+      report(`Made the output of ${quoted(asText(item['call_id']))} a text.`)
     }
   }
 }
 
-function fixContent(message: JsonObject, did: Did): void {
-  const { content } = message
-  if (typeof content === 'string') return
-  if (Array.isArray(content)) fixParts(message, 'content', stringOf(message['role']), did)
-  else {
-    message['content'] = content === null || content === undefined ? '' : textOf(content)
-    did(`Made the content of a message of the ${stringOf(message['role'])} a text.`)
-  }
-}
-
-/** What a person says and what the model says are parts of different types. */
-function fixParts(holder: JsonObject, key: string, role: string, did: Did): void {
-  const said = role === 'assistant' ? 'output_text' : 'input_text'
-  const known = role === 'assistant' ? [said, 'refusal'] : [said, 'input_image', 'input_file']
-  holder[key] = objectsOf(holder[key]).map(part => {
-    const type = stringOf(part['type'])
-    if (known.includes(type) && (type !== said || typeof part['text'] === 'string')) return part
-    if (type === 'image_url' && role !== 'assistant') {
-      did('Wrote a picture in this API\u2019s form.')
-      const image = part['image_url']
-      const image_url = stringOf(isJsonObject(image) ? image['url'] : image)
-      return { type: 'input_image', image_url, detail: 'auto' }
-    }
-    did(`Wrote a part of the type ${shown(type)} as \`${said}\`.`)
-    return { type: said, text: Object.hasOwn(PARTS, type) ? textOf(part['text']) : JSON.stringify(part) }
-  })
-}
-
-function fixTokens(body: JsonObject, did: Did): void {
+function fixTokens(body: JsonObject, report: Report): void {
   const old = body['max_tokens'] ?? body['max_completion_tokens']
   const given = body['max_output_tokens'] ?? old
   const most = typeof given === 'number' ? Math.max(16, Math.floor(given)) : undefined
@@ -257,66 +213,61 @@ function fixTokens(body: JsonObject, did: Did): void {
   delete body['max_completion_tokens']
   if (most === undefined) delete body['max_output_tokens']
   else body['max_output_tokens'] = most
-  did('Put the limit of the answer under `max_output_tokens`, with the least that is taken.')
+  report('Wrote the token limit as `max_output_tokens`, which is at least 16.')
 }
 
-function fixChoice(body: JsonObject, did: Did): void {
+function fixResponsesChoice(body: JsonObject, report: Report): void {
   rewriteChoice(
     body,
-    namesOf(body),
+    declaredNames(body),
     choice => (typeof choice === 'string' ? choice : { type: 'function', name: choice.tool }),
-    did,
+    report,
   )
   if (body['parallel_tool_calls'] === undefined || typeof body['parallel_tool_calls'] === 'boolean') return
   delete body['parallel_tool_calls']
-  did('Dropped `parallel_tool_calls`, which is true or false.')
+  report('Dropped `parallel_tool_calls`, which must be true or false.')
 }
 
-const callIds = (body: JsonObject): Slot[] =>
-  itemsOf(body).flatMap(item => (isCall(item) || isOutput(item) ? slot(item, 'call_id') : []))
+const callIdRefs = (body: JsonObject): FieldRef[] =>
+  responsesItems(body).flatMap(item => (isCall(item) || isOutput(item) ? fieldRef(item, 'call_id') : []))
 
-const callNames = (body: JsonObject): Slot[] =>
-  itemsOf(body)
+const callNameRefs = (body: JsonObject): FieldRef[] =>
+  responsesItems(body)
     .filter(isCall)
-    .flatMap(item => slot(item, 'name'))
+    .flatMap(item => fieldRef(item, 'name'))
 
-export const responsesTreatments: readonly Treatment[] = [
-  { rules: ['body'], apply: mendText },
-  { rules: ['R-00'], apply: fillModel },
+export const responsesRepairs: readonly Repair[] = [
+  { rules: ['body'], apply: fixSurrogates },
+  { rules: ['R-00'], apply: addModel(OPENAI_MODEL) },
   { rules: ['R-11', 'R-00'], apply: fixTokens },
   {
     rules: ['R-00', 'R-04'],
-    apply: reformTools(
+    apply: rewriteTools(
       tool =>
-        (tool['type'] !== undefined && stringOf(tool['name']) !== '') ||
-        !['', 'function', 'custom'].includes(stringOf(tool['type'])),
-      ({ name, description, schema }) => ({
-        type: 'function',
-        name,
-        ...(description !== undefined && { description }),
-        parameters: schema ?? { type: 'object', properties: {} },
-      }),
+        (tool['type'] !== undefined && asText(tool['name']) !== '') ||
+        !['', 'function', 'custom'].includes(asText(tool['type'])),
+      tool => ({ type: 'function', ...declarationFields({ schema: emptySchema(), ...tool }, 'parameters') }),
     ),
   },
   { rules: ['R-NR'], apply: dropAllReasoning },
   { rules: ['R-08', 'R-06'], apply: dropReasoning },
-  { rules: ['R-03'], apply: respellIds(callIds, 64) },
+  { rules: ['R-03'], apply: renameOpenaiIds(callIdRefs, 64) },
   { rules: ['R-03'], apply: fixItemIds },
   { rules: ['R-01', 'R-02'], apply: matchOutputs },
-  { rules: ['R-01', 'R-02'], apply: separateItems },
-  { rules: ['R-01', 'R-02'], apply: pairItems },
+  { rules: ['R-01', 'R-02'], apply: separateFlat(FORM) },
+  { rules: ['R-01', 'R-02'], apply: pairFlat(FORM) },
   { rules: ['R-01', 'R-02', 'mcp-approval'], apply: dropLone },
   { rules: ['program'], apply: dropCallers },
-  { rules: ['R-04'], apply: respellNames(callNames, 128) },
+  { rules: ['R-04'], apply: renameOpenaiTools(callNameRefs, 128) },
   { rules: ['R-07', 'R-10'], apply: dropReferences },
-  { rules: ['R-00', 'R-05'], apply: fixShapes },
-  { rules: ['R-12'], apply: fixChoice },
-  { rules: ['2.4'], apply: fixSchemas },
+  { rules: ['R-00', 'R-05'], apply: fixItemShapes },
+  { rules: ['R-12'], apply: fixResponsesChoice },
+  { rules: ['2.4'], apply: fixOpenaiSchemas },
   {
     rules: ['2.4'],
-    apply: ({ text }, did) => looseFormat(isJsonObject(text) ? text['format'] : undefined, did),
+    apply: ({ text }, report) => turnOffStrictFormat(isJsonObject(text) ? text['format'] : undefined, report),
   },
-  { rules: ['R-IMG'], apply: mendPictures('responses') },
-  { rules: ['R-00', 'R-10'], apply: dropUnknown },
+  { rules: ['R-IMG'], apply: fixPictures('responses') },
+  { rules: ['R-00', 'R-10'], apply: dropFields(unknownOpenaiFields) },
   { rules: ['R-00'], apply: dropTools(/^tools\[(\d+)\]/) },
 ]

@@ -1,9 +1,9 @@
-// OpenAI's models on Azure. `model` is the deployment's name. With `apiVersion` the dated Chat Completions
-// address of a deployment is used, else the versionless API.
+// OpenAI's models on Azure. `model` is the name of the deployment. With `apiVersion` the dated Chat Completions address
+// is used, else the versionless API.
 import type { Model } from '../../engine/ports.ts'
 import { openaiChat } from '../protocols/openai-chat.ts'
 import { openaiResponses } from '../protocols/openai-responses.ts'
-import { deploy, type ProviderOptions, variable } from './deployment.ts'
+import { deploy, type ProviderOptions, requiredVariable } from './deployment.ts'
 import { openaiQuirks, openaiReasoning } from './openai.ts'
 
 export type AzureOptions = ProviderOptions & {
@@ -15,7 +15,10 @@ export type AzureOptions = ProviderOptions & {
 export function azureOpenai(options: AzureOptions): Model {
   const { apiVersion, model } = options
   const endpoint = (): string =>
-    (options.endpoint ?? variable('azure-openai', 'AZURE_OPENAI_ENDPOINT', 'endpoint')).replace(/\/+$/, '')
+    (options.endpoint ?? requiredVariable('azure-openai', 'AZURE_OPENAI_ENDPOINT', 'endpoint')).replace(
+      /\/+$/,
+      '',
+    )
   const shared = {
     name: 'azure-openai',
     keyVariable: 'AZURE_OPENAI_API_KEY',

@@ -1,5 +1,5 @@
-// Any server that speaks Chat Completions, by its address. The named ones beside this file are this with an
-// address, a variable and the quirks that are known of them.
+// Any server that speaks Chat Completions, by its address. The named providers beside this file add an address, a key
+// variable and known quirks.
 import type { Model } from '../../engine/ports.ts'
 import { compatibleQuirks, openaiChat, type State } from '../protocols/openai-chat.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
@@ -22,9 +22,9 @@ export function deployCompatible(deployment: CompatibleDeployment, options: Prov
 export type CompatibleOptions = Omit<ProviderOptions, 'baseUrl'> & {
   /** Up to and including the version, such as `https://host/v1`. */
   url: string
-  /** How the server is called in words and records. */
+  /** The server's name in errors and records. */
   name?: string
-  /** The variable that holds its key. */
+  /** The environment variable of its key. */
   keyVariable?: string
 }
 

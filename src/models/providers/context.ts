@@ -1,5 +1,5 @@
-// How many tokens a request to a vendor's own model may hold, where the vendor has said so once for all its callers. Many
-// windows depend on a plan, a header or a date, and are not here: the operator says them (`contextTokens`), or nobody does.
+// Context sizes of the vendors' own models. Sizes that depend on a plan, a header or a date are not here: the operator
+// sets `contextTokens`.
 
 const WINDOWS: readonly (readonly [name: RegExp, tokens: number])[] = [
   [/^claude-3-[57]-|^claude-(?:opus-4(?:-[015])?|sonnet-4(?:-[05])?|haiku-4-5)(?:-\d{8})?$/, 200_000],
@@ -10,7 +10,7 @@ const WINDOWS: readonly (readonly [name: RegExp, tokens: number])[] = [
   [/^gemini-(?:2\.[05]-flash|2\.5-pro|3-(?:pro|flash))/, 1_048_576],
 ]
 
-/** Undefined where it is not known. */
+/** Undefined if unknown. */
 export function contextOf(model: string): number | undefined {
   const name = model.toLowerCase()
   return WINDOWS.find(([pattern]) => pattern.test(name))?.[1]

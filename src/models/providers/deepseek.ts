@@ -1,4 +1,4 @@
-// DeepSeek's own API. Thinking that led to a call is wanted back with it.
+// DeepSeek's own API. It requires the thinking that led to a call to be sent back with the call.
 import type { Model } from '../../engine/ports.ts'
 import { compatibleQuirks } from '../protocols/openai-chat.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'

@@ -1,5 +1,5 @@
-// What the providers share: a deployment of a protocol, from what an operator writes in a configuration. Nothing is
-// read or checked before the model is first asked, so that a configuration loads without any key.
+// What the providers share: a model from a deployment of a protocol and the operator's options. Keys and addresses are
+// read when a request is made, so that a configuration loads without them.
 
 import type { Model } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -9,36 +9,36 @@ import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
 import { contextOf } from './context.ts'
 
-/** A key, or where to get one each time it is needed. */
+/** A key, or a function that is called for one at each request. */
 export type Secret = string | (() => string | Promise<string>)
 
 export type ProviderOptions = {
   /** The vendor's name of the model. */
   model: string
-  /** Default: the provider's variable of the environment, read at each request. */
+  /** Default: the provider's environment variable, read at each request. */
   apiKey?: Secret
   baseUrl?: string
-  /** How hard the model thinks, in the vendor's own words; or the vendor's own object. */
+  /** The vendor's name of an effort, or the vendor's own object. */
   thinking?: string | JsonObject
-  /** The most tokens of one answer. */
+  /** The token limit of one answer. */
   maxTokens?: number
-  /** Tools that the vendor runs on its own side, declared as the vendor wants them. */
+  /** Tools that the vendor runs, declared in the vendor's form. */
   hosted?: readonly JsonObject[]
-  /** Further fields of the body, as they are. */
+  /** Further fields of the body, sent unchanged. */
   body?: JsonObject
   headers?: Record<string, string>
-  /** Models of one family read one another's reasoning. Default: from the model's name. */
+  /** Models of one family accept one another's reasoning. Default: from the model's name. */
   family?: string
-  /** In place of the provider's own list. */
+  /** Replaces the provider's own list. */
   quirks?: readonly string[]
-  /** Goes on by the vendor's own memory where that is sound. */
+  /** Continues from the vendor's stored conversation where that is safe. */
   stateful?: boolean
-  /** How many tokens a request may hold. Default: what the vendor says of its own models, where it says one number. */
+  /** The token limit of a request. Default: the vendor's number for its own models, where there is one. */
   contextTokens?: number
   limits?: Partial<RunLimits>
-  /** What it costs, per million tokens; then answers say what they cost, and `limits.money` counts. */
+  /** Per million tokens. With prices, answers carry their cost and `limits.money` applies. */
   prices?: Prices
-  /** The name under which answers are recorded. */
+  /** The model's name in records. */
   id?: string
 }
 
@@ -46,15 +46,15 @@ export type Deployment<State> = {
   name: string
   protocol: Protocol<State>
   baseUrl: string | (() => string)
-  /** The variable that holds the key. Absent: no key is needed. */
+  /** The environment variable of the key. Absent: no key is needed. */
   keyVariable?: string
   keyOptional?: boolean
   auth?: (key: string) => Record<string, string>
   path?: (path: string) => string
   quirks?: readonly string[] | ((model: string) => readonly string[])
-  /** These are the vendor's own models under their own names: what is known of them holds here. */
+  /** Serves the vendor's own models under their own names, so their known context sizes apply. */
   ownModels?: boolean
-  /** Artifacts of this deployment are of no use to the vendor's own, nor the other way round. */
+  /** Artifacts of this deployment are not exchanged with the vendor's own API. */
   ownFamily?: boolean
   thinking?: (wanted: string | JsonObject) => JsonObject
 }
@@ -70,16 +70,16 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
   if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
   const family = options.family ?? familyOf(model)
   const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextOf(model) : undefined)
-  const thinks = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
+  const thinkingFields = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
   return createModel({
     protocol,
     provider: {
       name,
-      url: () => options.baseUrl ?? given(deployment.baseUrl),
+      url: () => options.baseUrl ?? baseUrlOf(deployment.baseUrl),
       headers: () => {
         const { apiKey, headers } = options
         if (typeof apiKey !== 'function') return { ...authOf(deployment, apiKey), ...headers }
-        return asked(apiKey, name).then(key => ({ ...authOf(deployment, key), ...headers }))
+        return keyFrom(apiKey, name).then(key => ({ ...authOf(deployment, key), ...headers }))
       },
       ...(path && { path }),
     },
@@ -88,7 +88,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       family: deployment.ownFamily === true && options.family === undefined ? `${name}:${family}` : family,
       maxTokens: options.maxTokens ?? NO_LIMIT,
       ...(options.maxTokens !== undefined && { mostTokens: options.maxTokens }),
-      body: { ...thinks, ...options.body },
+      body: { ...thinkingFields, ...options.body },
       hosted: options.hosted ?? [],
       quirks: new Set(options.quirks ?? quirksOf(deployment, model)),
       stateful: options.stateful ?? false,
@@ -100,14 +100,14 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
   })
 }
 
-/** A limit of ours may be more than a model takes, and its own depends on the model. */
+/** Each model has its own limit, and a default of ours could exceed it. */
 const NO_LIMIT = 0
 
 function quirksOf<State>({ quirks }: Deployment<State>, model: string): readonly string[] {
   return typeof quirks === 'function' ? quirks(model) : (quirks ?? [])
 }
 
-function given(value: string | (() => string)): string {
+function baseUrlOf(value: string | (() => string)): string {
   return typeof value === 'string' ? value : value()
 }
 
@@ -120,11 +120,11 @@ function authOf<State>(
   const key = (own ?? (keyVariable === undefined ? '' : (process.env[keyVariable] ?? ''))).trim()
   if (key !== '') return auth(key)
   if (keyVariable === undefined || keyOptional === true) return {}
-  throw missing(name, keyVariable, 'apiKey')
+  throw missingSetting(name, keyVariable, 'apiKey')
 }
 
-/** What a getter of keys throws may hold one, so its words go no further. */
-async function asked(get: () => string | Promise<string>, provider: string): Promise<string> {
+/** The error of an `apiKey` function may contain the key, so its message is dropped. */
+async function keyFrom(get: () => string | Promise<string>, provider: string): Promise<string> {
   try {
     return await get()
   } catch {
@@ -132,14 +132,14 @@ async function asked(get: () => string | Promise<string>, provider: string): Pro
   }
 }
 
-/** A variable that the deployment cannot do without. */
-export function variable(provider: string, name: string, option: string): string {
+/** A required environment variable. */
+export function requiredVariable(provider: string, name: string, option: string): string {
   const value = process.env[name]?.trim()
-  if (value === undefined || value === '') throw missing(provider, name, option)
+  if (value === undefined || value === '') throw missingSetting(provider, name, option)
   return value
 }
 
-function missing(provider: string, name: string, option: string): TurnwireError {
+function missingSetting(provider: string, name: string, option: string): TurnwireError {
   return new TurnwireError(
     'model_rejected',
     `${provider} cannot be asked: set ${name}, or give ${option} to the model.`,
@@ -148,7 +148,7 @@ function missing(provider: string, name: string, option: string): TurnwireError 
 
 const FAMILIES: readonly (readonly [prefix: RegExp, family: string])[] = [
   [/^claude/, 'claude'],
-  // These do not reason: what the others have thought is of no use to them.
+  // These models do not reason, and accept no reasoning of the others.
   [/^(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/, 'gpt-plain'],
   [/^(gpt|o\d|codex)/, 'gpt'],
   [/^(gemini|learnlm)/, 'gemini'],
@@ -161,7 +161,7 @@ const FAMILIES: readonly (readonly [prefix: RegExp, family: string])[] = [
   [/^glm/, 'glm'],
 ]
 
-/** A model of no known family is a family of its own: what it made goes back to it alone. */
+/** A model of no known family is a family of its own. */
 export function familyOf(model: string): string {
   const name = model.toLowerCase().replace(/^.*\/|^ft:/, '')
   return FAMILIES.find(([prefix]) => prefix.test(name))?.[1] ?? name

@@ -1,4 +1,4 @@
-// The door to the providers: one function each, which gives a model.
+// One function per provider; each makes a model.
 export { anthropic } from './anthropic.ts'
 export { type AzureOptions, azureOpenai } from './azure-openai.ts'
 export { type CompatibleOptions, compatible } from './compatible.ts'

@@ -1,4 +1,4 @@
-// Mistral's own API: nine-character call ids, unknown fields are refused, and no user may follow a tool.
+// Mistral's own API: nine-character call ids, no unknown fields, no user message directly after a tool message.
 import type { Model } from '../../engine/ports.ts'
 import { compatibleQuirks } from '../protocols/openai-chat.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'

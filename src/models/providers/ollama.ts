@@ -1,4 +1,4 @@
-// Ollama on this machine. It has no switch for tool choice, nor for parallel calls.
+// Ollama on this machine. It has no required tool choice and no switch for parallel calls.
 import type { Model } from '../../engine/ports.ts'
 import { compatibleQuirks } from '../protocols/openai-chat.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'

@@ -1,4 +1,4 @@
-// OpenRouter: many vendors' models behind one address. Their reasoning is wanted back in its own form.
+// OpenRouter: many vendors' models behind one address. It requires their reasoning back as `reasoning_details`.
 import type { Model } from '../../engine/ports.ts'
 import { compatibleQuirks } from '../protocols/openai-chat.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'

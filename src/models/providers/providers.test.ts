@@ -137,7 +137,7 @@ describe('addresses and keys', () => {
     assert.ok(vllm({ model: 'm' }).id === 'vllm/m')
   })
 
-  test('what a getter of keys throws goes no further', async () => {
+  test('the error of an apiKey function is not passed on', async () => {
     const apiKey = () => Promise.reject(new Error(`expired: ${KEY}`))
     await assert.rejects(ask(groq({ model: 'm', apiKey })), {
       code: 'model_failed',
@@ -160,10 +160,10 @@ describe('addresses and keys', () => {
   })
 })
 
-describe('what an operator sets', () => {
+describe('options', () => {
   const bodyOf = (model: Model) => JSON.parse(preparedFor(model, request)?.body ?? '{}')
 
-  test('thinking in each vendor\u2019s words', () => {
+  test('thinking becomes each vendor\u2019s own field', () => {
     const low = { model: 'm', thinking: 'low' }
     assert.deepEqual(bodyOf(anthropic(low)).thinking, { type: 'adaptive' })
     assert.deepEqual(bodyOf(openai(low)).reasoning, { effort: 'low', summary: 'auto' })
@@ -209,11 +209,11 @@ async function recorder(context: TestContext) {
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
 }
 
-describe('what depends on the model', () => {
+describe('settings that depend on the model', () => {
   const bodyOf = (model: Model, over: Partial<ModelRequest> = {}) =>
     JSON.parse(preparedFor(model, { ...request, ...over })?.body ?? '{}')
 
-  test('encrypted reasoning is asked of models that reason, and of no other', () => {
+  test('encrypted reasoning is requested only of models that reason', () => {
     for (const model of ['gpt-5', 'gpt-5.2-codex', 'o3', 'o4-mini', 'codex-mini-latest', 'gpt-6'])
       assert.deepEqual(bodyOf(openai({ model, apiKey: KEY })).include, ['reasoning.encrypted_content'], model)
     for (const model of ['gpt-4o', 'gpt-4.1-mini', 'gpt-3.5-turbo', 'gpt-5-chat-latest', 'ft:gpt-4o:acme::x'])
@@ -225,7 +225,7 @@ describe('what depends on the model', () => {
     assert.deepEqual(asked.include, ['file_search_call.results'])
   })
 
-  test('a limit of tokens that nobody has said is the vendor\u2019s own, but where one must be said', () => {
+  test('without a token limit the vendor\u2019s own applies, except where the API requires one', () => {
     const limits = /max_?(?:output_?|completion_)?tokens/i
     const key = { apiKey: KEY }
     for (const model of [
@@ -241,7 +241,7 @@ describe('what depends on the model', () => {
     assert.equal(asked.max_tokens, 60_000)
   })
 
-  test('the size of a request: what the operator says, what the vendor says of its own models, or nothing', () => {
+  test('the context size is the operator\u2019s, else the vendor\u2019s for its own models, else absent', () => {
     const key = { apiKey: KEY }
     assert.equal(anthropic({ model: 'claude-haiku-4-5-20251001', ...key }).contextTokens, 200_000)
     assert.equal(openai({ model: 'gpt-4.1-mini', ...key }).contextTokens, 1_047_576)

@@ -1,14 +1,14 @@
-// Gemini on Google Cloud. Access tokens live for an hour: give a function that gets one, or keep the variable fresh.
+// Gemini on Google Cloud. Access tokens last an hour: give a function that fetches one, or renew the variable.
 import type { Model } from '../../engine/ports.ts'
 import { geminiGenerate } from '../protocols/gemini.ts'
-import { deploy, type ProviderOptions, variable } from './deployment.ts'
+import { deploy, type ProviderOptions, requiredVariable } from './deployment.ts'
 import { geminiThinking } from './gemini.ts'
 
 export type VertexOptions = ProviderOptions & { project?: string; location?: string }
 
 export function vertex(options: VertexOptions): Model {
   const baseUrl = (): string => {
-    const project = options.project ?? variable('vertex', 'GOOGLE_CLOUD_PROJECT', 'project')
+    const project = options.project ?? requiredVariable('vertex', 'GOOGLE_CLOUD_PROJECT', 'project')
     const location = options.location ?? process.env['GOOGLE_CLOUD_LOCATION'] ?? 'global'
     const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`
     return `https://${host}/v1/projects/${project}/locations/${location}/publishers/google`

@@ -1,4 +1,4 @@
-// A vLLM server, which has a key only if it was started with one.
+// A vLLM server. It needs a key only if it was started with one.
 import type { Model } from '../../engine/ports.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'
 import type { ProviderOptions } from './deployment.ts'

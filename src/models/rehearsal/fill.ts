@@ -1,222 +1,182 @@
-// Arguments for one call, from a clause and a schema: what is named goes first, then what is of the right kind,
-// then what must be there at any price. Optional members are filled only where the clause holds something for them.
+// Arguments for one call, from a clause of the message and the tool's declaration. Three passes over the parameters:
+// values that stand beside a parameter's name, then values of its kind, then, if it is required, any value at all.
+import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { inspectSchema, SchemaError } from '../../lib/schema.ts'
-import { booleanFor, nearest, numberFor, optionFor, optionsIn, stringFor } from './scalars.ts'
-import {
-  codePoints,
-  equal,
-  fits,
-  flat,
-  itemAt,
-  numberAt,
-  propertiesOf,
-  requiredOf,
-  typeOf,
-  variants,
-} from './schemas.ts'
-import type { Effort, Slot, Source } from './slots.ts'
+import { isTelling, stemsOf, type Value, type ValueKind, valuesIn } from './words.ts'
 
-const MAX_DEPTH = 8
-const MAX_ITEMS = 16
-/** More are not made, whatever a schema demands: it must not decide how much memory a rehearsal takes. */
-const MAX_FORCED_ITEMS = 500
+type Source = {
+  clause: string
+  /** The values that no parameter has taken. */
+  values: Value[]
+  taken: Value[]
+  known: ReadonlySet<string>
+  root: JsonObject
+}
+type Parameter = { name: string; schema: JsonObject; required: boolean }
+type Pass = (parameter: Parameter, source: Source, depth: number) => Json | undefined
 
-export function fillArguments(schema: JsonObject, source: Source): JsonObject {
-  if (!isSound(schema)) return {}
-  const slot = { name: '', schema: flat(schema, schema), root: schema, required: true, depth: 0 }
-  const value = valueFor(slot, source, 'forced')
-  return isJsonObject(value) ? value : {}
+const DEEPEST = 6
+
+/** The arguments that a clause gives by itself; nothing is made up. */
+export function givenArguments(tool: ToolDeclaration, clause: string): JsonObject {
+  const source = sourceOf(tool, clause)
+  return objectFrom(source.root, source, [besideName, ofKind], 0)
 }
 
-/** One value for a member of an object, as `repair` needs it. */
-export function fillMember(name: string, schema: JsonObject, root: JsonObject, source: Source): Json {
-  const slot = { name, schema: flat(schema, root), root, required: true, depth: 1 }
-  return valueFor(slot, source, 'named') ?? valueFor(slot, source, 'forced') ?? null
+/** The text of a call. `given` wins over what the clause says. */
+export function callText(tool: ToolDeclaration, clause: string, given: JsonObject): string {
+  const source = sourceOf(tool, clause)
+  if (tool.input.form === 'json')
+    return JSON.stringify({ ...objectFrom(source.root, source, [besideName, ofKind, anyValue], 0), ...given })
+  return source.values.find(({ kind }) => kind === 'quoted')?.text ?? (restOf(source) || clause)
 }
 
-/** A schema that the gate would refuse for its shape is not followed either. */
-function isSound(schema: JsonObject): boolean {
-  try {
-    inspectSchema(schema)
-    return true
-  } catch (error) {
-    if (error instanceof SchemaError) return false
-    throw error
+function sourceOf({ name, title, input }: ToolDeclaration, clause: string): Source {
+  const root = input.form === 'json' ? input.schema : {}
+  const names = parametersOf(root, root).map(each => each.name)
+  const known = new Set(stemsOf([name, title ?? '', ...names].join(' ')))
+  return { clause, values: valuesIn(clause, known), taken: [], known, root }
+}
+
+// ---- the schema ------------------------------------------------------------------------------------------
+
+/** Follows a local reference; of alternatives it takes the first that is not null. */
+function flat(schema: Json | undefined, root: JsonObject, hops = 0): JsonObject {
+  if (!isJsonObject(schema) || hops > DEEPEST) return {}
+  const { $ref: ref, anyOf, oneOf, ...own } = schema
+  const either = [anyOf, oneOf].flatMap(list => (Array.isArray(list) ? list : []))
+  let target = either.find(each => isJsonObject(each) && each['type'] !== 'null')
+  if (typeof ref === 'string') {
+    target = root
+    for (const key of ref.split('/').slice(1)) target = isJsonObject(target) ? target[key] : undefined
   }
+  if (Array.isArray(own['type'])) own['type'] = own['type'].find(each => each !== 'null') ?? 'null'
+  return { type: 'string', ...flat(target, root, hops + 1), ...own }
 }
 
-function valueFor(slot: Slot, source: Source, effort: Effort): Json | undefined {
-  const { schema } = slot
-  const tired = source.looks-- < 0 || slot.depth > 3 * MAX_DEPTH
-  if (tired) return effort === 'forced' ? plainest(schema) : undefined
-  if (schema.const !== undefined) return effort === 'forced' ? schema.const : undefined
-  if (Array.isArray(schema.enum)) return optionFor(slot, source, effort)
-  const branches = variants(schema, slot.root)
-  if (branches !== undefined) return unionFor(slot, branches, source, effort)
-  switch (typeOf(schema)) {
-    case 'object':
-      return objectFor(slot, source, effort)
-    case 'array':
-      return arrayFor(slot, source, effort)
-    case 'integer':
-    case 'number':
-      return numberFor(slot, source, effort)
-    case 'boolean':
-      return booleanFor(slot, source, effort)
-    case 'null':
-      return effort === 'forced' ? null : undefined
-    default:
-      return stringFor(slot, source, effort)
+export function parametersOf(schema: JsonObject, root: JsonObject): Parameter[] {
+  const { properties, required } = flat(schema, root)
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, given]) => ({
+    name,
+    schema: flat(given, root),
+    required: Array.isArray(required) && required.includes(name),
+  }))
+}
+
+function objectFrom(schema: JsonObject, source: Source, passes: readonly Pass[], depth: number): JsonObject {
+  const parameters = depth > DEEPEST ? [] : parametersOf(schema, source.root)
+  const values = new Map<string, Json | undefined>()
+  for (const pass of passes)
+    for (const parameter of parameters.toSorted((a, b) => Number(b.required) - Number(a.required)))
+      values.set(parameter.name, values.get(parameter.name) ?? pass(parameter, source, depth))
+  const found = parameters.map(({ name }) => [name, values.get(name)] as const)
+  return Object.fromEntries(found.filter((pair): pair is [string, Json] => pair[1] !== undefined))
+}
+
+// ---- the passes ------------------------------------------------------------------------------------------
+
+/** "limit 5", "5 results", `subject "Hello"`; an option of an enum; a switch that the clause names. */
+const besideName: Pass = ({ name, schema }, source) => {
+  if (Array.isArray(schema['enum'])) return schema['enum'].find(option => isSaid(option, source))
+  if (schema['type'] === 'boolean')
+    return isSaid(name, source) ? !/\b(?:not?|without)\b/iu.test(source.clause) : undefined
+  const kinds = kindsOf(name, schema)
+  const stems = stemsOf(name)
+  return takeFirst(source, ({ kind, start, end }) => {
+    const before = /[\p{L}\d]+[\s:=]*(?:\b(?:is|of|as|at|to)\s+)?$/u.exec(
+      source.clause.slice(0, start).slice(-60),
+    )
+    const after = kind === 'number' ? /^\s*\p{L}+/u.exec(source.clause.slice(end)) : null
+    return (
+      kinds.includes(kind) && stemsOf([before?.[0], after?.[0]].join(' ')).some(stem => stems.includes(stem))
+    )
+  })
+}
+
+/** A value of the parameter's kind. An optional parameter takes neither quoted text nor a number in this way. */
+const ofKind: Pass = ({ name, schema, required }, source) => {
+  if (schema['type'] === 'array') return listFrom(name, flat(schema['items'], source.root), source)
+  const kinds = schema['enum'] === undefined ? kindsOf(name, schema) : []
+  const isFree = kinds[0] === 'quoted' || kinds[0] === 'number'
+  for (const kind of required ? kinds : kinds.filter(each => !isFree && each !== 'quoted')) {
+    const value = takeFirst(source, each => each.kind === kind)
+    if (value !== undefined) return value
   }
+  return undefined
 }
 
-// ---- alternatives ----------------------------------------------------------------------------------------
+function listFrom(name: string, schema: JsonObject, source: Source): Json[] | undefined {
+  const list = Array.isArray(schema['enum']) ? schema['enum'].filter(option => isSaid(option, source)) : []
+  const next = (): Json | undefined => ofKind({ name, schema, required: true }, source, 0)
+  for (let value = next(); value !== undefined; value = next()) list.push(value)
+  return list.length > 0 ? list : undefined
+}
 
-/** The first alternative that the clause speaks of, else the first whose value fits the whole. */
-function unionFor(slot: Slot, branches: JsonObject[], source: Source, effort: Effort): Json | undefined {
-  const tries: Effort[] = effort === 'forced' ? ['named', 'hinted', 'forced'] : [effort]
-  for (const attempt of tries) {
-    for (const schema of branches) {
-      const before = new Set(source.used)
-      const value =
-        slot.depth > MAX_DEPTH
-          ? undefined
-          : valueFor({ ...slot, schema, depth: slot.depth + 1 }, source, attempt)
-      if (value !== undefined && fits(slot.schema, value, slot.root)) return value
-      source.used.clear()
-      for (const fact of before) source.used.add(fact)
-    }
+/** A value that the schema names, else the rest of the clause. */
+const anyValue: Pass = ({ name, schema, required }, source, depth) => {
+  if (!required) return undefined
+  const { type, const: only, default: usual, enum: options, minimum, minLength, items } = schema
+  const named = only ?? usual ?? (Array.isArray(options) ? options[0] : undefined)
+  if (named !== undefined) return named
+  if (type === 'object') return objectFrom(schema, source, [besideName, ofKind, anyValue], depth + 1)
+  if (type === 'array') {
+    const item = { name, schema: flat(items, source.root), required }
+    return depth > DEEPEST ? [] : [anyValue(item, source, depth + 1) ?? null]
   }
-  if (effort !== 'forced') return undefined
-  const last = branches.find(branch => branch.type === 'null') ?? branches[0]
-  return last === undefined || slot.depth > MAX_DEPTH
-    ? null
-    : valueFor({ ...slot, schema: last, depth: slot.depth + 1 }, source, 'forced')
+  if (type === 'boolean' || type === 'null') return type === 'null' ? null : false
+  if (type !== 'string') return minimum ?? 1
+  return restOf(source) || (minLength ? source.clause : '')
 }
 
-// ---- objects ---------------------------------------------------------------------------------------------
+// ---- what a parameter asks for ---------------------------------------------------------------------------
 
-function objectFor(slot: Slot, source: Source, effort: Effort): JsonObject | undefined {
-  const required = new Set(requiredOf(slot.schema))
-  const members = propertiesOf(slot.schema)
-  const ordered = [...members].sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a)))
-  const found = new Map<string, Json>()
-  const look = (attempt: Effort, wantedNow: (name: string) => boolean) => {
-    for (const [name, schema] of ordered) {
-      if (found.has(name) || schema === false || !wantedNow(name)) continue
-      const value = memberFor(slot, name, schema, required.has(name), source, attempt)
-      if (value !== undefined) found.set(name, value)
-    }
-  }
-  if (slot.depth <= MAX_DEPTH) {
-    look('named', () => true)
-    if (effort !== 'named') look('hinted', () => true)
-  }
-  if (found.size === 0 && effort !== 'forced') return undefined
-  look('forced', name => required.has(name))
-  const least = numberAt(slot.schema, 'minProperties') ?? 0
-  look('forced', () => found.size < least)
-  for (const name of required) if (!found.has(name)) found.set(name, undeclared(slot.schema))
-  const order = new Set([...members.map(([name]) => name), ...required])
-  return Object.fromEntries([...order].flatMap(name => (found.has(name) ? [[name, found.get(name)!]] : [])))
+/** By the format or a word of the name, the first row that fits. */
+const PARAMETER_KINDS: readonly [RegExp, ValueKind[]][] = [
+  [/\b(?:e?mails?|recipients?|attendees?|cc|bcc)\b/u, ['email']],
+  [
+    /\b(?:paths?|files?|filename|folder|directory|source|destination|ur[il]|link|page)\b/u,
+    ['path', 'quoted'],
+  ],
+  [/\b(?:expression|formula)\b/u, ['sum']],
+  [/\b(?:to|from)\b/u, ['email', 'path', 'name']],
+  [/\b(?:city|location|place|country|where|person|who|customer|user)\b/u, ['name', 'quoted']],
+  [
+    /\b(?:text|body|content|message|query|question|note|title|subject|topic|prompt|description)\b/u,
+    ['quoted'],
+  ],
+]
+
+export function kindsOf(name: string, { type, format }: JsonObject): ValueKind[] {
+  if (type === 'integer' || type === 'number') return ['number']
+  if (type !== 'string') return []
+  const words = name.replace(/(?<=\p{Ll})(?=\p{Lu})|_/gu, ' ').toLowerCase()
+  const hints = typeof format === 'string' ? `${format} ${words}` : words
+  return PARAMETER_KINDS.find(([pattern]) => pattern.test(hints))?.[1] ?? ['quoted', 'name']
 }
 
-function memberFor(
-  slot: Slot,
-  name: string,
-  schema: Json,
-  required: boolean,
-  source: Source,
-  effort: Effort,
-): Json | undefined {
-  const member = { name, schema: flat(schema, slot.root), root: slot.root, required, depth: slot.depth + 1 }
-  return valueFor(member, source, effort)
+// ---- what a clause holds ---------------------------------------------------------------------------------
+
+function takeFirst(source: Source, fits: (value: Value) => boolean): Json | undefined {
+  const at = source.values.findIndex(fits)
+  const [value] = at < 0 ? [] : source.values.splice(at, 1)
+  if (value === undefined) return undefined
+  source.taken.push(value)
+  return value.kind === 'number' ? Number(value.text) : value.text
 }
 
-function plainest(schema: JsonObject): Json {
-  if (schema.const !== undefined) return schema.const
-  if (Array.isArray(schema.enum)) return schema.enum[0] ?? null
-  const type = typeOf(schema)
-  if (type === 'object') return {}
-  if (type === 'array') return []
-  if (type === 'integer' || type === 'number') return nearest(schema, 1)
-  return type === 'boolean' ? false : type === 'null' ? null : 'value'
+function isSaid(text: Json, { clause }: Source): boolean {
+  const wordsIn = (each: string): string[] => each.toLowerCase().split(/[^\p{L}\d.-]+/u)
+  return typeof text !== 'object' && wordsIn(String(text)).every(word => wordsIn(clause).includes(word))
 }
 
-/** A member that is required but not described may be anything that its neighbours' rule allows. */
-function undeclared(schema: JsonObject): Json {
-  return plainest(isJsonObject(schema.additionalProperties) ? schema.additionalProperties : {})
-}
-
-// ---- arrays ----------------------------------------------------------------------------------------------
-
-function arrayFor(slot: Slot, source: Source, effort: Effort): Json[] | undefined {
-  const least = Math.min(numberAt(slot.schema, 'minItems') ?? 0, MAX_FORCED_ITEMS)
-  const most = Math.min(numberAt(slot.schema, 'maxItems') ?? MAX_ITEMS, Math.max(least, MAX_ITEMS))
-  const items = slot.depth > MAX_DEPTH ? [] : heardItems(slot, source, effort, most)
-  if (items.length === 0 && effort !== 'forced') return undefined
-  const aim = items.length > 0 ? least : Math.max(least, slot.depth > MAX_DEPTH || most === 0 ? 0 : 1)
-  while (items.length < aim) {
-    const forced = itemFor(slot, items.length, source, 'forced')
-    if (forced === undefined) break
-    items.push(slot.schema.uniqueItems === true ? distinct(forced, items, slot) : forced)
-  }
-  // The one item that nobody asked for may be impossible: then an empty list is the honest one.
-  return least === 0 && !items.every((item, at) => fits(itemAt(slot.schema, at), item, slot.root))
-    ? []
-    : items
-}
-
-function heardItems(slot: Slot, source: Source, effort: Effort, most: number): Json[] {
-  const items: Json[] = []
-  const first = flat(itemAt(slot.schema, 0), slot.root)
-  if (Array.isArray(first.enum)) return optionsIn(first.enum, source).slice(0, most)
-  const attempts: Effort[] = effort === 'named' ? ['named'] : ['named', 'hinted']
-  for (const attempt of attempts) {
-    while (items.length < most) {
-      const item = itemFor(slot, items.length, source, attempt)
-      if (item === undefined || items.some(other => equal(other, item))) break
-      items.push(item)
-    }
-  }
-  // Named is only how the list begins: "to ana@example.com and bob@example.com" names one and means both.
-  while (effort === 'named' && items.length > 0 && items.length < most) {
-    const item = itemFor(slot, items.length, source, 'hinted')
-    if (item === undefined || items.some(other => equal(other, item))) break
-    items.push(item)
-  }
-  return items
-}
-
-function itemFor(slot: Slot, at: number, source: Source, effort: Effort): Json | undefined {
-  const given = itemAt(slot.schema, at)
-  if (given === false) return undefined
-  const schema = flat(given, slot.root)
-  return valueFor({ ...slot, schema, depth: slot.depth + 1 }, source, effort)
-}
-
-function distinct(value: Json, others: readonly Json[], slot: Slot): Json {
-  const schema = flat(itemAt(slot.schema, others.length), slot.root)
-  const free = (one: Json) => !others.some(other => equal(other, one)) && fits(schema, one, slot.root)
-  if (free(value)) return value
-  const choices = Array.isArray(schema.enum) ? schema.enum : typeof value === 'boolean' ? [!value] : []
-  const known = choices.find(free)
-  if (known !== undefined) return known
-  for (let n = 1; n < 200; n++) {
-    const other = varied(value, n, schema)
-    if (other !== undefined && free(other)) return other
-  }
-  return value
-}
-
-function varied(value: Json, n: number, schema: JsonObject): Json | undefined {
-  if (typeof value === 'number') {
-    const step = numberAt(schema, 'multipleOf') ?? 1
-    return nearest(schema, value + (n % 2 === 1 ? 1 : -1) * Math.ceil(n / 2) * step)
-  }
-  if (typeof value !== 'string') return undefined
-  const mark = n.toString(36)
-  const letters = codePoints(value)
-  return letters.slice(0, Math.max(0, letters.length - mark.length)).join('') + mark
+/** The text after "that", "saying" or a colon; else the clause without taken values and the words of the tool before it. */
+function restOf({ clause, taken, known }: Source): string {
+  const told = /(?:\b(?:that|saying)|:)\s+(\S.*)$/su.exec(clause)?.[1]
+  if (told !== undefined) return told.trim()
+  let rest = clause.replace(/,?\s+please$/iu, '')
+  for (const { start, end } of taken.toSorted((a, b) => b.start - a.start))
+    rest = rest.slice(0, start).replace(/\b(?:to|in|at|for|from|with|of)\s+$/iu, '') + rest.slice(end)
+  const words = rest.split(/\s+/u)
+  const first = words.findIndex(word => isTelling(word, known))
+  return first < 0 ? '' : words.slice(first).join(' ').trim()
 }

@@ -1,2 +1,2 @@
-// The door of the rehearsal model.
+// The rehearsal model, for the other folders.
 export { type RehearsalOptions, rehearsal } from './rehearsal.ts'

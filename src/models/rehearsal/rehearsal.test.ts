@@ -1,62 +1,80 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { modelContract } from '../../../test/contracts/model.ts'
-import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports.ts'
 import type { OutcomeKind } from '../../language/calls.ts'
 import type { Entry } from '../../language/history.ts'
-import type { ToolChoice, ToolDeclaration, ToolInput } from '../../language/tools.ts'
+import type { ToolDeclaration, ToolInput } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { type RehearsalOptions, rehearsal } from './rehearsal.ts'
 
-// Fixtures are written in the shapes that the casts below name; on anything else the tests fail.
-const fixture = (name: string): unknown =>
-  JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', name), 'utf8'))
-const toolbox = fixture('toolbox.json') as ToolDeclaration[]
-
 function declared(name: string, description: string, input: ToolInput, title?: string): ToolDeclaration {
-  return {
-    name,
-    ...(title === undefined ? {} : { title }),
-    description,
-    input,
-    kind: 'other',
-    readOnly: false,
-    idempotent: false,
-    destructive: false,
-    side: 'server',
-  }
+  const flags = { readOnly: false, idempotent: false, destructive: false }
+  const shown = title === undefined ? {} : { title }
+  return { name, ...shown, description, input, kind: 'other', side: 'server', ...flags }
 }
 
 function object(properties: JsonObject, required = Object.keys(properties)): ToolInput {
   return { form: 'json', schema: { type: 'object', properties, required, additionalProperties: false } }
 }
 
-const user = (words: string): Entry => ({ role: 'user', parts: [{ type: 'text', text: words }] })
+const string = { type: 'string' }
+const integer = { type: 'integer' }
+const weather = declared(
+  'get_weather',
+  'The weather in a city.',
+  object({ city: string, unit: { enum: ['celsius', 'fahrenheit'] }, days: integer }, ['city']),
+)
+const mail = declared(
+  'send_mail',
+  'Sends an e-mail message.',
+  object(
+    {
+      to: { type: 'array', items: { type: 'string', format: 'email' } },
+      subject: string,
+      body: string,
+      urgent: { type: 'boolean' },
+    },
+    ['to', 'body'],
+  ),
+  'Mail',
+)
+const readFile = declared('read_file', 'Reads a text file.', object({ path: string }))
+const writeFile = declared('write_file', 'Writes a text file.', object({ path: string, content: string }))
+const sums = declared('calculator', 'Does arithmetic.', object({ expression: string }))
+const search = declared(
+  'web_search',
+  'Searches the web.',
+  object({ query: string, max_results: integer }, ['query']),
+)
+const light = declared(
+  'set_light',
+  'Turns a lamp on or off.',
+  object({ room: { enum: ['kitchen', 'living room'] }, state: { enum: ['on', 'off'] } }),
+)
+const python = declared('python', 'Runs code.', { form: 'text' })
+const tools = [weather, mail, readFile, writeFile, sums, search, light, python]
 
-/** An assistant's calls and what came of each: `[name, arguments, kind, words]`. */
+const user = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+
+/** An assistant's calls and their results: `[name, arguments, kind, text]`. */
 function batch(...calls: [string, string, OutcomeKind, string][]): Entry[] {
+  const parts = calls.map(([name, text], at) => {
+    return { type: 'call' as const, id: `${name}_${at}`, name, form: 'json' as const, text }
+  })
+  const results = calls.map(([name, , kind, text], at) => ({
+    callId: `${name}_${at}`,
+    name,
+    outcome: {
+      kind,
+      parts: [{ type: 'text' as const, text }],
+      from: { source: 'tool' as const, tool: name },
+    },
+  }))
   return [
-    {
-      role: 'assistant',
-      parts: calls.map(([name, input], at) => ({
-        type: 'call',
-        id: `${name}_${at}`,
-        name,
-        form: 'json',
-        text: input,
-      })),
-    },
-    {
-      role: 'tool',
-      results: calls.map(([name, , kind, words], at) => ({
-        callId: `${name}_${at}`,
-        name,
-        outcome: { kind, parts: [{ type: 'text', text: words }], from: { source: 'tool', tool: name } },
-      })),
-    },
+    { role: 'assistant', parts },
+    { role: 'tool', results },
   ]
 }
 
@@ -64,27 +82,19 @@ async function ask(
   history: Entry[],
   request: Partial<ModelRequest> = {},
   options: RehearsalOptions = {},
+  watch: (delta: ModelDelta) => void = () => {},
 ): Promise<ModelAnswer> {
-  const model = rehearsal({ now: () => Date.UTC(2026, 0, 14), ...options })
-  const whole = {
-    session: 's',
-    history,
-    tools: toolbox,
-    choice: 'auto',
-    parallel: true,
-    options: {},
-    ...request,
-  } satisfies ModelRequest
-  return model.respond(whole, () => {}, new AbortController().signal)
+  const rest = { session: 's', choice: 'auto', parallel: true, options: {} } as const
+  return rehearsal(options).respond(
+    { ...rest, history, tools, ...request },
+    watch,
+    new AbortController().signal,
+  )
 }
 
-/** An answer as lines: `name arguments` for a call, the words for text. */
-async function lines(
-  history: Entry[],
-  request: Partial<ModelRequest> = {},
-  options: RehearsalOptions = {},
-): Promise<string[]> {
-  const { parts } = await ask(history, request, options)
+/** An answer as lines: `name arguments` for a call, the text of any other part. */
+async function lines(...asked: Parameters<typeof ask>): Promise<string[]> {
+  const { parts } = await ask(...asked)
   return parts.map(part =>
     part.type === 'call' ? `${part.name} ${part.text}` : part.type === 'hosted' ? part.summary : part.text,
   )
@@ -96,12 +106,16 @@ modelContract('rehearsal', scenario => {
     case 'slow':
       return rehearsal({ delayMs: 600_000 })
     case 'rejects':
-      return choosing(plain, { tool: 'no_such_tool' })
+      return {
+        id: plain.id,
+        respond: (request, ...rest) =>
+          plain.respond({ ...request, choice: { tool: 'no_such_tool' } }, ...rest),
+      }
     case 'reset':
       return { skip: 'it never starts over' }
     case 'silent':
     case 'times-out':
-      return { skip: 'it always says something at once' }
+      return { skip: 'it answers at once' }
     case 'fails':
       return { skip: 'nothing behind it can fail' }
     default:
@@ -109,69 +123,139 @@ modelContract('rehearsal', scenario => {
   }
 })
 
-function choosing(model: Model, choice: ToolChoice): Model {
-  return {
-    id: model.id,
-    respond: (request, watch, signal) => model.respond({ ...request, choice }, watch, signal),
-  }
-}
-
-/** By topic: a message, then the calls that it is to give. */
-const conversations = fixture('conversations.json') as Record<string, [message: string, ...calls: string[]][]>
-
-describe('from words to calls', () => {
-  for (const [topic, cases] of Object.entries(conversations))
-    test(topic, async () => {
-      for (const [message, ...calls] of cases) {
-        const answer = await ask([user(message)])
-        const said = answer.parts.map(part => (part.type === 'call' ? `${part.name} ${part.text}` : 'words'))
-        assert.deepEqual(said, calls, message)
-        assert.equal(answer.stop, 'calls')
-      }
+describe('a message becomes calls', () => {
+  /** A rule, then messages, each with its calls. */
+  const rules: [rule: string, ...examples: [message: string, ...calls: string[]][]][] = [
+    [
+      'a clause chooses the tool that has most of its words',
+      ['What is the weather in Paris?', 'get_weather {"city":"Paris"}'],
+      ['Please read the file notes.txt', 'read_file {"path":"notes.txt"}'],
+    ],
+    [
+      'every clause may choose a tool, in order',
+      [
+        'What is the weather in Oslo, what is 17 * 23, and mail ana@example.org that I am late',
+        'get_weather {"city":"Oslo"}',
+        'calculator {"expression":"17 * 23"}',
+        'send_mail {"to":["ana@example.org"],"body":"I am late"}',
+      ],
+      [
+        'Write "hello, world" to out/hello.txt. Then read notes.txt.',
+        'write_file {"path":"out/hello.txt","content":"hello, world"}',
+        'read_file {"path":"notes.txt"}',
+      ],
+    ],
+    [
+      'values alone make another call of the same tool',
+      [
+        'Weather in Paris, London and New York in fahrenheit?',
+        'get_weather {"city":"Paris"}',
+        'get_weather {"city":"London"}',
+        'get_weather {"city":"New York","unit":"fahrenheit"}',
+      ],
+      ['weather in paris and oslo please', 'get_weather {"city":"paris"}', 'get_weather {"city":"oslo"}'],
+      ['Read a.txt, b.txt and a.txt', 'read_file {"path":"a.txt"}', 'read_file {"path":"b.txt"}'],
+    ],
+    [
+      'values that are still missing are added to the call, and lists grow',
+      ['Weather in Rome, 3 days', 'get_weather {"city":"Rome","days":3}'],
+      [
+        'Mail ana@example.org and bob@example.org that I am late',
+        'send_mail {"to":["ana@example.org","bob@example.org"],"body":"I am late"}',
+      ],
+    ],
+    [
+      'any other clause belongs to the text of the call before it',
+      ['Search the web for tea, coffee and milk', 'web_search {"query":"tea, coffee and milk"}'],
+    ],
+    [
+      'arithmetic chooses a tool with an expression',
+      ['what is 12 times 7', 'calculator {"expression":"12 * 7"}'],
+    ],
+    [
+      'a value beside a parameter\u2019s name fills it',
+      ['Search the web for flights, max 5 results', 'web_search {"query":"flights","max_results":5}'],
+      [
+        'Mail ana@example.org with subject "Hello" saying "See you"',
+        'send_mail {"to":["ana@example.org"],"subject":"Hello","body":"See you"}',
+      ],
+    ],
+    [
+      'an enum takes the option that the clause names, a switch is true unless the clause says "not"',
+      ['Turn off the light in the living room', 'set_light {"room":"living room","state":"off"}'],
+      [
+        'Mail ana@example.org "Lunch", not urgent',
+        'send_mail {"to":["ana@example.org"],"body":"Lunch","urgent":false}',
+      ],
+    ],
+    [
+      'a text parameter takes quoted text, else the rest of the clause',
+      ['Search the web for cheap flights to Rome', 'web_search {"query":"cheap flights to Rome"}'],
+      ['Search the web: cheap flights', 'web_search {"query":"cheap flights"}'],
+    ],
+    [
+      'a text tool takes quoted text, else the rest',
+      ['Run this python: print(1 + 1)', 'python print(1 + 1)'],
+    ],
+  ]
+  for (const [rule, ...examples] of rules)
+    test(rule, async () => {
+      for (const [message, ...calls] of examples)
+        assert.deepEqual(await lines([user(message)]), calls, message)
     })
 
-  test('no tool fits', async () => {
-    const [words] = await lines([user('Tell me a joke')], { tools: toolbox.slice(0, 3) })
-    assert.equal(
-      words,
-      'None of my tools seems to fit that. I could use get_weather, send_mail and read_file: ask for one of these.',
-    )
-    assert.match((await lines([user('Hello!')]))[0]!, /web_search and 4 more: ask/)
+  test('required parameters that the message says nothing of get the plainest value', async () => {
+    const item = { type: 'object', properties: { on: { type: 'boolean' } }, required: ['on'] }
+    const schema = object({
+      mode: { enum: ['fast', 'slow'] },
+      size: { type: 'integer', minimum: 3 },
+      tag: { type: 'string', default: 'none' },
+      note: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/text' }] },
+      rows: { type: 'array', items: item },
+    })
+    if (schema.form === 'json') schema.schema['$defs'] = { text: string }
+    const { parts } = await ask([user('Bake')], { tools: [declared('bake', 'Bakes.', schema)] })
+    assert.deepEqual(JSON.parse(parts[0]?.type === 'call' ? parts[0].text : ''), {
+      mode: 'fast',
+      size: 3,
+      tag: 'none',
+      note: '',
+      rows: [{ on: false }],
+    })
   })
 
-  test('no tools, no text', async () => {
-    assert.deepEqual(await lines([user('Weather in Oslo?')], { tools: [] }), [
-      'I have no tools here, so all I can do is repeat what I understood: “Weather in Oslo?”',
-    ])
-    const picture = [{ type: 'image' as const, url: 'https://example.com/a.png' }]
-    assert.deepEqual(await lines([{ role: 'user', parts: picture }]), [
-      'I can only read text, and there was none.',
-    ])
-  })
-
-  test('a grammar is met where it can be', async () => {
-    const regex = declared('pick_code', 'Picks a code.', {
-      form: 'text',
-      grammar: { syntax: 'regex', definition: '[A-Z]{3}-\\d{2}' },
+  test('a schema that refers to itself ends', async () => {
+    const node = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }
+    const { stop } = await ask([user('Bake')], {
+      tools: [declared('bake', 'Bakes.', { form: 'json', schema: node })],
     })
-    assert.deepEqual(await lines([user('Pick the code ABC-12 now')], { tools: [regex] }), [
-      'pick_code ABC-12',
-    ])
-    assert.deepEqual(await lines([user('Pick a code')], { tools: [regex] }), ['pick_code AAA-11'])
-    const lark = declared('answer', 'Gives an answer.', {
-      form: 'text',
-      grammar: { syntax: 'lark', definition: 'start: "yes" | "no" | "maybe"' },
-    })
-    assert.deepEqual(await lines([user('The answer is maybe')], { tools: [lark] }), ['answer maybe'])
-    assert.deepEqual(await lines([user('Give the answer')], { tools: [lark] }), ['answer yes'])
+    assert.equal(stop, 'calls')
   })
 })
 
-describe('the choice', () => {
+describe('a message without a call', () => {
+  test('no tool fits: it names the tools', async () => {
+    assert.deepEqual(await lines([user('Tell me a joke')], { tools: tools.slice(0, 3) }), [
+      'None of my tools seems to fit that. I could use get_weather, send_mail and read_file: ask for one of these.',
+    ])
+    const nine = [...tools, declared('ninth', 'One more.', { form: 'text' })]
+    assert.match((await lines([user('Hello!')], { tools: nine }))[0]!, /set_light, python and 1 more: ask/)
+  })
+
+  test('no tools, or no text: it says so', async () => {
+    assert.deepEqual(await lines([user('Weather in Oslo?')], { tools: [] }), [
+      'I have no tools here, so all I can do is repeat what I understood: “Weather in Oslo?”',
+    ])
+    const picture: Entry = { role: 'user', parts: [{ type: 'image', url: 'https://example.com/a.png' }] }
+    assert.deepEqual(await lines([picture]), ['I can only read text, and there was none.'])
+  })
+})
+
+describe('the tool choice', () => {
   const message = [user('What is the weather in Paris? Then read notes.txt.')]
 
-  test('none: words only', async () => {
-    const [words, ...rest] = await lines(message, { choice: 'none', tools: toolbox.slice(0, 2) })
+  test('none: an answer in words', async () => {
+    const [words, ...rest] = await lines(message, { choice: 'none', tools: tools.slice(0, 2) })
     assert.match(
       words!,
       /^I may not use tools for this answer\. Otherwise I could use get_weather and send_mail\./,
@@ -179,37 +263,28 @@ describe('the choice', () => {
     assert.deepEqual(rest, [])
   })
 
-  test('required: a call even where none fits', async () => {
-    const [call] = await lines([user('Hello!')], { choice: 'required', tools: toolbox.slice(2, 3) })
-    assert.equal(call, 'read_file {"path":"Hello"}')
+  test('required: a call even where no tool fits, once per message', async () => {
+    const request = { choice: 'required', tools: [readFile] } as const
+    assert.deepEqual(await lines([user('Surprise me')], request), ['read_file {"path":"Surprise me"}'])
+    const history = [user('Surprise me'), ...batch(['read_file', '{"path":"Surprise me"}', 'ok', 'Hi'])]
+    assert.deepEqual(await lines(history, request), ['read_file answered: Hi.'])
   })
 
-  test('one tool', async () => {
-    const read = { tool: 'read_file' }
-    assert.deepEqual(await lines(message, { choice: read }), ['read_file {"path":"notes.txt"}'])
+  test('one tool, or some of them', async () => {
+    const read = ['read_file {"path":"notes.txt"}']
+    assert.deepEqual(await lines(message, { choice: { tool: 'read_file' } }), read)
+    assert.deepEqual(await lines(message, { choice: { allowed: ['read_file', 'x'], mode: 'auto' } }), read)
+  })
+
+  test('a choice that no offered tool meets is refused', async () => {
     await assert.rejects(ask(message, { choice: { tool: 'nothing' } }), {
       code: 'model_rejected',
       message:
-        'The tool choice cannot be met: a call must be nothing, but no such tool is offered. Offer it, or choose "auto".',
+        'The tool choice cannot be met: a call must be one of nothing, but no such tool is offered. Offer it, or choose "auto".',
     })
-  })
-
-  test('some tools', async () => {
-    const allowed = ['get_weather', 'not_offered']
-    assert.deepEqual(await lines(message, { choice: { allowed, mode: 'auto' } }), [
-      'get_weather {"city":"Paris"}',
-    ])
-    const calls = await lines([user('Hello!')], { choice: { allowed: ['calculator'], mode: 'required' } })
-    assert.deepEqual(calls, ['calculator {"expression":"Hello"}'])
-    await assert.rejects(ask(message, { choice: { allowed: ['x'], mode: 'required' } }), {
-      code: 'model_rejected',
-    })
-  })
-
-  test('a choice is met once per message', async () => {
-    const history = [user('Hello!'), ...batch(['read_file', '{"path":"Hello"}', 'ok', 'Hi there'])]
-    for (const choice of ['required', { tool: 'read_file' }] as const)
-      assert.deepEqual(await lines(history, { choice }), ['read_file answered: Hi there.'])
+    const none = { allowed: ['x'], mode: 'required' } as const
+    await assert.rejects(ask(message, { choice: { ...none, allowed: ['x'] } }), { code: 'model_rejected' })
+    await assert.rejects(ask(message, { choice: 'required', tools: [] }), { code: 'model_rejected' })
   })
 
   test('one call at a time: the rest follows', async () => {
@@ -224,206 +299,131 @@ describe('the choice', () => {
   })
 })
 
-describe('what came of the calls', () => {
-  test('each result is told in a sentence', async () => {
-    const history = [
-      user('Do all of it'),
-      ...batch(
-        ['get_weather', '{}', 'ok', '{"city":"Paris","temperature_c":18,"sky":["cloudy","dry"]}'],
-        ['send_mail', '{}', 'denied', 'Mail is for weekdays.'],
-        ['read_file', '{}', 'error', 'ENOENT: no such file'],
-        ['write_file', '{}', 'timeout', 'No answer in 30 s'],
-        ['copy_file', '{}', 'cancelled', 'Stopped by ana'],
-        ['fetch_page', '{}', 'abandoned', 'The application never sent it'],
-        ['web_search', '{}', 'unknown', 'The server restarted'],
-      ),
+describe('results are reported', () => {
+  const report = async (kind: OutcomeKind, text: string): Promise<string> => {
+    const history = [user('Mail ana@example.org "Hi"'), ...batch(['send_mail', '{}', kind, text])]
+    return (await lines(history))[0]!
+  }
+
+  test('each outcome in its own words, with the title of the tool', async () => {
+    const reports: [OutcomeKind, string][] = [
+      ['ok', 'Mail answered: So it is.'],
+      ['error', 'Mail failed: So it is.'],
+      ['invalid', 'Mail would not take the arguments that I gave it: So it is.'],
+      ['denied', 'Mail was not allowed: So it is.'],
+      ['timeout', 'Mail took too long and was stopped: So it is.'],
+      ['cancelled', 'Mail was cancelled: So it is.'],
+      ['abandoned', 'Mail was left without an answer: So it is.'],
+      ['unknown', 'Mail may or may not have happened: So it is. Please check before it is asked for again.'],
     ]
-    const [words] = await lines(history)
-    assert.deepEqual(words?.split(/(?<=\.) (?=[A-Za-z_]+ (?:answered|was|failed|took|may))/u), [
-      'get_weather answered: city Paris, temperature c 18, sky cloudy; dry.',
-      'Mail was not allowed: Mail is for weekdays.',
-      'read_file failed: ENOENT: no such file.',
-      'write_file took too long and was stopped: No answer in 30 s.',
-      'copy_file was cancelled: Stopped by ana.',
-      'fetch_page was left without an answer: The application never sent it.',
-      'web_search may or may not have happened: The server restarted. Please check before it is asked for again.',
-    ])
+    for (const [kind, sentence] of reports) assert.equal(await report(kind, 'So it is.'), sentence)
   })
 
-  test('a long result is shortened', async () => {
-    const history = [user('Read a.txt'), ...batch(['read_file', '{}', 'ok', 'word '.repeat(400)])]
-    const [words] = await lines(history)
-    assert.ok(words!.length < 320 && words!.endsWith('…'))
-  })
-
-  test('what an earlier message left open is told with the next', async () => {
-    const history = [
-      user('Weather in Oslo?'),
-      ...batch(['get_weather', '{"city":"Oslo"}', 'abandoned', 'A new message came first']),
-      user('Tell me a joke'),
-    ]
-    const [words] = await lines(history, { tools: toolbox.slice(0, 1) })
-    assert.match(
-      words!,
-      /^get_weather was left without an answer: A new message came first\. None of my tools/,
-    )
+  test('JSON without its punctuation, long text shortened, on one line', async () => {
+    assert.equal(await report('ok', '[{"id":17,"title":"At 9:40"}]'), 'Mail answered: id 17, title At 9:40.')
+    assert.equal(await report('ok', 'a\n\n  b'), 'Mail answered: a b.')
+    const long = await report('ok', 'x'.repeat(1000))
+    assert.ok(long.length < 320 && long.endsWith('…'))
   })
 
   test('a new message is a new plan', async () => {
-    const history = [
-      user('Weather in Oslo?'),
-      ...batch(['get_weather', '{"city":"Oslo"}', 'ok', '4 °C']),
-      { role: 'assistant' as const, parts: [{ type: 'text' as const, text: 'get_weather answered: 4 °C.' }] },
-      user('And the weather in Rome?'),
-    ]
-    assert.deepEqual(await lines(history), ['get_weather {"city":"Rome"}'])
+    const before = [user('Weather in Oslo?'), ...batch(['get_weather', '{"city":"Oslo"}', 'ok', '4 °C'])]
+    assert.deepEqual(await lines([...before, user('And the weather in Rome?')]), [
+      'get_weather {"city":"Rome"}',
+    ])
+  })
+
+  test('a summary tells messages and results', async () => {
+    const before = [user('Weather in Oslo?'), ...batch(['get_weather', '{"city":"Oslo"}', 'ok', '4 °C'])]
+    assert.deepEqual(await lines([...before, user('Write a summary')], { purpose: 'summary' }), [
+      'So far: You said: “Weather in Oslo?” get_weather answered: 4 °C.',
+    ])
   })
 })
 
-describe('a refused call', () => {
-  const book = declared(
-    'book_table',
-    'Books a table at a restaurant.',
-    object(
-      {
-        guests: { type: 'integer' },
-        area: { type: 'string' },
-        day: { type: 'string' },
-        note: { type: 'string' },
-      },
-      ['guests'],
-    ),
-  )
-  const repair = (input: string, complaint: string) =>
-    lines(
-      [user('Book a table for 12 guests inside'), ...batch(['book_table', input, 'invalid', complaint])],
-      {
-        tools: [book],
-      },
-    )
+describe('a refused call is corrected once', () => {
+  const book = declared('book_table', 'Books a table.', object({ guests: integer, area: string }, ['guests']))
+  const asked = user('Book a table for 12 guests')
+  const after = (input: string, refusal: string, ...more: Entry[]) =>
+    lines([asked, ...batch(['book_table', input, 'invalid', refusal]), ...more], { tools: [book] })
 
-  test('is put right by what the refusal says', async () => {
-    const cases: [input: string, complaint: string, call: string][] = [
-      ['{"guests":12}', '/guests must be <= 8', '{"guests":8}'],
-      ['{"guests":12}', 'guests must be between 2 and 6.', '{"guests":6}'],
+  test('by the bound, the option or the example that the refusal names', async () => {
+    const cases: [input: string, refusal: string, corrected: string][] = [
+      ['{"guests":12}', 'It was not run. Fix this:\n- /guests must be <= 8', '{"guests":8}'],
+      ['{"guests":12}', 'guests must be < 8', '{"guests":7}'],
       ['{"guests":1}', 'guests: at least 2', '{"guests":2}'],
-      ['{"guests":"12"}', 'guests must be an integer', '{"guests":12}'],
       [
-        '{"guests":12,"area":"attic"}',
-        'area must be one of: "outside", "inside"',
-        '{"guests":12,"area":"inside"}',
+        '{"guests":2,"area":"attic"}',
+        '/area must be one of: "inside", "outside"',
+        '{"guests":2,"area":"inside"}',
       ],
-      ['{"guests":12,"seats":3}', 'The property seats is not allowed here', '{"guests":12}'],
-      ['{}', 'the value is missing the required property "guests"', '{"guests":12}'],
-      ['{"guests":12}', 'day is required, for example "2026-03-01"', '{"guests":12,"day":"2026-03-01"}'],
-      ['{"guests":', 'The arguments are not JSON', '{"guests":12}'],
     ]
-    for (const [input, complaint, call] of cases)
-      assert.deepEqual(await repair(input, complaint), [`book_table ${call}`], complaint)
+    for (const [input, refusal, corrected] of cases)
+      assert.deepEqual(await after(input, refusal), [`book_table ${corrected}`], refusal)
   })
 
-  test('is not sent again unchanged', async () => {
-    assert.deepEqual(await repair('{"guests":12}', 'The kitchen is on fire'), [
-      'book_table would not take the arguments that I gave it: The kitchen is on fire.',
-    ])
+  test('a refusal that it does not understand is reported', async () => {
+    const sentence = 'book_table would not take the arguments that I gave it: The kitchen is on fire.'
+    for (const input of ['{"guests":12}', '{"guests":'])
+      assert.deepEqual(await after(input, 'The kitchen is on fire.'), [sentence])
   })
 
-  test('is put right once, then told in words', async () => {
-    const first = [
-      user('Book a table for 12 guests'),
-      ...batch(['book_table', '{"guests":12}', 'invalid', 'guests must be <= 8']),
-    ]
-    const again = [...first, ...batch(['book_table', '{"guests":8}', 'invalid', 'guests must be <= 4'])]
-    assert.deepEqual(await lines(again, { tools: [book] }), [
+  test('a second refusal is reported; a correction that worked hides the first', async () => {
+    const again = batch(['book_table', '{"guests":8}', 'invalid', 'guests must be <= 4'])
+    assert.deepEqual(await after('{"guests":12}', 'guests must be <= 8', ...again), [
       'book_table would not take the arguments that I gave it: guests must be <= 4.',
     ])
-    const mended = [...first, ...batch(['book_table', '{"guests":8}', 'ok', 'Booked'])]
-    assert.deepEqual(await lines(mended, { tools: [book] }), ['book_table answered: Booked.'])
-    assert.deepEqual(await lines(first, { tools: [] }), [
-      'book_table would not take the arguments that I gave it: guests must be <= 8.',
+    const worked = batch(['book_table', '{"guests":8}', 'ok', 'Booked'])
+    assert.deepEqual(await after('{"guests":12}', 'guests must be <= 8', ...worked), [
+      'book_table answered: Booked.',
     ])
-  })
-
-  test('what is left undone after it is said', async () => {
-    const history = [
-      user('Read notes.txt and book a table for 3 guests'),
-      ...batch(['read_file', '{"path":"notes.txt"}', 'invalid', 'No.']),
-    ]
-    const [words] = await lines(history, { tools: [toolbox[2]!, book], parallel: false })
-    assert.equal(
-      words,
-      'read_file would not take the arguments that I gave it: No. I did not get to book_table.',
-    )
   })
 })
 
 describe('the answer', () => {
-  test('streams word by word, or as many at once as asked', async () => {
-    const shown = async (chunk: number) => {
-      const deltas: ModelDelta[] = []
-      const request = {
-        session: 's',
-        history: [user('Hi')],
-        tools: [],
-        choice: 'auto',
-        parallel: true,
-        options: {},
-      } as const
-      await rehearsal({ chunk }).respond(request, delta => deltas.push(delta), new AbortController().signal)
-      return deltas.length
-    }
-    assert.equal(await shown(1), 16)
-    assert.equal(await shown(5), 4)
+  test('streams word by word', async () => {
+    const deltas: ModelDelta[] = []
+    const { parts } = await ask([user('Hi')], { tools: [] }, {}, delta => deltas.push(delta))
+    assert.equal(deltas.length, 16)
+    assert.deepEqual(parts, [
+      { type: 'text', text: deltas.map(delta => ('text' in delta ? delta.text : '')).join('') },
+    ])
   })
 
-  test('thinks in a line when asked to', async () => {
+  test('says in a line of thinking which clause chose which tool', async () => {
     const [thought] = await lines([user('Read notes.txt')], {}, { thinking: true })
     assert.equal(thought, '“Read notes.txt” asks for read_file.')
   })
 
-  test('keeps to the token limit, and cuts the call that does not fit', async () => {
-    const words = await ask([user('Hi')], { tools: [], maxTokens: 3 })
-    assert.deepEqual([words.parts, words.stop], [[{ type: 'text', text: 'I have no to' }], 'length'])
-    const call = await ask([user('Read notes.txt')], { maxTokens: 2 })
-    assert.deepEqual(call.parts, [
-      { type: 'call', name: 'read_file', form: 'json', text: '{"path":', cut: true },
-    ])
-    assert.equal(call.stop, 'length')
-  })
-
-  test('usage grows with what was read and said', async () => {
+  test('counts tokens that grow with the history', async () => {
     const short = await ask([user('Read notes.txt')])
     const long = await ask([user('Hello!'), user('Read notes.txt')])
-    assert.ok(short.usage!.input > 0 && short.usage!.output > 0)
-    assert.ok(long.usage!.input > short.usage!.input)
+    assert.ok(short.usage!.input > 0 && long.usage!.input > short.usage!.input)
     assert.equal(long.usage!.output, short.usage!.output)
   })
 
-  test('any words at all get an answer, the same one twice, and only offered tools', () => {
-    const piece = fc.oneof(
-      fc.constantFrom(
-        'weather',
-        'read',
-        'and',
-        'then',
-        ', ',
-        '. ',
-        '"a b"',
-        'Paris',
-        'a.txt',
-        '12',
-        '5 * 3',
-        'tomorrow',
-      ),
-      fc.string({ unit: 'binary', maxLength: 12 }),
-    )
+  test('any text gets the same answer twice, and only offered tools are called', () => {
+    const words = [
+      'weather',
+      'read',
+      'and',
+      ', ',
+      '. ',
+      '"a b"',
+      'Paris',
+      'a.txt',
+      '12',
+      '5 * 3',
+      'a@b.example',
+    ]
+    const piece = fc.oneof(fc.constantFrom(...words), fc.string({ unit: 'binary', maxLength: 12 }))
     return fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async pieces => {
         const message = [user(pieces.join(' '))]
         const first = await ask(message)
         assert.deepEqual(await ask(message), first)
         for (const part of first.parts)
-          if (part.type === 'call') assert.ok(toolbox.some(tool => tool.name === part.name))
+          if (part.type === 'call') assert.ok(tools.some(({ name }) => name === part.name))
       }),
       { numRuns: 150 },
     )

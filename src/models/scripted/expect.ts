@@ -1,16 +1,16 @@
-// Whether a request is the one that a step was written for. It only looks: what does not hold comes back in
-// words, and the model decides what becomes of them.
+// Compares a request with what a step expects. It returns the first difference as a sentence; the model throws.
 
 import type { ModelRequest } from '../../engine/ports.ts'
 import { textOf } from '../../language/content.ts'
+import { wordsOf } from '../../language/errors.ts'
 import type { Entry, ToolEntry, UserEntry } from '../../language/history.ts'
-import { type Expectation, type ExpectedResult, type Pattern, type Step, wordsOf } from './script.ts'
+import type { Expectation, ExpectedResult, Pattern, ScriptStep } from './script.ts'
 
-export async function unmet(
-  expect: NonNullable<Step['expect']>,
+export async function mismatchOf(
+  expect: NonNullable<ScriptStep['expect']>,
   request: ModelRequest,
 ): Promise<string | undefined> {
-  if (typeof expect !== 'function') return differences(expect, request)
+  if (typeof expect !== 'function') return firstDifference(expect, request)
   try {
     const words = await expect(request)
     if (words === false) return 'its check to hold, but it gave false'
@@ -20,23 +20,23 @@ export async function unmet(
   }
 }
 
-function differences(expect: Expectation, request: ModelRequest): string | undefined {
+function firstDifference(expect: Expectation, request: ModelRequest): string | undefined {
   return (
-    (expect.lastUser === undefined ? undefined : aboutUser(expect.lastUser, request.history)) ??
-    (expect.tools === undefined ? undefined : aboutTools(expect.tools, request)) ??
-    (expect.results === undefined ? undefined : aboutResults(expect.results, request.history))
+    (expect.lastUser === undefined ? undefined : userDifference(expect.lastUser, request.history)) ??
+    (expect.tools === undefined ? undefined : toolDifference(expect.tools, request)) ??
+    (expect.results === undefined ? undefined : resultDifference(expect.results, request.history))
   )
 }
 
-function aboutUser(pattern: Pattern, history: readonly Entry[]): string | undefined {
+function userDifference(pattern: Pattern, history: readonly Entry[]): string | undefined {
   const last = history.findLast((entry): entry is UserEntry => entry.role === 'user')
   const said = last === undefined ? undefined : textOf(last.parts)
   if (said !== undefined && matches(pattern, said)) return undefined
-  const found = said === undefined ? 'there is none' : `it is ${shown(said)}`
-  return `the last user message to match ${nameOf(pattern)}, but ${found}`
+  const found = said === undefined ? 'there is none' : `it is ${quotedText(said)}`
+  return `the last user message to match ${patternText(pattern)}, but ${found}`
 }
 
-function aboutTools(names: readonly string[], request: ModelRequest): string | undefined {
+function toolDifference(names: readonly string[], request: ModelRequest): string | undefined {
   const wanted = names.toSorted().join(', ')
   const offered = request.tools
     .map(tool => tool.name)
@@ -47,7 +47,7 @@ function aboutTools(names: readonly string[], request: ModelRequest): string | u
     : `the tools [${wanted}] to be offered, but the request has [${offered}]`
 }
 
-function aboutResults(wanted: readonly ExpectedResult[], history: readonly Entry[]): string | undefined {
+function resultDifference(wanted: readonly ExpectedResult[], history: readonly Entry[]): string | undefined {
   const last = history.findLast((entry): entry is ToolEntry => entry.role === 'tool')
   const results = last?.results ?? []
   if (results.length !== wanted.length)
@@ -61,7 +61,7 @@ function aboutResults(wanted: readonly ExpectedResult[], history: readonly Entry
       return `${which} to be ${want.kind}, but it is ${outcome.kind}`
     const text = textOf(outcome.parts)
     if (want.text !== undefined && !matches(want.text, text))
-      return `${which} to match ${nameOf(want.text)}, but it is ${shown(text)}`
+      return `${which} to match ${patternText(want.text)}, but it is ${quotedText(text)}`
   }
   return undefined
 }
@@ -71,11 +71,11 @@ function matches(pattern: Pattern, text: string): boolean {
   return text.search(pattern instanceof RegExp ? pattern : new RegExp(pattern.pattern, pattern.flags)) >= 0
 }
 
-function nameOf(pattern: Pattern): string {
+function patternText(pattern: Pattern): string {
   if (typeof pattern === 'string') return JSON.stringify(pattern)
   return pattern instanceof RegExp ? String(pattern) : `/${pattern.pattern}/${pattern.flags ?? ''}`
 }
 
-function shown(text: string): string {
+function quotedText(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200).toWellFormed()}…` : text)
 }

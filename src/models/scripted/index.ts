@@ -1,15 +1,15 @@
-// The door of the scripted model.
+// The scripted model, for the other folders.
 export type {
   Expectation,
   ExpectedResult,
   ExpectFunction,
-  Failure,
   Pattern,
   Position,
   Script,
   ScriptDocument,
+  ScriptFailure,
   ScriptFunction,
-  Step,
+  ScriptStep,
   StepCall,
   WhenOver,
 } from './script.ts'

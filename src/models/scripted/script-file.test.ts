@@ -85,14 +85,14 @@ test('broken YAML is refused with its line', () => {
   )
 })
 
-test('a key that stands twice is refused', () => {
+test('a repeated key is refused', () => {
   assert.match(
     refusal(() => parseScript('- text: a\n  text: b', 'x')),
     /^x: line 2, .*unique/,
   )
 })
 
-test('a file that is not there', () => {
+test('a missing file is refused with its path', () => {
   assert.match(
     refusal(() => scriptFromFile(fixture('none.yaml'))),
     /none\.yaml: cannot be read \(ENOENT/,

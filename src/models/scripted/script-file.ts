@@ -1,11 +1,11 @@
-// Scripts from YAML or JSON. Reading is strict: an unknown key is refused rather than ignored, since a step that
-// silently says less than was written makes a test that tests nothing.
+// Scripts from YAML or JSON. Reading is strict: an unknown key is an error, because a test whose step is silently cut
+// tests nothing.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import type * as z from 'zod'
-import { TurnwireError } from '../../language/errors.ts'
-import { type ScriptDocument, wordsOf } from './script.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { ScriptDocument } from './script.ts'
 import { type Shape, scriptShape } from './script-shape.ts'
 
 /** Reads a file of steps. Throws `config_invalid`, which names the file, the step, the key and the remedy. */
@@ -14,7 +14,7 @@ export function scriptFromFile(path: string): ScriptDocument {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw refuse(path, `cannot be read (${wordsOf(error)}). Give the path of a YAML or JSON file`, error)
+    throw scriptError(path, `cannot be read (${wordsOf(error)}). Give the path of a YAML or JSON file`, error)
   }
   return parseScript(text, path)
 }
@@ -22,10 +22,10 @@ export function scriptFromFile(path: string): ScriptDocument {
 /** The text is a list of steps, or an object with `steps` and, if need be, `position` and `whenOver`. */
 export function parseScript(text: string, name = 'script'): ScriptDocument {
   const value = parseYaml(text, name)
-  if (value === null) throw refuse(name, 'is empty. Write a list of steps, such as "- text: Hello"')
+  if (value === null) throw scriptError(name, 'is empty. Write a list of steps, such as "- text: Hello"')
   const parsed = scriptShape().document.safeParse(Array.isArray(value) ? { steps: value } : value)
   if (parsed.success) return withoutAbsent(parsed.data)
-  throw refuse(
+  throw scriptError(
     name,
     parsed.error.issues
       .slice(0, 5)
@@ -42,16 +42,20 @@ function parseYaml(text: string, name: string): unknown {
   const error = parsed.errors[0]
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0])
-    throw refuse(name, `line ${line}, column ${col}: ${error.message} Mend the YAML or JSON there`, error)
+    throw scriptError(
+      name,
+      `line ${line}, column ${col}: ${error.message} Mend the YAML or JSON there`,
+      error,
+    )
   }
   try {
     return parsed.toJS()
   } catch (cause) {
-    throw refuse(name, `${wordsOf(cause)}. Write the repeated part out`, cause)
+    throw scriptError(name, `${wordsOf(cause)}. Write the repeated part out`, cause)
   }
 }
 
-/** Absent keys of parsed data may stand as undefined; a Step has no such keys. */
+/** Zod may leave absent keys as undefined; a step has no such keys. */
 function withoutAbsent(data: z.infer<Shape['document']>): ScriptDocument {
   return JSON.parse(JSON.stringify(data)) as ScriptDocument // the shape is the type, written for zod
 }
@@ -62,14 +66,14 @@ function explain(issue: Issue, at: readonly PropertyKey[] = []): string[] {
   const path = [...at, ...issue.path]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(
-      key => `${placeOf([...path, key])}: unknown key. Known here: ${knownKeys(path).join(', ')}`,
+      key => `${describePath([...path, key])}: unknown key. Known here: ${knownKeys(path).join(', ')}`,
     )
   if (issue.code === 'invalid_union') {
-    // Of the alternatives the one that got furthest says best what is wrong.
+    // The alternative that got furthest explains the mistake best.
     const nearest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0]?.[0]
     if (nearest !== undefined && depthOf([nearest]) > 0) return explain(nearest, path)
   }
-  return [`${placeOf(path)}: ${issue.message}`]
+  return [`${describePath(path)}: ${issue.message}`]
 }
 
 function depthOf(issues: readonly Issue[]): number {
@@ -78,7 +82,7 @@ function depthOf(issues: readonly Issue[]): number {
   return first.path.length + (first.code === 'invalid_type' && first.path.length === 0 ? 0 : 1)
 }
 
-function placeOf(path: readonly PropertyKey[]): string {
+function describePath(path: readonly PropertyKey[]): string {
   const inStep = path[0] === 'steps' && typeof path[1] === 'number'
   const rest = inStep ? path.slice(2) : path
   const key = rest
@@ -96,6 +100,6 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
   return dotted.endsWith('.origin') ? ['protocol', 'family'] : ['pattern', 'flags']
 }
 
-function refuse(name: string, what: string, cause?: unknown): TurnwireError {
+function scriptError(name: string, what: string, cause?: unknown): TurnwireError {
   return new TurnwireError('config_invalid', `${name}: ${what}.`, cause === undefined ? {} : { cause })
 }

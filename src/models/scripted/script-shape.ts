@@ -1,4 +1,4 @@
-// What a script file may say, and how each of its places is called.
+// The schema of a script file, and its objects by path for error messages.
 import type { z } from 'zod'
 import { outcomeKinds } from '../../language/calls.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
@@ -75,7 +75,7 @@ function makeShape(z: Zod) {
     whenOver: z.enum(['repeat-last', 'end', 'fail']).optional(),
     steps: z.array(step).min(1),
   })
-  /** The objects of a script by where they stand in it. */
+  /** The objects of a script by their path in it. */
   const places: readonly [RegExp, z.ZodObject][] = [
     [/^$/, document],
     [/^steps\.\d+$/, step],

@@ -1,15 +1,15 @@
-// What a scripted model is told to say, as plain data, and the rule that finds the step for a request. It does
-// not stream and does not check a request; kept apart so that a script can come from code or from a file.
+// A script as plain data, and the rule that finds the step for a request. Streaming is in scripted.ts, checks of a
+// request are in expect.ts: a script may come from code or from a file.
 
 import type { ModelAnswer, ModelRequest } from '../../engine/ports.ts'
 import type { CallForm, OutcomeKind } from '../../language/calls.ts'
 import { type Native, textOf } from '../../language/content.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import type { Json } from '../../lib/json.ts'
 
-/** A string is looked for as it is; a pattern is a regular expression, in a file `{ pattern, flags }`. */
+/** A string is searched literally; a file writes a regular expression as `{ pattern, flags }`. */
 export type Pattern = string | RegExp | { pattern: string; flags?: string }
 
 export type StepCall = {
@@ -37,17 +37,17 @@ export type Expectation = {
   results?: ExpectedResult[]
 }
 
-/** Gives words for what is missing from the request, or nothing. `false` and what it throws count as words. */
+/** Returns a sentence if the request is not the expected one. `false` or an exception also counts as a mismatch. */
 export type ExpectFunction = (request: ModelRequest) => unknown
 
-export type Failure = {
+export type ScriptFailure = {
   code: 'model_failed' | 'model_rejected' | 'model_timeout'
   message: string
-  /** How many deltas come first. Absent: none. More than there are: all. */
+  /** Deltas sent before the failure. Absent: none. More than there are: all. */
   after?: number
 }
 
-export type Step = {
+export type ScriptStep = {
   thinking?: string
   text?: string
   calls?: StepCall[]
@@ -60,14 +60,14 @@ export type Step = {
   delayMs?: number
   /** Milliseconds before the first delta. */
   stepDelayMs?: number
-  /** What does not hold rejects the request with `model_rejected`. */
+  /** A mismatch rejects the request with `model_rejected`. */
   expect?: Expectation | ExpectFunction
-  fail?: Failure
-  /** Shows its deltas, then never answers: only the signal ends it. */
+  fail?: ScriptFailure
+  /** Sends its deltas, then never answers: only the signal ends it. */
   hang?: true
-  /** Shows the first half of its deltas, voids them, then shows all. */
+  /** Sends the first half of its deltas, a reset, then all of them. */
   reset?: true
-  /** Goes on the thinking, else on the text, else on the first call; its origin is the answer's. */
+  /** Attached to the first part of the answer. Its origin becomes the answer's. */
   native?: Native
 }
 
@@ -75,10 +75,10 @@ export type Step = {
 export type ScriptFunction = (
   request: ModelRequest,
   step: number,
-) => Step | undefined | Promise<Step | undefined>
+) => ScriptStep | undefined | Promise<ScriptStep | undefined>
 
-export type ScriptDocument = { steps: readonly Step[]; position?: Position; whenOver?: WhenOver }
-export type Script = readonly Step[] | ScriptDocument | ScriptFunction
+export type ScriptDocument = { steps: readonly ScriptStep[]; position?: Position; whenOver?: WhenOver }
+export type Script = readonly ScriptStep[] | ScriptDocument | ScriptFunction
 
 /**
  * `history`: the step is the number of assistant entries in the request's history, so the same history always
@@ -88,9 +88,9 @@ export type Script = readonly Step[] | ScriptDocument | ScriptFunction
 export type Position = 'history' | 'counter'
 export type WhenOver = 'repeat-last' | 'end' | 'fail'
 
-export const OVER: Step = { text: '(script over)' }
+export const OVER: ScriptStep = { text: '(script over)' }
 
-/** `seeded`: how many assistant entries the session was created with; they are not counted. */
+/** `seeded`: assistant entries that the session was created with; they are not counted. */
 export function positionOf(history: readonly Entry[], seeded: number): number {
   let count = -seeded
   for (const entry of history) if (entry.role === 'assistant') count += playedIn(entry)
@@ -99,15 +99,15 @@ export function positionOf(history: readonly Entry[], seeded: number): number {
 
 const MARK = /\((\d+) steps? of the script played\)$/
 
-/** A summary stands for the steps that it replaced. */
+/** A summary counts as many steps as it replaced. */
 function playedIn(entry: AssistantEntry): number {
   const [only, ...others] = entry.parts
   const mark = only?.type === 'text' && others.length === 0 ? MARK.exec(only.text) : null
   return mark === null ? 1 : Number(mark[1])
 }
 
-/** What a script says when it is asked for a summary, which is no step of it. */
-export function summaryStep(history: readonly Entry[]): Step {
+/** The answer to a request for a summary, which is not a step of the script. */
+export function summaryStep(history: readonly Entry[]): ScriptStep {
   const played = positionOf(history, 0)
   const wishes = history.slice(0, -1).flatMap(entry => (entry.role === 'user' ? textOf(entry.parts) : []))
   const last = wishes.findLast(text => text.trim() !== '') ?? 'nothing'
@@ -121,7 +121,7 @@ export async function stepOf(
   script: ScriptFunction,
   request: ModelRequest,
   at: number,
-): Promise<Step | undefined> {
+): Promise<ScriptStep | undefined> {
   try {
     return await script(request, at)
   } catch (error) {
@@ -130,8 +130,4 @@ export async function stepOf(
       cause: error,
     })
   }
-}
-
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -11,13 +11,13 @@ import type { ModelDelta, ModelRequest } from '../../engine/ports.ts'
 import type { OutcomeKind } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
-import { parseScript, type Script, type ScriptedOptions, type Step, scripted } from './index.ts'
+import { parseScript, type Script, type ScriptedOptions, type ScriptStep, scripted } from './index.ts'
 
 const calls = [
   { name: 'get_weather', input: { city: 'Paris' } },
   { name: 'get_time', input: { city: 'Oslo' } },
 ]
-const scenes: Record<ModelScenario, Step | { skip: string }> = {
+const scenes: Record<ModelScenario, ScriptStep | { skip: string }> = {
   words: { thinking: 'A greeting.', text: 'Good morning to you.', chunk: 3 },
   calls: { text: 'I look.', calls, chunk: 4 },
   'one-call': { skip: 'a script decides how many calls there are' },
@@ -91,7 +91,7 @@ test('a counter answers a retry differently', async () => {
   assert.deepEqual((await ask()).parts, [{ type: 'text', text: 'then' }])
 })
 
-test('after the last step', async () => {
+test('whenOver decides what follows the last step', async () => {
   const beyond = request(user('a'), said('one'), user('b'))
   const script = [{ text: 'one' }]
   assert.deepEqual(await failure(script, beyond), {
@@ -122,7 +122,7 @@ test('a function writes the step from the request', async () => {
   assert.match((await failure(() => undefined, request(user('a')))).message, /asked for step 1\. Add/)
 })
 
-test('calls: arguments, forms, native ids, a cut', async () => {
+test('calls have arguments, forms, native ids and cuts', async () => {
   const asked: ModelRequest = {
     ...contractRequest('calls'),
     tools: [{ ...contractRequest('calls').tools[0]!, name: 'patch', input: { form: 'text' } }],
@@ -198,17 +198,17 @@ test('a hanging step shows what it has, and only the signal ends it', async () =
   assert.deepEqual(deltas, [{ type: 'text', text: 'so' }])
 })
 
-test('what a step expects of the request', async () => {
+test('a step rejects a request that is not the expected one', async () => {
   const history = [user('Is it warm?'), said('x'), came('get_weather', 'ok', '18 °C')]
-  const at = (expect: NonNullable<Step['expect']>): Script => [{ text: 'x' }, { text: 'met', expect }]
-  const met: NonNullable<Step['expect']>[] = [
+  const at = (expect: NonNullable<ScriptStep['expect']>): Script => [{ text: 'x' }, { text: 'met', expect }]
+  const met: NonNullable<ScriptStep['expect']>[] = [
     { lastUser: 'warm', tools: ['get_time', 'get_weather'] },
     { lastUser: /^IS/i, results: [{ name: 'get_weather', kind: 'ok', text: { pattern: '^\\d+' } }] },
     () => undefined,
     async () => true,
   ]
   for (const expect of met) assert.equal((await play(at(expect), request(...history))).answer.stop, 'end')
-  const unmet: [NonNullable<Step['expect']>, RegExp][] = [
+  const unmet: [NonNullable<ScriptStep['expect']>, RegExp][] = [
     [{ lastUser: 'cold' }, /step 2 the last user message to match "cold", but it is "Is it warm\?"/],
     [{ tools: ['mail'] }, /the tools \[mail\] to be offered, but the request has \[get_time, get_weather\]/],
     [{ results: [] }, /0 results in the last batch, but there are 1/],
@@ -235,14 +235,14 @@ test('a parsed script plays', async () => {
   assert.equal(deltas.length, 3)
 })
 
-test('any text in any chunks adds up, and no delta tears a character', () =>
+test('the deltas of any text in any chunks add up, and none cuts a character', () =>
   fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
       fc.integer({ min: 1, max: 7 }),
       fc.boolean(),
       async (text, chunk, reset) => {
-        const step: Step = { thinking: text, text, calls: [{ name: 'x', text }], chunk }
+        const step: ScriptStep = { thinking: text, text, calls: [{ name: 'x', text }], chunk }
         const { deltas } = await play([reset ? { ...step, reset } : step], request(user('a')))
         const shown = foldDeltas(deltas)
         assert.deepEqual([shown.thinking, shown.text, shown.calls[0]?.text], [text, text, text])
