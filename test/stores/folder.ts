@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type SqliteOptions, sqliteStore } from '../../src/stores/sqlite/index.ts'
-import type { StoreUnderTest } from '../contracts/store-samples.ts'
+import type { StoreUnderTest } from '../../src/testing/contracts/store-samples.ts'
 
 export function makeFolder(): { path(name: string): string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-store-'))

@@ -6,7 +6,14 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { ErrorCode } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { checkDurable, openDatabase } from '../../src/stores/sqlite/open.ts'
-import { batch, events, newSession, numbersOf, rejects, upTo } from '../contracts/store-samples.ts'
+import {
+  batch,
+  events,
+  newSession,
+  numbersOf,
+  rejects,
+  upTo,
+} from '../../src/testing/contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 describe('the file of a SQLite store', () => {
@@ -67,7 +74,7 @@ describe('the file of a SQLite store', () => {
     const newer = new DatabaseSync(file)
     newer.exec('PRAGMA user_version = 9999')
     newer.close()
-    refuses('store_newer', /shape 9999.*Upgrade/)
+    refuses('store_newer', /schema 9999.*Upgrade/)
   })
 
   test('a folder that is not there, and a folder in place of a file, are refused', () => {
@@ -151,7 +158,10 @@ describe('the file of a SQLite store', () => {
     await rejects(mine.append(batch('ses_d', 3, 1)), 'lease_lost')
     await Promise.all([mine.close(), other.close()])
     const db = new DatabaseSync(file)
-    assert.equal(db.prepare('SELECT sum(count) AS events FROM batches').get()?.['events'], 7)
+    assert.equal(
+      db.prepare('SELECT sum(last_seq - first_seq + 1) AS events FROM batches').get()?.['events'],
+      7,
+    )
     db.close()
   })
 

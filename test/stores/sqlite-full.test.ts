@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { Store } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { batch, event, events, newSession, rejects } from '../contracts/store-samples.ts'
+import { batch, event, events, newSession, rejects } from '../../src/testing/contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 const KILOBYTE = 'x'.repeat(1_000)

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { batch, event, newSession } from '../contracts/store-samples.ts'
+import { batch, event, newSession } from '../../src/testing/contracts/store-samples.ts'
 
 const [file = '', sessions = '8', failures = '0', acks = 'Infinity'] = process.argv.slice(2)
 let failuresLeft = Number(failures)

@@ -8,12 +8,12 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
-} from '../../src/engine/ports.ts'
-import type { ResultPart } from '../../src/language/content.ts'
-import { toolHash, toolKinds } from '../../src/language/tools.ts'
-import { compileGrammar } from '../../src/lib/grammar/index.ts'
-import type { Json } from '../../src/lib/json.ts'
-import { compileSchema } from '../../src/lib/schema.ts'
+} from '../../engine/ports.ts'
+import type { ResultPart } from '../../language/content.ts'
+import { toolHash, toolKinds } from '../../language/tools.ts'
+import { compileGrammar } from '../../lib/grammar/index.ts'
+import type { Json } from '../../lib/json.ts'
+import { compileSchema } from '../../lib/schema.ts'
 
 export const toolScenarios = [
   /** Gives a result, the same each time it is run with this input. */
