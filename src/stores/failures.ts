@@ -4,7 +4,7 @@ import type { Append } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 
 export type WriteRequest = { kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob'; epoch?: number }
-export type WriteFailure = { error: TurnwireError; epoch?: number }
+export type WriteFailure = { error: TurnwireError; epoch?: number | undefined }
 
 /**
  * Whether a write fails because an earlier write of its session failed. A claim does not: it depends on no earlier
@@ -13,10 +13,6 @@ export type WriteFailure = { error: TurnwireError; epoch?: number }
 export function failsWith(failure: WriteFailure, write: WriteRequest): boolean {
   if (write.kind === 'claim') return false
   return failure.epoch === undefined || write.epoch === undefined || failure.epoch === write.epoch
-}
-
-export function writeFailure(write: WriteRequest, error: TurnwireError): WriteFailure {
-  return write.epoch === undefined ? { error } : { error, epoch: write.epoch }
 }
 
 /** Throws `lease_lost` unless this append is the next one of the session's current writer. */

@@ -10,68 +10,68 @@ import { type SqliteFault, sqliteFault } from './faults.ts'
 import { type DatabaseOptions, openDatabase } from './open.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 
-type OpenFile = { sql: Statements; close(): void }
-
 export class Connection {
   readonly #options: DatabaseOptions
-  #current: OpenFile | undefined
+  #current: Statements | undefined
   /** False after a disk failure, until the connection is replaced. */
   #trusted = true
   #closed = false
 
   constructor(options: DatabaseOptions) {
     this.#options = options
-    this.#current = openFile(options)
+    this.#replace()
   }
 
-  /** Reading goes on after a disk failure, if it can. Throws a TurnwireError when closed. */
+  /** For reads, which go on after a disk failure if they can. Throws a TurnwireError when closed. */
   reading(): Statements {
     this.#checkOpen()
-    return (this.#current ?? this.#replace()).sql
+    return this.#current ?? this.#replace()
   }
 
   /** Throws a TurnwireError when closed, or when a failed connection cannot be replaced. */
-  writing(): Statements {
+  begin(): Statements {
     this.#checkOpen()
-    return (this.#current !== undefined && this.#trusted ? this.#current : this.#replace()).sql
+    const sql = this.#current !== undefined && this.#trusted ? this.#current : this.#replace()
+    sql.begin()
+    return sql
   }
 
-  /** Ends the transaction that `thrown` interrupted, and says what the error means. */
+  commit(): void {
+    this.#current?.commit()
+  }
+
+  /** Ends the transaction that `thrown` interrupted, and says what the error means. Never throws. */
   fail(thrown: unknown): SqliteFault {
     const fault = sqliteFault(thrown, this.#options.file)
     if (this.#closed) return fault
-    const ended = rollBack(this.#current)
-    if (fault.affects === 'connection' || !ended) this.#recover(ended)
+    const ended = succeeds(() => this.#current?.rollback())
+    // A connection whose transaction is still open may hold the lock that its replacement needs.
+    if (!ended) this.#close()
+    if (!ended || fault.affects === 'connection') {
+      this.#trusted = false
+      // If the disk still fails, the next write tries again and reports it.
+      succeeds(() => this.#replace())
+    }
     return fault
   }
 
   close(): void {
     this.#closed = true
-    closeFile(this.#current)
-    this.#current = undefined
+    this.#close()
   }
 
-  #recover(ended: boolean): void {
-    this.#trusted = false
-    if (!ended) {
-      // It may hold the lock that its replacement needs.
-      closeFile(this.#current)
-      this.#current = undefined
-    }
-    try {
-      this.#replace()
-    } catch {
-      // The disk still fails: the next write tries again and reports it.
-      return
-    }
-  }
-
-  #replace(): OpenFile {
-    const fresh = openFile(this.#options)
-    closeFile(this.#current)
+  #replace(): Statements {
+    const fresh = prepareStatements(openDatabase(this.#options))
+    this.#close()
     this.#current = fresh
     this.#trusted = true
     return fresh
+  }
+
+  /** If closing fails, nothing is lost: everything acknowledged is on disk, and SQLite repairs the rest on opening. */
+  #close(): void {
+    succeeds(() => this.#current?.close())
+    this.#current = undefined
   }
 
   #checkOpen(): void {
@@ -80,25 +80,11 @@ export class Connection {
   }
 }
 
-function openFile(options: DatabaseOptions): OpenFile {
-  const db = openDatabase(options)
-  return { sql: prepareStatements(db), close: () => db.close() }
-}
-
-function rollBack(file: OpenFile | undefined): boolean {
+function succeeds(run: () => unknown): boolean {
   try {
-    file?.sql.rollback()
+    run()
     return true
   } catch {
     return false
-  }
-}
-
-function closeFile(file: OpenFile | undefined): void {
-  try {
-    file?.close()
-  } catch {
-    // Everything acknowledged is on disk. SQLite repairs the rest when the file is opened.
-    return
   }
 }

@@ -7,81 +7,45 @@ import { type ErrorCode, TurnwireError } from '../../language/errors.ts'
  * later. `connection`: it is unknown what reached the disk, so the connection must be replaced before the next write.
  */
 export type SqliteFault = { error: TurnwireError; affects: 'write' | 'transaction' | 'connection' }
+type Meaning = [code: ErrorCode, affects: SqliteFault['affects'], text: string]
 
-type Meaning = { code: ErrorCode; affects: SqliteFault['affects']; text: string }
+const locked = 'Another process holds the database. Stop it, or try again.'
+const full = 'The database cannot grow. Free disk space or raise its limit, then try again.'
+const foreign = 'The file is not a database. Name another file, or move this one away.'
+const damaged = 'The database is damaged. Restore it from a backup.'
+const unopenable =
+  'The database cannot be opened for writing. Check that its folder exists and that both may be written.'
+const refused = 'The database refused the write.'
+const diskFailed = 'The disk failed. Nothing was recorded; check the disk, then try again.'
 
-const DEFECT: Meaning = { code: 'store_failed', affects: 'write', text: 'The store failed.' }
-const DISK_FAILED: Meaning = {
-  code: 'store_failed',
-  affects: 'connection',
-  text: 'The disk failed. Nothing was recorded; check the disk, then try again.',
+/** By primary result code. Any other code means that the disk failed. */
+const meanings: Readonly<Record<number, Meaning>> = {
+  1: ['store_failed', 'write', refused], // ERROR
+  3: ['store_failed', 'connection', unopenable], // PERM
+  5: ['store_locked', 'transaction', locked], // BUSY
+  6: ['store_locked', 'transaction', locked], // LOCKED
+  8: ['store_failed', 'connection', unopenable], // READONLY
+  11: ['store_failed', 'connection', damaged], // CORRUPT
+  13: ['store_full', 'transaction', full], // FULL
+  14: ['store_failed', 'connection', unopenable], // CANTOPEN
+  18: ['store_failed', 'write', refused], // TOOBIG
+  19: ['store_failed', 'write', refused], // CONSTRAINT
+  20: ['store_failed', 'write', refused], // MISMATCH
+  21: ['store_failed', 'write', refused], // MISUSE
+  25: ['store_failed', 'write', refused], // RANGE
+  26: ['store_foreign', 'connection', foreign], // NOTADB
 }
-
-/** By primary result code. All others mean that the disk failed. */
-const meanings: { results: number[]; meaning: Meaning }[] = [
-  {
-    // BUSY, LOCKED
-    results: [5, 6],
-    meaning: {
-      code: 'store_locked',
-      affects: 'transaction',
-      text: 'Another process holds the database. Stop it, or try again.',
-    },
-  },
-  {
-    // FULL
-    results: [13],
-    meaning: {
-      code: 'store_full',
-      affects: 'transaction',
-      text: 'The database cannot grow. Free disk space or raise its limit, then try again.',
-    },
-  },
-  {
-    // NOTADB
-    results: [26],
-    meaning: {
-      code: 'store_foreign',
-      affects: 'connection',
-      text: 'The file is not a database. Name another file, or move this one away.',
-    },
-  },
-  {
-    // CORRUPT
-    results: [11],
-    meaning: {
-      code: 'store_failed',
-      affects: 'connection',
-      text: 'The database is damaged. Restore it from a backup.',
-    },
-  },
-  {
-    // PERM, READONLY, CANTOPEN
-    results: [3, 8, 14],
-    meaning: {
-      code: 'store_failed',
-      affects: 'connection',
-      text: 'The database cannot be opened for writing. Check that its folder exists and that both may be written.',
-    },
-  },
-  {
-    // ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE
-    results: [1, 18, 19, 20, 21, 25],
-    meaning: { code: 'store_failed', affects: 'write', text: 'The database refused the write.' },
-  },
-]
 
 export function sqliteFault(thrown: unknown, file: string): SqliteFault {
   if (thrown instanceof TurnwireError) return { error: thrown, affects: 'transaction' }
-  const { code, affects, text } = meaningOf(thrown)
+  const [code, affects, text] = meaningOf(thrown)
   const words = thrown instanceof Error ? thrown.message : String(thrown)
   return { error: new TurnwireError(code, `${text} (${file}: ${words})`, { cause: thrown }), affects }
 }
 
 function meaningOf(thrown: unknown): Meaning {
   if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number')
-    return DEFECT
+    return ['store_failed', 'write', 'The store failed.']
   // An extended result code has the primary one in its low byte.
-  const primary = thrown.errcode & 0xff
-  return meanings.find(({ results }) => results.includes(primary))?.meaning ?? DISK_FAILED
+  return meanings[thrown.errcode & 0xff] ?? ['store_failed', 'connection', diskFailed]
 }

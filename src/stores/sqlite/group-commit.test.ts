@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TurnwireError } from '../../language/errors.ts'
 import type { SqliteFault } from './faults.ts'
-import { type GroupOptions, type GroupWrite, groupCommit } from './group-commit.ts'
+import { GroupCommit, type GroupOptions, type GroupWrite } from './group-commit.ts'
 
 type Page = string[]
 class Impossible extends Error {}
@@ -30,7 +30,7 @@ function makeGroup(options: GroupOptions = {}) {
       return { error: new TurnwireError('store_failed', String(thrown)), affects }
     },
   }
-  return { transactions, durable, group: groupCommit<Page>(transactions, options) }
+  return { transactions, durable, group: new GroupCommit<Page>(transactions, options) }
 }
 
 function write(

@@ -1,11 +1,11 @@
 // Group commit: all writes requested in one turn of the event loop share one transaction, and so one fsync. A refused
 // write fails alone, with the later writes of its session; a failed commit fails every write in it. It knows no SQL.
 import { TurnwireError } from '../../language/errors.ts'
-import { failsWith, type WriteFailure, type WriteRequest, writeFailure } from '../failures.ts'
+import { failsWith, type WriteFailure, type WriteRequest } from '../failures.ts'
 import type { SqliteFault } from './faults.ts'
 
-/** What writes share: `Sql` is given to each of them. */
 export type Transactions<Sql> = {
+  /** Writes are made with what it returns. */
   begin(): Sql
   /** Makes the transaction durable. */
   commit(): void
@@ -26,40 +26,51 @@ export type GroupOptions = {
   onCommit?: (writes: number) => void
 }
 
-export type WriteGroup<Sql> = {
-  write<Result>(write: GroupWrite<Sql, Result>): Promise<Result>
-  /** Commits all requested writes now. */
-  flush(): void
-}
-
-type Pending<Sql> = {
-  write: GroupWrite<Sql, unknown>
+type Pending<Sql> = GroupWrite<Sql, unknown> & {
   resolve: (value: unknown) => void
   reject: (error: TurnwireError) => void
 }
 type WriteResult = { value: unknown } | { error: TurnwireError }
-type FailedSessions = Map<string, WriteFailure>
 
-export function groupCommit<Sql>(
-  transactions: Transactions<Sql>,
-  { maxWrites = 128, onCommit }: GroupOptions = {},
-): WriteGroup<Sql> {
-  let queue: Pending<Sql>[] = []
-  let scheduled: NodeJS.Immediate | undefined
+export class GroupCommit<Sql> {
+  readonly #transactions: Transactions<Sql>
+  readonly #options: GroupOptions
+  #queue: Pending<Sql>[] = []
+  #scheduled: NodeJS.Immediate | undefined
 
-  function schedule(): void {
-    scheduled ??= setImmediate(() => {
-      scheduled = undefined
-      commitNext()
-      if (queue.length > 0) schedule()
+  constructor(transactions: Transactions<Sql>, options: GroupOptions = {}) {
+    this.#transactions = transactions
+    this.#options = options
+  }
+
+  write<Result>(write: GroupWrite<Sql, Result>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      // Sound: the promise is resolved only with what this write's own `run` returned.
+      this.#queue.push({ ...write, resolve: resolve as (value: unknown) => void, reject })
+      this.#schedule()
     })
   }
 
-  function commitNext(): void {
-    const group = queue.slice(0, maxWrites)
-    queue = queue.slice(maxWrites)
-    const failed: FailedSessions = new Map()
-    const results = writeGroup(transactions, group, failed)
+  /** Commits all requested writes now. */
+  flush(): void {
+    clearImmediate(this.#scheduled)
+    this.#scheduled = undefined
+    while (this.#queue.length > 0) this.#commitNext()
+  }
+
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = undefined
+      this.#commitNext()
+      if (this.#queue.length > 0) this.#schedule()
+    })
+  }
+
+  #commitNext(): void {
+    const { maxWrites = 128, onCommit } = this.#options
+    const group = this.#queue.splice(0, maxWrites)
+    const failed = new FailedSessions()
+    const results = this.#writeGroup(group, failed)
     let written = 0
     for (const [index, result] of results.entries()) {
       const { resolve, reject } = group[index]!
@@ -69,76 +80,57 @@ export function groupCommit<Sql>(
         written++
       }
     }
-    // These were requested before their caller could know of the failure.
-    if (failed.size > 0) queue = queue.filter(pending => !rejectFailed(pending, failed))
+    // The rest of the queue was requested before its callers could know of a failure.
+    this.#queue = this.#queue.filter(pending => {
+      const error = failed.errorFor(pending)
+      if (error) pending.reject(error)
+      return error === undefined
+    })
     if (written > 0) onCommit?.(written)
   }
 
-  return {
-    write: <Result>(write: GroupWrite<Sql, Result>) =>
-      new Promise<Result>((resolve, reject) => {
-        // Sound: the promise is resolved only with what this write's own `run` returned.
-        queue.push({ write, resolve: resolve as (value: unknown) => void, reject })
-        schedule()
-      }),
-    flush() {
-      clearImmediate(scheduled)
-      scheduled = undefined
-      while (queue.length > 0) commitNext()
-    },
-  }
-}
-
-function rejectFailed<Sql>({ write, reject }: Pending<Sql>, failed: FailedSessions): boolean {
-  const failure = failed.get(write.session)
-  if (failure === undefined || !failsWith(failure, write)) return false
-  reject(failure.error)
-  return true
-}
-
-/** One result per write, in order. Fills `failed`. */
-function writeGroup<Sql>(
-  transactions: Transactions<Sql>,
-  group: readonly Pending<Sql>[],
-  failed: FailedSessions,
-): WriteResult[] {
-  // Writes that can never succeed. When one is found, the rest of the group is written again without it.
-  const impossible = new Map<Pending<Sql>, TurnwireError>()
-  for (;;) {
-    failed.clear()
-    let current: Pending<Sql> | undefined
-    try {
-      const sql = transactions.begin()
-      const results: WriteResult[] = []
-      for (current of group) results.push(writeOne(sql, current.write, impossible.get(current), failed))
-      current = undefined
-      transactions.commit()
-      return results
-    } catch (thrown) {
-      const { error, affects } = transactions.fail(thrown)
-      if (current !== undefined && affects === 'write') impossible.set(current, error)
-      else {
-        for (const { write } of group) failed.set(write.session, { error })
-        return group.map(() => ({ error }))
+  /** One result per write, in order. */
+  #writeGroup(group: readonly Pending<Sql>[], failed: FailedSessions): WriteResult[] {
+    for (;;) {
+      failed.clear()
+      let current: Pending<Sql> | undefined
+      try {
+        const sql = this.#transactions.begin()
+        const results: WriteResult[] = []
+        for (current of group) results.push(writeOne(sql, current, failed))
+        current = undefined
+        this.#transactions.commit()
+        return results
+      } catch (thrown) {
+        const { error, affects } = this.#transactions.fail(thrown)
+        if (current === undefined || affects !== 'write') {
+          for (const { session } of group) failed.set(session, { error })
+          return group.map(() => ({ error }))
+        }
+        // The write can never succeed: refuse it, and write the group again without it.
+        current.run = () => {
+          throw error
+        }
       }
     }
   }
 }
 
-function writeOne<Sql>(
-  sql: Sql,
-  write: GroupWrite<Sql, unknown>,
-  impossible: TurnwireError | undefined,
-  failed: FailedSessions,
-): WriteResult {
-  const before = failed.get(write.session)
-  if (before !== undefined && failsWith(before, write)) return { error: before.error }
+class FailedSessions extends Map<string, WriteFailure> {
+  errorFor(write: GroupWrite<never, unknown>): TurnwireError | undefined {
+    const failure = this.get(write.session)
+    return failure && failsWith(failure, write) ? failure.error : undefined
+  }
+}
+
+function writeOne<Sql>(sql: Sql, write: GroupWrite<Sql, unknown>, failed: FailedSessions): WriteResult {
+  const error = failed.errorFor(write)
+  if (error) return { error }
   try {
-    if (impossible !== undefined) throw impossible
     return { value: write.run(sql) }
   } catch (thrown) {
     if (!(thrown instanceof TurnwireError)) throw thrown
-    failed.set(write.session, writeFailure(write, thrown))
+    failed.set(write.session, { error: thrown, epoch: write.epoch })
     return { error: thrown }
   }
 }

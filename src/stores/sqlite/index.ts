@@ -3,7 +3,7 @@
 import type { ListSummary, Store } from '../../engine/ports.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { Connection } from './connection.ts'
-import { type GroupOptions, groupCommit } from './group-commit.ts'
+import { GroupCommit, type GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { type Statements, sessionRow } from './statements.ts'
 import { appendEvents, claimSession, createSession, putBlob, readEvents, removeSession } from './writes.ts'
@@ -16,18 +16,7 @@ const LINGER_MS = 2
 /** Throws a TurnwireError if the file cannot be opened, is not ours, or would not keep what it acknowledges. */
 export function sqliteStore(options: SqliteOptions): Store {
   const connection = new Connection(options)
-  const group = groupCommit<Statements>(
-    {
-      begin() {
-        const sql = connection.writing()
-        sql.begin()
-        return sql
-      },
-      commit: () => void connection.writing().commit(),
-      fail: thrown => connection.fail(thrown),
-    },
-    options.group,
-  )
+  const group = new GroupCommit(connection, options.group)
 
   async function read<T>(query: (sql: Statements) => T): Promise<T> {
     try {

@@ -17,7 +17,7 @@ export type DatabaseOptions = {
 /** "Twir": marks a SQLite file as one of ours. */
 const APPLICATION_ID = 0x54776972
 /** Older versions can corrupt a WAL file that two connections write to. */
-const OLDEST_SQLITE = [3, 51, 3] as const
+const OLDEST_SQLITE = '3.51.3'
 const SMALLEST_DATABASE = 512
 const SYNCHRONOUS_FULL = 2
 
@@ -55,16 +55,11 @@ function makePrivate(file: string): void {
 }
 
 export function checkVersion(version: string): void {
-  const parts = version.split('.').map(Number)
-  for (const [index, least] of OLDEST_SQLITE.entries()) {
-    const part = parts[index] ?? 0
-    if (part > least) return
-    if (part < least)
-      throw new TurnwireError(
-        'store_failed',
-        `This Node carries SQLite ${version}, which can damage its files. Use a Node with SQLite ${OLDEST_SQLITE.join('.')} or newer.`,
-      )
-  }
+  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) >= 0) return
+  throw new TurnwireError(
+    'store_failed',
+    `This Node carries SQLite ${version}, which can damage its files. Use a Node with SQLite ${OLDEST_SQLITE} or newer.`,
+  )
 }
 
 function checkOwnership(db: DatabaseSync, file: string): void {

@@ -34,6 +34,7 @@ export function prepareStatements(db: DatabaseSync) {
     commit: change('COMMIT'),
     // Some failures have ended the transaction already.
     rollback: () => void (db.isTransaction && rollback.run()),
+    close: () => db.close(),
 
     cursorSecret: query<[value: string]>("SELECT value FROM meta WHERE key = 'cursor_secret'"),
 
