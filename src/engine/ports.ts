@@ -1,5 +1,5 @@
-// What the engine needs from the world, as types. Each port has one contract suite in test/contracts, and an
-// adapter is right when it passes it. Nothing here does anything.
+// What the engine needs from the world, as types. Each port has a contract suite, in src/testing/contracts or
+// test/contracts, and an adapter is right when it passes it. Nothing here does anything.
 
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type {

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { Store } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { batch, event, events, newSession, rejects } from '../../src/testing/contracts/store-samples.ts'
+import { batch, events, newSession, rejects, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 const KILOBYTE = 'x'.repeat(1_000)
@@ -17,7 +17,7 @@ const KILOBYTE = 'x'.repeat(1_000)
 async function fill(store: Store, session: string): Promise<{ head: number; code: string }> {
   for (let seq = 1; seq < 100_000; seq++) {
     try {
-      await store.append(batch(session, seq, 1, { events: [event(`${seq} ${KILOBYTE}`)] }))
+      await store.append(batch(session, seq, 1, { events: [sampleEvent(`${seq} ${KILOBYTE}`)] }))
     } catch (error) {
       assert.ok(error instanceof TurnwireError)
       return { head: seq - 1, code: error.code }
@@ -35,16 +35,19 @@ async function checkHead(store: Store, session: string, head: number): Promise<v
 test('at its limit the store is full; a removed session makes room again', async () => {
   const folder = makeFolder()
   const store = sqliteStore({ file: folder.path('sessions.db'), maxBytes: 400_000 })
-  await store.create(newSession('old', { events: [event(KILOBYTE.repeat(100))] }))
+  await store.create(newSession('old', { events: [sampleEvent(KILOBYTE.repeat(100))] }))
   await store.create(newSession('s'))
   const { head, code } = await fill(store, 's')
   assert.equal(code, 'store_full')
   assert.ok(head > 50, `only ${head} fitted`)
   await checkHead(store, 's', head)
 
-  const large = event(KILOBYTE.repeat(50))
+  const large = sampleEvent(KILOBYTE.repeat(50))
   await Promise.all([
-    rejects(store.append(batch('s', head + 1, 1, { events: [event('a'), large, event('z')] })), 'store_full'),
+    rejects(
+      store.append(batch('s', head + 1, 1, { events: [sampleEvent('a'), large, sampleEvent('z')] })),
+      'store_full',
+    ),
     rejects(store.append(batch('s', head + 4, 1)), 'store_full'),
     rejects(store.putBlob('old', 'b', KILOBYTE.repeat(50)), 'store_full'),
   ])

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { batch, event, newSession } from '../../src/testing/contracts/store-samples.ts'
+import { batch, newSession, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
 
 const [file = '', sessions = '8', failures = '0', acks = 'Infinity'] = process.argv.slice(2)
 let failuresLeft = Number(failures)
@@ -26,7 +26,7 @@ async function one(session: string): Promise<void> {
     // Now and then too large for one page.
     const size = seq % 7 === 0 ? 10_000 : 100
     const own = Array.from({ length: count }, (_, index) =>
-      event(`${session} ${seq + index} ${'x'.repeat(size)}`),
+      sampleEvent(`${session} ${seq + index} ${'x'.repeat(size)}`),
     )
     try {
       await store.append(batch(session, seq, count, { epoch: claimed.epoch, events: own }))

@@ -15,12 +15,12 @@ const foreign = 'The file is not a database. Name another file, or move this one
 const damaged = 'The database is damaged. Restore it from a backup.'
 const unopenable =
   'The database cannot be opened for writing. Check that its folder exists and that both may be written.'
-const refused = 'The database refused the write.'
+const refusedWrite = 'The database refused the write.'
 const diskFailed = 'The disk failed. Nothing was recorded; check the disk, then try again.'
 
 /** By primary result code. Any other code means that the disk failed. */
 const meanings: Readonly<Record<number, Meaning>> = {
-  1: ['store_failed', 'write', refused], // ERROR
+  1: ['store_failed', 'write', refusedWrite], // ERROR
   3: ['store_failed', 'connection', unopenable], // PERM
   5: ['store_locked', 'transaction', locked], // BUSY
   6: ['store_locked', 'transaction', locked], // LOCKED
@@ -28,11 +28,11 @@ const meanings: Readonly<Record<number, Meaning>> = {
   11: ['store_failed', 'connection', damaged], // CORRUPT
   13: ['store_full', 'transaction', full], // FULL
   14: ['store_failed', 'connection', unopenable], // CANTOPEN
-  18: ['store_failed', 'write', refused], // TOOBIG
-  19: ['store_failed', 'write', refused], // CONSTRAINT
-  20: ['store_failed', 'write', refused], // MISMATCH
-  21: ['store_failed', 'write', refused], // MISUSE
-  25: ['store_failed', 'write', refused], // RANGE
+  18: ['store_failed', 'write', refusedWrite], // TOOBIG
+  19: ['store_failed', 'write', refusedWrite], // CONSTRAINT
+  20: ['store_failed', 'write', refusedWrite], // MISMATCH
+  21: ['store_failed', 'write', refusedWrite], // MISUSE
+  25: ['store_failed', 'write', refusedWrite], // RANGE
   26: ['store_foreign', 'connection', foreign], // NOTADB
 }
 

@@ -86,12 +86,12 @@ export function readEvents(sql: Statements, session: string, after: number, maxB
   }
 }
 
-type Head = { id: number; head: number; lastBatch: number | null }
+type LogHead = { id: number; head: number; lastBatch: number | null }
 type EncodedEvents = { count: number; body: string }
 
 function recordEvents(
   sql: Statements,
-  { id, head, lastBatch }: Head,
+  { id, head, lastBatch }: LogHead,
   bodies: readonly EncodedEvents[],
   { events, status, summary }: Pick<Append, 'events' | 'status' | 'summary'>,
 ): void {

@@ -6,12 +6,12 @@ import type { Event } from '../../language/events.ts'
 import {
   BORN,
   batch,
-  event,
   events,
   newSession,
   numbersOf,
   rejects,
   type StoreSubject,
+  sampleEvent,
   upTo,
 } from './store-samples.ts'
 
@@ -56,7 +56,7 @@ export function exactnessTests(subject: StoreSubject): void {
   })
 
   test('an event of a megabyte is read exactly as written', async () => {
-    const given = [event('a'.repeat(1_000_000)), event('🜁é'.repeat(250_000)), event('end')]
+    const given = [sampleEvent('a'.repeat(1_000_000)), sampleEvent('🜁é'.repeat(250_000)), sampleEvent('end')]
     assert.deepEqual(await reread(given), given)
   })
 

@@ -6,12 +6,12 @@ import type { SessionStatus, Store } from '../../engine/ports.ts'
 import {
   BORN,
   batch,
-  event,
   events,
   newSession,
   numbersOf,
   readInPages,
   type StoreSubject,
+  sampleEvent,
   upTo,
 } from './store-samples.ts'
 
@@ -25,7 +25,7 @@ export function readingTests(subject: StoreSubject): void {
       assert.deepEqual(await numbersOf(store, 's', after), upTo(10, after + 1), `after ${after}`)
     assert.deepEqual(await numbersOf(store, 's', 11), [])
     const [first] = await store.read('s', 7)
-    assert.deepEqual(first, { seq: 8, event: event('event 8', BORN + 8) })
+    assert.deepEqual(first, { seq: 8, event: sampleEvent('event 8', BORN + 8) })
   })
 
   test('a session that does not exist reads as nothing', async () => {
@@ -93,16 +93,16 @@ export function pagingTests(subject: StoreSubject): void {
   test('an event larger than a page is read whole', async () => {
     const { store } = subject
     const sizes = [10, 50_000, 10, 10, 50_000, 50_000, 10]
-    await store.create(newSession('s', { events: sizes.map(size => event('x'.repeat(size))) }))
+    await store.create(newSession('s', { events: sizes.map(size => sampleEvent('x'.repeat(size))) }))
     for (const [index, size] of sizes.entries())
-      await store.append(batch('s', sizes.length + index + 1, 0, { events: [event('y'.repeat(size))] }))
+      await store.append(batch('s', sizes.length + index + 1, 0, { events: [sampleEvent('y'.repeat(size))] }))
     const pages = await readInPages(store, 's', 1_000)
     assert.deepEqual(pages.flat(), await store.read('s'))
   })
 
   test('an append larger than a page is read in several pages', async () => {
     const { store } = subject
-    const given = Array.from({ length: 100 }, (_, index) => event(`${index} ${'x'.repeat(20_000)}`))
+    const given = Array.from({ length: 100 }, (_, index) => sampleEvent(`${index} ${'x'.repeat(20_000)}`))
     await store.create(newSession('s', { events: given }))
     const pages = await readInPages(store, 's', 100_000)
     assert.ok(pages.length > 10, `${pages.length} pages`)
@@ -116,18 +116,24 @@ export function pagingTests(subject: StoreSubject): void {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 50) }))
     let written = 50
+    let writing = true
     const writer = async () => {
-      while (written < 800) {
-        const count = 1 + (written % 40)
-        await store.append(batch('s', written + 1, count))
-        written += count
+      try {
+        while (written < 800) {
+          const count = 1 + (written % 40)
+          await store.append(batch('s', written + 1, count))
+          written += count
+        }
+      } finally {
+        writing = false
       }
     }
     const read: number[] = []
     const reader = async () => {
-      while (read.length < written || written < 800) {
+      for (let more = true; more; ) {
         const page = await store.read('s', read.length, { maxBytes: 500 })
         for (const { seq } of page) read.push(seq)
+        more = writing || page.length > 0
         // Lets a store that commits later in the event loop go on.
         await nextTurn()
       }

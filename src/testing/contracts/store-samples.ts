@@ -37,12 +37,14 @@ export function guardedStore(store: Store): Store {
 
 export const BORN = 1_700_000_000_000
 
-export function event(text: string, at = BORN): Event {
+export function sampleEvent(text: string, at = BORN): Event {
   return { v: 1, type: 'turn.started', at, turn: 'turn_1', wire: 'test', parts: [{ type: 'text', text }] }
 }
 
 export function events(first: number, count: number): Event[] {
-  return Array.from({ length: count }, (_, index) => event(`event ${first + index}`, BORN + first + index))
+  return Array.from({ length: count }, (_, index) =>
+    sampleEvent(`event ${first + index}`, BORN + first + index),
+  )
 }
 
 export function newSession(

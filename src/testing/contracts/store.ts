@@ -9,7 +9,6 @@ import { pagingTests, readingTests } from './store-reading.ts'
 import {
   BORN,
   batch,
-  event,
   events,
   guardedStore,
   type MakeStore,
@@ -18,6 +17,7 @@ import {
   rejects,
   type StoreSubject,
   type StoreUnderTest,
+  sampleEvent,
   upTo,
 } from './store-samples.ts'
 
@@ -65,8 +65,8 @@ function creationTests(subject: StoreSubject): void {
       head: 2,
     })
     assert.deepEqual(await store.read('s'), [
-      { seq: 1, event: event('event 1', BORN + 1) },
-      { seq: 2, event: event('event 2', BORN + 2) },
+      { seq: 1, event: sampleEvent('event 1', BORN + 1) },
+      { seq: 2, event: sampleEvent('event 2', BORN + 2) },
     ])
     await store.append(batch('s', 3, 1))
     assert.deepEqual(await numbersOf(store, 's'), [1, 2, 3])
