@@ -79,6 +79,16 @@ const brokenStores = {
     const append = method => async batch => (++appends % 3 === 0 ? broken() : method(batch))
     return { store: changed((name, method) => (name === 'append' ? append(method) : method)), cleanup }
   }`,
+  'a store that appends late and refuses everything else at once': `async () => {
+    const late = method => batch => new Promise(resolve => setTimeout(resolve, 2)).then(() => method(batch))
+    return { store: changed((name, method) => (name === 'append' ? late(method) : method)), cleanup }
+  }`,
+  'a store that rejects some appends late and then throws': `async () => {
+    let appends = 0
+    const late = () => new Promise((_, reject) => setTimeout(reject, 2, new Error('late')))
+    const append = () => (++appends % 3 === 0 ? broken() : late())
+    return { store: changed((name, method) => (name === 'append' ? append : method)), cleanup }
+  }`,
   'a store that cannot be made': 'async () => broken()',
   'a store whose cleanup fails': 'async () => ({ store: memoryStore(), cleanup: async () => broken() })',
 }
