@@ -1,4 +1,4 @@
-// A folder of its own for each test that needs files, and a store on a file in it.
+// A temporary folder for each test that needs files, and a SQLite store in it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// A process to be killed: it writes to several sessions at once and prints a line for each acknowledged append.
-// Its lines are written at once, so that what was printed was acknowledged.
+// A process to be killed. It writes to several sessions at once and prints a line for each acknowledged append, with a
+// synchronous write, so that no line is lost.
 //
 // Arguments: the file, how many sessions, how many failures to go on after, how many acknowledgements to end after.
 import { writeSync } from 'node:fs'
@@ -12,18 +12,18 @@ let failuresLeft = Number(failures)
 let acksLeft = Number(acks)
 const store = sqliteStore({ file })
 
-function say(...words: (string | number)[]): void {
+function print(...words: (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
 }
 
-async function one(session: string): Promise<void> {
+async function writeSession(session: string): Promise<void> {
   await store.create(newSession(session, { request: { key: session, hash: '' } }))
   const claimed = await store.claim(session)
-  if (claimed === undefined) throw new Error('what was created is gone')
+  if (claimed === undefined) throw new Error('the created session is gone')
   let seq = claimed.row.head + 1
   for (;;) {
     const count = 1 + (seq % 3)
-    // Now and then too large for one page.
+    // Some are larger than a database page.
     const size = seq % 7 === 0 ? 10_000 : 100
     const own = Array.from({ length: count }, (_, index) =>
       sampleEvent(`${session} ${seq + index} ${'x'.repeat(size)}`),
@@ -31,14 +31,14 @@ async function one(session: string): Promise<void> {
     try {
       await store.append(batch(session, seq, count, { epoch: claimed.epoch, events: own }))
       seq += count
-      say('acked', session, seq - 1)
+      print('acked', session, seq - 1)
       if (--acksLeft <= 0) process.exit(0)
     } catch (error) {
       if (!(error instanceof TurnwireError)) throw error
-      say('failed', session, seq, error.code)
+      print('failed', session, seq, error.code)
       if (failuresLeft-- <= 0) process.exit(3)
     }
   }
 }
 
-await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => one(`s${index}`)))
+await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => writeSession(`s${index}`)))
