@@ -111,8 +111,8 @@ function migrate(db: DatabaseSync): void {
 
 /** Call it after a write: some builds report FULL until the first write and sync less from then on. */
 export function checkDurable(db: DatabaseSync, file: string): void {
-  const journal = firstValue(db, 'PRAGMA journal_mode')
-  const synchronous = firstValue(db, 'PRAGMA synchronous')
+  const journal = String(firstValue(db, 'PRAGMA journal_mode'))
+  const synchronous = Number(firstValue(db, 'PRAGMA synchronous'))
   if (journal === 'wal' && synchronous === SYNCHRONOUS_FULL) return
   throw new TurnwireError(
     'store_failed',
