@@ -170,7 +170,7 @@ export async function parallelCalls(): Promise<Trial[]> {
         ],
         bars:
           count === 256
-            ? [{ id: 'P4', ours: 'turnwire', floor: 'timers between synced commits', most: 1.3 }]
+            ? [{ id: 'P4', ours: 'turnwire', floor: 'timers between synced commits', most: 1.4 }]
             : [],
         async close() {
           await store.close()

@@ -1,5 +1,5 @@
-// P6 with 256 sessions at once: appends against the barest group commit, and how long the whole server keeps others
-// waiting meanwhile.
+// P6 with 256 sessions at once: appends against the barest group commit, and how long the event loop of the whole server
+// is blocked meanwhile.
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
@@ -12,7 +12,7 @@ const sessions = 256
 const names = Array.from({ length: sessions }, (_, index) => `session-${index}`)
 const text = (words: string) => [{ type: 'text' as const, text: words }]
 
-/** What one cycle writes at its first barrier. */
+/** The events of the first commit of a cycle. */
 function eventsOf(callId: string): Event[] {
   const toolHash = 't'.repeat(43)
   const call = { type: 'call', id: callId, name: 'add', form: 'json', text: '{"a":2,"b":3}' } as const

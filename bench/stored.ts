@@ -1,10 +1,10 @@
-// P9: what a session takes on disk, at any length, and what it takes to open a long one again.
+// P9: the size of sessions on disk, at any length, and the time to open a long one.
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Result, Trial } from './harness.ts'
 import { begin, cycle, cycleModel, join, makeEngine, sqliteStore, tempFolder } from './parts.ts'
 
-/** Bytes of the file once it is closed, and of what it was given to keep. */
+/** The size of the closed file, of the events in it, and of the messages they make. */
 async function bytesFor(sessions: number, cycles: number) {
   const folder = tempFolder()
   const file = join(folder.path, 'turnwire.db')
@@ -24,7 +24,7 @@ async function bytesFor(sessions: number, cycles: number) {
   return sizes
 }
 
-/** An empty file is some pages long, so the shortest are many sessions of one cycle. */
+/** An empty file has some pages already, so sessions of one cycle are measured a thousand at a time. */
 export async function bytesOnDisk(): Promise<Result> {
   const medians: Result['medians'] = {}
   const bars: Result['bars'] = []
@@ -45,7 +45,7 @@ export async function bytesOnDisk(): Promise<Result> {
   return { trial: 'a session on disk', unit: 'KiB', medians, bars }
 }
 
-/** Opening a session of 3,000 calls, against reading its rows (two a cycle, as they are committed) and joining them. */
+/** Opening a session of 3,000 calls, against selecting its rows (two for each cycle, as committed) and joining them. */
 export async function openLongSession(): Promise<Trial> {
   const folder = tempFolder()
   const file = join(folder.path, 'turnwire.db')

@@ -43,6 +43,8 @@ describe('examples', () => {
 
   test('own-test.test.ts', () => assert.match(run('own-test.test.ts', ['--test']), /pass 1/))
 
+  test('own-store.test.ts', () => assert.match(run('own-store.test.ts', ['--test']), /pass \d\d+\n.*fail 0/))
+
   test('demo.ts: three kinds of calls in one batch, and the log of it', () => {
     const stdout = run('demo.ts')
     const calls = [...stdout.matchAll(/^ {3}→ (\w+)/gm)].map(found => found[1])

@@ -82,6 +82,17 @@ describe('the published package', () => {
     assert.deepEqual(untyped, [], 'the package ws has no types of its own')
   })
 
+  test('its contract suites run under node --test', () => {
+    const program = `
+      import { memoryStore } from ${JSON.stringify(pathToFileURL('dist/index.js').href)}
+      import { storeContract } from ${JSON.stringify(pathToFileURL('dist/testing/index.js').href)}
+      storeContract('memory', async () => ({ store: memoryStore(), cleanup: async () => {} }))`
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env
+    const args = ['--test-reporter=tap', '--input-type=module', '--eval', program]
+    const report = execFileSync(process.execPath, args, { encoding: 'utf8', env })
+    assert.match(report, /^# pass \d\d\n# fail 0$/m)
+  })
+
   test('the library holds a session', async () => {
     const library: typeof import('../src/index.ts') = await import(pathToFileURL('dist/index.js').href)
     const turnwire = await library.Turnwire.open({

@@ -5,8 +5,8 @@ import { soon } from '../lib/soon.ts'
 import { evolve } from './evolve.ts'
 import type { Feed, Held } from './feed.ts'
 import { statusOf } from './next.ts'
-import type { Card, CrashPoint, EnginePorts, SessionStatus, World } from './ports.ts'
-import { cardOf, type SessionState } from './state.ts'
+import type { CrashPoint, EnginePorts, ListSummary, SessionStatus, World } from './ports.ts'
+import { listSummaryOf, type SessionState } from './state.ts'
 
 /** The events of one write. `written` is made when someone waits for it. */
 type Batch = {
@@ -32,7 +32,7 @@ export class Journal {
   readonly #epoch: number
   #lost: unknown
   #shownStatus: SessionStatus
-  #summary: Card
+  #summary: ListSummary
   /** Not given to the store yet. */
   #batch: Batch | undefined
   /** The newest that is not durable yet. */
@@ -42,7 +42,7 @@ export class Journal {
     this.#keeper = keeper
     this.#epoch = epoch
     this.#shownStatus = statusOf(keeper.state)
-    this.#summary = cardOf(keeper.state)
+    this.#summary = listSummaryOf(keeper.state)
   }
 
   /**
@@ -147,7 +147,7 @@ export class Journal {
     }
     try {
       store
-        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...this.#newCard() })
+        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...this.#newSummary() })
         .then(kept, refuse)
     } catch (error) {
       refuse(error)
@@ -155,13 +155,13 @@ export class Journal {
   }
 
   /** The list summary, only if it changed. */
-  #newCard(): { card?: Card } {
+  #newSummary(): { summary?: ListSummary } {
     const { state } = this.#keeper
     const { settings, opening } = state
     const { settings: before, opening: begun } = this.#summary
     if (settings === before && opening === begun) return unchanged
-    this.#summary = cardOf(state)
-    return { card: this.#summary }
+    this.#summary = listSummaryOf(state)
+    return { summary: this.#summary }
   }
 }
 

@@ -151,9 +151,9 @@ export class LocalEngine implements Engine {
 
   async list(owner: string, page: { after?: string; limit: number }): Promise<SessionPage> {
     const { rows, next } = await this.#ports.store.list(owner, page)
-    const listed = rows.map(({ card, ...row }) => ({
+    const listed = rows.map(({ summary, ...row }) => ({
       ...row,
-      summary: { ...card, settings: withoutSecrets(card?.settings ?? noSettings) },
+      summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) },
     }))
     return { rows: listed, ...(next !== undefined && { next }) }
   }

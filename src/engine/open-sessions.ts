@@ -14,7 +14,7 @@ import { statusOf } from './next.ts'
 import { stoppedEngine } from './outcomes.ts'
 import type { Agent, EnginePorts, ListedRow } from './ports.ts'
 import { Session } from './session.ts'
-import { type CallState, cardOf, emptyState, type SessionState } from './state.ts'
+import { type CallState, emptyState, listSummaryOf, type SessionState } from './state.ts'
 
 const kept = 256
 const pageBytes = 1024 * 1024
@@ -63,7 +63,7 @@ export class OpenSessions {
     const made = await store.create({
       row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
       events,
-      card: cardOf(state),
+      summary: listSummaryOf(state),
       ...(request && { request }),
     })
     if ('existing' in made) {

@@ -1,5 +1,5 @@
-// What the engine needs from the world, as types. Each port has one contract suite in test/contracts, and an
-// adapter is right when it passes it. Nothing here does anything.
+// What the engine needs from the world, as types. Each port has a contract suite, in src/testing/contracts or
+// test/contracts, and an adapter is right when it passes it. Nothing here does anything.
 
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type {
@@ -296,17 +296,15 @@ export type SessionRow = {
   head: number
 }
 
-/** What lists show of a session, beside its log so that they need not read it. */
-export type Card = {
+/** What a list of sessions shows of each. Stored beside the log, so that listing reads no log. */
+export type ListSummary = {
   settings: Settings
-  /** The beginning of the first thing that a user said. */
+  /** The beginning of the first user message. */
   opening?: string
 }
 
-export type ListSummary = Card
-
-/** Without a card: it was recorded by a version that kept none. */
-export type ListedRow = SessionRow & { card?: Card }
+/** `summary` is the newest one written, if any was. */
+export type ListedRow = SessionRow & { summary?: ListSummary }
 
 export type Append = {
   session: string
@@ -315,45 +313,56 @@ export type Append = {
   seq: number
   events: readonly Event[]
   status: SessionStatus
-  /** When it is another than before. */
-  card?: Card
+  /** Only when it changed. */
+  summary?: ListSummary
 }
 
 export type NewSession = {
   row: Omit<SessionRow, 'head' | 'updatedAt'>
   events: readonly Event[]
-  card?: Card
-  /** Makes creation repeatable: a second creation with the owner's same key gives the first session. */
+  summary?: ListSummary
+  /** An idempotency key: a second creation with the same owner and key gives the first session. */
   request?: { key: string; hash: string }
 }
 
+export type ReadOptions = {
+  /**
+   * Stop after about this many bytes of stored JSON, for reading a log in pages: the events before the last one of a
+   * page take less than this. A page has at least one event, unless there is none. Absent: read everything.
+   */
+  maxBytes?: number
+}
+
 /**
- * Contract. All or nothing: a write that rejects has recorded nothing. When a write resolves, it is durable.
- * Writes of one session that were asked for in order are recorded in order, and one that fails fails all that were
- * asked for after it. `append` rejects with `lease_lost` when `epoch` is not the session's current one, or `seq` is
- * not next. Rejections are TurnwireErrors (`store_*`, `lease_lost`). Reads see all that was resolved before.
+ * Contract.
+ * - A write is all or nothing: one that rejects has recorded nothing. A write that resolves is durable.
+ * - Writes of one session are recorded in the order of the calls. A write that fails also fails the writes of its
+ *   session that were called before the caller could know.
+ * - `append` rejects with `lease_lost` if `epoch` is not the session's current epoch or `seq` is not next.
+ * - Methods never throw; they reject, with a TurnwireError (`store_*`, `lease_lost`, `bad_request`).
+ * - Reads see every write that resolved before.
  */
 export type Store = {
-  /** `existing` when this owner's request key was used before (then nothing was written). */
+  /** `existing`: this owner used the request key before, and nothing was written. */
   create(session: NewSession): Promise<{ epoch: number } | { existing: string; hash: string }>
-  /** Makes the caller the one writer: everyone else's epoch is void from here on. Undefined: no such session. */
+  /** Makes the caller the only writer: all earlier epochs become invalid. Undefined: no such session. */
   claim(session: string): Promise<{ epoch: number; row: SessionRow } | undefined>
   append(batch: Append): Promise<void>
   /**
-   * For how long a session may keep back what it can wait for, so that one append does for several. Absent: appends
-   * cost so little that nothing is kept back.
+   * How long the engine may hold back deferrable events, so that one append carries several. Absent: appends are so
+   * cheap that it should hold back nothing.
    */
   readonly lingerMs?: number
   row(session: string): Promise<SessionRow | undefined>
-  /** The session that this owner's request key has created. */
+  /** The session that this owner's request key created. */
   requested(owner: string, key: string): Promise<string | undefined>
-  /** Events with a number greater than `after`, in order. */
-  read(session: string, after?: number, options?: { maxBytes?: number }): Promise<Recorded[]>
+  /** Events with a number greater than `after`, in order. Empty: there are no more. */
+  read(session: string, after?: number, options?: ReadOptions): Promise<Recorded[]>
   /** Newest first. `after` is the `next` of the page before. */
   list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
-  /** Whoever has a session, in any order. For the operator's own eyes. */
+  /** All owners that have a session, in any order. For the operator only. */
   owners(): Promise<string[]>
-  /** All sessions whose status is `running`: work was under way when their writer went away. For a start: it may take long. */
+  /** All sessions whose status is `running`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   remove(session: string): Promise<boolean>
   putBlob(session: string, name: string, body: string): Promise<void>

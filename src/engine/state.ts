@@ -4,7 +4,7 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import type { Card } from './ports.ts'
+import type { ListSummary } from './ports.ts'
 
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
@@ -123,6 +123,6 @@ export function settledCalls({ batch, entries }: SessionState): string[] {
   return [...before.map(({ callId }) => callId), ...now.map(({ part }) => part.id)]
 }
 
-export function cardOf({ settings, opening }: SessionState): Card {
+export function listSummaryOf({ settings, opening }: SessionState): ListSummary {
   return opening === undefined ? { settings } : { settings, opening }
 }

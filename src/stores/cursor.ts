@@ -1,17 +1,17 @@
-// The cursor of a list page: where the page ended, bound to the owner who read it and signed, so that a client
-// can neither make one up nor use another's. Not a secret: it hides nothing that its owner may not know.
+// The cursor of a list page: the position where the page ended, signed together with the owner, so that a client can
+// neither make one up nor use another owner's. It is not encrypted.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { TurnwireError } from '../language/errors.ts'
 
 const SIGNATURE_BYTES = 12
 const SHAPE = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{16})$/
 
-export function encodeCursor(secret: Uint8Array, owner: string, position: number): string {
+export function encodeCursor(secret: string, owner: string, position: number): string {
   return `${position.toString(36)}.${sign(secret, owner, position).toString('base64url')}`
 }
 
 /** The position that `encodeCursor` was given. Throws `bad_request` for anything that it did not make. */
-export function decodeCursor(secret: Uint8Array, owner: string, cursor: string): number {
+export function decodeCursor(secret: string, owner: string, cursor: string): number {
   const match = SHAPE.exec(cursor)
   if (match !== null) {
     const position = Number.parseInt(match[1]!, 36)
@@ -30,7 +30,7 @@ export function checkLimit(limit: number): void {
   throw new TurnwireError('bad_request', `A page holds at least one row: ${limit} is not a limit.`)
 }
 
-function sign(secret: Uint8Array, owner: string, position: number): Buffer {
+function sign(secret: string, owner: string, position: number): Buffer {
   return createHmac('sha256', secret)
     .update(JSON.stringify([owner, position]))
     .digest()

@@ -1,15 +1,37 @@
-// The rule of the store port that a write which fails also fails what was asked for after it, in one place for
-// all stores. It says nothing of when a failure is over: that is when the one who asked has been told.
-import type { TurnwireError } from '../language/errors.ts'
+// How writes fail, in one place for all stores: the error of each refusal, and which later writes fail with it. Each
+// store keeps a failure until the caller's promise has rejected.
+import type { Append } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
 
-export type Failure = { error: TurnwireError; epoch?: number }
-export type Asked = { epoch?: number; kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' }
+export type WriteRequest = { kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob'; epoch?: number }
+export type WriteFailure = { error: TurnwireError; epoch?: number | undefined }
 
 /**
- * Whether `asked` falls with an earlier failure of its session. A claim never does, for it builds on nothing that
- * was written; nor does an append of another epoch, else a writer that lost its lease could stop the one that has it.
+ * Whether a write fails because an earlier write of its session failed. A claim does not: it depends on no earlier
+ * write. An append of another epoch does not either, so that a writer that lost its lease cannot stop the current one.
  */
-export function fallsWith(failure: Failure, asked: Asked): boolean {
-  if (asked.kind === 'claim') return false
-  return failure.epoch === undefined || asked.epoch === undefined || failure.epoch === asked.epoch
+export function failsWith(failure: WriteFailure, write: WriteRequest): boolean {
+  if (write.kind === 'claim') return false
+  return failure.epoch === undefined || write.epoch === undefined || failure.epoch === write.epoch
+}
+
+/** Throws `lease_lost` unless this append is the next one of the session's current writer. */
+export function checkAppend({ session, epoch, seq }: Append, currentEpoch: number, head: number): void {
+  if (epoch !== currentEpoch) throw leaseLost(session, `epoch ${epoch} was followed by ${currentEpoch}`)
+  if (seq !== head + 1) throw leaseLost(session, `event ${seq} was offered where ${head + 1} is next`)
+}
+
+export function sessionMissing(session: string): TurnwireError {
+  return leaseLost(session, 'it does not exist any more')
+}
+
+export function sessionExists(session: string): TurnwireError {
+  return new TurnwireError('store_failed', `There is a session ${session} already. Create it under a new id.`)
+}
+
+function leaseLost(session: string, why: string): TurnwireError {
+  return new TurnwireError(
+    'lease_lost',
+    `Session ${session} has another writer by now: ${why}. Nothing was recorded.`,
+  )
 }

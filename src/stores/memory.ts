@@ -1,173 +1,162 @@
-// The store that forgets: for tests, for stateless use, and as the floor that the durable ones are measured
-// against. Events are kept as the objects they are and nothing is copied, so a caller must not change what it
-// gave. It is safe for one process only and survives nothing.
+// A store in memory: for tests, for `data: 'memory'`, and as the floor that durable stores are measured against. It
+// keeps the event objects it is given, without a copy, so callers must not change them.
 import { randomBytes } from 'node:crypto'
-import type { Append, Card, NewSession, SessionRow, Store } from '../engine/ports.ts'
+import type { ListSummary, NewSession, SessionRow, Store } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
-import { type Asked, type Failure, fallsWith } from './failures.ts'
-import { epochPassed, idTaken, seqTaken, sessionMissing } from './refusals.ts'
+import {
+  checkAppend,
+  failsWith,
+  sessionExists,
+  sessionMissing,
+  type WriteFailure,
+  type WriteRequest,
+} from './failures.ts'
 
-type Session = {
-  /** Grows by one with each creation. */
+type MemorySession = {
+  /** Grows by one with each creation: the position of the session in lists. */
   ordinal: number
   row: SessionRow
   epoch: number
   events: Event[]
+  /** The JSON length of each event, filled by reads that need it. */
+  sizes: number[]
   blobs: Map<string, string>
-  card?: Card
-  request?: { key: string; hash: string }
+  summary: ListSummary | undefined
+  request: NewSession['request']
 }
-
-/** `sessions` stand in the order of their creation. */
-type Owner = { sessions: Session[]; requests: Map<string, Session> }
 
 export function memoryStore(): Store {
-  const sessions = new Map<string, Session>()
-  const owners = new Map<string, Owner>()
-  const failures = new Map<string, Failure>()
-  const secret = randomBytes(32)
-  const done = Promise.resolve()
-  let created = 0
+  return new MemoryStore()
+}
 
-  /** Until the one who asked can know that it failed, the failure stands for what it asked after it. */
-  function refuse<T>(session: string, failure: Failure): Promise<T> {
-    failures.set(session, failure)
-    queueMicrotask(() => failures.delete(session))
-    return Promise.reject<T>(failure.error)
+/** Its methods are fields, so that `{ ...memoryStore(), append }` works. */
+class MemoryStore implements Store {
+  /** In the order of creation. */
+  readonly #sessions = new Map<string, MemorySession>()
+  readonly #requests = new Map<string, MemorySession>()
+  readonly #failures = new Map<string, WriteFailure>()
+  readonly #cursorSecret = randomBytes(32).toString('hex')
+  #created = 0
+
+  readonly create: Store['create'] = ({ row, events, summary, request }) =>
+    this.#write(row.id, { kind: 'create' }, () => {
+      const first = request && this.#requests.get(requestId(row.owner, request.key))
+      if (first?.request) return { existing: first.row.id, hash: first.request.hash }
+      if (this.#sessions.has(row.id)) throw sessionExists(row.id)
+      const session: MemorySession = {
+        ordinal: ++this.#created,
+        row: { ...row, updatedAt: events.at(-1)?.at ?? row.createdAt, head: events.length },
+        epoch: 1,
+        events: [...events],
+        sizes: [],
+        blobs: new Map(),
+        summary,
+        request,
+      }
+      this.#sessions.set(row.id, session)
+      if (request) this.#requests.set(requestId(row.owner, request.key), session)
+      return { epoch: 1 }
+    })
+
+  readonly claim: Store['claim'] = async id => {
+    const session = this.#sessions.get(id)
+    return session && { epoch: ++session.epoch, row: { ...session.row } }
   }
 
-  function fallen(session: string, asked: Asked): Failure | undefined {
-    if (failures.size === 0) return undefined
-    const failure = failures.get(session)
-    return failure !== undefined && fallsWith(failure, asked) ? failure : undefined
+  readonly append: Store['append'] = batch =>
+    this.#write(batch.session, { kind: 'append', epoch: batch.epoch }, () => {
+      const session = this.#existing(batch.session)
+      const { row, events } = session
+      checkAppend(batch, session.epoch, row.head)
+      for (const event of batch.events) events.push(event)
+      row.head = events.length
+      row.status = batch.status
+      row.updatedAt = batch.events.at(-1)?.at ?? row.updatedAt
+      session.summary = batch.summary ?? session.summary
+    })
+
+  readonly remove: Store['remove'] = id =>
+    this.#write(id, { kind: 'remove' }, () => {
+      const session = this.#sessions.get(id)
+      if (session?.request) this.#requests.delete(requestId(session.row.owner, session.request.key))
+      return this.#sessions.delete(id)
+    })
+
+  readonly putBlob: Store['putBlob'] = (id, name, body) =>
+    this.#write(id, { kind: 'putBlob' }, () => void this.#existing(id).blobs.set(name, body))
+
+  readonly row: Store['row'] = async id => {
+    const session = this.#sessions.get(id)
+    return session && { ...session.row }
   }
 
-  function create({ row, events, card, request }: NewSession): ReturnType<Store['create']> {
-    const failure = fallen(row.id, { kind: 'create' })
-    if (failure !== undefined) return Promise.reject(failure.error)
-    const owner: Owner = owners.get(row.owner) ?? { sessions: [], requests: new Map() }
-    const first = request && owner.requests.get(request.key)
-    if (first?.request !== undefined)
-      return Promise.resolve({ existing: first.row.id, hash: first.request.hash })
-    if (sessions.has(row.id)) return refuse(row.id, { error: idTaken(row.id) })
-    const updatedAt = events.at(-1)?.at ?? row.createdAt
-    const session: Session = {
-      ordinal: ++created,
-      row: { ...row, updatedAt, head: events.length },
-      epoch: 1,
-      events: [...events],
-      blobs: new Map(),
-      ...(card && { card }),
-      ...(request && { request }),
+  readonly requested: Store['requested'] = async (owner, key) =>
+    this.#requests.get(requestId(owner, key))?.row.id
+
+  readonly read: Store['read'] = async (id, after = 0, { maxBytes } = {}) => {
+    const { events, sizes } = this.#sessions.get(id) ?? { events: [], sizes: [] }
+    const page: Recorded[] = []
+    let bytes = 0
+    for (let index = Math.max(after, 0); index < events.length; index++) {
+      const event = events[index]!
+      page.push({ seq: index + 1, event })
+      if (maxBytes === undefined) continue
+      sizes[index] ??= JSON.stringify(event).length
+      bytes += sizes[index]!
+      if (bytes >= maxBytes) break
     }
-    sessions.set(row.id, session)
-    owners.set(row.owner, owner)
-    owner.sessions.push(session)
-    if (request) owner.requests.set(request.key, session)
-    return Promise.resolve({ epoch: 1 })
+    return page
   }
 
-  function append(batch: Append): Promise<void> {
-    const { session: id, epoch, events } = batch
-    const failure = failures.size === 0 ? undefined : fallen(id, { kind: 'append', epoch })
-    if (failure !== undefined) return Promise.reject(failure.error)
-    const session = sessions.get(id)
-    if (session === undefined) return refuse(id, { error: sessionMissing(id), epoch })
-    if (session.epoch !== epoch) return refuse(id, { error: epochPassed(id, epoch, session.epoch), epoch })
-    const { row } = session
-    if (batch.seq !== row.head + 1) return refuse(id, { error: seqTaken(id, batch.seq, row.head + 1), epoch })
-    for (const event of events) session.events.push(event)
-    row.head = session.events.length
-    row.status = batch.status
-    if (batch.card) session.card = batch.card
-    row.updatedAt = events.at(-1)?.at ?? row.updatedAt
-    return done
+  readonly list: Store['list'] = async (owner, { after, limit }) => {
+    checkLimit(limit)
+    const below = after === undefined ? Infinity : decodeCursor(this.#cursorSecret, owner, after)
+    const found = this.#filter(({ row, ordinal }) => row.owner === owner && ordinal < below)
+    const shown = found.slice(-limit)
+    const rows = shown.map(({ row, summary }) => (summary ? { ...row, summary } : { ...row })).reverse()
+    if (found.length === shown.length) return { rows }
+    return { rows, next: encodeCursor(this.#cursorSecret, owner, shown[0]!.ordinal) }
   }
 
-  function read(id: string, after = 0): Promise<Recorded[]> {
-    const events = sessions.get(id)?.events ?? []
-    const recorded: Recorded[] = []
-    for (let seq = Math.max(after, 0) + 1; seq <= events.length; seq++)
-      recorded.push({ seq, event: events[seq - 1]! })
-    return Promise.resolve(recorded)
-  }
+  readonly owners: Store['owners'] = async () => [
+    ...new Set(this.#filter(() => true).map(({ row }) => row.owner)),
+  ]
 
-  async function list(name: string, page: { after?: string; limit: number }) {
-    checkLimit(page.limit)
-    const before = page.after === undefined ? Infinity : decodeCursor(secret, name, page.after)
-    const mine = owners.get(name)?.sessions ?? []
-    const end = firstAtOrAfter(mine, before)
-    const start = Math.max(end - page.limit, 0)
-    const rows = mine.slice(start, end).reverse()
-    const next = start > 0 ? encodeCursor(secret, name, mine[start]!.ordinal) : undefined
-    return {
-      rows: rows.map(({ row, card }) => (card ? { ...row, card } : { ...row })),
-      ...(next !== undefined && { next }),
+  readonly unfinished: Store['unfinished'] = async () =>
+    this.#filter(({ row }) => row.status === 'running').map(({ row }) => row.id)
+
+  readonly blob: Store['blob'] = async (id, name) => this.#sessions.get(id)?.blobs.get(name)
+
+  readonly close = async (): Promise<void> => {}
+
+  /** Writes at once. A failure stays until the caller can know of it. */
+  #write<T>(session: string, request: WriteRequest, run: () => T): Promise<T> {
+    const before = this.#failures.get(session)
+    if (before && failsWith(before, request)) return Promise.reject(before.error)
+    try {
+      return Promise.resolve(run())
+    } catch (error) {
+      if (error instanceof TurnwireError) {
+        this.#failures.set(session, { error, epoch: request.epoch })
+        queueMicrotask(() => this.#failures.delete(session))
+      }
+      return Promise.reject(error)
     }
   }
 
-  function remove(id: string): Promise<boolean> {
-    const failure = fallen(id, { kind: 'remove' })
-    if (failure !== undefined) return Promise.reject(failure.error)
-    const session = sessions.get(id)
-    if (session === undefined) return Promise.resolve(false)
-    sessions.delete(id)
-    const owner = owners.get(session.row.owner)!
-    owner.sessions.splice(firstAtOrAfter(owner.sessions, session.ordinal), 1)
-    if (session.request) owner.requests.delete(session.request.key)
-    if (owner.sessions.length === 0) owners.delete(session.row.owner)
-    return Promise.resolve(true)
+  #existing(id: string): MemorySession {
+    const session = this.#sessions.get(id)
+    if (session === undefined) throw sessionMissing(id)
+    return session
   }
 
-  function putBlob(id: string, name: string, body: string): Promise<void> {
-    const failure = fallen(id, { kind: 'putBlob' })
-    if (failure !== undefined) return Promise.reject(failure.error)
-    const session = sessions.get(id)
-    if (session === undefined) return refuse(id, { error: sessionMissing(id) })
-    session.blobs.set(name, body)
-    return done
-  }
-
-  return {
-    create,
-    append,
-    read,
-    list,
-    remove,
-    putBlob,
-    async claim(id) {
-      const session = sessions.get(id)
-      return session && { epoch: ++session.epoch, row: { ...session.row } }
-    },
-    async row(id) {
-      const session = sessions.get(id)
-      return session && { ...session.row }
-    },
-    async requested(owner, key) {
-      return owners.get(owner)?.requests.get(key)?.row.id
-    },
-    async owners() {
-      return [...owners.keys()]
-    },
-    async unfinished() {
-      return [...sessions.values()].filter(({ row }) => row.status === 'running').map(({ row }) => row.id)
-    },
-    async blob(id, name) {
-      return sessions.get(id)?.blobs.get(name)
-    },
-    async close() {},
+  #filter(test: (session: MemorySession) => boolean): MemorySession[] {
+    return [...this.#sessions.values().filter(test)]
   }
 }
 
-/** Where `ordinal` stands, or would stand, among sessions in the order of their creation. */
-function firstAtOrAfter(sessions: readonly Session[], ordinal: number): number {
-  let low = 0
-  let high = sessions.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (sessions[middle]!.ordinal < ordinal) low = middle + 1
-    else high = middle
-  }
-  return low
+function requestId(owner: string, key: string): string {
+  return JSON.stringify([owner, key])
 }

@@ -1,5 +1,5 @@
-// What users test their own agents with: strict doubles of the vendors' APIs, and models that need neither key nor
-// network. None of it is needed to run anything.
+// For tests of users: strict doubles of the vendors' APIs, models that need neither key nor network, and the contract
+// suites of the store and the tool port. Nothing else in the package needs this folder at run time.
 export { type RehearsalOptions, rehearsal } from '../models/rehearsal/index.ts'
 export {
   type Expectation,
@@ -13,6 +13,15 @@ export {
   scripted,
   scriptFromFile,
 } from '../models/scripted/index.ts'
+export { storeContract } from './contracts/store.ts'
+export type { MakeStore, StoreUnderTest } from './contracts/store-samples.ts'
+export {
+  type MakeTool,
+  type ToolScenario,
+  type ToolScene,
+  toolContract,
+  toolScenarios,
+} from './contracts/tool.ts'
 export {
   checkHistory,
   type DoctorVendor,

@@ -179,7 +179,7 @@ test('a log whose verdicts and starts are apart goes on: allowed is run, started
     { v: 1, at, type: 'call.started', callId: 'repeatable', attempt: 1 },
   ]
   const row = { id: 'old', owner, agent: 'helper', status: 'running', createdAt: at } as const
-  await inner.create({ row, events, card: { settings: plainSettings } })
+  await inner.create({ row, events, summary: { settings: plainSettings } })
   const log = await toItsEnd(inner, ran, 'old')
   assert.deepEqual(
     ran.map(({ callId, attempt }) => `${callId} ${attempt}`).toSorted((a, b) => a.localeCompare(b)),

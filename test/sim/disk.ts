@@ -4,7 +4,7 @@
 import type { Limits, NewSession, Store } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
-import { type Asked, fallsWith } from '../../src/stores/failures.ts'
+import { failsWith, type WriteRequest } from '../../src/stores/failures.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import type { Chance } from './chance.ts'
 import { LogRules, type TrustOf } from './log-rules.ts'
@@ -15,7 +15,7 @@ import type { Trace } from './trace.ts'
 export type Shadow = { owner: string; events: Event[]; texts: string[]; rules: LogRules }
 
 type Write = {
-  asked: Asked
+  asked: WriteRequest
   apply: () => Promise<unknown>
   resolve: (value: unknown) => void
   reject: (reason: unknown) => void
@@ -50,7 +50,7 @@ export class Disk {
   connect(machine: Machine): Store {
     const lanes = new Map<string, Lane>()
     machine.onDeath(() => this.#crash(machine, lanes))
-    const write = <T>(session: string, asked: Asked, apply: () => Promise<T>): Promise<T> =>
+    const write = <T>(session: string, asked: WriteRequest, apply: () => Promise<T>): Promise<T> =>
       // The lane resolves it with what `apply` gave.
       this.#write(machine, laneOf(lanes, session), asked, apply) as Promise<T>
     const read = <T>(look: () => Promise<T>): Promise<T> => this.#read(machine, look)
@@ -74,7 +74,8 @@ export class Disk {
       row: id => read(() => this.#inner.row(id)),
       requested: (owner, key) => read(() => this.#inner.requested(owner, key)),
       // As from a disk: no two readings share an object.
-      read: (id, after) => read(async () => parsed(JSON.stringify(await this.#inner.read(id, after)))),
+      read: (id, after, options) =>
+        read(async () => parsed(JSON.stringify(await this.#inner.read(id, after, options)))),
       list: (owner, page) => read(() => this.#inner.list(owner, page)),
       owners: () => read(() => this.#inner.owners()),
       unfinished: () => read(() => this.#inner.unfinished()),
@@ -85,7 +86,7 @@ export class Disk {
 
   // ---- writing -------------------------------------------------------------------------------------------
 
-  #write(machine: Machine, lane: Lane, asked: Asked, apply: Write['apply']): Promise<unknown> {
+  #write(machine: Machine, lane: Lane, asked: WriteRequest, apply: Write['apply']): Promise<unknown> {
     if (!machine.alive) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       lane.writes.push({ asked, apply, resolve, reject })
@@ -110,7 +111,7 @@ export class Disk {
       return
     }
     const { asked } = write
-    if (lane.failure && fallsWith(lane.failure, asked)) this.#refuse(machine, lane, write, lane.failure.error)
+    if (lane.failure && failsWith(lane.failure, asked)) this.#refuse(machine, lane, write, lane.failure.error)
     else if (this.#chance.maybe(this.failing)) {
       const error = new TurnwireError('store_failed', 'The simulated disk refused the write.')
       this.#refuse(machine, lane, write, error)
@@ -136,7 +137,7 @@ export class Disk {
     const tell = (): void => {
       write.reject(error)
       if (lane.failure?.error !== error) return
-      const fallen = lane.writes.filter(each => fallsWith(failure, each.asked))
+      const fallen = lane.writes.filter(each => failsWith(failure, each.asked))
       lane.writes = lane.writes.filter(each => !fallen.includes(each))
       for (const each of fallen) each.reject(error)
       lane.failure = undefined

@@ -1,9 +1,9 @@
-// A folder of its own for each test that needs files, and a store on a file in it.
+// A temporary folder for each test that needs files, and a SQLite store in it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type SqliteOptions, sqliteStore } from '../../src/stores/sqlite/index.ts'
-import type { StoreUnderTest } from '../contracts/store-samples.ts'
+import type { StoreUnderTest } from '../../src/testing/contracts/store-samples.ts'
 
 export function makeFolder(): { path(name: string): string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-store-'))

@@ -1,5 +1,5 @@
-// A process that acknowledges what it has not synced, as SQLite does with `synchronous = NORMAL`: a replay of a power
-// cut that finds nothing wrong with it would find nothing wrong with anything.
+// A process that acknowledges commits before they are synced (`synchronous = NORMAL`). The power-cut test must find
+// losses here, else it proves nothing about the store.
 import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 

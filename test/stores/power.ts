@@ -1,5 +1,5 @@
-// A power cut, played again from what a process really asked of the kernel: strace records its writes, its syncs and
-// what it acknowledged, and each cut keeps what was synced plus any part, torn to sectors, of what was not.
+// Simulates power cuts from the system calls of a real process. strace records its writes, its syncs and what it
+// acknowledged; each cut keeps everything that was synced and random sectors of what was not.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -16,7 +16,7 @@ type Change =
 
 const calls = 'pwrite64,write,fdatasync,fsync,ftruncate,unlink'
 
-/** Runs the command and gives what it did to the files beside this one, in order. */
+/** Runs the command and gives its changes to the files in the folder of `file`, in order. */
 export function record(file: string, command: readonly string[]): Change[] {
   const folder = dirname(file)
   const trace = `${folder}.strace`
@@ -26,7 +26,7 @@ export function record(file: string, command: readonly string[]): Change[] {
   const lines = readFileSync(trace, 'latin1').split('\n')
   rmSync(trace)
   const changes: Change[] = []
-  /** By thread, a sync that has begun. */
+  /** Syncs that have begun, by thread. */
   const syncing = new Map<string, string>()
   for (const line of lines) {
     const [, thread = '', call = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
@@ -45,8 +45,8 @@ function changeOf(call: string): Change | undefined {
   const written = /^pwrite64\(\d+<([^>]*)>, "([^"]*)", \d+, (\d+)/.exec(call)
   if (written)
     return { type: 'write', file: textOf(written[1]!), at: Number(written[3]), data: bytesOf(written[2]!) }
-  const said = /^write\(1<[^>]*>, "([^"]*)"/.exec(call)
-  if (said) return { type: 'ack', line: textOf(said[1]!).trim() }
+  const printed = /^write\(1<[^>]*>, "([^"]*)"/.exec(call)
+  if (printed) return { type: 'ack', line: textOf(printed[1]!).trim() }
   const synced = /^(?:fsync|fdatasync)\(\d+<([^>]*)>/.exec(call)
   if (synced) return { type: 'sync', file: textOf(synced[1]!) }
   const cut = /^ftruncate\(\d+<([^>]*)>, (\d+)/.exec(call)
@@ -66,40 +66,40 @@ function textOf(escaped: string): string {
 // ---- the cuts ------------------------------------------------------------------------------------------------
 
 type Unsynced = Extract<Change, { type: 'write' | 'truncate' }>
-/** What is on the platter, and what is on its way there. */
-type Kept = { synced: Buffer; unsynced: Unsynced[] }
+/** A file on disk: what was synced, and the changes that were not. */
+type DiskFile = { synced: Buffer; unsynced: Unsynced[] }
 
 const sector = 512
 
-/** Fills `into` with what a cut after `change` may leave, and gives what had been acknowledged by then. */
+/** For each of `count` random cuts: a folder with the files as the cut left them, and what was acknowledged before. */
 export function* cuts(
   changes: readonly Change[],
   count: number,
   random: () => number,
   into: (cut: number) => string,
 ): Generator<{ folder: string; acked: string[] }> {
-  const places = Array.from({ length: count }, () => Math.floor(random() * changes.length)).sort(
+  const positions = Array.from({ length: count }, () => Math.floor(random() * changes.length)).sort(
     (a, b) => a - b,
   )
-  const files = new Map<string, Kept>()
+  const files = new Map<string, DiskFile>()
   const acked: string[] = []
   let at = 0
-  for (const [cut, place] of places.entries()) {
-    for (; at <= place; at++) take(files, acked, changes[at]!)
+  for (const [cut, position] of positions.entries()) {
+    for (; at <= position; at++) applyChange(files, acked, changes[at]!)
     const folder = into(cut)
     mkdirSync(folder, { recursive: true })
-    // Nothing, about half, or nearly all of what was under way has arrived.
+    // The share of unsynced sectors that reached the disk.
     const share = [0, 0.5, 0.95][cut % 3]!
     for (const [file, kept] of files)
       writeFileSync(
         join(folder, basename(file)),
-        left(kept, () => random() < share),
+        contentAfter(kept, () => random() < share),
       )
     yield { folder, acked: [...acked] }
   }
 }
 
-function take(files: Map<string, Kept>, acked: string[], change: Change): void {
+function applyChange(files: Map<string, DiskFile>, acked: string[], change: Change): void {
   if (change.type === 'ack') {
     acked.push(change.line)
     return
@@ -112,16 +112,17 @@ function take(files: Map<string, Kept>, acked: string[], change: Change): void {
   if (change.type !== 'sync') {
     kept.unsynced.push(change)
     files.set(change.file, kept)
-  } else if (files.has(change.file)) files.set(change.file, { synced: left(kept, () => true), unsynced: [] })
+  } else if (files.has(change.file))
+    files.set(change.file, { synced: contentAfter(kept, () => true), unsynced: [] })
 }
 
-/** The file, with those sectors of what was not synced that `arrives` says. */
-function left({ synced, unsynced }: Kept, arrives: () => boolean): Buffer {
-  const most = unsynced.reduce(
+/** The content of a file after a cut. `arrives` decides for each unsynced sector whether it was written. */
+function contentAfter({ synced, unsynced }: DiskFile, arrives: () => boolean): Buffer {
+  const largest = unsynced.reduce(
     (size, change) => Math.max(size, change.type === 'write' ? change.at + change.data.length : change.size),
     synced.length,
   )
-  const image = Buffer.alloc(most)
+  const image = Buffer.alloc(largest)
   synced.copy(image)
   let size = synced.length
   for (const change of unsynced) {
@@ -141,7 +142,7 @@ function left({ synced, unsynced }: Kept, arrives: () => boolean): Buffer {
   return image.subarray(0, size)
 }
 
-/** The same numbers for the same seed. */
+/** A random generator with a fixed sequence for each seed. */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {

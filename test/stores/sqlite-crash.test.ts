@@ -1,5 +1,5 @@
-// A writer that dies or whose disk fails: what it acknowledged is there, in order and whole, and what it was
-// refused is not. Each death is a real SIGKILL of a real process, on the file that the one before left behind.
+// A writer that is killed, or whose disk fails: every acknowledged event is in the file, in order, and no refused one is.
+// Each kill is a SIGKILL of a real process, which writes to the file that the one before left.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,13 +9,13 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { makeFolder } from './folder.ts'
 
 const WRITER = fileURLToPath(new URL('writer.ts', import.meta.url))
-const DEATHS = 20
+const KILLS = 20
 const SESSIONS = 8
 
 type Line = { word: string; session: string; seq: number; code?: string | undefined }
 
 function parse(output: string): Line[] {
-  // The last line may be cut; only what ends in a newline was said.
+  // The last line may be incomplete.
   return output
     .slice(0, output.lastIndexOf('\n') + 1)
     .split('\n')
@@ -26,23 +26,23 @@ function parse(output: string): Line[] {
     })
 }
 
-function runUntilKilled(file: string, linesBeforeDeath: number): Promise<string> {
+function runUntilKilled(file: string, linesBeforeKill: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [WRITER, file, String(SESSIONS)], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
-    let complaint = ''
+    let errors = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
-      if (output.split('\n').length > linesBeforeDeath) child.kill('SIGKILL')
+      if (output.split('\n').length > linesBeforeKill) child.kill('SIGKILL')
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      complaint += text
+      errors += text
     })
     child.on('close', (status, signal) => {
       if (signal === 'SIGKILL') resolve(output)
-      else reject(new Error(`the writer ended by itself with ${status}: ${complaint}`))
+      else reject(new Error(`the writer ended by itself with ${status}: ${errors}`))
     })
   })
 }
@@ -76,12 +76,12 @@ async function checkFile(file: string, acked: Map<string, number>): Promise<void
   db.close()
 }
 
-test(`after each of ${DEATHS} deaths by SIGKILL, all that was acknowledged is there`, async () => {
+test(`after each of ${KILLS} kills by SIGKILL, every acknowledged event is there`, async () => {
   const folder = makeFolder()
   const file = folder.path('sessions.db')
   const acked = new Map<string, number>()
-  for (let death = 0; death < DEATHS; death++) {
-    const lines = parse(await runUntilKilled(file, 1 + ((death * 37) % 150)))
+  for (let kill = 0; kill < KILLS; kill++) {
+    const lines = parse(await runUntilKilled(file, 1 + ((kill * 37) % 150)))
     for (const [session, seq] of heads(lines)) acked.set(session, seq)
     await checkFile(file, acked)
   }
@@ -92,7 +92,7 @@ test(`after each of ${DEATHS} deaths by SIGKILL, all that was acknowledged is th
 const strace = spawnSync('strace', ['-V']).status === 0
 const needsStrace = strace ? false : 'failing syncs are made with strace, which is not installed'
 
-/** Runs a writer of one session whose syncs fail as `when` says, in strace's way of counting them. */
+/** Runs a writer of one session whose syncs fail. `when` is strace's expression for which of them do. */
 function runWithFailingSync(file: string, when: string, failures: number, acks: number): Line[] {
   const inject = `inject=fdatasync,fsync:error=EIO:when=${when}`
   const trace = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fdatasync,fsync', '-e', inject]
@@ -100,7 +100,7 @@ function runWithFailingSync(file: string, when: string, failures: number, acks: 
   return parse(spawnSync('strace', [...trace, ...writer], { encoding: 'utf8', timeout: 60_000 }).stdout)
 }
 
-/** The writer ended by itself, so that what is there must be what it was told. */
+/** After a writer that was not killed: the file has exactly what was acknowledged. */
 async function checkExact(file: string, lines: Line[]): Promise<void> {
   await checkFile(file, heads(lines))
   const store = sqliteStore({ file })
@@ -109,7 +109,7 @@ async function checkExact(file: string, lines: Line[]): Promise<void> {
 }
 
 for (const when of ['10', '11', '10..11', '10..12', '10..14', '10+4'])
-  test(`syncs fail (${when}): what they were for is refused and not there, and then work goes on`, {
+  test(`syncs fail (${when}): their events are refused and not in the file, and later writes succeed`, {
     skip: needsStrace,
   }, async () => {
     const folder = makeFolder()
@@ -124,7 +124,7 @@ for (const when of ['10', '11', '10..11', '10..12', '10..14', '10+4'])
     folder.remove()
   })
 
-test('syncs fail for good: nothing more is acknowledged, and nothing that was refused is there', {
+test('syncs fail for good: nothing more is acknowledged, and no refused event is in the file', {
   skip: needsStrace,
 }, async () => {
   const folder = makeFolder()

@@ -1,4 +1,4 @@
-// Files that the SQLite store must not use, or cannot use now, and what it says about them.
+// Files that the SQLite store must not use, or cannot use now, and the errors it reports.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,7 +6,14 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { ErrorCode } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { checkDurable, openDatabase } from '../../src/stores/sqlite/open.ts'
-import { batch, events, newSession, numbersOf, rejects, upTo } from '../contracts/store-samples.ts'
+import {
+  batch,
+  events,
+  newSession,
+  numbersOf,
+  rejects,
+  upTo,
+} from '../../src/testing/contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 describe('the file of a SQLite store', () => {
@@ -30,7 +37,7 @@ describe('the file of a SQLite store', () => {
     )
   }
 
-  test('a text file is left as it was, however short', () => {
+  test('a text file of any length is refused and left unchanged', () => {
     for (const text of ['x', 'a note\n', 'dear diary\n'.repeat(1_000)]) {
       writeFileSync(file, text)
       refuses('store_foreign', /not a database.*Name another file/)
@@ -38,7 +45,7 @@ describe('the file of a SQLite store', () => {
     }
   })
 
-  test("another application's database is left as it was", () => {
+  test("another application's database is refused and left unchanged", () => {
     const other = new DatabaseSync(file)
     other.exec('CREATE TABLE notes (body TEXT)')
     other.close()
@@ -48,7 +55,7 @@ describe('the file of a SQLite store', () => {
     assert.equal(existsSync(`${file}-wal`), false)
   })
 
-  test("a blank database that carries another application's mark is refused", () => {
+  test("an empty database with another application's id is refused", () => {
     const other = new DatabaseSync(file)
     other.exec('PRAGMA application_id = 7; CREATE TABLE t (a); DROP TABLE t')
     other.close()
@@ -62,15 +69,15 @@ describe('the file of a SQLite store', () => {
     await store.close()
   })
 
-  test('a file of a newer shape is refused', async () => {
+  test('a file of a newer schema is refused', async () => {
     await sqliteStore({ file }).close()
     const newer = new DatabaseSync(file)
     newer.exec('PRAGMA user_version = 9999')
     newer.close()
-    refuses('store_newer', /shape 9999.*Upgrade/)
+    refuses('store_newer', /schema 9999.*Upgrade/)
   })
 
-  test('a folder that is not there, and a folder in place of a file, are refused', () => {
+  test('a missing folder, and a folder in place of a file, are refused', () => {
     file = folder.path('no/such/sessions.db')
     refuses('store_failed', /folder exists/)
     file = folder.path('folder.db')
@@ -78,7 +85,7 @@ describe('the file of a SQLite store', () => {
     refuses('store_failed', /folder exists/)
   })
 
-  test('a file that another process holds cannot be opened, and can once it lets go', async () => {
+  test('a file that another process has locked can be opened only after the lock is released', async () => {
     await sqliteStore({ file }).close()
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
@@ -88,7 +95,7 @@ describe('the file of a SQLite store', () => {
     await sqliteStore({ file }).close()
   })
 
-  test('while another process holds it, writes fail as locked, reads go on, and nothing is half done', async () => {
+  test('while another process has the lock, writes fail with store_locked and reads go on', async () => {
     const store = sqliteStore({ file, busyMs: 20 })
     await store.create(newSession('s', { events: events(1, 1) }))
     await store.create(newSession('u'))
@@ -105,7 +112,6 @@ describe('the file of a SQLite store', () => {
     other.close()
     await store.append(batch('s', 2, 1))
     assert.equal((await store.row('s'))?.head, 2)
-    // Nothing joins an append that has failed.
     await store.append(batch('u', 1, 0))
     assert.equal((await store.row('u'))?.status, 'running')
     await store.close()
@@ -123,7 +129,7 @@ describe('the file of a SQLite store', () => {
     await Promise.all([one.close(), two.close()])
   })
 
-  test('what another process did to a session between two appends is noticed, and nothing stray is kept', async () => {
+  test('changes by another process between two appends are noticed, and no stray batch is left', async () => {
     const mine = sqliteStore({ file })
     const other = sqliteStore({ file })
     await mine.create(newSession('ses_a'))
@@ -135,7 +141,7 @@ describe('the file of a SQLite store', () => {
     await mine.append(batch('ses_a', 5, 1, { epoch: 3 }))
     assert.deepEqual(await numbersOf(other, 'ses_a'), upTo(5))
 
-    // Deleted, and its number given to another that stands at the same place.
+    // Removed, and its row id reused by another session with the same head.
     await mine.create(newSession('ses_b'))
     await mine.append(batch('ses_b', 1, 2))
     await other.remove('ses_b')
@@ -144,18 +150,21 @@ describe('the file of a SQLite store', () => {
     await rejects(mine.append(batch('ses_b', 3, 1)), 'lease_lost')
     assert.deepEqual(await numbersOf(other, 'ses_c'), upTo(2))
 
-    // Deleted, and what is appended gets the number of its last batch.
+    // Removed, so that a new batch would reuse the row id of its last one.
     await mine.create(newSession('ses_d'))
     await mine.append(batch('ses_d', 1, 2))
     await other.remove('ses_d')
     await rejects(mine.append(batch('ses_d', 3, 1)), 'lease_lost')
     await Promise.all([mine.close(), other.close()])
     const db = new DatabaseSync(file)
-    assert.equal(db.prepare('SELECT sum(count) AS events FROM batches').get()?.['events'], 7)
+    assert.equal(
+      db.prepare('SELECT sum(last_seq - first_seq + 1) AS events FROM batches').get()?.['events'],
+      7,
+    )
     db.close()
   })
 
-  test('after a write, the connection still syncs each commit; one that does not is refused', () => {
+  test('after a write the connection still syncs each commit, and one that does not is refused', () => {
     const db = openDatabase({ file })
     db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'")
     const ask = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get()!)[0]
@@ -166,7 +175,7 @@ describe('the file of a SQLite store', () => {
     db.close()
   })
 
-  test('a new file and its companions are readable by their owner alone', async t => {
+  test('a new file and its WAL files are readable by their owner only', async t => {
     if (process.platform === 'win32') return t.skip('this platform has no file modes')
     const store = sqliteStore({ file })
     await store.create(newSession('s'))
@@ -175,7 +184,7 @@ describe('the file of a SQLite store', () => {
     await store.close()
   })
 
-  test('a closed store refuses everything, and may be closed twice', async () => {
+  test('a closed store refuses reads and writes, and can be closed twice', async () => {
     const store = sqliteStore({ file })
     await store.close()
     await store.close()

@@ -1,5 +1,5 @@
-// A full disk: the write fails as full, nothing of it can be seen, reads go on, and there is nothing to repair
-// once there is space. The file's own limit makes it happen anywhere; a small real disk, where one can be had.
+// A full disk: the write fails with `store_full` and leaves nothing, reads go on, and writes succeed again once there is
+// space. Tested with the store's own size limit, and on a small mounted disk where that is possible.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,16 +8,16 @@ import { test } from 'node:test'
 import type { Store } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { batch, event, events, newSession, rejects } from '../contracts/store-samples.ts'
+import { batch, events, newSession, rejects, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
 import { makeFolder } from './folder.ts'
 
 const KILOBYTE = 'x'.repeat(1_000)
 
-/** Appends until it fails, and gives the last number that was acknowledged and the failure. */
+/** Appends until one fails. Gives the last acknowledged number and the error code. */
 async function fill(store: Store, session: string): Promise<{ head: number; code: string }> {
   for (let seq = 1; seq < 100_000; seq++) {
     try {
-      await store.append(batch(session, seq, 1, { events: [event(`${seq} ${KILOBYTE}`)] }))
+      await store.append(batch(session, seq, 1, { events: [sampleEvent(`${seq} ${KILOBYTE}`)] }))
     } catch (error) {
       assert.ok(error instanceof TurnwireError)
       return { head: seq - 1, code: error.code }
@@ -32,19 +32,22 @@ async function checkHead(store: Store, session: string, head: number): Promise<v
   assert.deepEqual([recorded.length, recorded.at(-1)?.seq], [head, head])
 }
 
-test('at its limit the store is full; a removed session makes room again', async () => {
+test('at its size limit the store is full, and removing a session makes room', async () => {
   const folder = makeFolder()
   const store = sqliteStore({ file: folder.path('sessions.db'), maxBytes: 400_000 })
-  await store.create(newSession('old', { events: [event(KILOBYTE.repeat(100))] }))
+  await store.create(newSession('old', { events: [sampleEvent(KILOBYTE.repeat(100))] }))
   await store.create(newSession('s'))
   const { head, code } = await fill(store, 's')
   assert.equal(code, 'store_full')
   assert.ok(head > 50, `only ${head} fitted`)
   await checkHead(store, 's', head)
 
-  const large = event(KILOBYTE.repeat(50))
+  const large = sampleEvent(KILOBYTE.repeat(50))
   await Promise.all([
-    rejects(store.append(batch('s', head + 1, 1, { events: [event('a'), large, event('z')] })), 'store_full'),
+    rejects(
+      store.append(batch('s', head + 1, 1, { events: [sampleEvent('a'), large, sampleEvent('z')] })),
+      'store_full',
+    ),
     rejects(store.append(batch('s', head + 4, 1)), 'store_full'),
     rejects(store.putBlob('old', 'b', KILOBYTE.repeat(50)), 'store_full'),
   ])
@@ -58,21 +61,21 @@ test('at its limit the store is full; a removed session makes room again', async
   folder.remove()
 })
 
-test('a limit below what the store needs at all is said at the start', () => {
+test('a size limit below the empty database is reported when it is opened', () => {
   const folder = makeFolder()
   const file = folder.path('sessions.db')
   assert.throws(() => sqliteStore({ file, maxBytes: 10_000 }), { code: 'store_full' })
   folder.remove()
 })
 
-test('on a disk that is really full', async t => {
+test('a full disk', async t => {
   const folder = makeFolder()
   const disk = folder.path('disk')
   mkdirSync(disk)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk])
   if (mounted.status !== 0) {
     folder.remove()
-    return t.skip('a small disk cannot be mounted here: that takes root and a kernel that lets it')
+    return t.skip('a small disk cannot be mounted here: it takes root and a kernel that allows it')
   }
   try {
     const ballast = join(disk, 'ballast')

@@ -1,12 +1,12 @@
-// Group commit on a real file: how many transactions, and so syncs, a number of writes takes.
+// Group commit on a real file: how many transactions, and so fsyncs, a number of writes takes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { batch, newSession } from '../contracts/store-samples.ts'
+import { batch, newSession } from '../../src/testing/contracts/store-samples.ts'
 import { sqliteUnderTest } from './folder.ts'
 
-test('writes of many sessions share their syncs', async () => {
+test('writes of many sessions share one fsync', async () => {
   const commits: number[] = []
-  const { store, cleanup } = await sqliteUnderTest({ group: { committed: writes => commits.push(writes) } })
+  const { store, cleanup } = await sqliteUnderTest({ group: { onCommit: writes => commits.push(writes) } })
   const names = Array.from({ length: 64 }, (_, index) => `s${index}`)
   await Promise.all(names.map(name => store.create(newSession(name))))
   assert.deepEqual(commits, [64])
@@ -21,19 +21,19 @@ test('writes of many sessions share their syncs', async () => {
   await cleanup()
 })
 
-test('a write that waits for the one before has a transaction of its own', async () => {
+test('a write requested after the previous one resolved gets its own transaction', async () => {
   let commits = 0
-  const { store, cleanup } = await sqliteUnderTest({ group: { committed: () => commits++ } })
+  const { store, cleanup } = await sqliteUnderTest({ group: { onCommit: () => commits++ } })
   await store.create(newSession('s'))
   for (let seq = 1; seq <= 5; seq++) await store.append(batch('s', seq, 1))
   assert.equal(commits, 6)
   await cleanup()
 })
 
-test('a burst is cut into transactions of the most that may share one', async () => {
+test('a burst is split into transactions of maxWrites', async () => {
   const commits: number[] = []
   const { store, cleanup } = await sqliteUnderTest({
-    group: { most: 100, committed: writes => commits.push(writes) },
+    group: { maxWrites: 100, onCommit: writes => commits.push(writes) },
   })
   const names = Array.from({ length: 125 }, (_, index) => `s${index}`)
   await Promise.all(names.flatMap(name => [store.create(newSession(name)), store.append(batch(name, 1, 1))]))

@@ -1,4 +1,4 @@
-// Power cuts with torn and reordered writes: whatever of the unsynced reached the disk, what was acknowledged is there.
+// Power cuts with torn and reordered writes: every acknowledged event is there, whichever unsynced sectors were written.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const ACKS = 1500
 
 const writer = (name: string): string[] => [process.execPath, fileURLToPath(new URL(name, import.meta.url))]
 
-/** The number of the last event that each session was told is durable. */
+/** The number of the last acknowledged event of each session. */
 function headsOf(acked: readonly string[]): Map<string, number> {
   const heads = new Map<string, number>()
   for (const line of acked) {
@@ -47,13 +47,13 @@ async function check(folder: string, acked: readonly string[]): Promise<void> {
   db.close()
 }
 
-test(`K3 after each of ${CUTS} power cuts, all that was acknowledged is there, whole`, { skip }, async () => {
+test(`after each of ${CUTS} power cuts, every acknowledged event is there`, { skip }, async () => {
   const folder = makeFolder()
   const file = folder.path('sessions.db')
   const changes = record(file, [...writer('writer.ts'), file, String(SESSIONS), '0', String(ACKS)])
   const firstAck = changes.findIndex(change => change.type === 'ack')
   const moved = changes.some((change, at) => at > firstAck && change.type === 'write' && change.file === file)
-  assert.ok(moved, 'the log was never moved into the database: write more')
+  assert.ok(moved, 'no checkpoint moved the WAL into the database: write more')
   const again = makeFolder()
   let deepest = 0
   for (const cut of cuts(changes, CUTS, seeded(3), number => again.path(`cut-${number}`))) {
@@ -66,7 +66,7 @@ test(`K3 after each of ${CUTS} power cuts, all that was acknowledged is there, w
   folder.remove()
 })
 
-test('K3 a writer that acknowledges too early is found out', { skip }, () => {
+test('the same cuts find the losses of a writer that acknowledges before it syncs', { skip }, () => {
   const folder = makeFolder()
   const file = folder.path('loose.db')
   const changes = record(file, [...writer('loose-writer.ts'), file])
@@ -75,7 +75,7 @@ test('K3 a writer that acknowledges too early is found out', { skip }, () => {
   for (const cut of cuts(changes, CUTS, seeded(3), number => again.path(`cut-${number}`))) {
     const db = new DatabaseSync(join(cut.folder, 'loose.db'))
     const last = Number(cut.acked.at(-1)?.split(' ')[1] ?? 0)
-    // Not even the table may have arrived.
+    // Even the table may be lost.
     const there = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'said'").get() !== undefined
     const found = there ? Number(db.prepare('SELECT count(*) AS n FROM said').get()?.['n']) : 0
     if (found < last) losses += 1

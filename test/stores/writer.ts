@@ -1,44 +1,44 @@
-// A process to be killed: it writes to several sessions at once and prints a line for each acknowledged append.
-// Its lines are written at once, so that what was printed was acknowledged.
+// A process to be killed. It writes to several sessions at once and prints a line for each acknowledged append, with a
+// synchronous write, so that no line is lost.
 //
 // Arguments: the file, how many sessions, how many failures to go on after, how many acknowledgements to end after.
 import { writeSync } from 'node:fs'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { batch, event, newSession } from '../contracts/store-samples.ts'
+import { batch, newSession, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
 
 const [file = '', sessions = '8', failures = '0', acks = 'Infinity'] = process.argv.slice(2)
 let failuresLeft = Number(failures)
 let acksLeft = Number(acks)
 const store = sqliteStore({ file })
 
-function say(...words: (string | number)[]): void {
+function print(...words: (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
 }
 
-async function one(session: string): Promise<void> {
+async function writeSession(session: string): Promise<void> {
   await store.create(newSession(session, { request: { key: session, hash: '' } }))
   const claimed = await store.claim(session)
-  if (claimed === undefined) throw new Error('what was created is gone')
+  if (claimed === undefined) throw new Error('the created session is gone')
   let seq = claimed.row.head + 1
   for (;;) {
     const count = 1 + (seq % 3)
-    // Now and then too large for one page.
+    // Some are larger than a database page.
     const size = seq % 7 === 0 ? 10_000 : 100
     const own = Array.from({ length: count }, (_, index) =>
-      event(`${session} ${seq + index} ${'x'.repeat(size)}`),
+      sampleEvent(`${session} ${seq + index} ${'x'.repeat(size)}`),
     )
     try {
       await store.append(batch(session, seq, count, { epoch: claimed.epoch, events: own }))
       seq += count
-      say('acked', session, seq - 1)
+      print('acked', session, seq - 1)
       if (--acksLeft <= 0) process.exit(0)
     } catch (error) {
       if (!(error instanceof TurnwireError)) throw error
-      say('failed', session, seq, error.code)
+      print('failed', session, seq, error.code)
       if (failuresLeft-- <= 0) process.exit(3)
     }
   }
 }
 
-await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => one(`s${index}`)))
+await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => writeSession(`s${index}`)))

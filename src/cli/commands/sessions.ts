@@ -67,8 +67,8 @@ const list: Action = async ({ store, folder, values }) => {
     .sort((a, b) => b.createdAt - a.createdAt)
     .slice(0, limit)
   if (values['json'] === true) {
-    for (const { card, ...row } of rows)
-      process.stdout.write(`${JSON.stringify({ ...row, opening: card?.opening })}\n`)
+    for (const { summary, ...row } of rows)
+      process.stdout.write(`${JSON.stringify({ ...row, opening: summary?.opening })}\n`)
     return
   }
   if (rows.length === 0) process.stdout.write(`There are no sessions in ${folder}.\n`)
@@ -81,7 +81,7 @@ const list: Action = async ({ store, folder, values }) => {
             row.status.padEnd(7),
             new Date(row.updatedAt).toISOString().slice(0, 16).replace('T', ' '),
             `${printable(row.agent, 40)}, ${printable(row.owner, 40)}, ${row.head} events`,
-            printable(row.card?.opening ?? '', 40),
+            printable(row.summary?.opening ?? '', 40),
           ]
             .join('  ')
             .trimEnd(),

@@ -1,101 +1,90 @@
-// The one connection of a store: opened at once, so that a bad file is known at the start, and replaced after the
-// disk has failed. It decides nothing about writes.
+// The connection of a store. It is opened at once, so that a bad file is reported at the start, and replaced after the
+// disk has failed.
 //
-// After a failed fsync the kernel may have dropped what it could not write, so a second one that succeeds proves
-// nothing. What was refused still lies in the write-ahead log, though, and whoever opens the file alone would
-// find it and take it for recorded. So a new connection is opened beside the old one, which keeps it out of
-// sight, and the write that opening makes goes over it.
+// After a failed fsync the kernel may have dropped the pages it could not write, so a later fsync that succeeds proves
+// nothing. The refused transaction is still in the WAL file, and a process that opens the file alone would recover it
+// as committed. So the new connection is opened while the old one is still open, which prevents that recovery, and the
+// write that every opening makes overwrites the refused transaction.
 import { TurnwireError } from '../../language/errors.ts'
-import { type Fault, faultOf } from './faults.ts'
-import { type OpenOptions, openDatabase } from './open.ts'
-import { prepareStatements, type Statements } from './statements/index.ts'
+import { type SqliteFault, sqliteFault } from './faults.ts'
+import { type DatabaseOptions, openDatabase } from './open.ts'
+import { prepareStatements, type Statements } from './statements.ts'
 
-export type Connection = {
-  /** Throws a TurnwireError when it was closed. After a failure it goes on reading, if it can. */
-  reading(): Statements
-  /** Throws a TurnwireError when it was closed, or failed and cannot be replaced. */
-  writing(): Statements
-  /** Ends the transaction that `thrown` interrupted, and says what happened. */
-  fail: (thrown: unknown) => Fault
-  close(): void
-}
+export class Connection {
+  readonly #options: DatabaseOptions
+  #current: Statements | undefined
+  /** False after a disk failure, until the connection is replaced. */
+  #trusted = true
+  #closed = false
 
-type Open = { sql: Statements; close(): void }
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.#replace()
+  }
 
-export function connect(options: OpenOptions): Connection {
-  let open: Open | undefined = openOne(options)
-  let trusted = true
-  let closed = false
+  /** For reads, which go on after a disk failure if they can. Throws a TurnwireError when closed. */
+  reading(): Statements {
+    this.#checkOpen()
+    return this.#current ?? this.#replace()
+  }
 
-  function replace(): Open {
-    const fresh = openOne(options)
-    letGo(open)
-    open = fresh
-    trusted = true
+  /** Throws a TurnwireError when closed, or when a failed connection cannot be replaced. */
+  begin(): Statements {
+    this.#checkOpen()
+    const sql = this.#current !== undefined && this.#trusted ? this.#current : this.#replace()
+    sql.begin()
+    return sql
+  }
+
+  commit(): void {
+    this.#current?.commit()
+  }
+
+  /** Ends the transaction that `thrown` interrupted, and says what the error means. Never throws. */
+  fail(thrown: unknown): SqliteFault {
+    const fault = sqliteFault(thrown, this.#options.file)
+    if (this.#closed) return fault
+    const ended = succeeds(() => this.#current?.rollback())
+    // A connection whose transaction is still open may hold the lock that its replacement needs.
+    if (!ended) this.#close()
+    if (!ended || fault.affects === 'connection') {
+      this.#trusted = false
+      // If the disk still fails, the next write tries again and reports it.
+      succeeds(() => this.#replace())
+    }
+    return fault
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#close()
+  }
+
+  #replace(): Statements {
+    const fresh = prepareStatements(openDatabase(this.#options))
+    this.#close()
+    this.#current = fresh
+    this.#trusted = true
     return fresh
   }
 
-  function checkOpen(): void {
-    if (closed) throw new TurnwireError('store_failed', `The store on ${options.file} was closed.`)
+  /** If closing fails, nothing is lost: everything acknowledged is on disk, and SQLite repairs the rest on opening. */
+  #close(): void {
+    succeeds(() => this.#current?.close())
+    this.#current = undefined
   }
 
-  function distrust(): void {
-    trusted = false
-    if (!rolledBack(open)) {
-      // It may hold the lock that its replacement needs.
-      letGo(open)
-      open = undefined
-    }
-    try {
-      replace()
-    } catch {
-      // The disk is failing still: the next write tries again, and reports it.
-      return
-    }
-  }
-
-  return {
-    reading() {
-      checkOpen()
-      return (open ?? replace()).sql
-    },
-    writing() {
-      checkOpen()
-      return (open !== undefined && trusted ? open : replace()).sql
-    },
-    fail(thrown) {
-      const fault = faultOf(thrown, options.file)
-      if (closed) return fault
-      if (fault.blame === 'connection' || !rolledBack(open)) distrust()
-      return fault
-    },
-    close() {
-      closed = true
-      letGo(open)
-      open = undefined
-    },
+  #checkOpen(): void {
+    if (this.#closed)
+      throw new TurnwireError('store_failed', `The store on ${this.#options.file} was closed.`)
   }
 }
 
-function openOne(options: OpenOptions): Open {
-  const db = openDatabase(options)
-  return { sql: prepareStatements(db), close: () => db.close() }
-}
-
-function rolledBack(open: Open | undefined): boolean {
+function succeeds(run: () => unknown): boolean {
   try {
-    open?.sql.transaction.rollback()
+    run()
     return true
   } catch {
     return false
-  }
-}
-
-function letGo(open: Open | undefined): void {
-  try {
-    open?.close()
-  } catch {
-    // All that was acknowledged is on disk; what SQLite could not tidy up it tidies up when the file is opened.
-    return
   }
 }

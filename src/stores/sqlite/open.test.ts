@@ -1,4 +1,4 @@
-// What is refused before a file is used: a SQLite that loses data, and a connection that would not sync.
+// Checks before a file is used: the version of SQLite, and that the connection syncs its commits.
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ test('a SQLite before 3.51.3 is refused', () => {
   for (const version of ['3.51.3', '3.51.10', '3.52.0', '3.53.4', '4.0.0']) checkVersion(version)
 })
 
-test('a connection that does not use a write-ahead log is refused', () => {
+test('a connection without a write-ahead log is refused', () => {
   const db = new DatabaseSync(':memory:')
   assert.throws(() => checkDurable(db, 'x.db'), { code: 'store_failed', message: /journal is "memory"/ })
   db.close()

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { contextFor } from '../../../test/contracts/tool.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { contextFor } from '../../testing/contracts/tool.ts'
 import { type ToolOutputOf, tool } from './tool.ts'
 
 /** Fails to compile unless both types are the same. */

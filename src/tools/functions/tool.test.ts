@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
-import { contextFor, toolContract } from '../../../test/contracts/tool.ts'
 import { InvalidInput, type ToolOutput } from '../../engine/ports.ts'
 import { toolHash } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { contextFor, toolContract } from '../../testing/contracts/tool.ts'
 import { type ToolDefinition, tool } from './tool.ts'
 
 const base = { description: 'Does it.', input: z.object({ city: z.string() }) }

@@ -212,10 +212,10 @@ export class Connection {
   }
 
   /** A session that was made without a folder is at home in every one. */
-  async #infoOf({ id, updatedAt, card }: ListedRow, folder: string | undefined) {
+  async #infoOf({ id, updatedAt, summary }: ListedRow, folder: string | undefined) {
     const { old: engine, principal } = this.#host
     const about =
-      card ??
+      summary ??
       (await engine.peek(principal.owner, id).catch((error: unknown) => {
         if (isMissing(error)) return undefined
         throw error

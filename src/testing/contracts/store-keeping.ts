@@ -1,21 +1,21 @@
-// The part of the store contract that is about what is kept: strings and numbers as they were, pages of
-// sessions, blobs, what a removal takes with it, and what is there after the store was opened again.
+// The part of the store contract about stored data: exact strings and numbers, lists of sessions, removal, blobs, and
+// what a reopened store still has.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Event } from '../../src/language/events.ts'
+import type { Event } from '../../language/events.ts'
 import {
   BORN,
   batch,
-  event,
   events,
   newSession,
   numbersOf,
   rejects,
-  type Subject,
+  type StoreSubject,
+  sampleEvent,
   upTo,
 } from './store-samples.ts'
 
-const odd = {
+const unusual = {
   astral: 'naïve 🜁 日本語 \u{10ffff}',
   combining: 'e\u0301 \u200d \ufeff \u2028 \u2029',
   nul: 'a\u0000b\u001f\u007f',
@@ -24,28 +24,28 @@ const odd = {
   empty: [{}, [], '', null, false],
 }
 
-export function exactness(subject: Subject): void {
+export function exactnessTests(subject: StoreSubject): void {
   const settled = (structured: unknown): Event => ({
     v: 1,
     type: 'call.settled',
     at: BORN,
     callId: 'call_1',
-    // `structured` is JSON in all that follows.
+    // All callers pass JSON.
     outcome: { kind: 'ok', parts: [], structured: structured as never, from: { source: 'client' } },
   })
   const reread = async (given: Event[]) => {
     await subject.store.create(newSession('s', { events: given.slice(0, 1) }))
     await subject.store.append(batch('s', 2, 0, { events: given.slice(1) }))
-    const store = (await subject.under.reopen?.()) ?? subject.store
+    const store = (await subject.reopen?.()) ?? subject.store
     return (await store.read('s')).map(({ event }) => event)
   }
 
-  test('every string comes back as it was, lone surrogates and controls too', async () => {
-    const given = Object.values(odd).map(settled)
+  test('strings and numbers are read exactly as written, also lone surrogates and control characters', async () => {
+    const given = Object.values(unusual).map(settled)
     assert.deepEqual(await reread(given), given)
   })
 
-  test('a key named __proto__ is a key like any other', async () => {
+  test('a key named __proto__ is stored as an ordinary key', async () => {
     const structured: unknown = JSON.parse(
       '{"__proto__":{"polluted":true},"constructor":1,"":2,"10":3,"9":4}',
     )
@@ -55,8 +55,8 @@ export function exactness(subject: Subject): void {
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined) // nothing reached Object.prototype
   })
 
-  test('an event of a megabyte comes back as it was', async () => {
-    const given = [event('a'.repeat(1_000_000)), event('🜁é'.repeat(250_000)), event('end')]
+  test('an event of a megabyte is read exactly as written', async () => {
+    const given = [sampleEvent('a'.repeat(1_000_000)), sampleEvent('🜁é'.repeat(250_000)), sampleEvent('end')]
     assert.deepEqual(await reread(given), given)
   })
 
@@ -92,7 +92,7 @@ export function exactness(subject: Subject): void {
   })
 }
 
-export function listing(subject: Subject): void {
+export function listingTests(subject: StoreSubject): void {
   const make = (from: number, to: number) =>
     Promise.all(
       upTo(to, from).map(n =>
@@ -108,13 +108,13 @@ export function listing(subject: Subject): void {
       .map(n => `s${n}`)
       .reverse()
 
-  test('the newest come first, and only the owner sees them', async () => {
+  test('a list has the newest sessions first, and only those of the owner', async () => {
     await make(1, 5)
     await subject.store.create(newSession('theirs', { owner: 'bob' }))
     assert.deepEqual(await page(10), { ids: names(5, 1), next: undefined })
   })
 
-  test('pages join without a gap or a repeat, and the last has no next', async () => {
+  test('list pages join without a gap or a repeat, and the last has no next', async () => {
     await make(1, 7)
     const one = await page(3)
     const two = await page(3, one.next)
@@ -124,7 +124,7 @@ export function listing(subject: Subject): void {
     assert.deepEqual((await page(7)).next, undefined)
   })
 
-  test('pages stay as they are while sessions come, go and change', async () => {
+  test('list pages stay stable while sessions are created, removed and changed', async () => {
     await make(1, 6)
     const one = await page(2)
     await make(7, 9)
@@ -136,16 +136,16 @@ export function listing(subject: Subject): void {
     assert.deepEqual((await page(2, two.next)).ids, ['s1'])
   })
 
-  test('a cursor that was made up, changed or given to another is refused', async () => {
+  test("a cursor that was made up, changed, or is another owner's is refused", async () => {
     await make(1, 3)
     await subject.store.create(newSession('theirs', { owner: 'bob' }))
     const { next } = await page(1)
     assert.ok(next !== undefined)
     const flipped = next.slice(0, -2) + (next.at(-2) === 'A' ? 'B' : 'A') + next.at(-1)
-    const grown = `1${next}`
+    const longer = `1${next}`
     for (const after of [
       flipped,
-      grown,
+      longer,
       '',
       '1',
       'x.y',
@@ -157,28 +157,28 @@ export function listing(subject: Subject): void {
     await rejects(subject.store.list('bob', { limit: 1, after: next }), 'bad_request')
   })
 
-  test('a card is as the last write that had one left it', async () => {
+  test('a list shows the newest summary that was written', async () => {
     const { store } = subject
     const settings = { tools: null, options: {}, clientTools: [] }
     const others = { ...settings, options: { tone: 'dry \ud800' } }
-    const cards = async () => (await store.list('ada', { limit: 9 })).rows.map(row => row.card)
-    await store.create(newSession('s', { card: { settings } }))
+    const summaries = async () => (await store.list('ada', { limit: 9 })).rows.map(row => row.summary)
+    await store.create(newSession('s', { summary: { settings } }))
     await store.create(newSession('without'))
-    assert.deepEqual(await cards(), [undefined, { settings }])
+    assert.deepEqual(await summaries(), [undefined, { settings }])
     const first = { settings, opening: 'Hello' }
-    // Asked for together, as a writer in a hurry does.
+    // Not awaited one by one, so that a store may commit them together.
     await Promise.all([
-      store.append(batch('s', 1, 1, { card: first })),
+      store.append(batch('s', 1, 1, { summary: first })),
       store.append(batch('s', 2, 1)),
-      store.append(batch('s', 3, 1, { card: { ...first, settings: others } })),
+      store.append(batch('s', 3, 1, { summary: { ...first, settings: others } })),
       store.append(batch('s', 4, 1)),
     ])
-    assert.deepEqual(await cards(), [undefined, { settings: others, opening: 'Hello' }])
-    await rejects(store.append(batch('s', 9, 1, { card: { settings } })), 'lease_lost')
-    assert.deepEqual(await cards(), [undefined, { settings: others, opening: 'Hello' }])
+    assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
+    await rejects(store.append(batch('s', 9, 1, { summary: { settings } })), 'lease_lost')
+    assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
   })
 
-  test('owners are those who have a session, each once', async () => {
+  test('owners are listed once each, and only while they have a session', async () => {
     const { store } = subject
     assert.deepEqual(await store.owners(), [])
     await make(1, 3)
@@ -189,14 +189,14 @@ export function listing(subject: Subject): void {
     assert.deepEqual((await store.owners()).sort(), ['', 'ada', 'yan \udc00', 'zoe \ud800'])
   })
 
-  test('a limit that is no limit is refused', async () => {
+  test('a limit that is not a positive integer is refused', async () => {
     for (const limit of [0, -1, 1.5, Number.NaN, Infinity])
       await rejects(subject.store.list('ada', { limit }), 'bad_request')
   })
 }
 
-export function removal(subject: Subject): void {
-  test('a removed session is gone with all it had, and its writer with it', async () => {
+export function removalTests(subject: StoreSubject): void {
+  test('a removed session is gone with its events and blobs, and its writer is refused', async () => {
     const { store } = subject
     const request = { key: 'k', hash: 'h' }
     await store.create(newSession('s', { events: events(1, 3), status: 'running', request }))
@@ -219,7 +219,7 @@ export function removal(subject: Subject): void {
     assert.deepEqual(await numbersOf(store, 'other'), [1])
   })
 
-  test('its request key is free again, and a new session of its id starts empty', async () => {
+  test('after a removal the request key is free, and a new session of the same id starts empty', async () => {
     const { store } = subject
     const request = { key: 'k', hash: 'h' }
     await store.create(newSession('s', { events: events(1, 3), request }))
@@ -231,7 +231,7 @@ export function removal(subject: Subject): void {
     assert.equal(await store.blob('s', 'b'), undefined)
   })
 
-  test('a new session of its id goes on from its own events, wherever the old one stood', async () => {
+  test('a new session of a removed id continues from its own events', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 1) }))
     await Promise.all([store.append(batch('s', 2, 1)), store.remove('s')])
@@ -241,33 +241,33 @@ export function removal(subject: Subject): void {
   })
 }
 
-export function blobs(subject: Subject): void {
-  test('a blob belongs to its session and comes back as it was', async () => {
+export function blobTests(subject: StoreSubject): void {
+  test('a blob belongs to one session and is read exactly as written', async () => {
     const { store } = subject
     await Promise.all([store.create(newSession('a')), store.create(newSession('b'))])
-    const bodies = ['', 'plain', odd.astral, odd.nul, ...odd.lone, 'é'.repeat(1_000_000)]
+    const bodies = ['', 'plain', unusual.astral, unusual.nul, ...unusual.lone, 'é'.repeat(1_000_000)]
     for (const [index, body] of bodies.entries()) await store.putBlob('a', `blob ${index}`, body)
     for (const [index, body] of bodies.entries()) assert.equal(await store.blob('a', `blob ${index}`), body)
     assert.equal(await store.blob('b', 'blob 1'), undefined)
     assert.equal(await store.blob('a', 'none'), undefined)
   })
 
-  test('a second body of the same name takes the place of the first', async () => {
+  test('a second blob of the same name replaces the first', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     await Promise.all([store.putBlob('s', 'b', 'one'), store.putBlob('s', 'b', 'two')])
     assert.equal(await store.blob('s', 'b'), 'two')
   })
 
-  test('a blob needs a session', async () => {
+  test('a blob of a session that does not exist is refused', async () => {
     await rejects(subject.store.putBlob('none', 'b', 'body'), 'lease_lost')
   })
 }
 
-export function reopening(subject: Subject): void {
-  test('what was resolved is there after the store was closed and opened again', async t => {
-    const { store, under } = subject
-    if (under.reopen === undefined) return t.skip('this store keeps nothing beyond its process')
+export function reopeningTests(subject: StoreSubject): void {
+  test('a reopened store has every write that resolved', async t => {
+    const { store, reopen } = subject
+    if (reopen === undefined) return t.skip('this store is not durable')
     const request = { key: 'k', hash: 'h' }
     await store.create(newSession('s', { events: events(1, 2), request }))
     await store.create(newSession('t'))
@@ -278,7 +278,7 @@ export function reopening(subject: Subject): void {
     const { next } = await store.list('ada', { limit: 1 })
     assert.ok(next !== undefined)
 
-    const again = await under.reopen()
+    const again = await reopen()
     assert.deepEqual({ row: await again.row('s'), log: await again.read('s') }, before)
     assert.equal(await again.blob('s', 'b'), 'body')
     assert.deepEqual(await again.unfinished(), ['s'])
@@ -288,12 +288,12 @@ export function reopening(subject: Subject): void {
     assert.equal((await again.claim('s'))?.epoch, 3)
   })
 
-  test('closing writes what was asked for before it', async t => {
-    const { store, under } = subject
-    if (under.reopen === undefined) return t.skip('this store keeps nothing beyond its process')
-    const asked = [store.create(newSession('s')), store.append(batch('s', 1, 3))]
-    const again = await under.reopen()
-    await Promise.all(asked)
+  test('close completes the writes that were called before it', async t => {
+    const { store, reopen } = subject
+    if (reopen === undefined) return t.skip('this store is not durable')
+    const writes = [store.create(newSession('s')), store.append(batch('s', 1, 3))]
+    const again = await reopen()
+    await Promise.all(writes)
     assert.deepEqual(await numbersOf(again, 's'), [1, 2, 3])
   })
 }

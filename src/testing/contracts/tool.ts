@@ -1,5 +1,5 @@
-// What every Tool must do, wherever it is carried out. An adapter's test says how its tool is brought to play each
-// scenario, or why it cannot; the suite knows no adapter.
+// What every Tool must do, wherever it runs. The caller makes a tool for each scenario, or says why that scenario does
+// not apply. The suite runs under `node --test`.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import {
@@ -8,23 +8,23 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
-} from '../../src/engine/ports.ts'
-import type { ResultPart } from '../../src/language/content.ts'
-import { toolHash, toolKinds } from '../../src/language/tools.ts'
-import { compileGrammar } from '../../src/lib/grammar/index.ts'
-import type { Json } from '../../src/lib/json.ts'
-import { compileSchema } from '../../src/lib/schema.ts'
+} from '../../engine/ports.ts'
+import type { ResultPart } from '../../language/content.ts'
+import { toolHash, toolKinds } from '../../language/tools.ts'
+import { compileGrammar } from '../../lib/grammar/index.ts'
+import type { Json } from '../../lib/json.ts'
+import { compileSchema } from '../../lib/schema.ts'
 
 export const toolScenarios = [
-  /** Gives a result, the same each time it is run with this input. */
+  /** Gives the same result each time it runs with this input. */
   'answers',
-  /** Fails, and says why. */
+  /** Fails with a message. */
   'fails',
-  /** Takes far longer than a test may, unless it is told to stop. */
+  /** Runs far longer than a test may, unless its signal aborts. */
   'slow',
-  /** Refuses, by its own finer check, an input that fits its schema. */
+  /** Refuses an input that passed its schema, by a check of its own. */
   'refuses',
-  /** Reports progress before it ends. */
+  /** Reports progress while it runs. */
   'reports',
 ] as const
 export type ToolScenario = (typeof toolScenarios)[number]
@@ -32,7 +32,7 @@ export type ToolScenario = (typeof toolScenarios)[number]
 export type ToolScene = {
   tool: Tool
   input: Json
-  /** Must stand in the text of the result, or of the failure. */
+  /** The text of the result, or of the failure, must contain it. */
   says?: string
   close?: () => void | Promise<void>
 }
@@ -41,9 +41,9 @@ export type MakeTool = (
   scenario: ToolScenario,
 ) => ToolScene | { skip: string } | Promise<ToolScene | { skip: string }>
 
-/** Runs the suite. `make` is asked once per test. */
+/** `make` is called once for each test. */
 export function toolContract(name: string, make: MakeTool): void {
-  const scene = (title: string, scenario: ToolScenario, run: (scene: ToolScene) => Promise<void>) =>
+  const play: PlayScene = (title, scenario, run) =>
     test(`${title} (${scenario})`, { timeout: 20_000 }, async (context: TestContext) => {
       const made = await make(scenario)
       if ('skip' in made) return context.skip(made.skip)
@@ -55,20 +55,20 @@ export function toolContract(name: string, make: MakeTool): void {
     })
 
   describe(`tool contract: ${name}`, () => {
-    declaration(scene)
-    running(scene)
-    stopping(scene)
+    declarationTests(play)
+    runTests(play)
+    abortTests(play)
   })
 }
 
-type Scene = (
+type PlayScene = (
   title: string,
   scenario: ToolScenario,
   run: (scene: ToolScene) => Promise<void>,
 ) => Promise<void>
 
-function declaration(scene: Scene): void {
-  scene('it declares itself whole', 'answers', async ({ tool }) => {
+function declarationTests(play: PlayScene): void {
+  play('its declaration is complete', 'answers', async ({ tool }) => {
     assert.ok(tool.name.length > 0 && tool.name.length <= 128)
     assert.notEqual(tool.description.trim(), '')
     assert.equal(tool.side, 'server')
@@ -80,13 +80,13 @@ function declaration(scene: Scene): void {
     assert.ok(tool.outputLimit > 0)
   })
 
-  scene('it is run again only when that is harmless', 'answers', async ({ tool }) => {
+  play('it has retries only if it is read-only or idempotent', 'answers', async ({ tool }) => {
     assert.ok(Number.isInteger(tool.retries) && tool.retries >= 0)
     assert.ok(tool.retries === 0 || tool.readOnly || tool.idempotent)
     assert.ok(!(tool.readOnly && tool.destructive))
   })
 
-  scene('its schemas can be used, and its input fits', 'answers', async ({ tool, input }) => {
+  play('its schemas compile, and the input passes', 'answers', async ({ tool, input }) => {
     if (tool.input.form === 'json') assert.equal(compileSchema(tool.input.schema).check(input), null)
     else {
       assert.ok(typeof input === 'string')
@@ -96,33 +96,33 @@ function declaration(scene: Scene): void {
     if (tool.output !== undefined) compileSchema(tool.output).prepare()
   })
 
-  scene('its identity is that of what it shows', 'answers', async ({ tool }) => {
+  play('its hash changes with its declaration and nothing else', 'answers', async ({ tool }) => {
     const copy: Tool = { ...tool }
     assert.equal(toolHash(copy), toolHash(tool))
     assert.notEqual(toolHash({ ...tool, description: `${tool.description} And more.` }), toolHash(tool))
   })
 }
 
-function running(scene: Scene): void {
-  scene(
-    'its result is parts, and data that fits its output schema',
+function runTests(play: PlayScene): void {
+  play(
+    'its result has parts, and data that passes its output schema',
     'answers',
     async ({ tool, input, says }) => {
       const output = await tool.run(input, contextFor())
-      checkOutput(output)
+      checkToolOutput(output)
       assert.notEqual(output.failed, true)
-      if (says !== undefined) assert.ok(textOf(output).includes(says), textOf(output))
+      if (says !== undefined) assert.ok(outputText(output).includes(says), outputText(output))
       if (tool.output !== undefined) assert.equal(compileSchema(tool.output).check(output.structured), null)
     },
   )
 
-  scene('it does not change its input', 'answers', async ({ tool, input }) => {
+  play('it does not change its input', 'answers', async ({ tool, input }) => {
     const before = structuredClone(input)
     await tool.run(input, contextFor())
     assert.deepEqual(input, before)
   })
 
-  scene('runs at the same time do not mix', 'answers', async ({ tool, input }) => {
+  play('concurrent runs do not mix', 'answers', async ({ tool, input }) => {
     const alone = await tool.run(input, contextFor())
     const runs = await Promise.all(
       [1, 2, 3].map(async n => tool.run(input, contextFor({ callId: `call-${n}` }))),
@@ -130,13 +130,13 @@ function running(scene: Scene): void {
     for (const output of runs) assert.deepEqual(output, alone)
   })
 
-  scene('a failure is thrown or marked, and says why', 'fails', async ({ tool, input, says }) => {
-    const words = await failureOf(tool, input)
+  play('a failure is thrown or marked as failed, with a message', 'fails', async ({ tool, input, says }) => {
+    const words = await failureText(tool, input)
     assert.notEqual(words.trim(), '')
     if (says !== undefined) assert.ok(words.includes(says), words)
   })
 
-  scene('an input that it refuses is InvalidInput, with words', 'refuses', async ({ tool, input, says }) => {
+  play('a refused input throws InvalidInput with a message', 'refuses', async ({ tool, input, says }) => {
     await assert.rejects(
       async () => tool.run(input, contextFor()),
       (error: unknown) => {
@@ -147,7 +147,7 @@ function running(scene: Scene): void {
     )
   })
 
-  scene('progress is reported before the end', 'reports', async ({ tool, input }) => {
+  play('progress is reported before the run ends, and not after', 'reports', async ({ tool, input }) => {
     const updates: Progress[] = []
     await tool.run(input, contextFor({ progress: update => updates.push(update) }))
     const before = updates.length
@@ -160,29 +160,29 @@ function running(scene: Scene): void {
   })
 }
 
-function stopping(scene: Scene): void {
-  scene('it ends when its signal aborts', 'slow', async ({ tool, input }) => {
+function abortTests(play: PlayScene): void {
+  play('it ends when its signal aborts', 'slow', async ({ tool, input }) => {
     const controller = new AbortController()
-    const run = settle(tool, input, contextFor({ signal: controller.signal }))
+    const run = runToEnd(tool, input, contextFor({ signal: controller.signal }))
     setImmediate(() => controller.abort(new Error('stop')))
     await run
-    assert.ok(controller.signal.aborted, 'it ended by itself, so the scenario is not slow')
+    assert.ok(controller.signal.aborted, 'it ended without the abort, so the scenario is not slow')
   })
 
-  scene('it does not linger when its signal was aborted before', 'slow', async ({ tool, input }) => {
-    await settle(tool, input, contextFor({ signal: AbortSignal.abort(new Error('stop')) }))
+  play('it ends at once when its signal is already aborted', 'slow', async ({ tool, input }) => {
+    await runToEnd(tool, input, contextFor({ signal: AbortSignal.abort(new Error('stop')) }))
   })
 }
 
-async function settle(tool: Tool, input: Json, context: ToolContext): Promise<void> {
+async function runToEnd(tool: Tool, input: Json, context: ToolContext): Promise<void> {
   try {
-    checkOutput(await tool.run(input, context))
+    checkToolOutput(await tool.run(input, context))
   } catch (error) {
     assert.ok(error instanceof Error)
   }
 }
 
-async function failureOf(tool: Tool, input: Json): Promise<string> {
+async function failureText(tool: Tool, input: Json): Promise<string> {
   let output: ToolOutput
   try {
     output = await tool.run(input, contextFor())
@@ -190,12 +190,12 @@ async function failureOf(tool: Tool, input: Json): Promise<string> {
     assert.ok(error instanceof Error && !(error instanceof InvalidInput))
     return error.message
   }
-  checkOutput(output)
+  checkToolOutput(output)
   assert.equal(output.failed, true)
-  return textOf(output)
+  return outputText(output)
 }
 
-function checkOutput(output: ToolOutput): void {
+function checkToolOutput(output: ToolOutput): void {
   assert.ok(Array.isArray(output.parts))
   for (const part of output.parts) checkPart(part)
   if (output.structured !== undefined)
@@ -207,11 +207,11 @@ function checkPart(part: ResultPart): void {
   else assert.match(part.url, /^(https:|data:)/)
 }
 
-function textOf(output: ToolOutput): string {
+function outputText(output: ToolOutput): string {
   return output.parts.map(part => (part.type === 'text' ? part.text : '')).join('\n')
 }
 
-/** A context as the engine gives it, for a tool that is run by itself. */
+/** A context like the engine's, for running a tool without one. */
 export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
   return {
     signal: new AbortController().signal,

@@ -1,47 +1,57 @@
-// What every Store must do, whatever it keeps its events in: one test per sentence of the port's contract.
-// What only a durable store can do is tested when it can be reopened. The suite knows no adapter.
+// What every Store must do, whatever holds its data: at least one test for each sentence of the port's contract. Tests
+// of durability run only if the store can be reopened. The suite runs under `node --test`.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { SessionStatus } from '../../src/engine/ports.ts'
-import type { Event } from '../../src/language/events.ts'
-import { blobs, exactness, listing, removal, reopening } from './store-keeping.ts'
+import type { SessionStatus } from '../../engine/ports.ts'
+import type { Event } from '../../language/events.ts'
+import { blobTests, exactnessTests, listingTests, removalTests, reopeningTests } from './store-keeping.ts'
+import { pagingTests, readingTests } from './store-reading.ts'
 import {
   BORN,
   batch,
-  event,
   events,
+  guardedStore,
   type MakeStore,
   newSession,
   numbersOf,
   rejects,
-  type Subject,
+  type StoreSubject,
+  type StoreUnderTest,
+  sampleEvent,
   upTo,
 } from './store-samples.ts'
 
 export function storeContract(name: string, make: MakeStore): void {
   describe(`the store contract: ${name}`, () => {
-    const subject = {} as Subject // filled before each test, by the hook below
+    const subject = {} as StoreSubject // filled before each test
+    let under: StoreUnderTest | undefined
     beforeEach(async () => {
-      subject.under = await make()
-      subject.store = subject.under.store
+      under = await make()
+      const { store, reopen } = under
+      subject.store = guardedStore(store)
+      subject.reopen = reopen && (async () => guardedStore(await reopen()))
     })
-    afterEach(() => subject.under.cleanup())
+    afterEach(async () => {
+      await under?.cleanup()
+      under = undefined
+    })
 
-    creation(subject)
-    order(subject)
-    reading(subject)
-    fencing(subject)
-    failing(subject)
-    exactness(subject)
-    listing(subject)
-    removal(subject)
-    blobs(subject)
-    reopening(subject)
+    creationTests(subject)
+    orderTests(subject)
+    readingTests(subject)
+    pagingTests(subject)
+    fencingTests(subject)
+    failureTests(subject)
+    exactnessTests(subject)
+    listingTests(subject)
+    removalTests(subject)
+    blobTests(subject)
+    reopeningTests(subject)
   })
 }
 
-function creation(subject: Subject): void {
-  test('a created session has its first events, numbered from 1, and a writer', async () => {
+function creationTests(subject: StoreSubject): void {
+  test('a created session has its first events, numbered from 1, and epoch 1', async () => {
     const { store } = subject
     const made = await store.create(newSession('s', { events: events(1, 2), status: 'waiting' }))
     assert.deepEqual(made, { epoch: 1 })
@@ -55,14 +65,14 @@ function creation(subject: Subject): void {
       head: 2,
     })
     assert.deepEqual(await store.read('s'), [
-      { seq: 1, event: event('event 1', BORN + 1) },
-      { seq: 2, event: event('event 2', BORN + 2) },
+      { seq: 1, event: sampleEvent('event 1', BORN + 1) },
+      { seq: 2, event: sampleEvent('event 2', BORN + 2) },
     ])
     await store.append(batch('s', 3, 1))
     assert.deepEqual(await numbersOf(store, 's'), [1, 2, 3])
   })
 
-  test('a session may be created with no event', async () => {
+  test('a session can be created without events', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     const row = await store.row('s')
@@ -70,7 +80,7 @@ function creation(subject: Subject): void {
     assert.deepEqual(await store.read('s'), [])
   })
 
-  test("an owner's request key creates once, and says with what hash", async () => {
+  test('a second creation with the same request key gives the first session and its hash', async () => {
     const { store } = subject
     await store.create(newSession('first', { request: { key: 'k', hash: 'h1' }, events: events(1, 1) }))
     const again = await store.create(
@@ -83,14 +93,14 @@ function creation(subject: Subject): void {
     assert.equal((await store.row('first'))?.head, 1)
   })
 
-  test('two creations with one key that are asked for at once give one session', async () => {
+  test('concurrent creations with one request key make one session', async () => {
     const { store } = subject
     const request = { key: 'k', hash: 'h' }
     const made = await Promise.all(['a', 'b', 'c'].map(id => store.create(newSession(id, { request }))))
     assert.deepEqual(made, [{ epoch: 1 }, { existing: 'a', hash: 'h' }, { existing: 'a', hash: 'h' }])
   })
 
-  test('two owners may use the same key', async () => {
+  test('two owners can use the same request key', async () => {
     const { store } = subject
     const request = { key: 'k', hash: 'h' }
     assert.deepEqual(await store.create(newSession('a', { owner: 'ada', request })), { epoch: 1 })
@@ -98,7 +108,7 @@ function creation(subject: Subject): void {
     assert.equal(await store.requested('bob', 'k'), 'b')
   })
 
-  test('an id that is taken is refused, and the first session stays as it was', async () => {
+  test('creating a session under an existing id is refused and changes nothing', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 1) }))
     await rejects(store.create(newSession('s', { owner: 'bob', events: events(1, 3) })), 'store_failed')
@@ -107,12 +117,12 @@ function creation(subject: Subject): void {
   })
 }
 
-function order(subject: Subject): void {
-  test('writes of one session that were asked for in order are recorded in order, without gaps', async () => {
+function orderTests(subject: StoreSubject): void {
+  test('writes of one session are recorded in the order of the calls, without gaps', async () => {
     const { store } = subject
-    const asked: Promise<unknown>[] = [store.create(newSession('s'))]
-    for (let seq = 1; seq <= 300; seq += 3) asked.push(store.append(batch('s', seq, 3)))
-    await Promise.all(asked)
+    const writes: Promise<unknown>[] = [store.create(newSession('s'))]
+    for (let seq = 1; seq <= 300; seq += 3) writes.push(store.append(batch('s', seq, 3)))
+    await Promise.all(writes)
     const recorded = await store.read('s')
     assert.deepEqual(
       recorded.map(({ seq }) => seq),
@@ -124,13 +134,13 @@ function order(subject: Subject): void {
     )
   })
 
-  test('many sessions write at once and do not touch one another', async () => {
+  test('concurrent writes of many sessions do not mix', async () => {
     const { store } = subject
     const names = Array.from({ length: 200 }, (_, index) => `s${index}`)
     await Promise.all(names.map(name => store.create(newSession(name, { owner: name }))))
     const one = async (name: string) => {
       for (let seq = 1; seq <= 9; seq += 3) {
-        const own = events(seq, 3).map(each => ({ ...each, turn: name }) as Event) // `turn` is theirs already
+        const own = events(seq, 3).map(each => ({ ...each, turn: name }) as Event) // every sample has a turn
         await store.append(batch(name, seq, 3, { events: own }))
       }
     }
@@ -144,7 +154,7 @@ function order(subject: Subject): void {
     }
   })
 
-  test('an append moves head, status and the time of the last change', async () => {
+  test('an append updates head, status and updatedAt', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     for (const [index, status] of (['running', 'waiting', 'idle'] as SessionStatus[]).entries()) {
@@ -155,7 +165,7 @@ function order(subject: Subject): void {
     }
   })
 
-  test('an append of no event changes the status alone', async () => {
+  test('an append without events changes only the status', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 2), status: 'running' }))
     await store.append(batch('s', 3, 0, { status: 'idle' }))
@@ -166,54 +176,8 @@ function order(subject: Subject): void {
   })
 }
 
-function reading(subject: Subject): void {
-  test('a reader gets the events after a number, also from the middle of a batch', async () => {
-    const { store } = subject
-    await store.create(newSession('s', { events: events(1, 4) }))
-    await store.append(batch('s', 5, 1))
-    await store.append(batch('s', 6, 5))
-    for (let after = 0; after <= 10; after++)
-      assert.deepEqual(await numbersOf(store, 's', after), upTo(10, after + 1), `after ${after}`)
-    assert.deepEqual(await numbersOf(store, 's', 11), [])
-    const [first] = await store.read('s', 7)
-    assert.deepEqual(first, { seq: 8, event: event('event 8', BORN + 8) })
-  })
-
-  test('what does not exist reads as nothing', async () => {
-    const { store } = subject
-    assert.equal(await store.row('none'), undefined)
-    assert.deepEqual(await store.read('none'), [])
-    assert.equal(await store.claim('none'), undefined)
-    assert.equal(await store.requested('none', 'k'), undefined)
-    assert.equal(await store.blob('none', 'b'), undefined)
-    assert.equal(await store.remove('none'), false)
-    assert.deepEqual(await store.list('none', { limit: 10 }), { rows: [] })
-    assert.deepEqual(await store.unfinished(), [])
-  })
-
-  test('a row that was read does not change by later writes', async () => {
-    const { store } = subject
-    await store.create(newSession('s'))
-    const row = await store.row('s')
-    const { rows } = await store.list('ada', { limit: 1 })
-    const claimed = await store.claim('s')
-    await store.append(batch('s', 1, 1, { epoch: 2 }))
-    assert.deepEqual([row?.head, rows[0]?.head, claimed?.row.head], [0, 0, 0])
-  })
-
-  test('unfinished sessions are those that were running', async () => {
-    const { store } = subject
-    const make = (id: string, status: SessionStatus) => store.create(newSession(id, { status }))
-    await Promise.all([make('a', 'running'), make('b', 'idle'), make('c', 'waiting'), make('d', 'idle')])
-    await store.append(batch('b', 1, 1, { status: 'running' }))
-    await store.append(batch('d', 1, 1, { status: 'running' }))
-    await store.append(batch('d', 2, 1, { status: 'waiting' }))
-    assert.deepEqual((await store.unfinished()).sort(), ['a', 'b'])
-  })
-}
-
-function fencing(subject: Subject): void {
-  test('a claim voids every epoch before it', async () => {
+function fencingTests(subject: StoreSubject): void {
+  test('a claim invalidates all earlier epochs', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 1), status: 'running' }))
     const second = await store.claim('s')
@@ -226,7 +190,7 @@ function fencing(subject: Subject): void {
     assert.deepEqual(await numbersOf(store, 's'), [1, 2])
   })
 
-  test('an append whose number is not next is refused, whether it is too low or too high', async () => {
+  test('an append whose number is too low or too high is refused', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 3) }))
     for (const seq of [0, 1, 3, 5, 100])
@@ -235,7 +199,7 @@ function fencing(subject: Subject): void {
     assert.equal((await store.row('s'))?.status, 'idle')
   })
 
-  test('two claims that are asked for at once get two epochs, and the later one writes', async () => {
+  test('concurrent claims get different epochs, and only the later one can write', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     const [one, two] = await Promise.all([store.claim('s'), store.claim('s')])
@@ -244,7 +208,7 @@ function fencing(subject: Subject): void {
     await store.append(batch('s', 1, 1, { epoch: 3 }))
   })
 
-  test('a claim that stands between two appends of the old writer stops the second', async () => {
+  test('a claim between two appends of the old writer fails the second', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     const first = store.append(batch('s', 1, 1))
@@ -255,7 +219,7 @@ function fencing(subject: Subject): void {
     assert.deepEqual(await numbersOf(store, 's'), [1])
   })
 
-  test('a writer that lost its lease does not stop the one that has it', async () => {
+  test('failed appends of an old writer do not fail those of the current one', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     await store.claim('s')
@@ -269,8 +233,8 @@ function fencing(subject: Subject): void {
   })
 }
 
-function failing(subject: Subject): void {
-  test('a write that fails fails all that its writer asked for after it', async () => {
+function failureTests(subject: StoreSubject): void {
+  test('a failed write also fails the later writes of its session', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 1) }))
     await Promise.all([
@@ -284,7 +248,7 @@ function failing(subject: Subject): void {
     assert.equal(await store.blob('s', 'b'), undefined)
   })
 
-  test('once the failure is known, the writer may go on', async () => {
+  test('after the failure is known, the session can be written again', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     await rejects(store.append(batch('s', 7, 1)), 'lease_lost')
@@ -294,7 +258,7 @@ function failing(subject: Subject): void {
     assert.equal(await store.blob('s', 'b'), 'body')
   })
 
-  test('a write that fails between two appends fails the second', async () => {
+  test('a write that fails between two appends fails the second append', async () => {
     const { store } = subject
     await store.create(newSession('s'))
     const first = store.append(batch('s', 1, 1))
@@ -306,7 +270,7 @@ function failing(subject: Subject): void {
     assert.deepEqual(await numbersOf(store, 's'), [1])
   })
 
-  test('a write that fails does not touch other sessions', async () => {
+  test('a failed write does not affect other sessions', async () => {
     const { store } = subject
     await Promise.all([store.create(newSession('a')), store.create(newSession('b'))])
     await Promise.all([
@@ -321,7 +285,7 @@ function failing(subject: Subject): void {
     assert.ok(await store.row('c'))
   })
 
-  test('an append to a session that is not there is refused', async () => {
+  test('an append to a session that does not exist is refused', async () => {
     await rejects(subject.store.append(batch('none', 1, 1)), 'lease_lost')
     assert.equal(await subject.store.row('none'), undefined)
   })

@@ -1,0 +1,183 @@
+// Group commit against transactions in memory that can be made to fail: which writes share a transaction, and which
+// fail together.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { TurnwireError } from '../../language/errors.ts'
+import type { SqliteFault } from './faults.ts'
+import { GroupCommit, type GroupOptions, type GroupWrite } from './group-commit.ts'
+
+type Page = string[]
+class Impossible extends Error {}
+
+function makeGroup(options: GroupOptions = {}) {
+  const durable: Page[] = []
+  let open: Page = []
+  const transactions = {
+    begins: 0,
+    failCommit: false,
+    begin(): Page {
+      transactions.begins++
+      open = []
+      return open
+    },
+    commit() {
+      if (transactions.failCommit) throw new Error('the disk is gone')
+      durable.push(open)
+    },
+    fail(thrown: unknown): SqliteFault {
+      const affects = thrown instanceof Impossible ? 'write' : 'connection'
+      return { error: new TurnwireError('store_failed', String(thrown)), affects }
+    },
+  }
+  return { transactions, durable, group: new GroupCommit<Page>(transactions, options) }
+}
+
+function write(
+  session: string,
+  text: string,
+  more: Partial<GroupWrite<Page, string>> = {},
+): GroupWrite<Page, string> {
+  const run = (page: Page) => {
+    page.push(text)
+    return text
+  }
+  return { kind: 'append', session, epoch: 1, run, ...more }
+}
+
+const refused = {
+  run() {
+    throw new TurnwireError('lease_lost', 'refused')
+  },
+}
+/** Throws after it has written. */
+const impossible = {
+  run(page: Page) {
+    page.push('half of it')
+    throw new Impossible('too big')
+  },
+}
+
+test('writes of one turn of the event loop share a transaction, in the order of the calls', async () => {
+  const commits: number[] = []
+  const { durable, group } = makeGroup({ onCommit: writes => commits.push(writes) })
+  const results = await Promise.all(['a', 'b', 'c'].map(text => group.write(write('s', text))))
+  assert.deepEqual(results, ['a', 'b', 'c'])
+  assert.equal(await group.write(write('s', 'd')), 'd')
+  assert.deepEqual(durable, [['a', 'b', 'c'], ['d']])
+  assert.deepEqual(commits, [3, 1])
+})
+
+test('a transaction holds at most maxWrites writes, and the rest go into the next', async () => {
+  const { durable, group } = makeGroup({ maxWrites: 2 })
+  await Promise.all(['a', 'b', 'c', 'd', 'e'].map(text => group.write(write('s', text))))
+  assert.deepEqual(durable, [['a', 'b'], ['c', 'd'], ['e']])
+})
+
+test('a write does not resolve before its commit', async () => {
+  const { transactions, group } = makeGroup()
+  transactions.failCommit = true
+  const results = ['a', 'b'].map(text => group.write(write(text, text)))
+  for (const one of await Promise.allSettled(results)) assert.equal(one.status, 'rejected')
+})
+
+test('a refused write fails alone, with the later writes of its session', async () => {
+  const { transactions, durable, group } = makeGroup()
+  const results = await Promise.allSettled([
+    group.write(write('s', 'a')),
+    group.write(write('s', 'b', refused)),
+    group.write(write('t', 'c')),
+    group.write(write('s', 'd')),
+    group.write(write('s', 'e', { epoch: 2 })),
+    group.write(write('s', 'f', { kind: 'claim' })),
+  ])
+  assert.deepEqual(
+    results.map(one => one.status),
+    ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  )
+  assert.deepEqual(durable, [['a', 'c', 'e', 'f']])
+  assert.equal(transactions.begins, 1)
+})
+
+test('a refusal also fails the writes that wait for the next transaction', async () => {
+  const { durable, group } = makeGroup({ maxWrites: 2 })
+  const results = await Promise.allSettled([
+    group.write(write('s', 'a', refused)),
+    group.write(write('t', 'b')),
+    group.write(write('s', 'c')),
+    group.write(write('t', 'd')),
+  ])
+  assert.deepEqual(
+    results.map(one => one.status),
+    ['rejected', 'fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(durable, [['b'], ['d']])
+})
+
+test('a write that can never succeed writes nothing and does not fail the others', async () => {
+  const { transactions, durable, group } = makeGroup()
+  const results = await Promise.allSettled([
+    group.write(write('s', 'a')),
+    group.write(write('t', 'b', impossible)),
+    group.write(write('t', 'c')),
+    group.write(write('u', 'd', impossible)),
+    group.write(write('s', 'e')),
+  ])
+  assert.deepEqual(
+    results.map(one => one.status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(durable, [['a', 'e']])
+  assert.equal(transactions.begins, 3)
+})
+
+test('a failed commit fails all its writes, is not retried, and does not affect the next transaction', async () => {
+  const { transactions, durable, group } = makeGroup({ maxWrites: 2 })
+  transactions.failCommit = true
+  const first = ['a', 'b'].map(text => group.write(write(text, text)))
+  const waiting = [group.write(write('a', 'c')), group.write(write('z', 'd'))]
+  const failed = await Promise.allSettled(first)
+  transactions.failCommit = false
+  assert.deepEqual(
+    failed.map(one => one.status),
+    ['rejected', 'rejected'],
+  )
+  assert.equal(transactions.begins, 1)
+  const rest = await Promise.allSettled(waiting)
+  assert.deepEqual(
+    rest.map(one => one.status),
+    ['rejected', 'fulfilled'],
+  )
+  assert.deepEqual(durable, [['d']])
+  assert.equal(await group.write(write('a', 'e')), 'e')
+})
+
+test('a disk failure during one write fails the whole transaction, and nothing is retried', async () => {
+  const { transactions, durable, group } = makeGroup()
+  const broken = {
+    run(): string {
+      throw new Error('the disk is gone')
+    },
+  }
+  const results = await Promise.allSettled([
+    group.write(write('s', 'a')),
+    group.write(write('t', 'b', broken)),
+    group.write(write('u', 'c')),
+  ])
+  assert.deepEqual(
+    results.map(one => one.status),
+    ['rejected', 'rejected', 'rejected'],
+  )
+  assert.deepEqual(durable, [])
+  assert.equal(transactions.begins, 1)
+})
+
+test('flush commits at once', async () => {
+  const { durable, group } = makeGroup({ maxWrites: 1 })
+  const results = [group.write(write('s', 'a')), group.write(write('s', 'b'))]
+  group.flush()
+  assert.deepEqual(durable, [['a'], ['b']])
+  assert.deepEqual(await Promise.all(results), ['a', 'b'])
+  await nextTurn()
+  assert.equal(durable.length, 2)
+})

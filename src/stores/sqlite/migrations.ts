@@ -1,0 +1,60 @@
+// The schema of the database file, as numbered migrations: the first is number 1, and the file's `user_version` is the
+// number of the last one it has. A published migration is never edited; to change the schema, append another.
+//
+// An append writes two places, the end of `batches` and the row of its session, because every further page in a synced
+// commit costs time (docs/decisions/0014). So batches are not indexed one by one: each names the previous batch of its
+// session, the session names the newest, and only landmarks, about one batch in 256 events, are in an index. Summaries
+// have their own table, because an append rewrites the whole session row.
+
+/** True of a batch that holds an event whose number is a multiple of 256. A query must repeat it to use the index. */
+export const IS_LANDMARK = 'last_seq / 256 > (first_seq - 1) / 256'
+
+export const migrations: readonly string[] = [
+  `
+CREATE TABLE meta (
+  key TEXT PRIMARY KEY,
+  value
+);
+INSERT INTO meta (key, value) VALUES ('cursor_secret', lower(hex(randomblob(32)))), ('opened', 0);
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  status TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  last_batch INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  request_key TEXT,
+  request_hash TEXT
+);
+CREATE INDEX sessions_by_owner ON sessions (owner);
+CREATE UNIQUE INDEX sessions_by_request ON sessions (owner, request_key) WHERE request_key IS NOT NULL;
+
+CREATE TABLE batches (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  previous INTEGER,
+  first_seq INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE UNIQUE INDEX landmarks ON batches (session, first_seq) WHERE ${IS_LANDMARK};
+
+CREATE TABLE summaries (
+  session INTEGER PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+  body TEXT NOT NULL
+);
+
+CREATE TABLE blobs (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE UNIQUE INDEX blobs_by_session ON blobs (session, name);
+`,
+]

@@ -1,0 +1,153 @@
+// Every SQL statement of the store, prepared once for each connection. This is the only file that knows the columns;
+// what is written together, and when, is decided elsewhere.
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import type { SessionRow, SessionStatus } from '../../engine/ports.ts'
+import { IS_LANDMARK } from './migrations.ts'
+
+export type Statements = ReturnType<typeof prepareStatements>
+
+/** `position` is the row id of a session: it grows with each creation. */
+export type SessionColumns = [
+  position: number,
+  name: string,
+  owner: string,
+  agent: string,
+  status: SessionStatus,
+  createdAt: number,
+  updatedAt: number,
+  head: number,
+]
+const SESSION_COLUMNS = 'id, name, owner, agent, status, created_at, updated_at, head'
+
+export function sessionRow(columns: SessionColumns): SessionRow {
+  const [, id, owner, agent, status, createdAt, updatedAt, head] = columns
+  return { id, owner, agent, status, createdAt, updatedAt, head }
+}
+
+export function prepareStatements(db: DatabaseSync) {
+  const query = <Row extends readonly (string | number | null)[]>(sql: string) => prepareQuery<Row>(db, sql)
+  const change = (sql: string) => prepareChange(db, sql)
+  const rollback = db.prepare('ROLLBACK')
+  return {
+    // IMMEDIATE takes the write lock at once: a transaction that reads first cannot wait for another writer.
+    begin: change('BEGIN IMMEDIATE'),
+    commit: change('COMMIT'),
+    // Some failures have ended the transaction already.
+    rollback: () => void (db.isTransaction && rollback.run()),
+    close: () => db.close(),
+
+    cursorSecret: query<[value: string]>("SELECT value FROM meta WHERE key = 'cursor_secret'"),
+
+    insertSession: change(`
+      INSERT INTO sessions (name, owner, agent, status, epoch, head, created_at, updated_at, request_key, request_hash)
+      VALUES (?, ?, ?, ?, 1, 0, ?, ?, ?, ?)`),
+    advanceSession: change(`
+      UPDATE sessions SET head = ?, last_batch = ?, status = ?, updated_at = coalesce(?, updated_at) WHERE id = ?`),
+    claimSession: query<[epoch: number, ...SessionColumns]>(
+      `UPDATE sessions SET epoch = epoch + 1 WHERE name = ? RETURNING epoch, ${SESSION_COLUMNS}`,
+    ),
+    // Summaries and blobs go with it by cascade.
+    deleteSession: change('DELETE FROM sessions WHERE name = ?'),
+    sessionHead: query<[id: number, epoch: number, head: number, lastBatch: number | null]>(
+      'SELECT id, epoch, head, last_batch FROM sessions WHERE name = ?',
+    ),
+    selectSession: query<SessionColumns>(`SELECT ${SESSION_COLUMNS} FROM sessions WHERE name = ?`),
+    selectRequest: query<[name: string, hash: string]>(
+      'SELECT name, request_hash FROM sessions WHERE owner = ? AND request_key = ?',
+    ),
+    listSessions: query<[summary: string | null, ...SessionColumns]>(`
+      SELECT summaries.body, ${SESSION_COLUMNS}
+      FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
+      WHERE owner = ? AND id < ? ORDER BY id DESC LIMIT ?`),
+    // Looks up one owner after the other in the index, so that it does not scan all sessions.
+    listOwners: query<[owner: string]>(`
+      WITH RECURSIVE found (owner) AS (
+        SELECT min(owner) FROM sessions
+        UNION ALL
+        SELECT (SELECT min(owner) FROM sessions WHERE owner > found.owner) FROM found WHERE found.owner IS NOT NULL
+      )
+      SELECT owner FROM found WHERE owner IS NOT NULL`),
+    listRunning: query<[name: string]>("SELECT name FROM sessions WHERE status = 'running' ORDER BY id"),
+
+    insertBatch: change(
+      'INSERT INTO batches (session, previous, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)',
+    ),
+    /**
+     * The batches with events after ?2, oldest first, up to the next landmark or else to the newest. It walks back from
+     * there without the bodies, which are read one by one. The first batch may begin before ?2. Ids grow within a
+     * session, so their order is the order of events.
+     */
+    selectBatches: query<[firstSeq: number, body: string]>(`
+      WITH RECURSIVE
+      stretch_end (id) AS (
+        SELECT coalesce((
+          SELECT id FROM batches
+          WHERE session = sessions.id AND first_seq > ?2 AND ${IS_LANDMARK} ORDER BY first_seq LIMIT 1
+        ), last_batch)
+        FROM sessions WHERE name = ?1
+      ),
+      chain (id, previous, first_seq) AS (
+        SELECT id, previous, first_seq FROM batches WHERE id IN stretch_end AND last_seq > ?2
+        UNION ALL
+        SELECT batches.id, batches.previous, batches.first_seq
+        FROM chain JOIN batches ON batches.id = chain.previous WHERE chain.first_seq > ?2 + 1
+      )
+      SELECT first_seq, body FROM batches WHERE id IN (SELECT id FROM chain) ORDER BY id`),
+    deleteBatches: change(`
+      WITH RECURSIVE chain (id) AS (
+        SELECT last_batch FROM sessions WHERE name = ?
+        UNION ALL
+        SELECT previous FROM chain JOIN batches ON batches.id = chain.id WHERE previous IS NOT NULL
+      )
+      DELETE FROM batches WHERE id IN chain`),
+
+    upsertSummary: change(`
+      INSERT INTO summaries (session, body) VALUES (?, ?)
+      ON CONFLICT (session) DO UPDATE SET body = excluded.body`),
+    upsertBlob: change(`
+      INSERT INTO blobs (session, name, body) VALUES (?, ?, ?)
+      ON CONFLICT (session, name) DO UPDATE SET body = excluded.body`),
+    selectBlob: query<[body: string]>(`
+      SELECT blobs.body FROM blobs JOIN sessions ON sessions.id = blobs.session
+      WHERE sessions.name = ? AND blobs.name = ?`),
+  }
+}
+
+type Parameter = string | number | null
+
+function prepareChange(db: DatabaseSync, sql: string) {
+  const statement = db.prepare(sql)
+  return (...parameters: Parameter[]): { rows: number; id: number } => {
+    const { changes, lastInsertRowid } = statement.run(...parameters.map(toColumn))
+    return { rows: Number(changes), id: Number(lastInsertRowid) }
+  }
+}
+
+/** Rows come as arrays, which node:sqlite builds faster than objects. `Row` is what the statement selects. */
+function prepareQuery<Row extends readonly Parameter[]>(db: DatabaseSync, sql: string) {
+  const statement = db.prepare(sql)
+  statement.setReturnArrays(true)
+  // node:sqlite types rows as objects even when it returns arrays.
+  const rowOf = (row: unknown) => (row as SQLOutputValue[]).map(fromColumn) as unknown as Row
+  return {
+    one(...parameters: Parameter[]): Row | undefined {
+      const row: unknown = statement.get(...parameters.map(toColumn))
+      return row === undefined ? undefined : rowOf(row)
+    },
+    all: (...parameters: Parameter[]): Row[] => statement.all(...parameters.map(toColumn)).map(rowOf),
+    /** One row at a time. It must be used up or left by `return` or `break` before the next use. */
+    each: (...parameters: Parameter[]): IteratorObject<Row> =>
+      statement.iterate(...parameters.map(toColumn)).map(rowOf),
+  }
+}
+
+// SQLite's text is UTF-8, which has no lone surrogates. A string that holds one is stored as a blob of UTF-16 instead. A
+// blob never equals a text, so lookups stay exact.
+
+function toColumn(value: Parameter): SQLInputValue {
+  return typeof value !== 'string' || value.isWellFormed() ? value : Buffer.from(value, 'utf16le')
+}
+
+function fromColumn(value: SQLOutputValue): Exclude<SQLOutputValue, Uint8Array> {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('utf16le') : value
+}

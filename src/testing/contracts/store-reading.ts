@@ -1,0 +1,157 @@
+// The part of the store contract about reading a log: whole, from a number on, and in pages of limited size.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SessionStatus, Store } from '../../engine/ports.ts'
+import {
+  BORN,
+  batch,
+  events,
+  newSession,
+  numbersOf,
+  readInPages,
+  type StoreSubject,
+  sampleEvent,
+  upTo,
+} from './store-samples.ts'
+
+export function readingTests(subject: StoreSubject): void {
+  test('a read gives the events after a number, also from the middle of a batch', async () => {
+    const { store } = subject
+    await store.create(newSession('s', { events: events(1, 4) }))
+    await store.append(batch('s', 5, 1))
+    await store.append(batch('s', 6, 5))
+    for (let after = 0; after <= 10; after++)
+      assert.deepEqual(await numbersOf(store, 's', after), upTo(10, after + 1), `after ${after}`)
+    assert.deepEqual(await numbersOf(store, 's', 11), [])
+    const [first] = await store.read('s', 7)
+    assert.deepEqual(first, { seq: 8, event: sampleEvent('event 8', BORN + 8) })
+  })
+
+  test('a session that does not exist reads as nothing', async () => {
+    const { store } = subject
+    assert.equal(await store.row('none'), undefined)
+    assert.deepEqual(await store.read('none'), [])
+    assert.deepEqual(await store.read('none', 0, { maxBytes: 1 }), [])
+    assert.equal(await store.claim('none'), undefined)
+    assert.equal(await store.requested('none', 'k'), undefined)
+    assert.equal(await store.blob('none', 'b'), undefined)
+    assert.equal(await store.remove('none'), false)
+    assert.deepEqual(await store.list('none', { limit: 10 }), { rows: [] })
+    assert.deepEqual(await store.unfinished(), [])
+  })
+
+  test('later writes do not change a row that was read', async () => {
+    const { store } = subject
+    await store.create(newSession('s'))
+    const row = await store.row('s')
+    const { rows } = await store.list('ada', { limit: 1 })
+    const claimed = await store.claim('s')
+    await store.append(batch('s', 1, 1, { epoch: 2 }))
+    assert.deepEqual([row?.head, rows[0]?.head, claimed?.row.head], [0, 0, 0])
+  })
+
+  test('unfinished sessions are those whose status is running', async () => {
+    const { store } = subject
+    const make = (id: string, status: SessionStatus) => store.create(newSession(id, { status }))
+    await Promise.all([make('a', 'running'), make('b', 'idle'), make('c', 'waiting'), make('d', 'idle')])
+    await store.append(batch('b', 1, 1, { status: 'running' }))
+    await store.append(batch('d', 1, 1, { status: 'running' }))
+    await store.append(batch('d', 2, 1, { status: 'waiting' }))
+    assert.deepEqual((await store.unfinished()).sort(), ['a', 'b'])
+  })
+}
+
+export function pagingTests(subject: StoreSubject): void {
+  test('pages of any size join to the whole log, without a gap or a repeat', async () => {
+    const { store } = subject
+    const head = await longLog(store, 's')
+    await longLog(store, 'beside')
+    const whole = await store.read('s')
+    assert.deepEqual(
+      whole.map(({ seq }) => seq),
+      upTo(head),
+    )
+    for (const maxBytes of [0, 1, 1_000, 20_000, 1_000_000]) {
+      const pages = await readInPages(store, 's', maxBytes)
+      assert.deepEqual(pages.flat(), whole, `pages of ${maxBytes}`)
+      if (maxBytes <= 1) assert.equal(pages.length, head)
+      if (maxBytes === 1_000_000) assert.equal(pages.length, 1)
+    }
+  })
+
+  test('pages can start after any number', async () => {
+    const { store } = subject
+    const head = await longLog(store, 's')
+    for (const after of [1, 2, 254, 255, 256, 257, 300, 511, 512, head - 2, head - 1, head]) {
+      const pages = await readInPages(store, 's', 2_000, after)
+      assert.equal(pages.flat().length, head - after, `after ${after}`)
+    }
+    assert.deepEqual(await store.read('s', head + 1, { maxBytes: 1 }), [])
+  })
+
+  test('an event larger than a page is read whole', async () => {
+    const { store } = subject
+    const sizes = [10, 50_000, 10, 10, 50_000, 50_000, 10]
+    await store.create(newSession('s', { events: sizes.map(size => sampleEvent('x'.repeat(size))) }))
+    for (const [index, size] of sizes.entries())
+      await store.append(batch('s', sizes.length + index + 1, 0, { events: [sampleEvent('y'.repeat(size))] }))
+    const pages = await readInPages(store, 's', 1_000)
+    assert.deepEqual(pages.flat(), await store.read('s'))
+  })
+
+  test('an append larger than a page is read in several pages', async () => {
+    const { store } = subject
+    const given = Array.from({ length: 100 }, (_, index) => sampleEvent(`${index} ${'x'.repeat(20_000)}`))
+    await store.create(newSession('s', { events: given }))
+    const pages = await readInPages(store, 's', 100_000)
+    assert.ok(pages.length > 10, `${pages.length} pages`)
+    assert.deepEqual(
+      pages.flat().map(({ event }) => event),
+      given,
+    )
+  })
+
+  test('a reader that pages while events are appended misses none and repeats none', async () => {
+    const { store } = subject
+    await store.create(newSession('s', { events: events(1, 50) }))
+    let written = 50
+    let writing = true
+    const writer = async () => {
+      try {
+        while (written < 800) {
+          const count = 1 + (written % 40)
+          await store.append(batch('s', written + 1, count))
+          written += count
+        }
+      } finally {
+        writing = false
+      }
+    }
+    const read: number[] = []
+    const reader = async () => {
+      for (let more = true; more; ) {
+        const page = await store.read('s', read.length, { maxBytes: 500 })
+        for (const { seq } of page) read.push(seq)
+        more = writing || page.length > 0
+        // Lets a store that commits later in the event loop go on.
+        await nextTurn()
+      }
+    }
+    await Promise.all([writer(), reader()])
+    assert.deepEqual(read, upTo(written))
+  })
+}
+
+/** Several hundred events, in batches of 1 to 40. Gives the number of the last. */
+async function longLog(store: Store, session: string): Promise<number> {
+  await store.create(newSession(session, { events: events(1, 3) }))
+  const appends: Promise<void>[] = []
+  let head = 3
+  for (let count = 1; count <= 40; count++) {
+    appends.push(store.append(batch(session, head + 1, count)))
+    head += count
+  }
+  await Promise.all(appends)
+  return head
+}
