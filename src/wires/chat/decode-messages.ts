@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../lib/json.ts'
 import { isAbsent, optional } from '../fields.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
+  callsWithoutResults,
   emptyAnswer,
   invalidParameter,
   list,
@@ -18,17 +19,16 @@ import {
   resultWithoutId,
   secondResult,
   text,
-  unanswered,
   wrongParameterType,
 } from './wordings.ts'
 
 const callIdRule = { min: 1, max: 40 }
-export const nameRule = { min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ }
+export const chatNameRule = { min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ }
 const mostCalls = 128
 const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 
 /** The calls of the last message: our ids by the client's, and the client's ids that have no result yet. */
-type OpenCalls = { at: number; ids: Map<string, string>; waiting: Set<string> }
+type ChatCalls = { at: number; ids: Map<string, string>; waiting: Set<string> }
 
 export function decodeChatMessages(messages: readonly Json[], target: ModelTarget): Entry[] {
   return new ChatHistory(target).decode(messages)
@@ -40,7 +40,7 @@ class ChatHistory {
   readonly #history = new HistoryBuilder()
   /** A client's id may come again in a later message; ours may not. */
   readonly #usedIds = new Set<string>()
-  #open: OpenCalls | undefined
+  #open: ChatCalls | undefined
 
   constructor(target: ModelTarget) {
     this.#images = target.agent.images
@@ -99,7 +99,7 @@ class ChatHistory {
     const refusal = optional(message['refusal'], `${path}.refusal`, text)
     if (content === undefined && refusal === undefined && calls.length === 0) throw emptyAnswer(at)
     const said = content || refusal || ''
-    const open: OpenCalls = { at, ids: new Map(), waiting: new Set() }
+    const open: ChatCalls = { at, ids: new Map(), waiting: new Set() }
     const parts: AnswerPart[] = this.#reasoning(message)
     if (said !== '') parts.push({ type: 'text', text: said })
     for (const [index, call] of calls.entries()) {
@@ -123,7 +123,7 @@ class ChatHistory {
     return [{ type: 'thinking', text: thinking, ...(origin && { native: { origin, data } }) }]
   }
 
-  #call(call: JsonObject, path: string, open: OpenCalls): CallPart {
+  #call(call: JsonObject, path: string, open: ChatCalls): CallPart {
     const type = oneOf(call['type'] ?? 'function', `${path}.type`, ['function', 'custom'])
     const nativeId = text(call['id'], `${path}.id`, callIdRule)
     if (open.ids.has(nativeId))
@@ -136,7 +136,7 @@ class ChatHistory {
     return {
       type: 'call',
       id,
-      name: text(inner['name'], `${path}.${type}.name`, nameRule),
+      name: text(inner['name'], `${path}.${type}.name`, chatNameRule),
       form: type === 'function' ? 'json' : 'text',
       text: text(inner[field], `${path}.${type}.${field}`),
       nativeId,
@@ -167,7 +167,7 @@ class ChatHistory {
   #refuseUnanswered(): void {
     const open = this.#open
     this.#open = undefined
-    if (open && open.waiting.size > 0) throw unanswered(open.at, open.waiting)
+    if (open && open.waiting.size > 0) throw callsWithoutResults(open.at, open.waiting)
   }
 }
 

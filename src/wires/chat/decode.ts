@@ -15,7 +15,7 @@ import {
   ifTexts,
   type StatelessRequest,
 } from '../stateless/index.ts'
-import { decodeChatMessages, nameRule } from './decode-messages.ts'
+import { chatNameRule, decodeChatMessages } from './decode-messages.ts'
 import {
   count,
   flag,
@@ -168,7 +168,7 @@ function decodeChatTools(value: Json | undefined): ToolDeclaration[] {
 function decodeFunction(given: JsonObject, path: string): ToolDeclaration {
   const schema = optional(given['parameters'], `${path}.parameters`, object)
   const strict = optional(given['strict'], `${path}.strict`, flag)
-  return clientTool(text(given['name'], `${path}.name`, nameRule), decodeDescription(given, path), {
+  return clientTool(text(given['name'], `${path}.name`, chatNameRule), decodeDescription(given, path), {
     form: 'json',
     schema: schema ?? { type: 'object', properties: {} },
     ...(strict && { strict }),
@@ -176,7 +176,7 @@ function decodeFunction(given: JsonObject, path: string): ToolDeclaration {
 }
 
 function decodeCustom(given: JsonObject, path: string): ToolDeclaration {
-  const name = text(given['name'], `${path}.name`, nameRule)
+  const name = text(given['name'], `${path}.name`, chatNameRule)
   const format = optional(given['format'], `${path}.format`, object) ?? { type: 'text' }
   const description = decodeDescription(given, path)
   if (oneOf(format['type'], `${path}.format.type`, ['text', 'grammar']) === 'text')

@@ -1,6 +1,6 @@
 // The route of Chat Completions.
 import { type Context, Hono } from 'hono'
-import { randomId } from '../../lib/random.ts'
+import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject } from '../http/index.ts'
 import { handleErrors, sendAnswer, streamAnswer } from '../stateless/index.ts'
@@ -10,16 +10,17 @@ import { chatErrorBody } from './wordings.ts'
 
 export function chatRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
+  const newId = randomIds()
   app.onError(handleErrors(host, chatErrorBody))
-  app.post('/v1/chat/completions', c => complete(c, host))
+  app.post('/v1/chat/completions', c => complete(c, host, newId('chatcmpl')))
   return app
 }
 
-async function complete(c: Context<WireEnv>, host: WireHost): Promise<Response> {
+async function complete(c: Context<WireEnv>, host: WireHost, id: string): Promise<Response> {
   const body = await readJsonObject(c, host.limits)
   const { model, request, stream, includeUsage } = decodeChatRequest(body, host.about)
   const head: CompletionHead = {
-    id: randomId('chatcmpl').replace('_', '-'),
+    id: id.replace('_', '-'),
     created: Math.floor(Date.now() / 1000),
     model,
   }

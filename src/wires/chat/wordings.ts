@@ -79,7 +79,7 @@ export function emptyAnswer(at: number): Error {
   return new OpenAiRefusal(message, `messages.[${at}].content`, null)
 }
 
-export function unanswered(at: number, ids: Iterable<string>): Error {
+export function callsWithoutResults(at: number, ids: Iterable<string>): Error {
   const message = `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`
   return new OpenAiRefusal(message, `messages.[${at}].role`, null)
 }

@@ -9,13 +9,13 @@ import { excerpt, optional } from '../fields.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
   emptyName,
+  geminiRefusal,
   invalidValue,
   list,
   members,
   misplacedCall,
   misplacedResponse,
   object,
-  refusal,
   struct,
   text,
   unequalCounts,
@@ -42,7 +42,7 @@ type RoleContent = { role: 'user' | 'model'; parts: ContentPart[] }
 export function decodeContents(value: Json | undefined, target: ModelTarget): Entry[] {
   const given = list(value ?? [], 'contents')
   if (given.length === 0)
-    throw refusal('Unable to submit request because at least one contents field is required')
+    throw geminiRefusal('Unable to submit request because at least one contents field is required')
   const contents = given.map((item, index) => readContent(object(item, `contents[${index}]`), index))
   checkOrder(contents)
   const history = new HistoryBuilder()
@@ -60,10 +60,11 @@ export function decodeContents(value: Json | undefined, target: ModelTarget): En
 
 function readContent(content: JsonObject, index: number): RoleContent {
   const role = content['role'] ?? 'user'
-  if (role !== 'user' && role !== 'model') throw refusal('Please use a valid role: user, model.')
+  if (role !== 'user' && role !== 'model') throw geminiRefusal('Please use a valid role: user, model.')
   const path = `contents[${index}].parts`
   const parts = list(content['parts'] ?? [], path).map((item, place) => readPart(item, `${path}[${place}]`))
-  if (parts.length === 0) throw refusal(`GenerateContentRequest.${path}: contents.parts must not be empty.`)
+  if (parts.length === 0)
+    throw geminiRefusal(`GenerateContentRequest.${path}: contents.parts must not be empty.`)
   return { role, parts }
 }
 
@@ -71,13 +72,13 @@ function readPart(given: Json, path: string): ContentPart {
   const part = members(given, path)
   const [kind, second] = dataFields.filter(name => part[name] !== undefined)
   if (second !== undefined)
-    throw refusal(
+    throw geminiRefusal(
       `Invalid value at '${path}' (oneof), oneof field 'data' is already set. Cannot set '${second}'`,
     )
   if (kind !== undefined) return { part, kind, path }
   // A part may have a signature and nothing else.
   if (typeof part['thoughtSignature'] === 'string') return { part: { ...part, text: '' }, kind: 'text', path }
-  throw refusal(
+  throw geminiRefusal(
     `GenerateContentRequest.${path}.data: required oneof field 'data' must have one initialized field`,
   )
 }
@@ -90,9 +91,9 @@ function checkOrder(contents: readonly RoleContent[]): void {
     const calls = countOf(content, 'functionCall')
     const responses = countOf(content, 'functionResponse')
     const open = before?.role === 'model' ? countOf(before, 'functionCall') : 0
-    if (calls > 0 && (content.role !== 'model' || before?.role !== 'user')) throw refusal(misplacedCall)
-    if (responses > 0 && (open === 0 || content.role !== 'user')) throw refusal(misplacedResponse)
-    if (open !== responses || (calls > 0 && index === contents.length - 1)) throw refusal(unequalCounts)
+    if (calls > 0 && (content.role !== 'model' || before?.role !== 'user')) throw geminiRefusal(misplacedCall)
+    if (responses > 0 && (open === 0 || content.role !== 'user')) throw geminiRefusal(misplacedResponse)
+    if (open !== responses || (calls > 0 && index === contents.length - 1)) throw geminiRefusal(unequalCounts)
   }
 }
 
@@ -143,7 +144,7 @@ function addUserContent(parts: readonly ContentPart[], history: HistoryBuilder, 
     else if (kind === 'text') input.push({ type: 'text', text: text(part['text'], `${path}.text`) })
     else if (kind === 'inlineData' || kind === 'fileData') input.push(decodeMedia(content, images))
     else
-      throw refusal(
+      throw geminiRefusal(
         `${path}: ${kind} is the model's to say. A user's content has text, inline_data, file_data and function_response.`,
       )
   }
@@ -162,10 +163,10 @@ function addResponse({ part, path }: ContentPart, history: HistoryBuilder, image
   // `error` and `output` have a meaning. Without either the whole object is the output.
   const { output, error } = value
   const failed = error !== undefined && error !== null && output === undefined
-  history.result(call.id, [...resultText(failed ? error : (output ?? value)), ...media], failed)
+  history.result(call.id, [...responseText(failed ? error : (output ?? value)), ...media], failed)
 }
 
-function resultText(value: Json): ResultPart[] {
+function responseText(value: Json): ResultPart[] {
   const content = typeof value === 'string' ? value : JSON.stringify(value)
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
@@ -173,13 +174,13 @@ function resultText(value: Json): ResultPart[] {
 function findCall(open: readonly CallPart[], name: string, id: string | undefined, path: string): CallPart {
   const call = open.find(each => (id ? each.nativeId === id : each.name === name))
   if (!call)
-    throw refusal(
+    throw geminiRefusal(
       id
         ? `${path}.id: "${excerpt(id)}" is not the id of an open function call of the previous turn.`
         : `${path}.name: "${excerpt(name)}" is not the name of an open function call of the previous turn.`,
     )
   if (call.name !== name)
-    throw refusal(`${path}.name: does not match the name of the function call it answers.`)
+    throw geminiRefusal(`${path}.name: does not match the name of the function call it answers.`)
   return call
 }
 
@@ -192,7 +193,7 @@ function decodeMedia({ part, kind, path }: ContentPart, images: Images): InputPa
       ? `data:${mediaType};base64,${standardBase64(text(data['data'], `${path}.inline_data.data`))}`
       : text(data['fileUri'], `${path}.file_data.file_uri`)
   const refuse = (reason: string): never => {
-    throw refusal(`Invalid value at '${path}.${kind}': ${reason}`)
+    throw geminiRefusal(`Invalid value at '${path}.${kind}': ${reason}`)
   }
   return mediaType.startsWith('image/')
     ? imagePart(url, images, refuse)

@@ -18,13 +18,13 @@ import { fromOpenApi } from './open-api.ts'
 import {
   camelCase,
   count,
+  geminiRefusal,
   invalidValue,
   list,
   members,
   object,
   oneOf,
   onlyKnown,
-  refusal,
   text,
 } from './wordings.ts'
 
@@ -38,7 +38,7 @@ export function decodeGeminiRequest(given: JsonObject, target: ModelTarget): Gem
   onlyKnown(given, { has: name => bodyFields.has(camelCase(name)) }, '')
   const body = members(given, '')
   if (body['cachedContent'] !== undefined)
-    throw refusal('cached_content: nothing is cached here. Send the contents themselves.')
+    throw geminiRefusal('cached_content: nothing is cached here. Send the contents themselves.')
   const clientTools = decodeGeminiTools(body['tools'])
   const { choice, toolConfig } = decodeToolConfig(body['toolConfig'], clientTools)
   const { maxTokens, generationConfig } = decodeGeneration(body['generationConfig'])
@@ -89,7 +89,7 @@ function decodeGeneration(value: Json | undefined): {
     ...generationConfig
   } = members(value ?? {}, 'generation_config')
   if (candidateCount !== 1)
-    throw refusal(
+    throw geminiRefusal(
       'generation_config.candidate_count: one candidate is given to a request here. Ask again for another.',
     )
   const maxTokens = optional(maxOutputTokens, 'generation_config.max_output_tokens', count)
@@ -113,7 +113,7 @@ function decodeGeminiTools(value: Json | undefined): ToolDeclaration[] {
     const tool = object(item, `tools[${at}]`)
     for (const name in tool)
       if (camelCase(name) !== 'functionDeclarations')
-        throw refusal(
+        throw geminiRefusal(
           `tools[${at}]: ${excerpt(name)} is not offered here. Declare functions of your own in function_declarations.`,
         )
     const path = `tools[${at}].function_declarations`
@@ -124,7 +124,7 @@ function decodeGeminiTools(value: Json | undefined): ToolDeclaration[] {
   })
   const seen = new Set<string>()
   for (const { name } of tools) {
-    if (seen.has(name)) throw refusal(`Duplicate function declaration found: ${name}`)
+    if (seen.has(name)) throw geminiRefusal(`Duplicate function declaration found: ${name}`)
     seen.add(name)
   }
   return tools
@@ -134,7 +134,7 @@ function decodeDeclaration(given: Json, path: string): ToolDeclaration {
   const { name, description, parameters, parametersJsonSchema } = members(given, path)
   const tool = text(name, `${path}.name`, functionNameRule)
   if (parameters !== undefined && parametersJsonSchema !== undefined)
-    throw refusal(`${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`)
+    throw geminiRefusal(`${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`)
   const schema =
     parametersJsonSchema === undefined
       ? fromOpenApi(object(parameters ?? { type: 'object', properties: {} }, `${path}.parameters`))
@@ -157,13 +157,15 @@ function decodeToolConfig(value: Json | undefined, tools: readonly ToolDeclarati
   )
   const mode = oneOf(given['mode'] ?? 'AUTO', `${path}.mode`, callingModes)
   if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED')
-    throw refusal('allowed_function_names should be set only when function calling mode is ANY or VALIDATED.')
+    throw geminiRefusal(
+      'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.',
+    )
   for (const name of allowed)
     if (!tools.some(tool => tool.name === name))
-      throw refusal(`allowed_function_names: '${excerpt(name)}' is not a declared function.`)
+      throw geminiRefusal(`allowed_function_names: '${excerpt(name)}' is not a declared function.`)
   if (mode === 'NONE') return { choice: 'none' }
   if (mode === 'ANY' && tools.length === 0)
-    throw refusal('Function calling config is set without function_declarations.')
+    throw geminiRefusal('Function calling config is set without function_declarations.')
   if (mode === 'ANY') return { choice: allowed.length > 0 ? { allowed, mode: 'required' } : 'required' }
   if (allowed.length > 0) return { choice: { allowed, mode: 'auto' } }
   return { choice: 'auto', ...(mode === 'VALIDATED' && { toolConfig: { functionCallingConfig: { mode } } }) }

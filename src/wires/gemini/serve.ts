@@ -1,6 +1,6 @@
 // The routes of generateContent. One segment of the path has a model's name and a method, with a colon between them.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { randomId } from '../../lib/random.ts'
+import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
 import { findTarget, handleErrors, sendAnswer, streamAnswer, targetNames } from '../stateless/index.ts'
@@ -12,6 +12,7 @@ const methods = ['generateContent', 'streamGenerateContent']
 
 export function geminiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
+  const newId = randomIds()
   app.onError(handleErrors(host, geminiErrorBody))
   app.get('/v1beta/models', c => {
     const models = targetNames(host.about).map(name => describeModel(host, name))
@@ -22,7 +23,7 @@ export function geminiRoutes(host: WireHost): Hono<WireEnv> {
     if (!findTarget(host.about, name)) throw noSuchGeminiModel(name, 'generateContent')
     return sendJson(c, describeModel(host, name))
   })
-  app.post('/v1beta/models/:call', c => generate(c, host))
+  app.post('/v1beta/models/:call', c => generate(c, host, newId('resp')))
   return app
 }
 
@@ -43,7 +44,7 @@ function describeModel({ about }: WireHost, name: string): object {
   }
 }
 
-async function generate(c: Context<WireEnv>, host: WireHost): Promise<Response> {
+async function generate(c: Context<WireEnv>, host: WireHost, responseId: string): Promise<Response> {
   const call = c.req.param('call') ?? ''
   const [, name = call, method = ''] = /^(.*):(.*)$/s.exec(call) ?? []
   if (!methods.includes(method)) throw noSuchMethod(method, methods)
@@ -51,7 +52,7 @@ async function generate(c: Context<WireEnv>, host: WireHost): Promise<Response> 
   if (!target) throw noSuchGeminiModel(name, method)
   const body = await readJsonObject(c, host.limits)
   const { request, includeThoughts } = decodeGeminiRequest(body, target)
-  const head: GeminiHead = { responseId: randomId('resp'), modelVersion: name, includeThoughts }
+  const head: GeminiHead = { responseId, modelVersion: name, includeThoughts }
   if (method === 'generateContent')
     return sendAnswer(c, host, request, answer => encodeGeminiResponse(head, answer))
   if (c.req.query('alt') === 'sse') return streamAnswer(c, host, request, new GeminiStreamEncoder(head))

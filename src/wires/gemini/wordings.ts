@@ -5,7 +5,7 @@ import { errorCodes, TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { excerpt, type FieldType, fieldReader } from '../fields.ts'
 
-export function refusal(message: string): Error {
+export function geminiRefusal(message: string): Error {
   return new TurnwireError('bad_request', message)
 }
 
@@ -26,17 +26,17 @@ export const { object, list, text, count, oneOf, onlyKnown } = fieldReader({
   // The mode of function calling is the only word of this protocol that is checked here.
   notOneOf: (path, given) => invalidValue(path, modeLabel, given),
   outOfRange: (path, { bound }) =>
-    refusal(
+    geminiRefusal(
       bound === 'pattern'
         ? `GenerateContentRequest.${path}: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.`
         : `${path.slice(path.lastIndexOf('.') + 1)} must be positive.`,
     ),
   unknown: (_, name) =>
-    refusal(`Invalid JSON payload received. Unknown name "${excerpt(name)}": Cannot find field.`),
+    geminiRefusal(`Invalid JSON payload received. Unknown name "${excerpt(name)}": Cannot find field.`),
 })
 
 export function invalidValue(path: string, expected: string, given: Json): Error {
-  return refusal(`Invalid value at '${path}' (${expected}), ${excerpt(JSON.stringify(given), 200)}`)
+  return geminiRefusal(`Invalid value at '${path}' (${expected}), ${excerpt(JSON.stringify(given), 200)}`)
 }
 
 /** Any object, such as the arguments of a function. */
@@ -74,7 +74,7 @@ export const keyInAddress =
 // ---- calls and responses --------------------------------------------------------------------------------------
 
 export function emptyName(path: string): Error {
-  return refusal(`GenerateContentRequest.${path}.name: Name cannot be empty.`)
+  return geminiRefusal(`GenerateContentRequest.${path}.name: Name cannot be empty.`)
 }
 
 export const misplacedCall =

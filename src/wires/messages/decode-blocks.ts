@@ -7,12 +7,12 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { optional } from '../fields.ts'
 import { filePart, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
+  anthropicRefusal,
   blankText,
   emptyText,
   flag,
   list,
   object,
-  refusal,
   tagOf,
   text,
   unexpectedTag,
@@ -86,12 +86,12 @@ export class BlockDecoder {
   #call(block: JsonObject, path: string): CallPart {
     const at = `${path}.tool_use`
     const id = text(block['id'], `${at}.id`, useIdRule)
-    if (this.#usedIds.has(id)) throw refusal(`${path}: \`tool_use\` ids must be unique`)
+    if (this.#usedIds.has(id)) throw anthropicRefusal(`${path}: \`tool_use\` ids must be unique`)
     this.#usedIds.add(id)
     const name = text(block['name'], `${at}.name`, toolNameRule)
     const { input, caller, toolset_name } = block
     if (input !== undefined && !isJsonObject(input))
-      throw refusal(`${at}.input: Input should be a valid dictionary`)
+      throw anthropicRefusal(`${at}.input: Input should be a valid dictionary`)
     const data: JsonObject = {
       ...(isJsonObject(caller) && { caller }),
       ...(typeof toolset_name === 'string' && { toolset_name }),
@@ -119,7 +119,8 @@ export class BlockDecoder {
     const id = text(block['tool_use_id'], `${at}.tool_use_id`, useIdRule)
     const failed = optional(block['is_error'], `${at}.is_error`, flag) ?? false
     const parts = this.#resultParts(block['content'] ?? '', `${at}.content`)
-    if (failed && parts.length === 0) throw refusal(`${at}: content cannot be empty if \`is_error\` is true`)
+    if (failed && parts.length === 0)
+      throw anthropicRefusal(`${at}: content cannot be empty if \`is_error\` is true`)
     return { id, failed, parts }
   }
 
@@ -183,7 +184,7 @@ function dataUrl(source: JsonObject, path: string): { url: string; media: string
 
 function blockText(block: JsonObject, path: string): string {
   const content = text(block['text'], `${path}.text.text`)
-  if (content.trim() === '') throw refusal(`messages: ${content === '' ? emptyText : blankText}`)
+  if (content.trim() === '') throw anthropicRefusal(`messages: ${content === '' ? emptyText : blankText}`)
   return content
 }
 
@@ -202,6 +203,6 @@ function searchResultText(block: JsonObject, path: string): string {
 
 function refuser(path: string): (reason: string) => never {
   return reason => {
-    throw refusal(`${path}: ${reason}`)
+    throw anthropicRefusal(`${path}: ${reason}`)
   }
 }

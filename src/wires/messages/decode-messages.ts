@@ -6,7 +6,15 @@ import { callsOf, type Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { HistoryBuilder, type ModelTarget } from '../stateless/index.ts'
 import { BlockDecoder, type PlacedBlock } from './decode-blocks.ts'
-import { list, object, refusal, repeatedResult, resultWithoutUse, text, unansweredCalls } from './wordings.ts'
+import {
+  anthropicRefusal,
+  list,
+  object,
+  repeatedResult,
+  resultWithoutUse,
+  text,
+  unansweredCalls,
+} from './wordings.ts'
 
 type Message = { index: number; role: 'user' | 'assistant' | 'system'; blocks: PlacedBlock[] }
 
@@ -15,11 +23,12 @@ type CallIds = { index: number; ids: string[] }
 
 export function decodeMessages(value: Json | undefined, target: ModelTarget): Entry[] {
   const given = list(value, 'messages')
-  if (given.length === 0) throw refusal('messages: at least one message is required')
+  if (given.length === 0) throw anthropicRefusal('messages: at least one message is required')
   const messages = joinNeighbours(
     given.map((item, index) => readMessage(object(item, `messages.${index}`), index)),
   )
-  if (messages[0]?.role === 'assistant') throw refusal('messages: first message must use the "user" role')
+  if (messages[0]?.role === 'assistant')
+    throw anthropicRefusal('messages: first message must use the "user" role')
   const history = new HistoryBuilder()
   const blocks = new BlockDecoder(target)
   let calls: CallIds | undefined
@@ -32,7 +41,7 @@ export function decodeMessages(value: Json | undefined, target: ModelTarget): En
   }
   if (calls) throw unansweredCalls(calls.index, calls.ids)
   if (messages.at(-1)?.role === 'assistant')
-    throw refusal(
+    throw anthropicRefusal(
       'This model does not support assistant message prefill. The conversation must end with a user message.',
     )
   return history.done()
@@ -40,13 +49,13 @@ export function decodeMessages(value: Json | undefined, target: ModelTarget): En
 
 function readMessage({ role, content }: JsonObject, index: number): Message {
   const at = `messages.${index}`
-  if (role === undefined) throw refusal(`${at}.role: Field required`)
+  if (role === undefined) throw anthropicRefusal(`${at}.role: Field required`)
   if (role === 'system' && index === 0)
-    throw refusal(`${at}: use the top-level 'system' parameter for the initial system prompt`)
+    throw anthropicRefusal(`${at}: use the top-level 'system' parameter for the initial system prompt`)
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
-    throw refusal(`${at}.role: Input should be 'user' or 'assistant'`)
+    throw anthropicRefusal(`${at}.role: Input should be 'user' or 'assistant'`)
   if (content === '')
-    throw refusal(
+    throw anthropicRefusal(
       'messages: all messages must have non-empty content except for the optional final assistant message',
     )
   const items =
@@ -74,7 +83,7 @@ function systemText({ blocks }: Message): string {
   return blocks
     .map(({ block, path }) => {
       if (block['type'] !== 'text' || typeof block['text'] !== 'string')
-        throw refusal(`${path}: \`system\` messages may only contain text blocks`)
+        throw anthropicRefusal(`${path}: \`system\` messages may only contain text blocks`)
       return block['text']
     })
     .join('\n\n')

@@ -19,6 +19,7 @@ import {
 import { toolNameRule } from './decode-blocks.ts'
 import { decodeMessages } from './decode-messages.ts'
 import {
+  anthropicRefusal,
   count,
   emptyText,
   flag,
@@ -26,7 +27,6 @@ import {
   modelNotFound,
   object,
   onlyKnown,
-  refusal,
   tagOf,
   text,
   threadRefused,
@@ -96,9 +96,9 @@ function decodeSystem(value: Json | undefined): string {
   return list(value, 'system')
     .map((item, at) => {
       const block = object(item, `system.${at}`)
-      if (block['type'] !== 'text') throw refusal(`system.${at}.type: Input should be 'text'`)
+      if (block['type'] !== 'text') throw anthropicRefusal(`system.${at}.type: Input should be 'text'`)
       const content = text(block['text'], `system.${at}.text`)
-      if (content === '') throw refusal(`system: ${emptyText}`)
+      if (content === '') throw anthropicRefusal(`system: ${emptyText}`)
       return content
     })
     .join('\n\n')
@@ -110,7 +110,7 @@ function decodeMessagesTools(value: Json | undefined): ToolDeclaration[] {
   const given = optional(value, 'tools', list) ?? []
   const tools = given.map((item, at) => decodeMessagesTool(object(item, `tools.${at}`), at))
   if (new Set(tools.map(tool => tool.name)).size < tools.length)
-    throw refusal('tools: Tool names must be unique.')
+    throw anthropicRefusal('tools: Tool names must be unique.')
   return tools
 }
 
@@ -138,6 +138,6 @@ function decodeMessagesChoice(
   if (type !== 'tool') return { choice: type === 'any' ? 'required' : type, ...parallel }
   const tool = text(given['name'], 'tool_choice.tool.name')
   if (!tools.some(each => each.name === tool))
-    throw refusal(`tool_choice: Tool '${excerpt(tool)}' not found in provided tools`)
+    throw anthropicRefusal(`tool_choice: Tool '${excerpt(tool)}' not found in provided tools`)
   return { choice: { tool }, ...parallel }
 }

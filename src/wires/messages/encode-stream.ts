@@ -74,7 +74,7 @@ export class MessageStreamEncoder implements FrameEncoder<OnceItem> {
         return this.#holds ? '' : this.#endBlock(delta.native)
       case 'text':
         if (this.#mustHold()) return ''
-        return this.#fill('text', textBlock, { type: 'text_delta', text: delta.text })
+        return this.#fill('text', emptyTextBlock, { type: 'text_delta', text: delta.text })
       case 'call.opened': {
         if (this.#mustHold()) return ''
         return this.#openCall(delta.callId, { block: callBlock(delta.callId, delta.name), text: '' })
@@ -93,7 +93,7 @@ export class MessageStreamEncoder implements FrameEncoder<OnceItem> {
 
   #think(text: string): string {
     this.#thought += text
-    return this.#fill('thinking', thinkingBlock, { type: 'thinking_delta', thinking: text })
+    return this.#fill('thinking', emptyThinkingBlock, { type: 'thinking_delta', thinking: text })
   }
 
   /** The model has ended a block. Thinking that was given gets its signature; any other block is given whole. */
@@ -243,8 +243,8 @@ export class MessageStreamEncoder implements FrameEncoder<OnceItem> {
   }
 }
 
-const textBlock: JsonObject = { type: 'text', text: '', citations: null }
-const thinkingBlock: JsonObject = { type: 'thinking', thinking: '', signature: '' }
+const emptyTextBlock: JsonObject = { type: 'text', text: '', citations: null }
+const emptyThinkingBlock: JsonObject = { type: 'thinking', thinking: '', signature: '' }
 
 function eventFrame(type: string, data: JsonObject): string {
   return sseFrame(type, { type, ...data })

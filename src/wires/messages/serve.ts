@@ -1,6 +1,6 @@
 // The routes of Anthropic Messages.
 import { type Context, Hono } from 'hono'
-import { randomId } from '../../lib/random.ts'
+import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
 import { handleErrors, sendAnswer, streamAnswer } from '../stateless/index.ts'
@@ -12,8 +12,17 @@ import { messagesErrorBody } from './wordings.ts'
 
 export function messagesRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
+  const newId = randomIds()
+  const setRequestId = (c: Context<WireEnv>): string => {
+    const id = newId('req')
+    c.env.outgoing.setHeader('request-id', id)
+    return id
+  }
   app.onError(handleErrors(host, (failure, error, c) => messagesErrorBody(failure, error, setRequestId(c))))
-  app.post('/v1/messages', c => create(c, host))
+  app.post('/v1/messages', c => {
+    setRequestId(c)
+    return createMessage(c, host, newId('msg'))
+  })
   app.post('/v1/messages/count_tokens', async c => {
     const body = await readJsonObject(c, host.limits)
     const { request, target } = decodeMessagesRequest(body, host.about, [], true)
@@ -22,26 +31,12 @@ export function messagesRoutes(host: WireHost): Hono<WireEnv> {
   return app
 }
 
-async function create(c: Context<WireEnv>, host: WireHost): Promise<Response> {
-  const betas = c.req
-    .header('anthropic-beta')
-    ?.split(',')
-    .map(name => name.trim())
+async function createMessage(c: Context<WireEnv>, host: WireHost, id: string): Promise<Response> {
+  const betas = (c.req.header('anthropic-beta') ?? '').split(/[\s,]+/).filter(name => name !== '')
   const body = await readJsonObject(c, host.limits)
-  const { target, request, stream, signs } = decodeMessagesRequest(
-    body,
-    host.about,
-    betas?.filter(name => name !== ''),
-  )
-  const head: MessageHead = { id: randomId('msg'), model: target.name }
-  setRequestId(c)
+  const { target, request, stream, signs } = decodeMessagesRequest(body, host.about, betas)
+  const head: MessageHead = { id, model: target.name }
   return stream
     ? streamAnswer(c, host, request, new MessageStreamEncoder(head, signs))
     : sendAnswer(c, host, request, answer => encodeMessage(head, answer))
-}
-
-function setRequestId(c: Context<WireEnv>): string {
-  const id = randomId('req')
-  c.env.outgoing.setHeader('request-id', id)
-  return id
 }

@@ -14,7 +14,7 @@ class AnthropicRefusal extends TurnwireError {
   }
 }
 
-export function refusal(message: string): Error {
+export function anthropicRefusal(message: string): Error {
   return new AnthropicRefusal(message)
 }
 
@@ -28,14 +28,14 @@ const typeWords: Readonly<Record<FieldType, string>> = {
 }
 
 export const { object, list, text, flag, count, oneOf, onlyKnown } = fieldReader({
-  missing: path => refusal(`${path}: Field required`),
-  wrongType: (path, expected) => refusal(`${path}: Input should be ${typeWords[expected]}`),
+  missing: path => anthropicRefusal(`${path}: Field required`),
+  wrongType: (path, expected) => anthropicRefusal(`${path}: Input should be ${typeWords[expected]}`),
   notOneOf: unexpectedTag,
-  outOfRange: (path, bound) => refusal(`${path}: ${boundWords(bound)}`),
-  unknown: (_, name) => refusal(`${excerpt(name)}: Extra inputs are not permitted`),
+  outOfRange: (path, bound) => anthropicRefusal(`${path}: ${anthropicBound(bound)}`),
+  unknown: (_, name) => anthropicRefusal(`${excerpt(name)}: Extra inputs are not permitted`),
 })
 
-function boundWords(broken: FieldBound): string {
+function anthropicBound(broken: FieldBound): string {
   if (broken.bound === 'pattern') return `String should match pattern '${broken.pattern.source}'`
   const { bound, of, limit } = broken
   if (of === 'number')
@@ -47,7 +47,7 @@ function boundWords(broken: FieldBound): string {
 export function unexpectedTag(path: string, given: Json, supported: readonly string[]): Error {
   const tag = typeof given === 'string' ? excerpt(given) : ''
   const tags = supported.map(each => `'${each}'`).join(', ')
-  return refusal(
+  return anthropicRefusal(
     `${path}: Input tag '${tag}' found using 'type' does not match any of the expected tags: ${tags}`,
   )
 }
@@ -74,7 +74,7 @@ export function threadRefused(): Error {
 
 export function toolNotOffered(at: number, type: Json): Error {
   const shown = typeof type === 'string' ? excerpt(type) : ''
-  return refusal(
+  return anthropicRefusal(
     `tools.${at}: tools of type '${shown}' are not offered here. Declare a tool of your own, with name and input_schema.`,
   )
 }
@@ -85,25 +85,25 @@ export const blankText = 'text content blocks must contain non-whitespace text'
 // ---- calls and results ----------------------------------------------------------------------------------------
 
 export function unansweredCalls(index: number, ids: readonly string[]): Error {
-  return refusal(
+  return anthropicRefusal(
     `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
   )
 }
 
 export function resultWithoutUse(path: string, id: string): Error {
-  return refusal(
+  return anthropicRefusal(
     `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
   )
 }
 
 export function repeatedResult(path: string, id: string): Error {
-  return refusal(
+  return anthropicRefusal(
     `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`,
   )
 }
 
 export function wrongRole(message: string, block: string, role: string): Error {
-  return refusal(`${message}: \`${block}\` blocks can only be in \`${role}\` messages`)
+  return anthropicRefusal(`${message}: \`${block}\` blocks can only be in \`${role}\` messages`)
 }
 
 // ---- the error body -------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 
 type Refuse = (reason: string) => never
 
-const longestAddress = 8192
+const addressLimit = 8192
 const imageData = /^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/\s]+={0,2}$/i
 const anyData = /^data:[^,]*;base64,[A-Za-z0-9+/\s]+={0,2}$/i
 
@@ -16,7 +16,7 @@ export function imagePart(url: string, images: AgentInfo['images'], refuse: Refu
     if (!imageData.test(url)) refuse('Expected a base64-encoded data URI of an image.')
   } else {
     if (!isAddress(url))
-      refuse(`Expected an https:// address of at most ${longestAddress} characters, or a data: URI.`)
+      refuse(`Expected an https:// address of at most ${addressLimit} characters, or a data: URI.`)
     if (!images.http) refuse('This agent takes no images by address.')
   }
   return { type: 'image', url }
@@ -28,7 +28,7 @@ export function filePart(url: string, mediaType: string, name: string | undefine
 }
 
 function isAddress(url: string): boolean {
-  return /^https:\/\//i.test(url) && url.length <= longestAddress && URL.canParse(url)
+  return /^https:\/\//i.test(url) && url.length <= addressLimit && URL.canParse(url)
 }
 
 /** Arguments for protocols in which they are an object. Text that is not one stands under `invalid_arguments`. */
