@@ -13,13 +13,15 @@ import { boundResults } from './seed.ts'
 import { newStep, translate } from './step.ts'
 import { StepDeltas } from './step-deltas.ts'
 
+/** `running` holds the request until it is over. Aborting it there fails the request with the reason. */
 export function answerOnce(
   ports: EnginePorts,
   agent: Agent,
   request: OnceRequest,
+  running: Set<Abort>,
   signal?: AbortSignal,
 ): AsyncIterable<readonly OnceItem[]> {
-  const once = new Once(ports, agent, request)
+  const once = new Once(ports, agent, request, running)
   if (signal?.aborted) once.leave()
   signal?.addEventListener('abort', () => once.leave(), { once: true })
   return once.items
@@ -33,11 +35,14 @@ class Once {
   readonly #stop = new Abort()
   readonly #deltas: StepDeltas | undefined
   readonly #raw: boolean
+  readonly #running: Set<Abort>
 
-  constructor(ports: EnginePorts, agent: Agent, request: OnceRequest) {
+  constructor(ports: EnginePorts, agent: Agent, request: OnceRequest, running: Set<Abort>) {
     this.#ports = ports
     this.#agent = agent
     this.#request = request
+    this.#running = running
+    running.add(this.#stop)
     const { deltas } = request
     this.#raw = deltas === 'raw'
     this.#deltas = deltas === 'none' || deltas === 'raw' ? undefined : new StepDeltas(deltas)
@@ -70,6 +75,7 @@ class Once {
       this.items.fail(error)
     } finally {
       stopClock()
+      this.#running.delete(this.#stop)
     }
   }
 

@@ -1,6 +1,8 @@
 // The engine in this process, behind its boundary: commands go to open sessions, readers get copies. Whatever happens in a
 // session happens in session.ts and driver.ts.
+import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
+import type { Abort } from '../lib/abort.ts'
 import { answerOnce } from './answer-once.ts'
 import { Attachment } from './attachment.ts'
 import type {
@@ -35,6 +37,8 @@ import { summarise, withoutSecrets } from './summary.ts'
 export class LocalEngine implements Engine {
   readonly sessions: OpenSessions
   readonly #ports: EnginePorts
+  /** Requests of `answerOnce` that are under way. */
+  readonly #answering = new Set<Abort>()
 
   constructor(ports: EnginePorts) {
     this.#ports = ports
@@ -46,8 +50,13 @@ export class LocalEngine implements Engine {
     return this.sessions.recover()
   }
 
-  /** Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
+  /**
+   * Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. Requests of
+   * `answerOnce` fail with `stopping`.
+   */
   stop(graceMs: number): Promise<void> {
+    const reason = new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
+    for (const answering of this.#answering) answering.abort(reason)
     return this.sessions.stop(graceMs)
   }
 
@@ -93,7 +102,7 @@ export class LocalEngine implements Engine {
 
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
     this.sessions.refuseIfStopping()
-    return answerOnce(this.#ports, this.sessions.agent(request.agent), request, signal)
+    return answerOnce(this.#ports, this.sessions.agent(request.agent), request, this.#answering, signal)
   }
 
   async *attach(

@@ -126,8 +126,7 @@ export class StepDeltas {
 
   #say(delta: Extract<Delta, { type: 'text' | 'thinking' }>, shown: ShownText, give: Give): void {
     const text = this.#news(shown, delta.text)
-    if (text === delta.text) give(delta)
-    else if (text !== '') give({ type: delta.type, text })
+    if (text !== '') give(text === delta.text ? delta : { type: delta.type, text })
   }
 
   #news(shown: ShownText, piece: string): string {

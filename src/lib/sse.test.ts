@@ -304,6 +304,19 @@ test('heartbeats are comments, and do not pile up for a reader that does not rea
   writer.end()
 })
 
+test('a heartbeat may be a frame of its own', t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const response = new FakeResponse()
+  const writer = new SseWriter(response, { heartbeatMs: 100, heartbeat: 'data: ping\n\n' })
+  t.mock.timers.tick(100)
+  response.accepts = false
+  writer.flush()
+  t.mock.timers.tick(100)
+  response.drain()
+  assert.deepEqual(response.chunks, ['data: ping\n\n'])
+  writer.end()
+})
+
 test('a real connection: frames arrive, and a client that leaves closes the writer', async () => {
   const closed = Promise.withResolvers<void>()
   const server = createServer((_request, response) => {

@@ -33,8 +33,10 @@ export type SseSink = {
 }
 
 type SseWriterOptions = {
-  /** Milliseconds between heartbeat comments; 0 sends none. */
+  /** Milliseconds between heartbeats; 0 sends none. */
   heartbeatMs?: number
+  /** The frame that is a heartbeat. Default: a comment, which readers ignore. */
+  heartbeat?: string
   /** A reader that takes no byte for this long is dropped. */
   stallMs?: number
   /** Bytes that a producer may add while the reader is blocked before the reader is dropped. */
@@ -69,7 +71,7 @@ export class SseWriter {
     sink.on('close', this.#onClose)
     sink.on('drain', this.#onDrain)
     const ms = options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS
-    if (ms > 0) this.#heartbeat = setInterval(() => this.comment(), ms)
+    if (ms > 0) this.#heartbeat = setInterval(() => this.#beat(), ms)
   }
 
   get closed(): boolean {
@@ -96,11 +98,16 @@ export class SseWriter {
     setImmediate(() => this.flush())
   }
 
-  /** Sends a line that readers ignore, so that proxies do not close an idle connection. */
+  /** Sends a line that readers ignore. */
   comment(text = ''): void {
-    // Heartbeats must not pile up for a reader that does not read.
-    if (this.#blocked) return
     this.send(`:${text.replace(/[\r\n\0]/g, ' ')}\n\n`)
+  }
+
+  /** Keeps proxies from closing an idle connection. Heartbeats must not pile up for a reader that does not read. */
+  #beat(): void {
+    if (this.#blocked) return
+    if (this.#options.heartbeat === undefined) this.comment()
+    else this.send(this.#options.heartbeat)
   }
 
   /** Writes what is pending until the connection takes no more. */

@@ -136,7 +136,7 @@ export class Turnwire {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.engine.stop(this.#graceMs), this.ephemeral.stop(0)])
+    await Promise.all([this.local.stop(this.#graceMs), this.ephemeral.stop(0)])
     this.#world.clear()
     await this.engine.ports.store.close()
     this.#lock?.release()

@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import type { Model } from '../../src/engine/index.ts'
 import { anthropic, gemini, openai, openaiChat } from '../../src/models/index.ts'
 import type { VendorName } from '../../src/testing/index.ts'
-import { double, serve, weather } from './rig.ts'
+import { double, serve, weather } from '../stateless/rig.ts'
 
 const turns = [
   {

@@ -7,7 +7,7 @@ import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai'
 import OpenAI, { APIError, NotFoundError } from 'openai'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { rehearsal } from '../../src/testing/index.ts'
-import { serve, weather } from './rig.ts'
+import { serve, weather } from '../stateless/rig.ts'
 
 const conversation = () =>
   scripted([

@@ -7,7 +7,7 @@ import type { Model } from '../../src/engine/index.ts'
 import { anthropic, gemini, openai, openaiChat } from '../../src/models/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { rehearsal, type ScriptedTurn, type VendorName } from '../../src/testing/index.ts'
-import { double, serve, weather } from '../chat/rig.ts'
+import { double, serve, weather } from '../stateless/rig.ts'
 
 const cities = [
   { name: 'weather', input: { city: 'Oslo' } },

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import type { Model, ModelRequest } from '../../src/engine/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { newKey } from '../../src/runtime/keys.ts'
-import { framesOf, serve } from '../chat/rig.ts'
+import { framesOf, serve } from '../stateless/rig.ts'
 
 const whole = '/v1beta/models/helper:generateContent'
 const stream = '/v1beta/models/helper:streamGenerateContent?alt=sse'

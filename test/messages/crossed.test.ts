@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import type { Model } from '../../src/engine/index.ts'
 import { anthropic, gemini, openai, openaiChat } from '../../src/models/index.ts'
 import type { ScriptedTurn, VendorName } from '../../src/testing/index.ts'
-import { double, serve, weather } from '../chat/rig.ts'
+import { double, serve, weather } from '../stateless/rig.ts'
 
 const cities = [
   { name: 'weather', input: { city: 'Oslo' } },

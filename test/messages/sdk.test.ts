@@ -5,7 +5,7 @@ import Anthropic, { APIError, BadRequestError, NotFoundError } from '@anthropic-
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { rehearsal } from '../../src/testing/index.ts'
-import { serve, weather } from '../chat/rig.ts'
+import { serve, weather } from '../stateless/rig.ts'
 
 const conversation = () =>
   scripted([

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import type { Model, ModelRequest } from '../../src/engine/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { newKey } from '../../src/runtime/keys.ts'
-import { framesOf, serve, weather } from '../chat/rig.ts'
+import { framesOf, serve, weather } from '../stateless/rig.ts'
 
 const path = '/v1/messages'
 const user = { role: 'user', content: 'hi' }

@@ -1,121 +1,121 @@
-// The messages of a Chat Completions request into our history. Calls and their answers are paired as the vendor demands
-// it: directly after one another, each call once. Reasoning that a compatible server wants back is kept for it.
+// The messages of a Chat Completions request as our history. Results must follow their calls directly, one for each, as
+// the vendor demands. Reasoning that a compatible server wants back is kept for it.
 import type { CallPart } from '../../language/calls.ts'
-import type { InputPart } from '../../language/content.ts'
+import type { InputPart, Origin } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { filePart, HistoryBuilder, imagePart, originFor, type Target } from '../stateless/index.ts'
-import { absent, list, missing, object, refuse, text, unsupported, wrongType } from './refuse.ts'
+import { isAbsent, optional } from '../fields.ts'
+import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
+import {
+  callsWithoutResults,
+  emptyAnswer,
+  invalidParameter,
+  list,
+  missingParameter,
+  object,
+  oneOf,
+  resultOfNoCall,
+  resultWithoutCalls,
+  resultWithoutId,
+  secondResult,
+  text,
+  wrongParameterType,
+} from './wordings.ts'
 
-const callId = { max: 40 }
-const name = { max: 64, pattern: /^[a-zA-Z0-9_-]+$/ }
+const callIdRule = { min: 1, max: 40 }
+export const chatNameRule = { min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ }
 const mostCalls = 128
 const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 
-type Open = { at: number; ids: Map<string, string>; waiting: Set<string> }
+/** The calls of the last message: our ids by the client's, and the client's ids that have no result yet. */
+type ChatCalls = { at: number; ids: Map<string, string>; waiting: Set<string> }
 
-export function decodeMessages(messages: readonly Json[], target: Target): Entry[] {
-  return new Decoder(target).decode(messages)
+export function decodeChatMessages(messages: readonly Json[], target: ModelTarget): Entry[] {
+  return new ChatHistory(target).decode(messages)
 }
 
-class Decoder {
-  readonly #target: Target
-  readonly #history: HistoryBuilder
-  /** Ids may come again in a later message: ours may not. */
-  readonly #used = new Set<string>()
-  #open: Open | undefined
+class ChatHistory {
+  readonly #images: ModelTarget['agent']['images']
+  readonly #origin: Origin | undefined
+  readonly #history = new HistoryBuilder()
+  /** A client's id may come again in a later message; ours may not. */
+  readonly #usedIds = new Set<string>()
+  #open: ChatCalls | undefined
 
-  constructor(target: Target) {
-    this.#target = target
-    this.#history = new HistoryBuilder(target.agent)
+  constructor(target: ModelTarget) {
+    this.#images = target.agent.images
+    this.#origin = originFor(target, 'openai-chat')
   }
 
   decode(messages: readonly Json[]): Entry[] {
     for (const [at, item] of messages.entries()) {
       const path = `messages[${at}]`
       const message = object(item, path)
-      if (message['role'] === 'tool') this.#result(message, at)
+      const role = oneOf(message['role'], `${path}.role`, roles)
+      if (role === 'tool') this.#result(message, at, path)
       else {
         this.#refuseUnanswered()
-        this.#message(message, at, path)
+        if (role === 'user') this.#history.user(this.#input(message['content'], `${path}.content`))
+        else if (role === 'assistant') this.#assistant(message, at, path)
+        else this.#history.system(plainText(message['content'], `${path}.content`))
       }
     }
     this.#refuseUnanswered()
     return this.#history.done()
   }
 
-  #message(message: JsonObject, at: number, path: string): void {
-    const { role } = message
-    if (role === undefined) missing(`${path}.role`)
-    if (role === 'system' || role === 'developer')
-      this.#history.system(words(message['content'], `${path}.content`))
-    else if (role === 'user') this.#history.user(this.#input(message['content'], `${path}.content`))
-    else if (role === 'assistant') this.#assistant(message, at, path)
-    else unsupported(`${path}.role`, role, roles)
-  }
-
   // ---- users ------------------------------------------------------------------------------------------------
 
   #input(content: Json | undefined, path: string): InputPart[] {
-    if (content === undefined) return missing(path)
     if (typeof content === 'string') return [{ type: 'text', text: content }]
-    if (!Array.isArray(content)) return wrongType(path, 'one of a string or array of objects', content)
-    return list(content, path).map((item, index) =>
-      this.#part(object(item, `${path}[${index}]`), `${path}[${index}]`),
-    )
+    return contentParts(content, path).map(({ part, at }) => this.#part(part, at))
   }
 
   #part(part: JsonObject, path: string): InputPart {
-    switch (part['type']) {
+    if (part['type'] === 'input_audio') throw invalidParameter(`${path}.type`, ': audio is not taken here.')
+    switch (oneOf(part['type'], `${path}.type`, ['text', 'image_url', 'file'])) {
       case 'text':
         return { type: 'text', text: text(part['text'], `${path}.text`) }
       case 'image_url': {
         const at = `${path}.image_url.url`
-        const image = imagePart(
-          text(object(part['image_url'], `${path}.image_url`)['url'], at),
-          this.#target.agent.images,
-        )
-        return 'refused' in image ? refuse(`Invalid '${at}'. ${image.refused}`, at, 'invalid_value') : image
+        const url = text(object(part['image_url'], `${path}.image_url`)['url'], at)
+        return imagePart(url, this.#images, refuser(at))
       }
       case 'file':
         return decodeFile(object(part['file'], `${path}.file`), `${path}.file`)
-      case 'input_audio':
-        return refuse(`Invalid '${path}.type': audio is not taken here.`, `${path}.type`, 'invalid_value')
-      default:
-        return unsupported(`${path}.type`, part['type'], ['text', 'image_url', 'file'])
     }
   }
 
   // ---- assistants -------------------------------------------------------------------------------------------
 
   #assistant(message: JsonObject, at: number, path: string): void {
-    const calls = absent(message['tool_calls'])
-      ? []
-      : list(message['tool_calls'], `${path}.tool_calls`, mostCalls)
-    const said = absent(message['content'])
-      ? ''
-      : words(message['content'], `${path}.content`, ['text', 'refusal'])
-    const refusal = absent(message['refusal']) ? '' : text(message['refusal'], `${path}.refusal`)
-    if (absent(message['content']) && absent(message['refusal']) && calls.length === 0)
-      refuse(`Invalid value for 'content': expected a string, got null.`, `messages.[${at}].content`)
-    const open: Open = { at, ids: new Map(), waiting: new Set() }
-    const parts: AnswerPart[] = [
-      ...this.#reasoning(message),
-      ...(said + refusal === '' ? [] : [{ type: 'text' as const, text: said === '' ? refusal : said }]),
-      ...calls.map((call, index) =>
-        this.#call(object(call, `${path}.tool_calls[${index}]`), `${path}.tool_calls[${index}]`, open),
-      ),
-    ]
-    this.#history.assistant(parts, originFor(this.#target.model, 'openai-chat'))
+    const calls =
+      optional(message['tool_calls'], `${path}.tool_calls`, (value, where) =>
+        list(value, where, { min: 1, max: mostCalls }),
+      ) ?? []
+    const content = optional(message['content'], `${path}.content`, (value, where) =>
+      plainText(value, where, ['text', 'refusal']),
+    )
+    const refusal = optional(message['refusal'], `${path}.refusal`, text)
+    if (content === undefined && refusal === undefined && calls.length === 0) throw emptyAnswer(at)
+    const said = content || refusal || ''
+    const open: ChatCalls = { at, ids: new Map(), waiting: new Set() }
+    const parts: AnswerPart[] = this.#reasoning(message)
+    if (said !== '') parts.push({ type: 'text', text: said })
+    for (const [index, call] of calls.entries()) {
+      const where = `${path}.tool_calls[${index}]`
+      parts.push(this.#call(object(call, where), where, open))
+    }
+    this.#history.assistant(parts, this.#origin)
     this.#open = calls.length > 0 ? open : undefined
   }
 
-  /** No field of the vendor's own; servers that show it this way want it back this way. */
+  /** Not a field of the vendor's own. Servers that give reasoning this way want it back this way. */
   #reasoning(message: JsonObject): AnswerPart[] {
-    const { reasoning_content: said, reasoning_details: details } = message
-    const thinking = typeof said === 'string' ? said : ''
+    const { reasoning_content: content, reasoning_details: details } = message
+    const thinking = typeof content === 'string' ? content : ''
     if (thinking === '' && !Array.isArray(details)) return []
-    const origin = originFor(this.#target.model, 'openai-chat')
+    const origin = this.#origin
     const data: JsonObject = {
       ...(thinking !== '' && { reasoning_content: thinking }),
       ...(Array.isArray(details) && { reasoning_details: details }),
@@ -123,109 +123,85 @@ class Decoder {
     return [{ type: 'thinking', text: thinking, ...(origin && { native: { origin, data } }) }]
   }
 
-  #call(call: JsonObject, path: string, open: Open): CallPart {
-    const type = call['type'] ?? 'function'
-    if (type !== 'function' && type !== 'custom')
-      return unsupported(`${path}.type`, type, ['function', 'custom'])
-    const nativeId = text(call['id'], `${path}.id`, callId)
+  #call(call: JsonObject, path: string, open: ChatCalls): CallPart {
+    const type = oneOf(call['type'] ?? 'function', `${path}.type`, ['function', 'custom'])
+    const nativeId = text(call['id'], `${path}.id`, callIdRule)
     if (open.ids.has(nativeId))
-      refuse(
-        `Invalid '${path}.id': '${nativeId}' is the id of another call of this message.`,
-        `${path}.id`,
-        'invalid_value',
-      )
+      throw invalidParameter(`${path}.id`, `: '${nativeId}' is the id of another call of this message.`)
     const inner = object(call[type], `${path}.${type}`)
     const field = type === 'function' ? 'arguments' : 'input'
-    const id = this.#free(nativeId)
+    const id = this.#unusedId(nativeId)
     open.ids.set(nativeId, id)
     open.waiting.add(nativeId)
     return {
       type: 'call',
       id,
-      name: text(inner['name'], `${path}.${type}.name`, name),
+      name: text(inner['name'], `${path}.${type}.name`, chatNameRule),
       form: type === 'function' ? 'json' : 'text',
       text: text(inner[field], `${path}.${type}.${field}`),
       nativeId,
     }
   }
 
-  #free(nativeId: string): string {
+  #unusedId(nativeId: string): string {
     let id = nativeId
-    for (let turn = 2; this.#used.has(id); turn++) id = `${nativeId}_${turn}`
-    this.#used.add(id)
+    for (let number = 2; this.#usedIds.has(id); number++) id = `${nativeId}_${number}`
+    this.#usedIds.add(id)
     return id
   }
 
   // ---- results ----------------------------------------------------------------------------------------------
 
-  #result(message: JsonObject, at: number): void {
-    const path = `messages[${at}]`
+  #result(message: JsonObject, at: number, path: string): void {
+    if (message['tool_call_id'] === undefined) throw resultWithoutId(at)
+    const nativeId = text(message['tool_call_id'], `${path}.tool_call_id`, callIdRule)
+    const content = plainText(message['content'], `${path}.content`)
     const open = this.#open
-    if (message['tool_call_id'] === undefined)
-      refuse(
-        "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.",
-        `messages.[${at}].tool_call_id`,
-      )
-    const nativeId = text(message['tool_call_id'], `${path}.tool_call_id`, callId)
-    const content = words(message['content'], `${path}.content`)
-    if (!open)
-      refuse(
-        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-        `messages.[${at}].role`,
-      )
+    if (!open) throw resultWithoutCalls(at)
     const id = open.ids.get(nativeId)
-    if (id === undefined)
-      refuse(
-        `Invalid parameter: 'tool_call_id' of '${nativeId}' not found in 'tool_calls' of previous message.`,
-        `messages.[${at}].tool_call_id`,
-      )
-    if (!open.waiting.delete(nativeId))
-      refuse(
-        `Duplicate value for 'tool_call_id' of '${nativeId}' in message[${at}].`,
-        `messages.[${at}].tool_call_id`,
-      )
+    if (id === undefined) throw resultOfNoCall(at, nativeId)
+    if (!open.waiting.delete(nativeId)) throw secondResult(at, nativeId)
     this.#history.result(id, [{ type: 'text', text: content }], false)
   }
 
   #refuseUnanswered(): void {
     const open = this.#open
     this.#open = undefined
-    if (!open || open.waiting.size === 0) return
-    refuse(
-      `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...open.waiting].join(', ')}`,
-      `messages.[${open.at}].role`,
-    )
+    if (open && open.waiting.size > 0) throw callsWithoutResults(open.at, open.waiting)
   }
 }
 
+function contentParts(content: Json | undefined, path: string): { part: JsonObject; at: string }[] {
+  if (content === undefined) throw missingParameter(path)
+  if (!Array.isArray(content)) throw wrongParameterType(path, 'one of a string or array of objects', content)
+  return list(content, path, { min: 1 }).map((item, index) => {
+    const at = `${path}[${index}]`
+    return { part: object(item, at), at }
+  })
+}
+
 /** Text, or parts that are text. */
-function words(content: Json | undefined, path: string, types: readonly string[] = ['text']): string {
-  if (content === undefined) return missing(path)
+function plainText(content: Json | undefined, path: string, types: readonly string[] = ['text']): string {
   if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return wrongType(path, 'one of a string or array of objects', content)
-  return list(content, path)
-    .map((item, index) => {
-      const part = object(item, `${path}[${index}]`)
-      const { type } = part
-      if (typeof type !== 'string' || !types.includes(type))
-        return unsupported(`${path}[${index}].type`, type, types)
-      return text(part[type], `${path}[${index}].${type}`)
+  return contentParts(content, path)
+    .map(({ part, at }) => {
+      const type = oneOf(part['type'], `${at}.type`, types)
+      return text(part[type], `${at}.${type}`)
     })
     .join('\n')
 }
 
 function decodeFile(file: JsonObject, path: string): InputPart {
-  if (absent(file['file_data']))
-    return refuse(
-      `Invalid '${path}': files are not kept here. Send the file itself as '${path}.file_data'.`,
-      path,
-      'invalid_value',
-    )
+  if (isAbsent(file['file_data']))
+    throw invalidParameter(path, `: files are not kept here. Send the file itself as '${path}.file_data'.`)
   const data = text(file['file_data'], `${path}.file_data`)
-  const called = absent(file['filename']) ? undefined : text(file['filename'], `${path}.filename`)
+  const name = optional(file['filename'], `${path}.filename`, text)
   const mediaType = /^data:([^;,]+)/i.exec(data.slice(0, 200))?.[1] ?? 'application/octet-stream'
-  const part = filePart(data, mediaType, called)
-  return 'refused' in part
-    ? refuse(`Invalid '${path}.file_data'. ${part.refused}`, `${path}.file_data`, 'invalid_value')
-    : part
+  return filePart(data, mediaType, name, refuser(`${path}.file_data`))
+}
+
+function refuser(path: string): (reason: string) => never {
+  return reason => {
+    throw invalidParameter(path, `. ${reason}`)
+  }
 }

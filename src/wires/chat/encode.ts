@@ -1,58 +1,56 @@
-// An answer as Chat Completions tells it: one `chat.completion`, or the same as a stream of chunks. Thinking stands in
-// `reasoning_content`, which the vendor itself does not have and its clients carry along.
-
-import type { CallPart } from '../../language/calls.ts'
+// An answer as Chat Completions gives it: one `chat.completion`, or a stream of chunks. Thinking is in
+// `reasoning_content`, which the vendor itself does not have and its clients pass along.
+import type { OnceAnswer, OnceItem, PlainError } from '../../engine/index.ts'
+import type { CallForm, CallPart } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
-import type { Usage } from '../../language/events.ts'
+import type { Delta, Usage } from '../../language/events.ts'
 import { dataFrame } from '../http/index.ts'
-import type { Answer, Piece, StreamEncoder } from '../stateless/index.ts'
-import { errorBody } from './errors.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { chatErrorBody } from './wordings.ts'
 
-export type Head = { id: string; created: number; model: string }
+export type CompletionHead = { id: string; created: number; model: string }
 
-const finishReasons: Readonly<Record<Answer['stop'], string>> = {
+const chatFinishReasons: Readonly<Record<OnceAnswer['stop'], string>> = {
   end: 'stop',
   calls: 'tool_calls',
   length: 'length',
   filter: 'content_filter',
   refusal: 'stop',
-  pause: 'stop',
-  cancelled: 'stop',
 }
 
 const refusedSilently = 'The model refused to answer.'
 
-export function encodeCompletion(head: Head, answer: Answer): object {
-  const text = textOf(answer.parts)
-  const thinking = answer.parts.map(part => (part.type === 'thinking' ? part.text : '')).join('')
-  const calls = answer.parts.filter((part): part is CallPart => part.type === 'call')
-  const refused = answer.stop === 'refusal'
+export function encodeCompletion(head: CompletionHead, { parts, stop, usage }: OnceAnswer): object {
+  const text = textOf(parts)
+  const thinking = parts.map(part => (part.type === 'thinking' ? part.text : '')).join('')
+  const calls = parts.filter(part => part.type === 'call')
+  const isRefusal = stop === 'refusal'
   const message = {
     role: 'assistant',
-    content: refused || text === '' ? null : text,
-    refusal: refused ? text || refusedSilently : null,
+    content: isRefusal || text === '' ? null : text,
+    refusal: isRefusal ? text || refusedSilently : null,
     annotations: [],
     ...(thinking !== '' && { reasoning_content: thinking }),
-    ...(calls.length > 0 && { tool_calls: calls.map(encodeCall) }),
+    ...(calls.length > 0 && { tool_calls: calls.map(encodeChatCall) }),
   }
   return {
     ...head,
     object: 'chat.completion',
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasons[answer.stop] }],
-    usage: encodeUsage(answer.usage),
+    choices: [{ index: 0, message, logprobs: null, finish_reason: chatFinishReasons[stop] }],
+    usage: encodeChatUsage(usage),
     service_tier: 'default',
     system_fingerprint: null,
   }
 }
 
-function encodeCall({ id, name, form, text }: CallPart): unknown {
+function encodeChatCall({ id, name, form, text }: Omit<CallPart, 'type'>): object {
   return form === 'text'
     ? { id, type: 'custom', custom: { name, input: text } }
     : { id, type: 'function', function: { name, arguments: text } }
 }
 
-/** Zeros when the model did not say: readers of this API take the field for granted. */
-function encodeUsage(usage: Usage | undefined): unknown {
+/** Zeros if the model gave no count: readers of this API expect the field. */
+function encodeChatUsage(usage: Usage | undefined): object {
   const { input = 0, output = 0, cacheRead = 0, thinking = 0 } = usage ?? {}
   return {
     prompt_tokens: input,
@@ -70,12 +68,12 @@ function encodeUsage(usage: Usage | undefined): unknown {
 
 // ---- the stream ---------------------------------------------------------------------------------------------
 
-export class ChunkEncoder implements StreamEncoder {
-  readonly #head: Head
+export class ChatStreamEncoder implements FrameEncoder<OnceItem> {
+  readonly #head: CompletionHead
   readonly #includeUsage: boolean
-  readonly #forms: string[] = []
+  readonly #calls = new Map<string, { index: number; form: CallForm }>()
 
-  constructor(head: Head, includeUsage: boolean) {
+  constructor(head: CompletionHead, includeUsage: boolean) {
     this.#head = head
     this.#includeUsage = includeUsage
   }
@@ -84,51 +82,52 @@ export class ChunkEncoder implements StreamEncoder {
     return this.#delta({ role: 'assistant', content: '', refusal: null })
   }
 
-  take(piece: Piece): string {
-    switch (piece.type) {
+  take(item: OnceItem): string {
+    return item.type === 'answer' ? this.#finish(item.answer) : this.#takeDelta(item.delta)
+  }
+
+  fail(error: PlainError): string {
+    return dataFrame(chatErrorBody(error))
+  }
+
+  #takeDelta(delta: Delta): string {
+    switch (delta.type) {
       case 'text':
-        return this.#delta({ content: piece.text })
+        return this.#delta({ content: delta.text })
       case 'thinking':
-        return this.#delta({ reasoning_content: piece.text })
-      case 'block':
-        return ''
-      case 'call': {
-        const { index, id, name, form } = piece
-        this.#forms[index] = form
-        const call = form === 'text' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
-        return this.#delta({
-          tool_calls: [{ index, id, type: form === 'text' ? 'custom' : 'function', ...call }],
-        })
+        return this.#delta({ reasoning_content: delta.text })
+      case 'call.opened': {
+        const { callId: id, name, form } = delta
+        const index = this.#calls.size
+        this.#calls.set(id, { index, form })
+        return this.#delta({ tool_calls: [{ index, ...encodeChatCall({ id, name, form, text: '' }) }] })
       }
       case 'arguments': {
-        const { index, text } = piece
-        const call =
-          this.#forms[index] === 'text' ? { custom: { input: text } } : { function: { arguments: text } }
-        return this.#delta({ tool_calls: [{ index, ...call }] })
+        const call = this.#calls.get(delta.callId)
+        if (!call) return ''
+        const { index, form } = call
+        const more =
+          form === 'text' ? { custom: { input: delta.text } } : { function: { arguments: delta.text } }
+        return this.#delta({ tool_calls: [{ index, ...more }] })
       }
+      default:
+        return ''
     }
   }
 
-  end(answer: Answer, rest: readonly Piece[]): string {
-    let frames = rest.map(piece => this.take(piece)).join('')
-    // What was said is on its way as content already; that it is a refusal is known only now.
-    if (answer.stop === 'refusal') frames += this.#delta({ refusal: textOf(answer.parts) || refusedSilently })
-    frames += this.#chunk([
-      { index: 0, delta: {}, logprobs: null, finish_reason: finishReasons[answer.stop] },
-    ])
-    if (this.#includeUsage) frames += this.#chunk([], encodeUsage(answer.usage))
-    return frames + dataFrame('[DONE]')
+  #finish({ parts, stop, usage }: OnceAnswer): string {
+    // The text was sent as content before it was known to be a refusal.
+    const refusal = stop === 'refusal' ? this.#delta({ refusal: textOf(parts) || refusedSilently }) : ''
+    const choice = { index: 0, delta: {}, logprobs: null, finish_reason: chatFinishReasons[stop] }
+    const counted = this.#includeUsage ? this.#chunk([], encodeChatUsage(usage)) : ''
+    return refusal + this.#chunk([choice]) + counted + dataFrame('[DONE]')
   }
 
-  fail(failure: Parameters<StreamEncoder['fail']>[0]): string {
-    return dataFrame(errorBody(undefined, failure))
-  }
-
-  #delta(delta: unknown): string {
+  #delta(delta: object): string {
     return this.#chunk([{ index: 0, delta, logprobs: null, finish_reason: null }])
   }
 
-  #chunk(choices: unknown[], usage: unknown = null): string {
+  #chunk(choices: object[], usage: object | null = null): string {
     return dataFrame({
       ...this.#head,
       object: 'chat.completion.chunk',

@@ -1,2 +1,2 @@
-// The door of OpenAI Chat Completions.
+// The wire of OpenAI Chat Completions.
 export { chatRoutes } from './serve.ts'

@@ -1,35 +1,30 @@
-// The route. Nothing here knows how a model is asked.
+// The route of Chat Completions.
 import { type Context, Hono } from 'hono'
-import { errorCodes } from '../../language/errors.ts'
+import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readJsonObject, sendJson } from '../http/index.ts'
-import { answerStream, answerWhole, toldOf } from '../stateless/index.ts'
-import { decodeRequest } from './decode.ts'
-import { ChunkEncoder, encodeCompletion, type Head } from './encode.ts'
-import { errorBody } from './errors.ts'
+import { readJsonObject } from '../http/index.ts'
+import { handleErrors, sendAnswer, streamAnswer } from '../stateless/index.ts'
+import { decodeChatRequest } from './decode.ts'
+import { ChatStreamEncoder, type CompletionHead, encodeCompletion } from './encode.ts'
+import { chatErrorBody } from './wordings.ts'
 
 export function chatRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const failure = toldOf(error, host.log)
-    // The vendor's clients repeat every 5xx unless they are told that it will not help.
-    if (failure.status >= 500)
-      c.env.outgoing.setHeader('x-should-retry', String(errorCodes[failure.code].retry))
-    return sendJson(c, errorBody(error, failure), failure.status)
-  })
-  app.post('/v1/chat/completions', c => complete(c, host))
+  const newId = randomIds()
+  app.onError(handleErrors(host, chatErrorBody))
+  app.post('/v1/chat/completions', c => complete(c, host, newId('chatcmpl')))
   return app
 }
 
-async function complete(c: Context<WireEnv>, host: WireHost): Promise<Response> {
-  const { asked, stream, includeUsage } = decodeRequest(await readJsonObject(c, host.limits), host)
-  const { world } = host.ephemeral.ports
-  const head: Head = {
-    id: world.id('chatcmpl').replace('_', '-'),
-    created: Math.floor(world.now() / 1000),
-    model: asked.target.name,
+async function complete(c: Context<WireEnv>, host: WireHost, id: string): Promise<Response> {
+  const body = await readJsonObject(c, host.limits)
+  const { model, request, stream, includeUsage } = decodeChatRequest(body, host.about)
+  const head: CompletionHead = {
+    id: id.replace('_', '-'),
+    created: Math.floor(Date.now() / 1000),
+    model,
   }
-  if (stream) return answerStream(c, host, asked, new ChunkEncoder(head, includeUsage))
-  const answer = await answerWhole(c, host, asked)
-  return answer ? sendJson(c, encodeCompletion(head, answer)) : c.body(null)
+  return stream
+    ? streamAnswer(c, host, request, new ChatStreamEncoder(head, includeUsage))
+    : sendAnswer(c, host, request, answer => encodeCompletion(head, answer))
 }

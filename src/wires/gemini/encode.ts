@@ -1,71 +1,64 @@
-// An answer as a GenerateContentResponse, or as a stream of partial ones. Parts that this vendor made go out as they came,
-// signature and all. Calls come whole, in the last chunk, as they do from the vendor.
-
+// An answer as a GenerateContentResponse, or as a stream of partial ones. Parts that this vendor made are given as they
+// came, with their signatures. Calls come whole in the last chunk, as they do from the vendor.
+import type { OnceAnswer, OnceItem, PlainError } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
-import type { Native } from '../../language/content.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { dataFrame } from '../http/index.ts'
-import { type Answer, argumentsObject, type Piece, type StreamEncoder } from '../stateless/index.ts'
-import { errorBody } from './refuse.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { argumentsObject } from '../stateless/index.ts'
+import { geminiErrorBody } from './wordings.ts'
 
-export type Head = { responseId: string; modelVersion: string; includeThoughts: boolean }
+export type GeminiHead = { responseId: string; modelVersion: string; includeThoughts: boolean }
 
-const finishReasons: Readonly<Record<Answer['stop'], string>> = {
+const geminiFinishReasons: Readonly<Record<OnceAnswer['stop'], string>> = {
   end: 'STOP',
   calls: 'STOP',
   length: 'MAX_TOKENS',
   refusal: 'SAFETY',
   filter: 'SAFETY',
-  pause: 'STOP',
-  cancelled: 'OTHER',
 }
 
-export function encodeResponse(head: Head, answer: Answer): object {
-  return last(
-    head,
-    answer,
-    answer.parts.flatMap(part => encodePart(part, head.includeThoughts)),
-  )
+export function encodeGeminiResponse(head: GeminiHead, answer: OnceAnswer): object {
+  const parts = answer.parts.flatMap(part => encodeGeminiPart(part, head.includeThoughts))
+  return lastChunk(head, answer, parts)
 }
 
-function last(head: Head, { stop, usage }: Answer, parts: JsonObject[]): object {
-  return chunk(head, parts, { finishReason: finishReasons[stop] }, { usageMetadata: encodeUsage(usage) })
+function lastChunk(head: GeminiHead, { stop, usage }: OnceAnswer, parts: JsonObject[]): object {
+  const finishReason = geminiFinishReasons[stop]
+  return contentChunk(head, parts, { finishReason }, { usageMetadata: encodeUsageMetadata(usage) })
 }
 
-function chunk(
-  { responseId, modelVersion }: Head,
+function contentChunk(
+  { responseId, modelVersion }: GeminiHead,
   parts: JsonObject[],
-  candidate: object,
-  rest: object,
+  candidate: object = {},
+  rest: object = {},
 ): object {
   const content = { role: 'model', parts }
   return { candidates: [{ content, index: 0, ...candidate }], ...rest, modelVersion, responseId }
 }
 
-function encodePart(part: AnswerPart, includeThoughts: boolean): JsonObject[] {
-  const own = nativeOf(part.native)
-  if (part.type === 'call') return [encodeCall(part, own)]
+function encodeGeminiPart(part: AnswerPart, includeThoughts: boolean): JsonObject[] {
+  const { native } = part
+  const own = native?.origin.protocol === 'gemini' && isJsonObject(native.data) ? native.data : undefined
+  if (part.type === 'call') return [encodeGeminiCall(part, own)]
   if (own) return [own]
   if (part.type === 'hosted' || part.text === '') return []
   if (part.type === 'text') return [{ text: part.text }]
   return includeThoughts ? [{ text: part.text, thought: true }] : []
 }
 
-function encodeCall({ id, name, text }: CallPart, own: JsonObject | undefined): JsonObject {
+function encodeGeminiCall({ id, name, text }: CallPart, own: JsonObject | undefined): JsonObject {
   const args = argumentsObject(text)
   const call = own?.['functionCall']
   if (!isJsonObject(call)) return { functionCall: { id, name, args } }
   return { ...own, functionCall: { args, ...call, name } }
 }
 
-function nativeOf(native: Native | undefined): JsonObject | undefined {
-  return native?.origin.protocol === 'gemini' && isJsonObject(native.data) ? native.data : undefined
-}
-
-/** Zeros when the model did not say. */
-function encodeUsage(usage: Usage | undefined): JsonObject {
+/** Zeros if the model gave no count. */
+function encodeUsageMetadata(usage: Usage | undefined): JsonObject {
   const { input = 0, output = 0, cacheRead, thinking } = usage ?? {}
   return {
     promptTokenCount: input,
@@ -78,33 +71,30 @@ function encodeUsage(usage: Usage | undefined): JsonObject {
 
 // ---- the stream ---------------------------------------------------------------------------------------------
 
-export class PartialEncoder implements StreamEncoder {
-  readonly #head: Head
+export class GeminiStreamEncoder implements FrameEncoder<OnceItem> {
+  readonly #head: GeminiHead
 
-  constructor(head: Head) {
+  constructor(head: GeminiHead) {
     this.#head = head
   }
 
-  begin(): string {
-    return ''
+  take(item: OnceItem): string {
+    if (item.type === 'answer') return this.#finish(item.answer)
+    const { delta } = item
+    if (delta.type === 'text') return dataFrame(contentChunk(this.#head, [{ text: delta.text }]))
+    if (delta.type !== 'thinking' || !this.#head.includeThoughts) return ''
+    return dataFrame(contentChunk(this.#head, [{ text: delta.text, thought: true }]))
   }
 
-  take(piece: Piece): string {
-    if (piece.type === 'text') return dataFrame(chunk(this.#head, [{ text: piece.text }], {}, {}))
-    if (piece.type !== 'thinking' || !this.#head.includeThoughts) return ''
-    return dataFrame(chunk(this.#head, [{ text: piece.text, thought: true }], {}, {}))
+  fail(error: PlainError): string {
+    return dataFrame(geminiErrorBody(error))
   }
 
-  /** A signature on text that was told already has lost its place; one on an empty part, or on a call, has not. */
-  end(answer: Answer, rest: readonly Piece[]): string {
+  /** The signature of a text that was streamed has lost its place. That of a call or of an empty part has not. */
+  #finish(answer: OnceAnswer): string {
     const parts = answer.parts
       .filter(part => part.type === 'call' || part.type === 'hosted' || part.text === '')
-      .flatMap(part => encodePart(part, false))
-    const said = rest.map(piece => this.take(piece)).join('')
-    return said + dataFrame(last(this.#head, answer, parts.length > 0 ? parts : [{ text: '' }]))
-  }
-
-  fail(failure: Parameters<StreamEncoder['fail']>[0]): string {
-    return dataFrame(errorBody(failure))
+      .flatMap(part => encodeGeminiPart(part, false))
+    return dataFrame(lastChunk(this.#head, answer, parts.length > 0 ? parts : [{ text: '' }]))
   }
 }

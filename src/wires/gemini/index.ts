@@ -1,2 +1,2 @@
-// The door of Gemini's generateContent.
+// The wire of Gemini generateContent.
 export { geminiRoutes, refuseQueryKeys } from './serve.ts'

@@ -1,41 +1,40 @@
-// The routes. A model's name and what is asked of it share one segment of the path, parted by a colon.
+// The routes of generateContent. One segment of the path has a model's name and a method, with a colon between them.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { TurnwireError } from '../../language/errors.ts'
+import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
-import { answerStream, answerWhole, findTarget, targetNames, toldOf } from '../stateless/index.ts'
-import { decodeRequest } from './decode.ts'
-import { encodeResponse, type Head, PartialEncoder } from './encode.ts'
-import { errorBody, ModelNotFound } from './refuse.ts'
+import { findTarget, handleErrors, sendAnswer, streamAnswer, targetNames } from '../stateless/index.ts'
+import { decodeGeminiRequest } from './decode.ts'
+import { encodeGeminiResponse, type GeminiHead, GeminiStreamEncoder } from './encode.ts'
+import { geminiErrorBody, keyInAddress, noSuchGeminiModel, noSuchMethod } from './wordings.ts'
 
 const methods = ['generateContent', 'streamGenerateContent']
 
 export function geminiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const failure = toldOf(error, host.log)
-    return sendJson(c, errorBody(failure), failure.status)
+  const newId = randomIds()
+  app.onError(handleErrors(host, geminiErrorBody))
+  app.get('/v1beta/models', c => {
+    const models = targetNames(host.about).map(name => describeModel(host, name))
+    return sendJson(c, { models })
   })
-  app.get('/v1beta/models', c => sendJson(c, { models: targetNames(host).map(name => describe(host, name)) }))
   app.get('/v1beta/models/:name', c => {
     const name = c.req.param('name')
-    if (!findTarget(host, name)) throw new ModelNotFound(name, 'generateContent')
-    return sendJson(c, describe(host, name))
+    if (!findTarget(host.about, name)) throw noSuchGeminiModel(name, 'generateContent')
+    return sendJson(c, describeModel(host, name))
   })
-  app.post('/v1beta/models/:call', c => generate(c, host))
+  app.post('/v1beta/models/:call', c => generate(c, host, newId('resp')))
   return app
 }
 
-/** Stands before the check of the key: addresses end up in logs, so that no key is taken from one. */
+/** Comes before the check of keys. Addresses end up in logs, so no key is taken from one. */
 export const refuseQueryKeys: MiddlewareHandler = async (c, next) => {
   if (c.req.query('key') === undefined) return next()
-  const message =
-    'A key in the address ends up in logs and is not taken. Send it in the header x-goog-api-key, and change it if it is in use.'
-  return sendJson(c, errorBody({ code: 'bad_request', message, status: 400 }), 400)
+  return sendJson(c, geminiErrorBody({ code: 'bad_request', message: keyInAddress }), 400)
 }
 
-function describe({ agents }: WireHost, name: string): object {
-  const agent = agents.find(each => each.name === name)
+function describeModel({ about }: WireHost, name: string): object {
+  const agent = about.agents.find(each => each.name === name)
   return {
     name: `models/${name}`,
     version: agent?.version ?? '1',
@@ -45,25 +44,18 @@ function describe({ agents }: WireHost, name: string): object {
   }
 }
 
-async function generate(c: Context<WireEnv>, host: WireHost): Promise<Response> {
+async function generate(c: Context<WireEnv>, host: WireHost, responseId: string): Promise<Response> {
   const call = c.req.param('call') ?? ''
-  const at = call.lastIndexOf(':')
-  const [name, method] = at < 0 ? [call, ''] : [call.slice(0, at), call.slice(at + 1)]
-  if (!methods.includes(method))
-    throw new TurnwireError(
-      'not_found',
-      `There is no method "${method.slice(0, 100)}" here. There are: ${methods.join(', ')}.`,
-    )
-  const target = findTarget(host, name)
-  if (!target) throw new ModelNotFound(name, method)
-  const { asked, includeThoughts } = decodeRequest(await readJsonObject(c, host.limits), target)
-  const responseId = host.ephemeral.ports.world.id('resp')
-  const head: Head = { responseId, modelVersion: name, includeThoughts }
-  const streams = method === 'streamGenerateContent'
-  if (streams && c.req.query('alt') === 'sse') return answerStream(c, host, asked, new PartialEncoder(head))
-  const answer = await answerWhole(c, host, asked)
-  if (!answer) return c.body(null)
-  const response = encodeResponse(head, answer)
-  // Asked to stream without `alt=sse`, the vendor gives its chunks as one list.
-  return sendJson(c, streams ? [response] : response)
+  const [, name = call, method = ''] = /^(.*):(.*)$/s.exec(call) ?? []
+  if (!methods.includes(method)) throw noSuchMethod(method, methods)
+  const target = findTarget(host.about, name)
+  if (!target) throw noSuchGeminiModel(name, method)
+  const body = await readJsonObject(c, host.limits)
+  const { request, includeThoughts } = decodeGeminiRequest(body, target)
+  const head: GeminiHead = { responseId, modelVersion: name, includeThoughts }
+  if (method === 'generateContent')
+    return sendAnswer(c, host, request, answer => encodeGeminiResponse(head, answer))
+  if (c.req.query('alt') === 'sse') return streamAnswer(c, host, request, new GeminiStreamEncoder(head))
+  // Without `alt=sse` the vendor gives its chunks as one list.
+  return sendAnswer(c, host, request, answer => [encodeGeminiResponse(head, answer)])
 }

@@ -6,16 +6,19 @@ import type { WireEnv, WireHost } from '../host.ts'
 
 /**
  * `onClose` is called once when the connection is over, also if it was gone before the stream began. `speaksAtOnce`: the
- * first frame is sent in this turn of the event loop, so the headers need no write of their own.
+ * first frame is sent in this turn of the event loop, so the headers need no write of their own. `heartbeat`: the
+ * protocol's own frame for it.
  */
 export function openSse(
   c: Context<WireEnv>,
   host: WireHost,
   onClose: () => void,
   speaksAtOnce = false,
+  heartbeat?: string,
 ): SseWriter {
   return new SseWriter(sinkOf(c, speaksAtOnce), {
     heartbeatMs: host.limits.heartbeatMs,
+    ...(heartbeat !== undefined && { heartbeat }),
     maxUnsentBytes: host.limits.unsentBytes,
     ...(host.limits.stallMs !== undefined && { stallMs: host.limits.stallMs }),
     onClose,

@@ -15,8 +15,10 @@ import { openSse } from './sse.ts'
 export type FrameEncoder<Item> = {
   begin?(): string
   take(item: Item): string
-  end(): string
+  end?(): string
   fail(error: PlainError): string
+  /** The protocol's own frame for a connection that is idle. Default: an SSE comment. */
+  readonly heartbeat?: string
 }
 
 /** `items` is called once with a signal that aborts when the client is gone. */
@@ -30,28 +32,87 @@ export function streamItems<Item>(
   encoder: FrameEncoder<Item>,
 ): Response {
   const gone = new AbortController()
-  const begin = encoder.begin?.() ?? ''
-  const writer = openSse(c, host, () => gone.abort(), begin !== '')
-  writer.send(begin)
+  const writer = beginStream(c, host, () => gone.abort(), encoder)
   void pumpItems(host, items(gone.signal), encoder, writer)
   return RESPONSE_ALREADY_SENT
 }
 
-/** Writes frames until the items end, then ends the writer. Never rejects. */
+/**
+ * The same, but the stream opens with the first frame, or after a heartbeat's time without one. Items that fail before
+ * that reject this promise, so that the failure becomes an HTTP error.
+ */
+export async function streamFromFirstFrame<Item>(
+  c: Context<WireEnv>,
+  host: WireHost,
+  items: ItemSource<Item>,
+  encoder: FrameEncoder<Item>,
+): Promise<Response> {
+  const gone = clientGone(c)
+  const batches = items(gone)[Symbol.asyncIterator]()
+  const first = firstFrames(batches, encoder)
+  await withinHeartbeat(first, host.limits.heartbeatMs)
+  if (gone.aborted) return RESPONSE_ALREADY_SENT
+  const writer = beginStream(c, host, () => {}, encoder)
+  void pumpItems(host, { [Symbol.asyncIterator]: () => batches }, encoder, writer, first)
+  return RESPONSE_ALREADY_SENT
+}
+
+function beginStream<Item>(
+  c: Context<WireEnv>,
+  host: WireHost,
+  onClose: () => void,
+  encoder: FrameEncoder<Item>,
+): SseWriter {
+  const begin = encoder.begin?.() ?? ''
+  const writer = openSse(c, host, onClose, begin !== '', encoder.heartbeat)
+  writer.send(begin)
+  return writer
+}
+
+/** The frames of the first batch that has any. Empty: the items ended without one. */
+async function firstFrames<Item>(
+  batches: AsyncIterator<readonly Item[]>,
+  encoder: FrameEncoder<Item>,
+): Promise<string> {
+  for (;;) {
+    const { value, done } = await batches.next()
+    const frames = done ? '' : framesOf(value, encoder)
+    if (done || frames !== '') return frames
+  }
+}
+
+/** Settles as the promise does, or resolves after `ms`. 0 sets no limit. */
+async function withinHeartbeat(promise: Promise<unknown>, ms: number): Promise<void> {
+  const { promise: waited, resolve } = Promise.withResolvers<void>()
+  const timer = ms > 0 ? setTimeout(resolve, ms) : undefined
+  try {
+    await Promise.race([promise, waited])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function framesOf<Item>(batch: readonly Item[], encoder: FrameEncoder<Item>): string {
+  let frames = ''
+  for (const item of batch) frames += encoder.take(item)
+  return frames
+}
+
+/** Writes frames until the items end, then ends the writer. Never rejects. `first`: frames to write before them. */
 export async function pumpItems<Item>(
   host: WireHost,
   items: AsyncIterable<readonly Item[]>,
   encoder: FrameEncoder<Item>,
   writer: Pick<SseWriter, 'send' | 'ready' | 'end' | 'full' | 'closed'>,
+  first?: Promise<string>,
 ): Promise<void> {
   try {
+    if (first) writer.send(await first)
     for await (const batch of items) {
-      let frames = ''
-      for (const item of batch) frames += encoder.take(item)
-      writer.send(frames)
+      writer.send(framesOf(batch, encoder))
       if (writer.full) await writer.ready()
     }
-    if (!writer.closed) writer.send(encoder.end())
+    if (!writer.closed) writer.send(encoder.end?.() ?? '')
   } catch (error) {
     const { code, message } = failureOf(error, host.log)
     if (!writer.closed) writer.send(encoder.fail({ code, message }))

@@ -1,211 +1,208 @@
-// Content blocks of a Messages request into our parts. What only the vendor can read (thinking with its signature,
-// server tools, citations) is kept byte for byte for a model of the same vendor, and left out whole for any other.
-import type { Agent } from '../../engine/index.ts'
+// The content blocks of a Messages request as our parts. Blocks that only the vendor can read (thinking with its
+// signature, server tools, citations) are kept as they are for a model of this vendor, and left out for any other.
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { filePart, imagePart, type Refusal } from '../stateless/index.ts'
-import { flag, list, matching, object, refuse, required, text, unexpectedTag } from './refuse.ts'
+import { optional } from '../fields.ts'
+import { filePart, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
+import {
+  anthropicRefusal,
+  blankText,
+  emptyText,
+  flag,
+  list,
+  object,
+  tagOf,
+  text,
+  unexpectedTag,
+  wrongRole,
+} from './wordings.ts'
 
-/** A block, the path of its message, and its own. */
-export type Placed = { block: JsonObject; message: string; place: string }
+/** `message`: the path of the message that the block is in. */
+export type PlacedBlock = { block: JsonObject; path: string; message: string }
 
-const callId = /^[a-zA-Z0-9_-]+$/
-const toolName = /^[a-zA-Z0-9_-]{1,128}$/
+const useIdRule = { pattern: /^[a-zA-Z0-9_-]+$/ }
+export const toolNameRule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/ }
 const userTypes = ['text', 'image', 'document', 'search_result', 'tool_result']
 const answerTypes = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']
 const resultTypes = ['text', 'image', 'search_result', 'document']
-const hosted = /^(server_tool_use|mcp_tool_use|mcp_tool_result|container_upload|compaction|\w+_tool_result)$/
+const hostedType =
+  /^(server_tool_use|mcp_tool_use|mcp_tool_result|container_upload|compaction|\w+_tool_result)$/
 
-export class Blocks {
-  /** Set when the model behind is one of this vendor's. */
+export class BlockDecoder {
+  /** Set if the model is one of this vendor. */
   readonly origin: Origin | undefined
-  readonly #images: Agent['images']
-  readonly #ids = new Set<string>()
+  readonly #images: ModelTarget['agent']['images']
+  readonly #usedIds = new Set<string>()
 
-  constructor(agent: Agent, origin: Origin | undefined) {
-    this.#images = agent.images
-    this.origin = origin
+  constructor(target: ModelTarget) {
+    this.#images = target.agent.images
+    this.origin = originFor(target, 'anthropic')
   }
 
   // ---- answers ----------------------------------------------------------------------------------------------
 
-  answer(placed: Placed): AnswerPart[] {
-    const { block, message, place } = placed
-    const type = text(block['type'], `${place}.type`)
+  answerParts({ block, path, message }: PlacedBlock): AnswerPart[] {
+    const type = text(block['type'], `${path}.type`)
     switch (type) {
       case 'text':
-        return [this.#text(block, place)]
+        return [this.#answerText(block, path)]
       case 'thinking':
-        return [this.#thinking(block, `${place}.thinking`)]
+        return [this.#thinking(block, `${path}.thinking`)]
       case 'redacted_thinking':
-        return this.#redacted(block, `${place}.redacted_thinking`)
+        text(block['data'], `${path}.redacted_thinking.data`)
+        return this.origin ? [{ type: 'thinking', text: '', ...this.#native(block) }] : []
       case 'tool_use':
-        return [this.#call(block, place)]
+        return [this.#call(block, path)]
       case 'tool_result':
-        return refuse(`${message}: \`tool_result\` blocks can only be in \`user\` messages`)
+        throw wrongRole(message, 'tool_result', 'user')
     }
-    if (!hosted.test(type)) return unexpectedTag(place, type, answerTypes)
+    if (!hostedType.test(type)) throw unexpectedTag(path, type, answerTypes)
+    const { name } = block
+    const tool = typeof name === 'string' ? name : type.replace(/_tool_result$/, '')
     return this.origin
-      ? [
-          {
-            type: 'hosted',
-            tool: hostedName(block, type),
-            summary: type,
-            native: { origin: this.origin, data: block },
-          },
-        ]
+      ? [{ type: 'hosted', tool, summary: type, native: { origin: this.origin, data: block } }]
       : []
   }
 
-  #text(block: JsonObject, place: string): AnswerPart {
-    const said = spoken(block, place)
+  #answerText(block: JsonObject, path: string): AnswerPart {
     const { citations } = block
-    if (!Array.isArray(citations) || citations.length === 0 || !this.origin)
-      return { type: 'text', text: said }
-    return { type: 'text', text: said, native: { origin: this.origin, data: { citations } } }
+    const isCited = Array.isArray(citations) && citations.length > 0
+    return { type: 'text', text: blockText(block, path), ...(isCited && this.#native({ citations })) }
   }
 
-  /** Without its signature the block is of no use to its maker, and it is dropped whole on the way there. */
+  /** Its maker takes thinking back only with its signature. Without one the block carries no native form. */
   #thinking(block: JsonObject, path: string): AnswerPart {
     const thinking = text(block['thinking'], `${path}.thinking`)
     const signature = text(block['signature'], `${path}.signature`)
     return { type: 'thinking', text: thinking, ...(signature !== '' && this.#native(block)) }
   }
 
-  #redacted(block: JsonObject, path: string): AnswerPart[] {
-    text(block['data'], `${path}.data`)
-    return this.origin ? [{ type: 'thinking', text: '', ...this.#native(block) }] : []
-  }
-
   #native(data: JsonObject): { native?: Native } {
     return this.origin ? { native: { origin: this.origin, data } } : {}
   }
 
-  #call(block: JsonObject, place: string): CallPart {
-    const path = `${place}.tool_use`
-    const id = matching(block['id'], `${path}.id`, callId)
-    if (this.#ids.has(id)) refuse(`${place}: \`tool_use\` ids must be unique`)
-    this.#ids.add(id)
-    const name = matching(block['name'], `${path}.name`, toolName)
+  #call(block: JsonObject, path: string): CallPart {
+    const at = `${path}.tool_use`
+    const id = text(block['id'], `${at}.id`, useIdRule)
+    if (this.#usedIds.has(id)) throw anthropicRefusal(`${path}: \`tool_use\` ids must be unique`)
+    this.#usedIds.add(id)
+    const name = text(block['name'], `${at}.name`, toolNameRule)
     const { input, caller, toolset_name } = block
-    if (input === undefined) required(`${path}.input`)
-    if (!isJsonObject(input)) return refuse(`${path}.input: Input should be a valid dictionary`)
+    if (input !== undefined && !isJsonObject(input))
+      throw anthropicRefusal(`${at}.input: Input should be a valid dictionary`)
     const data: JsonObject = {
       ...(isJsonObject(caller) && { caller }),
       ...(typeof toolset_name === 'string' && { toolset_name }),
     }
-    const native = Object.keys(data).length > 0 ? this.#native(data) : {}
-    return { type: 'call', id, name, form: 'json', text: JSON.stringify(input), nativeId: id, ...native }
+    return {
+      type: 'call',
+      id,
+      name,
+      form: 'json',
+      text: JSON.stringify(object(input, `${at}.input`)),
+      nativeId: id,
+      ...(Object.keys(data).length > 0 && this.#native(data)),
+    }
   }
 
   // ---- users and results ------------------------------------------------------------------------------------
 
-  input({ block, message, place }: Placed): InputPart[] {
-    const type = text(block['type'], `${place}.type`)
-    if (type === 'tool_use') refuse(`${message}: \`tool_use\` blocks can only be in \`assistant\` messages`)
-    return this.#content(block, type, place, userTypes)
+  inputPart({ block, path, message }: PlacedBlock): InputPart {
+    if (block['type'] === 'tool_use') throw wrongRole(message, 'tool_use', 'assistant')
+    return this.#content(block, path, userTypes)
   }
 
-  result({ block, place }: Placed): { id: string; content: ResultPart[]; failed: boolean } {
-    const path = `${place}.tool_result`
-    const id = matching(block['tool_use_id'], `${path}.tool_use_id`, callId)
-    const failed = flag(block['is_error'], `${path}.is_error`)
-    const { content = '' } = block
-    if (failed && (content === '' || (Array.isArray(content) && content.length === 0)))
-      refuse(`${path}: content cannot be empty if \`is_error\` is true`)
-    return { id, failed, content: this.#resultParts(content, path) }
+  result({ block, path }: PlacedBlock): { id: string; parts: ResultPart[]; failed: boolean } {
+    const at = `${path}.tool_result`
+    const id = text(block['tool_use_id'], `${at}.tool_use_id`, useIdRule)
+    const failed = optional(block['is_error'], `${at}.is_error`, flag) ?? false
+    const parts = this.#resultParts(block['content'] ?? '', `${at}.content`)
+    if (failed && parts.length === 0)
+      throw anthropicRefusal(`${at}: content cannot be empty if \`is_error\` is true`)
+    return { id, failed, parts }
   }
 
   #resultParts(content: Json, path: string): ResultPart[] {
     if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-    return list(content, `${path}.content`).flatMap((item, at) => {
-      const place = `${path}.content.${at}`
-      const part = object(item, place)
-      return this.#content(part, text(part['type'], `${place}.type`), place, resultTypes)
+    return list(content, path).map((item, index) => {
+      const at = `${path}.${index}`
+      return this.#content(object(item, at), at, resultTypes)
     })
   }
 
-  #content(block: JsonObject, type: string, place: string, types: readonly string[]): InputPart[] {
+  #content(block: JsonObject, path: string, types: readonly string[]): InputPart {
+    const type = text(block['type'], `${path}.type`)
     switch (type) {
       case 'text':
-        return [{ type: 'text', text: spoken(block, place) }]
+        return { type: 'text', text: blockText(block, path) }
       case 'image':
-        return [this.#image(object(block['source'], `${place}.image.source`), `${place}.image.source`)]
+        return this.#image(object(block['source'], `${path}.image.source`), `${path}.image.source`)
       case 'document':
-        return [this.#document(block, `${place}.document`)]
+        return decodeDocument(block, `${path}.document`)
       case 'search_result':
-        return [{ type: 'text', text: searchResult(block, `${place}.search_result`) }]
+        return { type: 'text', text: searchResultText(block, `${path}.search_result`) }
       default:
-        return unexpectedTag(place, type, types)
+        throw unexpectedTag(path, type, types)
     }
   }
 
   #image(source: JsonObject, path: string): InputPart {
-    switch (source['type']) {
-      case 'base64': {
-        const media = text(source['media_type'], `${path}.base64.media_type`)
-        const url = `data:${media};base64,${text(source['data'], `${path}.base64.data`)}`
-        return taken(imagePart(url, this.#images), `${path}.base64.data`)
-      }
-      case 'url':
-        return taken(imagePart(text(source['url'], `${path}.url.url`), this.#images), `${path}.url.url`)
-      default:
-        return unexpectedTag(path, source['type'], ['base64', 'url'])
-    }
-  }
-
-  #document(block: JsonObject, path: string): InputPart {
-    const source = object(block['source'], `${path}.source`)
-    const at = `${path}.source`
-    const title = typeof block['title'] === 'string' ? block['title'] : undefined
-    switch (source['type']) {
-      case 'base64': {
-        const media = text(source['media_type'], `${at}.base64.media_type`)
-        const url = `data:${media};base64,${text(source['data'], `${at}.base64.data`)}`
-        return taken(filePart(url, media, title), `${at}.base64.data`)
-      }
-      case 'url':
-        return taken(
-          filePart(text(source['url'], `${at}.url.url`), 'application/pdf', title),
-          `${at}.url.url`,
-        )
-      case 'text': {
-        const data = Buffer.from(text(source['data'], `${at}.text.data`)).toString('base64')
-        return taken(filePart(`data:text/plain;base64,${data}`, 'text/plain', title), `${at}.text.data`)
-      }
-      case 'content':
-        return { type: 'text', text: innerText(source['content'], `${at}.content.content`) }
-      default:
-        return unexpectedTag(at, source['type'], ['base64', 'url', 'text', 'content'])
-    }
+    if (tagOf(source, path, ['base64', 'url']) === 'base64')
+      return imagePart(dataUrl(source, path).url, this.#images, refuser(`${path}.base64.data`))
+    return imagePart(text(source['url'], `${path}.url.url`), this.#images, refuser(`${path}.url.url`))
   }
 }
 
-function taken<Part extends InputPart>(part: Part | Refusal, path: string): Part {
-  return 'refused' in part ? refuse(`${path}: ${part.refused}`) : part
+function decodeDocument(block: JsonObject, path: string): InputPart {
+  const at = `${path}.source`
+  const source = object(block['source'], at)
+  const title = typeof block['title'] === 'string' ? block['title'] : undefined
+  switch (tagOf(source, at, ['base64', 'url', 'text', 'content'])) {
+    case 'base64': {
+      const { url, media } = dataUrl(source, at)
+      return filePart(url, media, title, refuser(`${at}.base64.data`))
+    }
+    case 'url': {
+      const url = text(source['url'], `${at}.url.url`)
+      return filePart(url, 'application/pdf', title, refuser(`${at}.url.url`))
+    }
+    case 'text': {
+      const data = Buffer.from(text(source['data'], `${at}.text.data`)).toString('base64')
+      return filePart(`data:text/plain;base64,${data}`, 'text/plain', title, refuser(`${at}.text.data`))
+    }
+    case 'content':
+      return { type: 'text', text: innerText(source['content'], `${at}.content.content`) }
+  }
 }
 
-function spoken(block: JsonObject, place: string): string {
-  const said = text(block['text'], `${place}.text.text`)
-  if (said === '') refuse('messages: text content blocks must be non-empty')
-  return said.trim() === '' ? refuse('messages: text content blocks must contain non-whitespace text') : said
+function dataUrl(source: JsonObject, path: string): { url: string; media: string } {
+  const media = text(source['media_type'], `${path}.base64.media_type`)
+  return { media, url: `data:${media};base64,${text(source['data'], `${path}.base64.data`)}` }
+}
+
+function blockText(block: JsonObject, path: string): string {
+  const content = text(block['text'], `${path}.text.text`)
+  if (content.trim() === '') throw anthropicRefusal(`messages: ${content === '' ? emptyText : blankText}`)
+  return content
 }
 
 function innerText(content: Json | undefined, path: string): string {
   if (typeof content === 'string') return content
   return list(content, path)
-    .map((item, at) => spoken(object(item, `${path}.${at}`), `${path}.${at}`))
+    .map((item, index) => blockText(object(item, `${path}.${index}`), `${path}.${index}`))
     .join('\n')
 }
 
-function searchResult(block: JsonObject, path: string): string {
+function searchResultText(block: JsonObject, path: string): string {
   const title = text(block['title'], `${path}.title`)
   const source = text(block['source'], `${path}.source`)
   return `${title}\n${source}\n${innerText(block['content'], `${path}.content`)}`
 }
 
-function hostedName(block: JsonObject, type: string): string {
-  return typeof block['name'] === 'string' ? block['name'] : type.replace(/_tool_result$/, '')
+function refuser(path: string): (reason: string) => never {
+  return reason => {
+    throw anthropicRefusal(`${path}: ${reason}`)
+  }
 }

@@ -1,172 +1,143 @@
-// A Messages request into a stateless question. Fields that only the vendor understands (thinking, effort, sampling) go
-// along as they are; tools are the caller's own. Messages are read in decode-messages.ts.
-
-import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+// A Messages request as a request for one answer. Fields that only the vendor understands (thinking, effort, sampling)
+// are passed on as they are; tools are the client's own. decode-messages.ts reads the messages.
+import type { EngineDescription } from '../../engine/index.ts'
+import type { Ask } from '../../language/events.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import type { WireHost } from '../host.ts'
+import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {
-  type Asked,
+  type AnswerForm,
   findTarget,
+  formBody,
+  ifObject,
+  ifTexts,
+  type ModelTarget,
   originFor,
-  type Spoken,
-  schemaOf,
-  spokenTo,
-  stopsOf,
+  type StatelessRequest,
 } from '../stateless/index.ts'
+import { toolNameRule } from './decode-blocks.ts'
 import { decodeMessages } from './decode-messages.ts'
 import {
+  anthropicRefusal,
+  count,
+  emptyText,
   flag,
   list,
-  ModelNotFound,
-  matching,
+  modelNotFound,
   object,
-  refuse,
-  required,
-  ThreadRefused,
+  onlyKnown,
+  tagOf,
   text,
-  unexpectedTag,
-} from './refuse.ts'
-
-export const door = 'messages'
-export const protocol = 'anthropic'
+  threadRefused,
+  toolNotOffered,
+} from './wordings.ts'
 
 export type MessagesRequest = {
-  asked: Asked
+  target: ModelTarget
+  request: StatelessRequest
   stream: boolean
-  /** The model behind may sign its thinking: what follows thinking cannot be told before the signature is known. */
+  /** The model may sign its thinking, so no block may follow thinking before the signature is known. */
   signs: boolean
 }
 
-const passed = new Set([
-  'thinking',
-  'output_config',
-  'stop_sequences',
-  'metadata',
-  'service_tier',
-  'speed',
-  'inference_geo',
-  'cache_control',
-  'temperature',
-  'top_p',
-  'top_k',
-])
-const read = new Set([
-  'model',
-  'max_tokens',
-  'messages',
-  'system',
-  'tools',
-  'tool_choice',
-  'stream',
-  'thread',
+const passedOn = names(
+  'thinking output_config stop_sequences metadata service_tier speed inference_geo cache_control temperature top_p top_k',
+)
+const knownFields = new Set([
+  ...passedOn,
+  ...names('model max_tokens messages system tools tool_choice stream thread'),
 ])
 const mostTokens = 10_000_000
 
-export function decodeRequest(
+/** `isCount`: the request is to be measured only, and needs no `max_tokens`. */
+export function decodeMessagesRequest(
   body: JsonObject,
-  host: WireHost,
-  betas: readonly string[],
+  about: EngineDescription,
+  betas: readonly string[] = [],
   isCount = false,
 ): MessagesRequest {
   const name = text(body['model'], 'model')
-  const target = findTarget(host, name)
-  if (!target) throw new ModelNotFound(name)
-  if (isJsonObject(body['thread'])) throw new ThreadRefused()
-  for (const key of Object.keys(body))
-    if (!read.has(key) && !passed.has(key)) refuse(`${key.slice(0, 100)}: Extra inputs are not permitted`)
-  const tools = decodeTools(body['tools'])
+  const target = findTarget(about, name)
+  if (!target) throw modelNotFound(name)
+  if (isJsonObject(body['thread'])) throw threadRefused()
+  onlyKnown(body, knownFields, '')
+  const clientTools = decodeMessagesTools(body['tools'])
   const fields = Object.fromEntries(
-    Object.entries(body).filter(([key, value]) => passed.has(key) && value !== null),
+    Object.entries(body).filter(([key, value]) => passedOn.has(key) && value !== null),
   )
   const own: JsonObject = betas.length > 0 ? { ...fields, betas: [...betas] } : fields
   const system = decodeSystem(body['system'])
-  const settings: Asked['settings'] = {
-    clientTools: tools,
-    ...decodeChoice(body['tool_choice'], tools),
-    ...decodeMaxTokens(body['max_tokens'], isCount),
+  const needsLimit = !isCount || body['max_tokens'] !== undefined
+  const ask: Ask = {
+    ...decodeMessagesChoice(body['tool_choice'], clientTools),
+    ...(needsLimit && { maxTokens: Math.min(count(body['max_tokens'], 'max_tokens'), mostTokens) }),
     ...(system !== '' && { system }),
-    ...spokenTo(decodeSpoken(fields), { [protocol]: own }),
+    ...formBody(decodeForm(fields), { anthropic: own }),
   }
+  const history = decodeMessages(body['messages'], target)
   return {
-    asked: { target, wire: door, settings, seed: decodeMessages(body['messages'], target) },
-    stream: flag(body['stream'], 'stream'),
-    signs: originFor(target.model, protocol) !== undefined,
+    target,
+    request: { ...target.request, clientTools, history, ask },
+    stream: optional(body['stream'], 'stream', flag) ?? false,
+    signs: originFor(target, 'anthropic') !== undefined,
   }
 }
 
-function decodeSpoken(fields: JsonObject): Spoken {
-  const stop = stopsOf(fields['stop_sequences'])
-  const format = schemaOf(schemaOf(fields['output_config'])?.['format'])
-  const schema = schemaOf(format?.['schema'])
+function decodeForm(fields: JsonObject): AnswerForm {
+  const stop = ifTexts(fields['stop_sequences'])
+  const schema = ifObject(ifObject(ifObject(fields['output_config'])?.['format'])?.['schema'])
   return { ...(stop && { stop }), ...(schema && { format: { schema } }) }
 }
 
-function decodeMaxTokens(value: Json | undefined, isCount: boolean): { maxTokens?: number } {
-  if (value === undefined) return isCount ? {} : required('max_tokens')
-  if (typeof value !== 'number' || !Number.isInteger(value))
-    return refuse('max_tokens: Input should be a valid integer')
-  if (value < 1) return refuse('max_tokens: Input should be greater than or equal to 1')
-  return { maxTokens: Math.min(value, mostTokens) }
-}
-
 function decodeSystem(value: Json | undefined): string {
-  if (value === undefined || value === null) return ''
+  if (isAbsent(value)) return ''
   if (typeof value === 'string') return value
   return list(value, 'system')
     .map((item, at) => {
       const block = object(item, `system.${at}`)
-      if (block['type'] !== 'text') refuse(`system.${at}.type: Input should be 'text'`)
-      return (
-        text(block['text'], `system.${at}.text`) || refuse('system: text content blocks must be non-empty')
-      )
+      if (block['type'] !== 'text') throw anthropicRefusal(`system.${at}.type: Input should be 'text'`)
+      const content = text(block['text'], `system.${at}.text`)
+      if (content === '') throw anthropicRefusal(`system: ${emptyText}`)
+      return content
     })
     .join('\n\n')
 }
 
 // ---- tools --------------------------------------------------------------------------------------------------
 
-const toolName = /^[a-zA-Z0-9_-]{1,128}$/
-
-function decodeTools(value: Json | undefined): ToolDeclaration[] {
-  if (value === undefined || value === null) return []
-  const tools = list(value, 'tools').map((item, at) => decodeTool(object(item, `tools.${at}`), at))
-  if (new Set(tools.map(tool => tool.name)).size < tools.length) refuse('tools: Tool names must be unique.')
+function decodeMessagesTools(value: Json | undefined): ToolDeclaration[] {
+  const given = optional(value, 'tools', list) ?? []
+  const tools = given.map((item, at) => decodeMessagesTool(object(item, `tools.${at}`), at))
+  if (new Set(tools.map(tool => tool.name)).size < tools.length)
+    throw anthropicRefusal('tools: Tool names must be unique.')
   return tools
 }
 
-function decodeTool(tool: JsonObject, at: number): ToolDeclaration {
+function decodeMessagesTool(tool: JsonObject, at: number): ToolDeclaration {
   const { type } = tool
-  if (type !== undefined && type !== null && type !== 'custom')
-    refuse(
-      `tools.${at}: tools of type '${typeof type === 'string' ? type.slice(0, 100) : ''}' are not offered here. Declare a tool of your own, with name and input_schema.`,
-    )
+  if (!isAbsent(type) && type !== 'custom') throw toolNotOffered(at, type)
   const path = `tools.${at}.custom`
-  const name = matching(tool['name'], `${path}.name`, toolName)
+  const name = text(tool['name'], `${path}.name`, toolNameRule)
   const schema = object(tool['input_schema'], `${path}.input_schema`)
-  const { description } = tool
-  const said =
-    description === undefined || description === null ? '' : text(description, `${path}.description`)
-  const strict = flag(tool['strict'], `${path}.strict`)
-  return clientTool(name, said, { form: 'json', schema, ...(strict && { strict }) })
+  const description = optional(tool['description'], `${path}.description`, text) ?? ''
+  const strict = optional(tool['strict'], `${path}.strict`, flag)
+  return clientTool(name, description, { form: 'json', schema, ...(strict && { strict }) })
 }
 
-const choices = ['auto', 'any', 'tool', 'none']
-
-function decodeChoice(
+function decodeMessagesChoice(
   value: Json | undefined,
   tools: readonly ToolDeclaration[],
-): { choice?: ToolChoice; parallel?: boolean } {
-  if (value === undefined || value === null) return {}
-  if (!isJsonObject(value)) return refuse('tool_choice: Input should be an object')
-  const { type } = value
-  const single = flag(value['disable_parallel_tool_use'], 'tool_choice.disable_parallel_tool_use')
-  const parallel = single ? { parallel: false } : {}
-  if (type === 'auto' || type === 'none') return { choice: type, ...parallel }
-  if (type === 'any') return { choice: 'required', ...parallel }
-  if (type !== 'tool') return unexpectedTag('tool_choice', type, choices)
-  const tool = text(value['name'], 'tool_choice.tool.name')
+): Pick<Ask, 'choice' | 'parallel'> {
+  if (isAbsent(value)) return {}
+  const given = object(value, 'tool_choice')
+  const at = 'tool_choice.disable_parallel_tool_use'
+  const isSingle = optional(given['disable_parallel_tool_use'], at, flag)
+  const parallel = isSingle ? { parallel: false } : {}
+  const type = tagOf(given, 'tool_choice', ['auto', 'any', 'tool', 'none'])
+  if (type !== 'tool') return { choice: type === 'any' ? 'required' : type, ...parallel }
+  const tool = text(given['name'], 'tool_choice.tool.name')
   if (!tools.some(each => each.name === tool))
-    refuse(`tool_choice: Tool '${tool.slice(0, 128)}' not found in provided tools`)
+    throw anthropicRefusal(`tool_choice: Tool '${excerpt(tool)}' not found in provided tools`)
   return { choice: { tool }, ...parallel }
 }

@@ -1,2 +1,2 @@
-// The door of Anthropic Messages.
+// The wire of Anthropic Messages.
 export { messagesRoutes } from './serve.ts'

@@ -1,67 +1,62 @@
-// What a caller asks of an answer's form, said to every vendor in its own words: text that must match a schema, and texts
-// that end the answer. All else that a vendor alone understands goes to its own models only, as the caller wrote it:
-// sampling in particular means something else, or an error, from vendor to vendor.
+// The form of an answer that a client asks for, in the fields of every vendor: a schema, and texts that end the answer.
+// All other fields of a protocol go to models of that protocol only: sampling, for example, differs between vendors.
 import type { Ask } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
+type SchemaFormat = { schema: JsonObject; name?: string; strict?: boolean }
+
 /** `json`: any JSON object. */
-export type Format = 'json' | { schema: JsonObject; name?: string; strict?: boolean }
+export type AnswerForm = { format?: 'json' | SchemaFormat; stop?: string[] }
 
-export type Spoken = { format?: Format; stop?: string[] }
+type FormFields = (form: { stop: string[] | undefined; isJson: boolean; schema?: SchemaFormat }) => JsonObject
 
-type Vendor = 'anthropic' | 'gemini' | 'openai-chat' | 'openai-responses'
-
-const vendors: Readonly<Record<Vendor, (spoken: Spoken) => JsonObject>> = {
-  anthropic: ({ format, stop }) => ({
-    ...(isSchema(format) && { output_config: { format: { type: 'json_schema', schema: format.schema } } }),
+const fieldsByProtocol: Readonly<Record<string, FormFields>> = {
+  anthropic: ({ schema, stop }) => ({
+    ...(schema && { output_config: { format: { type: 'json_schema', schema: schema.schema } } }),
     ...(stop && { stop_sequences: stop }),
   }),
-  gemini: ({ format, stop }) => {
+  gemini: ({ isJson, schema, stop }) => {
     const generationConfig = {
-      ...(format && { responseMimeType: 'application/json' }),
-      ...(isSchema(format) && { responseJsonSchema: format.schema }),
+      ...((isJson || schema) && { responseMimeType: 'application/json' }),
+      ...(schema && { responseJsonSchema: schema.schema }),
       ...(stop && { stopSequences: stop }),
     }
     return Object.keys(generationConfig).length > 0 ? { generationConfig } : {}
   },
-  'openai-chat': ({ format, stop }) => ({
-    ...(format === 'json' && { response_format: { type: 'json_object' } }),
-    ...(isSchema(format) && { response_format: { type: 'json_schema', json_schema: named(format) } }),
+  'openai-chat': ({ isJson, schema, stop }) => ({
+    ...(isJson && { response_format: { type: 'json_object' } }),
+    ...(schema && { response_format: { type: 'json_schema', json_schema: openAiSchema(schema) } }),
     ...(stop && { stop }),
   }),
-  'openai-responses': ({ format }) => ({
-    ...(format === 'json' && { text: { format: { type: 'json_object' } } }),
-    ...(isSchema(format) && { text: { format: { type: 'json_schema', ...named(format) } } }),
+  'openai-responses': ({ isJson, schema }) => ({
+    ...(isJson && { text: { format: { type: 'json_object' } } }),
+    ...(schema && { text: { format: { type: 'json_schema', ...openAiSchema(schema) } } }),
   }),
 }
 
-function isSchema(format: Format | undefined): format is Exclude<Format, 'json'> {
-  return typeof format === 'object'
-}
-
-function named({ schema, name = 'answer', strict }: Exclude<Format, 'json'>): JsonObject {
+function openAiSchema({ schema, name = 'answer', strict }: SchemaFormat): JsonObject {
   return { name, schema, ...(strict !== undefined && { strict }) }
 }
 
-/** `own`: the caller's fields, by the names of the protocols that they are written for. */
-export function spokenTo(spoken: Spoken, own: Record<string, JsonObject>): Pick<Ask, 'body'> {
+/** `own`: the client's own fields, by the protocol that they are written for. They are used as they are. */
+export function formBody({ format, stop }: AnswerForm, own: Record<string, JsonObject>): Pick<Ask, 'body'> {
+  const form = { stop, isJson: format === 'json', ...(typeof format === 'object' && { schema: format }) }
   const body: Record<string, JsonObject> = {}
-  for (const [vendor, say] of Object.entries(vendors)) {
-    const fields = own[vendor] ?? say(spoken)
-    if (Object.keys(fields).length > 0) body[vendor] = fields
+  for (const [protocol, fieldsFor] of Object.entries(fieldsByProtocol)) {
+    const fields = own[protocol] ?? fieldsFor(form)
+    if (Object.keys(fields).length > 0) body[protocol] = fields
   }
   return Object.keys(body).length > 0 ? { body } : {}
 }
 
-/** A text or a list of texts; anything else says nothing here, and is the vendor's to refuse. */
-export function stopsOf(value: Json | undefined): string[] | undefined {
+/** A text or a list of texts. Anything else is left to the vendor to refuse. */
+export function ifTexts(value: Json | undefined): string[] | undefined {
   const list = typeof value === 'string' ? [value] : value
   return Array.isArray(list) && list.length > 0 && list.every(each => typeof each === 'string')
     ? list
     : undefined
 }
 
-/** A schema where a vendor has one. */
-export function schemaOf(value: Json | undefined): JsonObject | undefined {
+export function ifObject(value: Json | undefined): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined
 }

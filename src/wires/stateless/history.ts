@@ -1,19 +1,13 @@
-// A caller's history into ours, whatever its door calls things: entries in order, and the results of one batch of calls
-// as one entry, in the order in which the calls were made. Doors refuse what their vendor would refuse; this only builds.
-import type { Agent } from '../../engine/index.ts'
+// Builds a history of whole entries from what a client sent. The results of one batch of calls become one entry, in the
+// order of the calls. The wires refuse what their vendor would refuse; the engine bounds and redacts the results.
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../language/content.ts'
-import type { AnswerPart, Entry } from '../../language/history.ts'
+import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 
 export class HistoryBuilder {
   readonly #entries: Entry[] = []
-  readonly #gate: Agent['gate']
   #calls: CallPart[] = []
   #outcomes = new Map<string, Outcome>()
-
-  constructor(agent: Agent) {
-    this.#gate = agent.gate
-  }
 
   /** Calls of the last answer that have no result yet. */
   get open(): readonly CallPart[] {
@@ -21,33 +15,33 @@ export class HistoryBuilder {
   }
 
   system(text: string): void {
-    this.#flush()
+    this.#addResults()
     if (text !== '') this.#entries.push({ role: 'system', text })
   }
 
   user(parts: InputPart[]): void {
-    this.#flush()
+    this.#addResults()
     this.#entries.push({ role: 'user', parts })
   }
 
-  assistant(parts: AnswerPart[], origin?: Origin): void {
-    this.#flush()
+  assistant(parts: AssistantEntry['parts'], origin: Origin | undefined): void {
+    this.#addResults()
     if (parts.length === 0) return
-    this.#entries.push({ role: 'assistant', parts, ...(origin && { origin }) })
-    this.#calls = parts.filter((part): part is CallPart => part.type === 'call')
+    const entry: AssistantEntry = { role: 'assistant', parts, ...(origin && { origin }) }
+    this.#entries.push(entry)
+    this.#calls = callsOf(entry)
   }
 
-  /** The result is bounded, redacted and labelled as any that a client sends. */
   result(callId: string, parts: ResultPart[], failed: boolean): void {
-    this.#outcomes.set(callId, this.#gate.finishClient(parts, failed, callId).outcome)
+    this.#outcomes.set(callId, { kind: failed ? 'error' : 'ok', parts, from: { source: 'client' } })
   }
 
   done(): Entry[] {
-    this.#flush()
+    this.#addResults()
     return this.#entries
   }
 
-  #flush(): void {
+  #addResults(): void {
     const results = this.#calls.flatMap((call): CallResult[] => {
       const outcome = this.#outcomes.get(call.id)
       return outcome ? [{ callId: call.id, name: call.name, outcome }] : []

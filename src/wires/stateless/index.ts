@@ -1,8 +1,6 @@
-// What the stateless doors share. It knows no vendor's words.
-export type { Answer, Asked } from './ask.ts'
-export { type Spoken, schemaOf, spokenTo, stopsOf } from './formats.ts'
+// What the wires of stateless vendor APIs share. It knows no vendor's words.
+export { type AnswerForm, formBody, ifObject, ifTexts } from './formats.ts'
 export { HistoryBuilder } from './history.ts'
-export { argumentsObject, filePart, imagePart, type Refusal } from './media.ts'
-export { answerStream, answerWhole, type StreamEncoder, toldOf } from './serve.ts'
-export type { Piece } from './shown.ts'
-export { findTarget, originFor, type Target, targetNames } from './target.ts'
+export { argumentsObject, filePart, imagePart } from './media.ts'
+export { handleErrors, type StatelessRequest, sendAnswer, streamAnswer } from './serve.ts'
+export { findTarget, type ModelTarget, originFor, targetNames } from './target.ts'

@@ -1,39 +1,30 @@
-// Whom a stateless request is for. Its `model` is the name of an agent, or of a configured model, which then answers
-// as the first agent. Also who signs what a model makes: blocks that only their maker can read go back to it alone, and
-// a caller's history does not say who made them.
-import type { Agent, Model } from '../../engine/index.ts'
+// Finds what the `model` of a stateless request names: an agent, or a configured model, which answers as the first
+// agent. Also says who made the blocks that only their maker can read: a client's history does not say so.
+import type { AgentInfo, EngineDescription, ModelInfo, OnceRequest } from '../../engine/index.ts'
 import type { Origin } from '../../language/content.ts'
-import type { Settings } from '../../language/events.ts'
-import type { WireHost } from '../host.ts'
 
-export type Target = {
-  /** As the caller wrote it. */
+export type ModelTarget = {
+  /** As the client wrote it. */
   name: string
-  agent: Agent
-  model: Model
-  /** Goes into the settings: which configured model is meant, when it is not the agent's own. */
-  settings: Pick<Settings, 'model'>
+  agent: AgentInfo
+  model: ModelInfo
+  request: Pick<OnceRequest, 'agent' | 'model'>
 }
 
-const plain: Settings = { tools: null, options: {}, clientTools: [] }
-
-type Directory = Pick<WireHost, 'ephemeral' | 'agents' | 'models'>
-
-/** Undefined when there is neither an agent nor a model of this name. */
-export function findTarget({ ephemeral, agents, models }: Directory, name: string): Target | undefined {
-  const own = ephemeral.ports.agent(name)
-  if (own) return { name, agent: own, model: own.model(plain), settings: {} }
-  const [first] = agents
-  const agent = first && models.includes(name) ? ephemeral.ports.agent(first.name) : undefined
-  return agent && { name, agent, model: agent.model({ ...plain, model: name }), settings: { model: name } }
+export function findTarget({ agents, models }: EngineDescription, name: string): ModelTarget | undefined {
+  const own = agents.find(agent => agent.name === name)
+  if (own) return { name, agent: own, model: own.model, request: { agent: name } }
+  const [agent] = agents
+  const model = Object.hasOwn(models, name) ? models[name] : undefined
+  return agent && model && { name, agent, model, request: { agent: agent.name, model: name } }
 }
 
 /** Every name that a request may give, agents first. */
-export function targetNames({ agents, models }: Pick<Directory, 'agents' | 'models'>): string[] {
-  return [...new Set([...agents.map(agent => agent.name), ...models])]
+export function targetNames({ agents, models }: EngineDescription): string[] {
+  return [...new Set([...agents.map(agent => agent.name), ...Object.keys(models)])]
 }
 
-/** Who made the blocks of this protocol in a caller's history, as far as they can go back to this model. */
-export function originFor({ origin }: Model, protocol: string): Origin | undefined {
-  return origin?.protocol === protocol ? origin : undefined
+/** The maker of this protocol's blocks in a client's history. Undefined: the model cannot be given them back. */
+export function originFor({ model }: ModelTarget, protocol: string): Origin | undefined {
+  return model.origin?.protocol === protocol ? model.origin : undefined
 }

@@ -19,7 +19,7 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
   const made: JsonObject = {}
   for (const [given, value] of Object.entries(schema)) {
     const key = counts[given] ?? (given === 'any_of' ? 'anyOf' : given)
-    if (!dropped.has(key)) made[key] = convert(key, value)
+    if (!dropped.has(key)) made[key] = convertMember(key, value)
   }
   const { type, format, example } = schema
   if (typeof format === 'string' && !numeric.has(format)) made['format'] = format
@@ -30,7 +30,7 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
   return schema['nullable'] === true ? nullable({ ...typed, ...made }) : { ...typed, ...made }
 }
 
-function convert(key: string, value: Json): Json {
+function convertMember(key: string, value: Json): Json {
   if (countNames.has(key) && typeof value === 'string') return Number(value)
   if (key === 'properties' && isJsonObject(value))
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, inside(inner)]))

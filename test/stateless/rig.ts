@@ -1,6 +1,6 @@
-// A real server on a free port, one agent per model, for the stateless doors. Everything is closed with the test.
+// A real server on a free port with one agent per model, for the stateless wires. It is closed with the test.
 import type { TestContext } from 'node:test'
-import type { Model } from '../../src/engine/index.ts'
+import type { EngineDescription, Model } from '../../src/engine/index.ts'
 import type { AgentConfig, TurnwireConfig } from '../../src/runtime/config.ts'
 import { startServer } from '../../src/runtime/server.ts'
 import { Turnwire } from '../../src/runtime/turnwire.ts'
@@ -70,6 +70,25 @@ export async function framesOf(response: Response): Promise<Frame[]> {
       const event = value('event')
       return { data: value('data') ?? '', ...(event !== undefined && { event }) }
     })
+}
+
+/** An engine with one agent, as the decoders of a wire know it. */
+export const about: EngineDescription = {
+  agents: [
+    {
+      name: 'helper',
+      version: '1',
+      tools: [],
+      options: [],
+      choice: 'auto',
+      parallel: true,
+      clientTools: true,
+      fullHistory: true,
+      images: { http: true, data: true },
+      model: { id: 'scripted' },
+    },
+  ],
+  models: {},
 }
 
 export const weather = {

@@ -1,44 +1,15 @@
-// Whatever JSON comes through a stateless door, it is read or refused in the door's own words: never a defect. Bodies are
-// made by putting arbitrary values in the places of a request that is right.
+// A stateless wire reads any JSON body or refuses it in its own words; it never fails with a defect. The bodies are made by
+// putting arbitrary values in the places of a valid request.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/lib/json.ts'
-import { scripted } from '../../src/models/scripted/index.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
-import { decodeRequest as decodeChat } from '../../src/wires/chat/decode.ts'
-import { decodeRequest as decodeGemini } from '../../src/wires/gemini/decode.ts'
-import type { WireHost } from '../../src/wires/host.ts'
-import { decodeRequest as decodeMessages } from '../../src/wires/messages/decode.ts'
+import { decodeChatRequest } from '../../src/wires/chat/decode.ts'
+import { decodeGeminiRequest } from '../../src/wires/gemini/decode.ts'
+import { decodeMessagesRequest } from '../../src/wires/messages/decode.ts'
 import { findTarget } from '../../src/wires/stateless/index.ts'
-
-let turnwire: Turnwire
-before(async () => {
-  turnwire = await Turnwire.open(
-    { agents: [{ name: 'helper', model: scripted([{ text: 'x' }]) }], data: 'memory' },
-    { log: () => {} },
-  )
-})
-after(() => turnwire.close())
-
-const host = (): WireHost => {
-  const { local, engine, ephemeral, agents, log } = turnwire
-  const limits = { bodyBytes: 1e6, jsonDepth: 64, heartbeatMs: 1e6, unsentBytes: 1e6 }
-  return {
-    engine: local,
-    about: local.description,
-    old: engine,
-    ephemeral,
-    agents,
-    models: [],
-    serverTools: new Set(),
-    seal: text => text,
-    unseal: sealed => sealed,
-    limits,
-    log,
-  }
-}
+import { about } from './rig.ts'
 
 const chat: JsonObject = {
   model: 'helper',
@@ -185,11 +156,11 @@ function check(decode: (body: JsonObject) => unknown, right: JsonObject): void {
   )
 }
 
-test('chat', () => check(body => decodeChat(body, host()), chat))
-test('messages', () => check(body => decodeMessages(body, host(), []), messages))
+test('chat', () => check(body => decodeChatRequest(body, about), chat))
+test('messages', () => check(body => decodeMessagesRequest(body, about), messages))
 test('gemini', () =>
   check(body => {
-    const target = findTarget(host(), 'helper')
+    const target = findTarget(about, 'helper')
     assert.ok(target)
-    decodeGemini(body, target)
+    decodeGeminiRequest(body, target)
   }, gemini))

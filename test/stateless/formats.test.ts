@@ -1,5 +1,5 @@
-// What a caller asks of an answer's form, from every door to every vendor: each gets it in its own words, and its strict
-// double takes it.
+// The form of an answer that a client asks for reaches every vendor in the vendor's own fields, from every stateless wire,
+// and the vendor's strict double accepts it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Model } from '../../src/engine/index.ts'
@@ -15,7 +15,7 @@ const schema = {
 }
 const stop = ['END']
 
-const doors: [wire: string, path: string, body: object][] = [
+const wires: [wire: string, path: string, body: object][] = [
   [
     'chat',
     '/v1/chat/completions',
@@ -77,9 +77,9 @@ const vendors: [vendor: VendorName, model: (url: string) => Model, read: (body: 
   ],
 ]
 
-for (const [door, path, asked] of doors)
+for (const [wire, path, asked] of wires)
   for (const [vendor, modelAt, read] of vendors)
-    test(`${door} → ${vendor}`, async t => {
+    test(`${wire} → ${vendor}`, async t => {
       const behind = await double(t, vendor, [{ text: '{"city":"Oslo"}' }])
       const { post } = await serve(t, { helper: modelAt(behind.url) })
       const response = await post(path, asked)
@@ -87,5 +87,5 @@ for (const [door, path, asked] of doors)
       assert.equal(response.status, 200)
       const sent = behind.exchanges[0]!.body as Body
       assert.deepEqual(read(sent), [schema, stop])
-      if (door === 'chat' && vendor === 'openai-responses') assert.equal(sent['reasoning']?.['effort'], 'low')
+      if (wire === 'chat' && vendor === 'openai-responses') assert.equal(sent['reasoning']?.['effort'], 'low')
     })

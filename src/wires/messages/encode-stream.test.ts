@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Delta } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
-import type { Piece } from '../stateless/index.ts'
-import { EventEncoder } from './stream.ts'
+import { MessageStreamEncoder } from './encode-stream.ts'
 
 type Event = {
   type: string
   index?: number
   content_block?: { type: string }
-  delta?: { type?: string; thinking?: string; signature?: string }
+  delta?: { type?: string; thinking?: string; signature?: string; partial_json?: string }
 }
 
 const origin = { protocol: 'anthropic', family: 'claude' }
@@ -23,9 +23,10 @@ const redacted: AnswerPart = {
   native: { origin, data: { type: 'redacted_thinking', data: 'c2VjcmV0' } },
 }
 const said: AnswerPart = { type: 'text', text: 'hello' }
-const thinking = (text: string): Piece => ({ type: 'thinking', text })
-const text: Piece = { type: 'text', text: 'hello' }
-const over = (part: AnswerPart | undefined): Piece => ({
+const thinking = (text: string): Delta => ({ type: 'thinking', text })
+const text: Delta = { type: 'text', text: 'hello' }
+/** The model has ended the block of this part. */
+const over = (part: AnswerPart | undefined): Delta => ({
   type: 'block',
   ...(part?.native && { native: part.native }),
 })
@@ -36,24 +37,26 @@ const eventsIn = (frames: string): Event[] =>
     .filter(frame => frame !== '')
     .map(frame => JSON.parse(frame.slice(frame.indexOf('data: ') + 6)) as Event)
 
-function play(signs: boolean, pieces: Piece[], parts: AnswerPart[]): { live: Event[]; all: Event[] } {
-  const encoder = new EventEncoder({ id: 'msg_1', model: 'helper' }, signs)
-  const live = eventsIn(pieces.map(piece => encoder.take(piece)).join(''))
-  return { live, all: [...live, ...eventsIn(encoder.end({ parts, stop: 'end' }, []))] }
+/** `live`: the events before the answer was whole. */
+function play(signs: boolean, deltas: Delta[], parts: AnswerPart[]): { live: Event[]; all: Event[] } {
+  const encoder = new MessageStreamEncoder({ id: 'msg_1', model: 'helper' }, signs)
+  const live = eventsIn(deltas.map(delta => encoder.take({ type: 'delta', delta })).join(''))
+  const rest = encoder.take({ type: 'answer', answer: { parts, stop: 'end', model: 'm' } })
+  return { live, all: [...live, ...eventsIn(rest)] }
 }
 
 const opened = (events: Event[]): string[] => events.flatMap(event => event.content_block?.type ?? [])
 const signatures = (events: Event[]): string[] => events.flatMap(event => event.delta?.signature ?? [])
 
-test('without a signer all pieces are told as they come', () => {
+test('without a signer all deltas are given as they come', () => {
   const { live } = play(false, [thinking('hm'), text], [{ type: 'thinking', text: 'hm' }, said])
   assert.deepEqual(opened(live), ['thinking', 'text'])
 })
 
-test('blocks that the model tells as they end are told live, each with its signature', () => {
+test('blocks that the model ends one by one are given live, each with its signature', () => {
   const parts = [thought('a', 'c2ln'), said, thought('b', 'bWU='), said]
-  const pieces = [thinking('a'), over(parts[0]), text, thinking('b'), over(parts[2]), text]
-  const { live, all } = play(true, pieces, parts)
+  const deltas = [thinking('a'), over(parts[0]), text, thinking('b'), over(parts[2]), text]
+  const { live, all } = play(true, deltas, parts)
   assert.deepEqual(opened(live), ['thinking', 'text', 'thinking', 'text'])
   assert.deepEqual(signatures(live), ['c2ln', 'bWU='])
   for (const [at, event] of live.entries())
@@ -62,7 +65,7 @@ test('blocks that the model tells as they end are told live, each with its signa
   assert.deepEqual(signatures(all), signatures(live))
 })
 
-test('thinking that shows no words, and what hosted tools did, keep their places', () => {
+test('thinking without text and blocks of hosted tools keep their places', () => {
   const search: AnswerPart = {
     type: 'hosted',
     tool: 'web_search',
@@ -72,11 +75,11 @@ test('thinking that shows no words, and what hosted tools did, keep their places
   const parts = [thought('', 'c2ln'), redacted, search, said]
   const { live, all } = play(true, [over(parts[0]), over(parts[1]), over(search), text], parts)
   assert.deepEqual(opened(live), ['thinking', 'redacted_thinking', 'server_tool_use', 'text'])
-  assert.deepEqual(opened(all), opened(live), 'and are not told again')
+  assert.deepEqual(opened(all), opened(live), 'no block is given twice')
   assert.deepEqual(signatures(all), ['c2ln'])
 })
 
-test('thinking that nobody signs holds nothing back once it is over', () => {
+test('thinking without a signature holds nothing back once it is over', () => {
   const { live } = play(
     true,
     [thinking('hm'), over(undefined), text],
@@ -86,7 +89,7 @@ test('thinking that nobody signs holds nothing back once it is over', () => {
   assert.deepEqual(signatures(live), [])
 })
 
-test('of a model that signs with its whole answer only, what follows thinking waits', () => {
+test('if the model signs with its whole answer only, the blocks after its thinking wait for it', () => {
   const { live, all } = play(true, [thinking('h'), thinking('m'), text], [thought('hm', 'c2ln'), said])
   assert.deepEqual(opened(live), ['thinking'])
   assert.deepEqual(opened(all), ['thinking', 'text'])
@@ -96,13 +99,13 @@ test('of a model that signs with its whole answer only, what follows thinking wa
   assert.equal(all[signed + 1]?.index, 0)
 })
 
-test('and its thinking without words is left out, as its place is taken', () => {
+test('signed thinking without text that comes with the whole answer is left out: its place is taken', () => {
   const { all } = play(true, [text], [thought('', 'c2ln'), said])
   assert.deepEqual(opened(all), ['text'])
   assert.deepEqual(signatures(all), [])
 })
 
-test('blocks of thinking that were told as one carry no signature, and no other goes along', () => {
+test('several blocks of thinking that were given as one get no signature', () => {
   const { all } = play(
     true,
     [thinking('ab'), text],
@@ -110,4 +113,38 @@ test('blocks of thinking that were told as one carry no signature, and no other 
   )
   assert.deepEqual(opened(all), ['thinking', 'text'])
   assert.deepEqual(signatures(all), [])
+})
+
+test('calls whose arguments come interleaved are given one by one', () => {
+  const opened = (callId: string): Delta => ({ type: 'call.opened', callId, name: 'look', form: 'json' })
+  const argued = (callId: string, part: string): Delta => ({ type: 'arguments', callId, text: part })
+  const deltas = [
+    opened('a'),
+    argued('a', '{"x":'),
+    opened('b'),
+    argued('b', '{}'),
+    opened('c'),
+    argued('a', '1}'),
+    argued('c', '{"y"'),
+  ]
+  const call = (id: string, written: string): AnswerPart => ({
+    type: 'call',
+    id,
+    name: 'look',
+    form: 'json',
+    text: written,
+  })
+  const { all } = play(false, deltas, [call('a', '{"x":1}'), call('b', '{}'), call('c', '{"y"')])
+  const texts: string[] = []
+  for (const { type, index = 0, delta } of all)
+    if (type === 'content_block_delta') texts[index] = (texts[index] ?? '') + (delta?.partial_json ?? '')
+  assert.deepEqual(texts, ['{"x":1}', '{}', '{"y"'])
+})
+
+test('a failure is an error event with the type of its status', () => {
+  const encoder = new MessageStreamEncoder({ id: 'msg_1', model: 'helper' }, false)
+  assert.equal(
+    encoder.fail({ code: 'model_timeout', message: 'slow' }),
+    'event: error\ndata: {"type":"error","error":{"type":"timeout_error","message":"slow"}}\n\n',
+  )
 })

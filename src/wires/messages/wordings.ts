@@ -1,0 +1,135 @@
+// What this wire says when it refuses, in the vendor's words, and its error body. A path is written as the vendor writes
+// it: `messages.0.content.1.tool_use.id`.
+import type { PlainError } from '../../engine/index.ts'
+import { errorCodes, TurnwireError } from '../../language/errors.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { excerpt, type FieldBound, type FieldType, fieldReader } from '../fields.ts'
+
+class AnthropicRefusal extends TurnwireError {
+  readonly details: JsonObject | undefined
+
+  constructor(message: string, code: 'bad_request' | 'not_found' = 'bad_request', details?: JsonObject) {
+    super(code, message)
+    this.details = details
+  }
+}
+
+export function anthropicRefusal(message: string): Error {
+  return new AnthropicRefusal(message)
+}
+
+const typeWords: Readonly<Record<FieldType, string>> = {
+  object: 'an object',
+  list: 'a valid list',
+  text: 'a valid string',
+  flag: 'a valid boolean',
+  number: 'a valid number',
+  integer: 'a valid integer',
+}
+
+export const { object, list, text, flag, count, oneOf, onlyKnown } = fieldReader({
+  missing: path => anthropicRefusal(`${path}: Field required`),
+  wrongType: (path, expected) => anthropicRefusal(`${path}: Input should be ${typeWords[expected]}`),
+  notOneOf: unexpectedTag,
+  outOfRange: (path, bound) => anthropicRefusal(`${path}: ${anthropicBound(bound)}`),
+  unknown: (_, name) => anthropicRefusal(`${excerpt(name)}: Extra inputs are not permitted`),
+})
+
+function anthropicBound(broken: FieldBound): string {
+  if (broken.bound === 'pattern') return `String should match pattern '${broken.pattern.source}'`
+  const { bound, of, limit } = broken
+  if (of === 'number')
+    return `Input should be ${bound === 'least' ? 'greater' : 'less'} than or equal to ${limit}`
+  const [noun, unit] = of === 'list' ? ['List', 'item'] : ['String', 'character']
+  return `${noun} should have at ${bound} ${limit} ${unit}${limit === 1 ? '' : 's'}`
+}
+
+export function unexpectedTag(path: string, given: Json, supported: readonly string[]): Error {
+  const tag = typeof given === 'string' ? excerpt(given) : ''
+  const tags = supported.map(each => `'${each}'`).join(', ')
+  return anthropicRefusal(
+    `${path}: Input tag '${tag}' found using 'type' does not match any of the expected tags: ${tags}`,
+  )
+}
+
+/** The `type` of an object that has one of several. */
+export function tagOf<Tag extends string>(value: JsonObject, path: string, tags: readonly Tag[]): Tag {
+  return oneOf(value['type'] ?? '', path, tags)
+}
+
+// ---- the request ----------------------------------------------------------------------------------------------
+
+export function modelNotFound(name: string): Error {
+  return new AnthropicRefusal(`model: ${excerpt(name)}`, 'not_found')
+}
+
+/** The vendor's clients know this error, and then send all messages with each request. */
+export function threadRefused(): Error {
+  return new AnthropicRefusal(
+    'thread: conversations are not kept here. Send all messages with each request.',
+    'bad_request',
+    { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  )
+}
+
+export function toolNotOffered(at: number, type: Json): Error {
+  const shown = typeof type === 'string' ? excerpt(type) : ''
+  return anthropicRefusal(
+    `tools.${at}: tools of type '${shown}' are not offered here. Declare a tool of your own, with name and input_schema.`,
+  )
+}
+
+export const emptyText = 'text content blocks must be non-empty'
+export const blankText = 'text content blocks must contain non-whitespace text'
+
+// ---- calls and results ----------------------------------------------------------------------------------------
+
+export function unansweredCalls(index: number, ids: readonly string[]): Error {
+  return anthropicRefusal(
+    `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+  )
+}
+
+export function resultWithoutUse(path: string, id: string): Error {
+  return anthropicRefusal(
+    `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+  )
+}
+
+export function repeatedResult(path: string, id: string): Error {
+  return anthropicRefusal(
+    `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`,
+  )
+}
+
+export function wrongRole(message: string, block: string, role: string): Error {
+  return anthropicRefusal(`${message}: \`${block}\` blocks can only be in \`${role}\` messages`)
+}
+
+// ---- the error body -------------------------------------------------------------------------------------------
+
+const errorTypes: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+}
+
+/** `error`: what was thrown, if it was not turned into plain data yet. */
+export function messagesErrorBody(
+  { code, message }: PlainError,
+  error?: unknown,
+  requestId?: string,
+): JsonObject {
+  const { status } = errorCodes[code]
+  const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  const details = error instanceof AnthropicRefusal ? error.details : undefined
+  return {
+    type: 'error',
+    error: { type, message, ...(details && { details }) },
+    ...(requestId !== undefined && { request_id: requestId }),
+  }
+}
