@@ -66,7 +66,7 @@ const stillBeingRewritten = [
 
 const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
-  shared: ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/'],
+  shared: ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/', 'src/models/protocols/google/'],
   flatFilesIgnoredIn: stillBeingRewritten,
 }
 

@@ -6,7 +6,7 @@ import type { ModelRequest } from '../engine/ports.ts'
 import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { checkRequestAll } from '../testing/doubles/index.ts'
-import { anthropicMessages } from './protocols/anthropic.ts'
+import { anthropicMessages } from './protocols/anthropic/index.ts'
 import { createModel } from './run.ts'
 import { agents, serve, target } from './run-harness.test.ts'
 

@@ -8,7 +8,7 @@ import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/por
 import { TurnwireError } from '../language/errors.ts'
 import { type RunningDouble, type ScriptedTurn, startDouble } from '../testing/doubles/index.ts'
 import type { Target } from './protocol.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel, type RunLimits } from './run.ts'
 import { createAgents } from './run-http.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { Model } from '../engine/ports.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel } from './run.ts'
 import {
   addressOf,

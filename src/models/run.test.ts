@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { ModelDelta, ModelRequest } from '../engine/ports.ts'
 import type { ScriptedTurn } from '../testing/doubles/index.ts'
-import { anthropicMessages } from './protocols/anthropic.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
+import { anthropicMessages } from './protocols/anthropic/index.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel, preparedFor } from './run.ts'
 import {
   agents,
