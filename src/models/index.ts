@@ -1,4 +1,4 @@
-// The door to the models: providers for a configuration, and the parts to put a deployment of one's own together.
+// The entry to the models: providers for a configuration, and what a custom deployment is made from.
 import { anthropicMessages } from './protocols/anthropic/index.ts'
 import { geminiGenerate } from './protocols/gemini/index.ts'
 import { geminiInteractions } from './protocols/interactions/index.ts'
@@ -19,7 +19,7 @@ export {
 } from './run.ts'
 export { type Agents, createAgents } from './run-http.ts'
 
-/** Model APIs by what they look like, whoever serves them. */
+/** Model APIs by what they look like, wherever they are served. */
 export const protocols = {
   anthropicMessages,
   geminiGenerate,

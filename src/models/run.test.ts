@@ -309,7 +309,7 @@ describe('what is sent and read', () => {
       ...openaiChat,
       prepare: (asked, at) => ({
         ...openaiChat.prepare(asked, { ...at, body: at.forgotten ? {} : { bogus: 1 } }),
-        leans: at.forgotten !== true,
+        usesStored: at.forgotten !== true,
       }),
       failure: (status, headers, body) => ({ ...openaiChat.failure(status, headers, body), forgotten: true }),
     }
@@ -330,7 +330,7 @@ describe('what is sent and read', () => {
       ...forgetful,
       prepare: (asked: ModelRequest, at: typeof target) => ({
         ...openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
-        leans: at.forgotten !== true,
+        usesStored: at.forgotten !== true,
       }),
     }
     const other = createModel({

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import { startDouble } from '../../../testing/doubles/index.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import { createModel } from '../../run.ts'
 import {
   answerOf,
@@ -12,7 +13,6 @@ import {
   call,
   entryOf,
   messagesOf,
-  prepare,
   request,
   results,
   startTalk,
@@ -59,8 +59,11 @@ describe('conversations with the double', () => {
   test('neighbours that are joined are still encoded once', () => {
     const asked = assistant(call('c1', 'read'))
     const history = [user('a'), user('b'), asked, results(asked), user('c')]
-    assert.equal(prepare({ history }).encoded, 5)
-    assert.equal(prepare({ history: [...history, user('d')] }).encoded, 1)
+    const cache = new SessionCache()
+    const encodedFor = (entries: Entry[]): number =>
+      anthropicMessages.prepare(request({ history: entries }), target(), cache).encoded
+    assert.equal(encodedFor(history), 5)
+    assert.equal(encodedFor([...history, user('d')]), 1)
   })
 
   test('another model takes over in mid-turn: its own history is dropped whole where it cannot go', () => {

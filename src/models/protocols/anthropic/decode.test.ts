@@ -12,7 +12,8 @@ import { anthropicMessages } from './index.ts'
 
 const tools = [tool('read'), tool('fs.read'), tool('patch', { input: { form: 'text' } })]
 const prepared = anthropicMessages.prepare(request({ tools }), target())
-const wire = (name: string): string => [...prepared.names].find(([, ours]) => ours === name)?.[0] ?? name
+const wire = (name: string): string =>
+  [...prepared.reading.names].find(([, ours]) => ours === name)?.[0] ?? name
 const own = { protocol: 'anthropic', family: 'claude' }
 
 const hear = (turn: ScriptedTurn): Heard => startTalk().ask(request({ tools }), target(), turn)

@@ -1,54 +1,33 @@
-// Reading an answer of Anthropic Messages: a fold over stream events, in which the non-streaming answer is one whole
-// event. It keeps arguments as the model wrote them and blocks that only their maker understands as they came.
-// What the fold amounts to is in anthropic-answer.ts; sockets, retries and clocks are the runner's.
+// Reading an answer of Anthropic Messages: a fold over stream events, in which a non-streaming answer is one event. It
+// keeps arguments as the model wrote them, and blocks that only their maker understands as they came.
 
-import type { ModelDelta } from '../../../engine/ports.ts'
-import type { CallForm } from '../../../language/calls.ts'
-import type { Origin } from '../../../language/content.ts'
+import type { ModelAnswer, ModelCall, ModelDelta } from '../../../engine/ports.ts'
+import type { HostedPart, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
+import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { type TextUnwrapper, textUnwrapper } from '../../common/custom-tools.ts'
-import { NO_ARGUMENTS } from '../../common/truncated.ts'
-import type { Failure, Frame } from '../../protocol.ts'
-import { failureOfEvent } from './failure.ts'
+import { printable } from '../../../lib/text.ts'
+import { type ArgumentsEnd, CallArguments, NO_ARGUMENTS } from '../../common/arguments.ts'
+import { passingFailure } from '../../common/failure.ts'
+import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
+import { usageOfCounts } from '../../common/usage.ts'
+import type { Failure, Frame, Halted } from '../../protocol.ts'
+import { isServerUse } from './context.ts'
+import { streamFailure } from './failure.ts'
 
-/** What must be known of the request to read its answer. */
 export type Reading = {
   origin: Origin
   /** Wire name → our name. */
   names: ReadonlyMap<string, string>
-  /** Wire names of the text tools that were declared as functions of one string. */
-  texts: ReadonlySet<string>
-}
-
-export type Block = {
-  type: string
-  start: JsonObject
-  /** Text or thinking; or arguments as the server wrote them. */
-  text: string
-  signature: string
-  citations: Json[]
-  closed: boolean
-  /** It was told in words that this codec does not know, so that it cannot be given back whole. */
-  odd: boolean
-  call?: Call
-}
-
-export type Call = {
-  index: number
-  name: string
-  form: CallForm
-  /** The arguments as they were shown: `text` itself, or what was wrapped in it. */
-  shown: string
-  unwrapper?: TextUnwrapper
-  /** The wrapping of a text call was closed, so that nothing of it is missing. */
-  unwrapped: boolean
+  /** Wire names of the text tools, which were declared as functions of one string. */
+  textTools: ReadonlySet<string>
 }
 
 export type State = Reading & {
   blocks: Block[]
-  /** The vendor's index → the block that is being told. It counts all blocks, not calls alone. */
+  /** The vendor's index → the block that is being sent. It counts all blocks, not only calls. */
   open: Map<number, Block>
   calls: number
+  /** Deltas were given. */
   shown: boolean
   usage: JsonObject
   stop: JsonObject
@@ -57,7 +36,22 @@ export type State = Reading & {
   failure: Failure | undefined
 }
 
-export function initialState(reading: Reading): State {
+type Block = {
+  type: string
+  start: JsonObject
+  /** Text or thinking; of a server tool's use, its arguments. */
+  text: string
+  signature: string
+  citations: Json[]
+  closed: boolean
+  /** It had deltas that this protocol does not know, so it cannot be given back whole. */
+  odd: boolean
+  call?: Call
+}
+
+type Call = { index: number; name: string; arguments: CallArguments }
+
+export function initial(reading: Reading): State {
   return {
     ...reading,
     blocks: [],
@@ -74,7 +68,7 @@ export function initialState(reading: Reading): State {
 
 // ---- events ----------------------------------------------------------------------------------------------
 
-export function stepAnswer(state: State, frame: Frame): ModelDelta[] {
+export function step(state: State, frame: Frame): ModelDelta[] {
   if (state.done || state.failure) return []
   const event = readEvent(state, frame)
   const deltas = event === undefined ? [] : takeEvent(state, event)
@@ -82,23 +76,15 @@ export function stepAnswer(state: State, frame: Frame): ModelDelta[] {
   return deltas
 }
 
-/** Text that is no object (a gateway's `[DONE]`) says nothing; an object torn apart means lost words. */
+/** Text that is no object, such as a gateway's `[DONE]`, is ignored. An object that does not parse means lost text. */
 function readEvent(state: State, frame: Frame): JsonObject | undefined {
   if (!frame.data.startsWith('{') && !frame.data.trimStart().startsWith('{')) return undefined
-  try {
-    const event: unknown = JSON.parse(frame.data)
-    if (!isJsonObject(event)) return undefined
-    return typeof event['type'] === 'string' || frame.event === undefined
-      ? event
-      : { ...event, type: frame.event }
-  } catch {
-    state.failure = {
-      code: 'model_failed',
-      message: 'Anthropic sent an event that is not JSON.',
-      retry: true,
-    }
-    return undefined
-  }
+  const event = readJson(frame.data)
+  if (event === undefined) state.failure = passingFailure('Anthropic sent an event that is not JSON.')
+  if (!isJsonObject(event)) return undefined
+  return typeof event['type'] === 'string' || frame.event === undefined
+    ? event
+    : { ...event, type: frame.event }
 }
 
 function takeEvent(state: State, event: JsonObject): ModelDelta[] {
@@ -106,29 +92,29 @@ function takeEvent(state: State, event: JsonObject): ModelDelta[] {
     case 'message':
       return takeWhole(state, event)
     case 'message_start':
-      return startMessage(state, objectOf(event['message']))
+      return startMessage(state, asObject(event['message']))
     case 'content_block_start':
-      return openBlock(state, indexOf(event) ?? state.blocks.length, objectOf(event['content_block']))
+      return openBlock(state, indexIn(event) ?? state.blocks.length, asObject(event['content_block']))
     case 'content_block_delta':
-      return takeDelta(blockAt(state, event), objectOf(event['delta']))
+      return takeDelta(blockFor(state, event), asObject(event['delta']))
     case 'content_block_stop':
       return closeBlock(state, event)
     case 'message_delta':
       takeUsage(state, event['usage'])
-      takeStop(state, objectOf(event['delta']))
+      takeStop(state, asObject(event['delta']))
       return []
     case 'message_stop':
       state.done = true
       return []
     case 'error':
-      state.failure = failureOfEvent(objectOf(event['error']))
+      state.failure = streamFailure(asObject(event['error']))
       return []
     default:
       return []
   }
 }
 
-/** A gateway that starts over in mid-stream says so by a second start: what was shown is then void. */
+/** A gateway that starts over in mid-stream sends a second start: the deltas so far are then void. */
 function startMessage(state: State, message: JsonObject): ModelDelta[] {
   const again = state.shown
   state.blocks = []
@@ -142,15 +128,14 @@ function startMessage(state: State, message: JsonObject): ModelDelta[] {
 
 function takeWhole(state: State, message: JsonObject): ModelDelta[] {
   const deltas = startMessage(state, message)
-  for (const [index, block] of listOf(message['content']).entries()) {
-    deltas.push(...openBlock(state, index, objectOf(block)), ...closeBlock(state, { index }))
-  }
+  for (const [index, block] of asList(message['content']).entries())
+    deltas.push(...openBlock(state, index, asObject(block)), ...closeBlock(state, { index }))
   state.done = true
   return deltas
 }
 
 function takeUsage(state: State, usage: Json | undefined): void {
-  for (const [key, value] of Object.entries(objectOf(usage))) if (value !== null) state.usage[key] = value
+  for (const [key, value] of Object.entries(asObject(usage))) if (value !== null) state.usage[key] = value
 }
 
 /** A delta that only carries usage has no reason and must not erase one. */
@@ -162,56 +147,49 @@ function takeStop(state: State, delta: JsonObject): void {
 // ---- blocks ----------------------------------------------------------------------------------------------
 
 function openBlock(state: State, index: number, start: JsonObject): ModelDelta[] {
-  const type = stringOf(start['type'])
-  const text =
-    type === 'text' ? stringOf(start['text']) : type === 'thinking' ? stringOf(start['thinking']) : ''
+  const type = asString(start['type'])
+  const text = type === 'text' || type === 'thinking' ? asString(start[type]) : ''
   const block: Block = {
     type,
     start,
     text,
-    signature: stringOf(start['signature']),
-    citations: [...listOf(start['citations'])],
+    signature: asString(start['signature']),
+    citations: [...asList(start['citations'])],
     closed: false,
     odd: false,
   }
   state.blocks.push(block)
   state.open.set(index, block)
-  if (type === 'tool_use') return [openCall(state, block, stringOf(start['name']))]
+  if (type === 'tool_use') return [openCall(state, block, asString(start['name']))]
   return text === '' ? [] : [{ type: type === 'text' ? 'text' : 'thinking', text }]
 }
 
 function openCall(state: State, block: Block, wire: string): ModelDelta {
-  const form = state.texts.has(wire) ? 'text' : 'json'
-  const call: Call = {
-    index: state.calls++,
-    name: state.names.get(wire) ?? wire,
-    form,
-    shown: '',
-    ...(form === 'text' && { unwrapper: textUnwrapper() }),
-    unwrapped: false,
-  }
-  block.call = call
-  return { type: 'call', index: call.index, name: call.name, form }
+  const form = state.textTools.has(wire) ? 'text' : 'json'
+  const name = state.names.get(wire) ?? wire
+  const index = state.calls++
+  block.call = { index, name, arguments: new CallArguments(form) }
+  return { type: 'call', index, name, form }
 }
 
 function takeDelta(block: Block | undefined, delta: JsonObject): ModelDelta[] {
   if (block === undefined) return []
   switch (delta['type']) {
     case 'text_delta':
-      return addText(block, 'text', stringOf(delta['text']))
+      return addText(block, 'text', asString(delta['text']))
     case 'thinking_delta':
-      return addText(block, 'thinking', stringOf(delta['thinking']))
+      return addText(block, 'thinking', asString(delta['thinking']))
     case 'signature_delta':
-      block.signature = stringOf(delta['signature'])
+      block.signature = asString(delta['signature'])
       return []
     case 'citations_delta':
       if (delta['citation'] !== undefined) block.citations.push(delta['citation'])
       return []
     case 'input_json_delta':
-      return addArguments(block, stringOf(delta['partial_json']))
+      return addArguments(block, asString(delta['partial_json']))
     case 'compaction_delta': {
-      const { type: _, ...told } = delta
-      block.start = { ...block.start, ...told }
+      const { type: _, ...fields } = delta
+      block.start = { ...block.start, ...fields }
       return []
     }
     default:
@@ -225,94 +203,225 @@ function addText(block: Block, type: 'text' | 'thinking', text: string): ModelDe
   return text === '' ? [] : [{ type, text }]
 }
 
-function addArguments(block: Block, text: string): ModelDelta[] {
-  block.text += text
-  const { call } = block
-  return call === undefined ? [] : showArguments(call, call.unwrapper ? call.unwrapper.push(text) : text)
+function addArguments(block: Block, fragment: string): ModelDelta[] {
+  if (block.call !== undefined) return showArguments(block.call, block.call.arguments.push(fragment))
+  block.text += fragment
+  return []
 }
 
-function showArguments(call: Call, text: string): ModelDelta[] {
-  if (text === '') return []
-  call.shown += text
-  return [{ type: 'arguments', index: call.index, text }]
+function showArguments({ index }: Call, text: string): ModelDelta[] {
+  return text === '' ? [] : [{ type: 'arguments', index, text }]
 }
 
-/** Arguments that were not streamed stand in the opening, or there are none: `{}`. */
+/** Arguments that were not streamed stand in the opening of the block, or there are none. */
 function closeBlock(state: State, event: JsonObject): ModelDelta[] {
-  const block = blockAt(state, event)
+  const block = blockFor(state, event)
   if (block === undefined) return []
   block.closed = true
-  state.open.delete(indexOf(event) ?? -1)
+  state.open.delete(indexIn(event) ?? -1)
   const { call } = block
-  const untold = block.text === '' ? openingInput(block) : ''
-  if (call === undefined) {
-    if (isServerUse(block)) block.text += untold
-    return block.type === 'text' ? [] : [blockDelta(state, block)]
-  }
-  const deltas = untold === '' ? [] : addArguments(block, untold)
-  if (call.unwrapper) {
-    const { rest, closed } = call.unwrapper.end()
-    call.unwrapped = closed
-    return [...deltas, ...showArguments(call, rest)]
-  }
-  return block.text === '' ? [...deltas, ...showArguments(call, NO_ARGUMENTS)] : deltas
+  const streamed = call === undefined ? block.text : call.arguments.raw
+  const opening = streamed === '' && (call !== undefined || isServerUse(block)) ? openingArguments(block) : ''
+  const deltas = addArguments(block, opening)
+  if (call !== undefined) return [...deltas, ...showArguments(call, call.arguments.end())]
+  return block.type === 'text' ? [] : [blockDelta(state, block)]
 }
 
 function blockDelta(state: State, block: Block): ModelDelta {
-  const data = ownBlock(block)
+  const data = nativeBlock(block)
   return { type: 'block', ...(data && { native: { origin: state.origin, data } }) }
 }
 
-/** A block that is neither words nor a call, as it goes back to its maker; undefined when it is not whole. */
-export function ownBlock(block: Block): JsonObject | undefined {
+/** A block that is neither text nor a call, as it goes back to its maker; undefined when it is not whole. */
+function nativeBlock(block: Block): JsonObject | undefined {
   const { type, start, text, signature } = block
-  // A signature comes last: without one the thinking was cut off and cannot go back. With one it may well be empty.
+  // The signature comes last: without it the thinking was cut and cannot go back. The thinking itself may be empty.
   if (type === 'thinking') return signature === '' ? undefined : { ...start, thinking: text, signature }
   if (type === 'redacted_thinking') return start
   if (type === '' || !block.closed || block.odd) return undefined
   if (!isServerUse(block)) return signature === '' ? start : { ...start, signature }
-  const input = parsed(text === '' ? NO_ARGUMENTS : text)
+  const input = readJson(text === '' ? NO_ARGUMENTS : text)
   return isJsonObject(input) ? { ...start, input } : undefined
 }
 
-/** Empty when the opening holds nothing either, as it does in every stream of the vendor itself. */
-function openingInput(block: Block): string {
-  const { input } = block.start
-  if (input === undefined || (isJsonObject(input) && Object.keys(input).length === 0)) return ''
-  return JSON.stringify(input)
+function openingArguments({ start: { input } }: Block): string {
+  return input === undefined || (isJsonObject(input) && isEmptyObject(input)) ? '' : JSON.stringify(input)
 }
 
-export function isServerUse(block: { type?: unknown }): boolean {
-  return block.type === 'server_tool_use' || block.type === 'mcp_tool_use'
-}
-
-function blockAt(state: State, event: JsonObject): Block | undefined {
-  const index = indexOf(event)
+function blockFor(state: State, event: JsonObject): Block | undefined {
+  const index = indexIn(event)
   if (index !== undefined) return state.open.get(index)
   const last = state.blocks.at(-1)
   return last?.closed ? undefined : last
 }
 
-function indexOf(event: JsonObject): number | undefined {
+function indexIn(event: JsonObject): number | undefined {
   return typeof event['index'] === 'number' ? event['index'] : undefined
 }
 
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {}
-}
+// ---- the answer ------------------------------------------------------------------------------------------
 
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : []
-}
+type Stop = ModelAnswer['stop']
 
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json // JSON text yields nothing but Json
-  } catch {
-    return undefined
+/** `compaction`: the server summarised the conversation and waits to be asked again, as after a paused turn. */
+const STOPS: Readonly<Record<string, Stop>> = {
+  end_turn: 'end',
+  stop_sequence: 'end',
+  tool_use: 'calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  pause_turn: 'pause',
+  compaction: 'pause',
+  refusal: 'refusal',
+}
+const SUMMARY_CHARS = 300
+
+export function halt(state: State): Halted {
+  if (state.failure) return { failure: state.failure }
+  if (!state.done)
+    return { failure: passingFailure('Anthropic closed the stream before the answer was whole.') }
+  const warnings: string[] = []
+  const reason = asString(state.stop['stop_reason'])
+  const stop = STOPS[reason]
+  if (stop === undefined) warnings.push(`The model stopped for an unknown reason: ${printable(reason, 80)}.`)
+  const parts = state.blocks.flatMap(block => partsOf(state, block, stop, warnings))
+  const explanation = asString(asObject(state.stop['stop_details'])['explanation'])
+  if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
+  const usage = readUsage(state.usage)
+  const { origin, container } = state
+  return {
+    answer: {
+      parts,
+      stop: readStop(
+        stop,
+        parts.some(part => part.type === 'call'),
+      ),
+      origin,
+      ...(usage && { usage }),
+      ...(container && { continuity: { origin, data: { container } } }),
+      ...(warnings.length > 0 && { warnings }),
+    },
   }
 }
 
-function stringOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
+/** An answer with calls waits for results, and one without never does, whatever reason it gives. */
+function readStop(stop: Stop | undefined, hasCalls: boolean): Stop {
+  if (hasCalls) return stop === 'length' ? 'length' : 'calls'
+  return stop === undefined || stop === 'calls' ? 'end' : stop
+}
+
+function readUsage(usage: JsonObject): Usage | undefined {
+  if (usage['input_tokens'] === undefined && usage['output_tokens'] === undefined) return undefined
+  const cacheRead = asCount(usage['cache_read_input_tokens'])
+  const cacheWrite = asCount(usage['cache_creation_input_tokens'])
+  return usageOfCounts({
+    // The vendor counts cached input separately.
+    input: asCount(usage['input_tokens']) + cacheRead + cacheWrite,
+    output: asCount(usage['output_tokens']),
+    cacheRead,
+    cacheWrite,
+    thinking: asCount(asObject(usage['output_tokens_details'])['thinking_tokens']),
+  })
+}
+
+function partsOf(
+  state: State,
+  block: Block,
+  stop: Stop | undefined,
+  warnings: string[],
+): ModelAnswer['parts'] {
+  switch (block.type) {
+    case 'text':
+      return block.text === '' ? [] : [textPart(state, block)]
+    case 'thinking':
+    case 'redacted_thinking':
+      return thinkingPart(state, block)
+    case 'tool_use':
+      return callPart(state, block, stop, warnings)
+    default:
+      return hostedPart(state, block, warnings)
+  }
+}
+
+/** Citations hold encrypted indexes that the vendor wants back with the text. */
+function textPart({ origin }: State, { text, citations }: Block): TextPart {
+  if (citations.length === 0) return { type: 'text', text }
+  return { type: 'text', text, native: { origin, data: { citations } } }
+}
+
+function thinkingPart({ origin }: State, block: Block): ThinkingPart[] {
+  const { text } = block
+  const data = nativeBlock(block)
+  if (data === undefined) return text === '' ? [] : [{ type: 'thinking', text }]
+  return [{ type: 'thinking', text, native: { origin, data } }]
+}
+
+function callPart(state: State, block: Block, stop: Stop | undefined, warnings: string[]): ModelCall[] {
+  const { call } = block
+  if (call === undefined) return []
+  const { name, arguments: args } = call
+  if (stop === 'refusal') {
+    warnings.push(`The call of "${printable(name, 128)}" was dropped: the model refused while making it.`)
+    return []
+  }
+  const { id, caller, toolset_name } = block.start
+  const data: JsonObject = {}
+  if (caller !== undefined && caller !== null) data['caller'] = caller
+  if (toolset_name !== undefined && toolset_name !== null) data['toolset_name'] = toolset_name
+  return [
+    {
+      type: 'call',
+      name,
+      form: args.form,
+      text: args.text,
+      ...(args.isCut(endOfBlock(state, block, stop)) && { cut: true as const }),
+      ...(typeof id === 'string' && id !== '' && { nativeId: id }),
+      ...(!isEmptyObject(data) && { native: { origin: state.origin, data } }),
+    },
+  ]
+}
+
+/** The server closes the last block also when it ran out of tokens inside it. */
+function endOfBlock(state: State, block: Block, stop: Stop | undefined): ArgumentsEnd {
+  if (!block.closed) return 'unclosed'
+  return stop === 'length' && block === state.blocks.at(-1) ? 'length' : 'closed'
+}
+
+// ---- server tools ----------------------------------------------------------------------------------------
+
+function hostedPart(state: State, block: Block, warnings: string[]): HostedPart[] {
+  const data = nativeBlock(block)
+  if (data === undefined) {
+    warnings.push(`A block of the type "${printable(block.type, 80)}" came incomplete and was left out.`)
+    return []
+  }
+  const summary = printable(summarise(data), SUMMARY_CHARS)
+  const native = { origin: state.origin, data }
+  return [{ type: 'hosted', tool: hostedToolName(state, block), summary, native }]
+}
+
+function hostedToolName(state: State, block: Block): string {
+  const answered = block.start['tool_use_id']
+  const use = state.blocks.find(each => answered !== undefined && each.start['id'] === answered) ?? block
+  const { name, server_name } = use.start
+  if (typeof name !== 'string') return block.type.replace(/_tool_result$/, '')
+  return typeof server_name === 'string' ? `${server_name}.${name}` : name
+}
+
+/** A line for people. The vendor gets the block itself. */
+function summarise(data: JsonObject): string {
+  if (data['input'] !== undefined) return JSON.stringify(data['input'])
+  const content = data['content']
+  if (typeof content === 'string') return content
+  if (Array.isArray(content)) return content.map(summariseItem).filter(Boolean).join('; ')
+  return isJsonObject(content) ? summariseItem(content) : ''
+}
+
+function summariseItem(item: Json): string {
+  if (!isJsonObject(item)) return ''
+  for (const key of ['error_code', 'title', 'url', 'text', 'stdout', 'file_id', 'tool_name']) {
+    const value = item[key]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return asList(item['tool_references']).map(summariseItem).filter(Boolean).join(', ')
 }

@@ -1,69 +1,211 @@
-// A history as Anthropic's `messages`: calls and results paired, roles in turn, nothing empty, and the vendor's own
-// blocks echoed in their places or dropped whole. Each entry is encoded once and remembered; neighbours of one role
-// are joined as text. Tools and the rest of the body are made elsewhere.
+// A request to Anthropic Messages: the body, and the history as its `messages`. Calls and results are paired, roles
+// alternate, nothing is empty, and the vendor's own blocks go back unchanged in their places or are left out whole.
+// Each entry is encoded once; neighbours of one role are joined as text.
 
+import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
-import { isJsonObject, type JsonObject, parseJson } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
-import { isFailed, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
-import { wrapText } from '../../common/custom-tools.ts'
-import { encodeEntries, joinPieces, joinVariants } from '../../common/encode-cache.ts'
+import { isFailed, nativeFor, wireJson } from '../../common/artifacts.ts'
+import {
+  ASKED_TO_CONTINUE,
+  CONTINUE,
+  loneCall,
+  loneResult,
+  splitSystem,
+  systemNote,
+} from '../../common/history.ts'
+import { joinVariants, SessionCache } from '../../common/session-cache.ts'
+import { wrapText } from '../../common/text-tools.ts'
+import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
-import type { WireNames } from '../../common/wire-names.ts'
-import { type Places, placesOf, type Traces } from './context.ts'
-import { resultContent, textBlock, userBlocks, type Warn } from './media.ts'
+import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import type { Prepared, Target } from '../../protocol.ts'
+import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
+import type { Reading } from './decode.ts'
+import { encodeContent, encodeResultContent, textBlock } from './media.ts'
+import { declareTools, nameRuleFor } from './tools.ts'
 
-export type Speaker = {
+export const protocolName = 'anthropic'
+
+const VERSION = '2023-06-01'
+const MCP_BETA = 'mcp-client-2025-11-20'
+const LEAST_THINKING_BUDGET = 1024
+/** The API requires a limit. Every current model takes this one. */
+const DEFAULT_MAX_TOKENS = 32_000
+const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
+
+export function prepare(
+  request: ModelRequest,
+  target: Target,
+  cache = new SessionCache(),
+): Prepared<Reading> {
+  const { warnings, warn } = collectWarnings()
+  const origin: Origin = { protocol: protocolName, family: target.family }
+  const { system, spoken } = splitSystem(request)
+  const facts = historyFacts(cache, spoken, origin)
+  const stored = target.forgotten ? undefined : facts.container
+  const nameRule = nameRuleFor(target.hosted)
+  const names = toolNames(request.tools, nameRule)
+  const history = encodeHistory(cache, spoken, {
+    origin,
+    names,
+    namesKey: [...nameRule.reserved].join('|'),
+    ids: wireIds(cache, spoken, origin, ID_RULE),
+    surroundings: surroundingsIn(spoken, facts, { origin, hosted: target.hosted, container: stored }),
+    spoken,
+    warn,
+  })
+  const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : DEFAULT_MAX_TOKENS)
+  const thinking = thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
+  const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
+  const declared = declareTools({ request, target, names, spoken, found: facts.found, thinks, warn })
+  const usesContainer = runsCode(target) || callersIn(spoken, origin).size > 0
+  const container = usesContainer ? stored : undefined
+  const fields: JsonObject = {
+    ...operatorFields(request, target, container, warn),
+    model: target.model,
+    max_tokens: maxTokens,
+    ...(thinking && { thinking }),
+    ...(system.length > 0 && { system: system.join('\n\n') }),
+    ...declared.fields,
+    stream: true,
+  }
+  return {
+    path: '/v1/messages',
+    headers: headerFields(target, facts),
+    // Messages are JSON text already; only the other fields are written anew for each request.
+    body: `${wireJson(fields).slice(0, -1)},"messages":${history.messages}}`,
+    warnings,
+    reading: { origin, names: declared.names, textTools: declared.textTools },
+    usesStored: container !== undefined,
+    encoded: history.encoded,
+  }
+}
+
+// ---- fields ----------------------------------------------------------------------------------------------
+
+/** The target's fields, less those that are set elsewhere, with the container in which the vendor's code waits. */
+function operatorFields(
+  request: ModelRequest,
+  target: Target,
+  id: string | undefined,
+  warn: Warn,
+): JsonObject {
+  const {
+    betas: _,
+    thinking: __,
+    messages: ___,
+    container: given,
+    mcp_servers: servers,
+    ...own
+  } = target.body
+  const container = id === undefined ? given : isJsonObject(given) ? { ...given, id } : id
+  const mcp_servers = usedServers(servers, request, target, warn)
+  return {
+    ...own,
+    ...(container !== undefined && { container }),
+    ...(mcp_servers.length > 0 && { mcp_servers }),
+  }
+}
+
+/** The API refuses a server that no toolset names. */
+function usedServers(servers: Json | undefined, request: ModelRequest, target: Target, warn: Warn): Json[] {
+  const named = new Set(target.hosted.map(tool => tool['mcp_server_name']))
+  return (Array.isArray(servers) ? servers : []).filter(server => {
+    if (isJsonObject(server) && named.has(server['name'])) return true
+    if (request.hosted !== false)
+      warn('A server of `mcp_servers` was left out: no `mcp_toolset` among the hosted tools names it.')
+    return false
+  })
+}
+
+/** As the target has it, except for manual thinking that the API would refuse in this request. */
+function thinkingField(
+  body: JsonObject,
+  maxTokens: number,
+  isForbidden: () => boolean,
+  warn: Warn,
+): JsonObject | undefined {
+  const { thinking } = body
+  if (!isJsonObject(thinking)) return undefined
+  if (thinking['type'] !== 'enabled') return thinking
+  if (isForbidden()) {
+    warn('Thinking is off for this step: the current turn began without thinking of this model.')
+    return undefined
+  }
+  const budget = thinking['budget_tokens']
+  if (typeof budget !== 'number' || budget < maxTokens) return thinking
+  if (maxTokens <= LEAST_THINKING_BUDGET) {
+    warn(`Thinking is off: ${maxTokens} tokens leave no room for it.`)
+    return undefined
+  }
+  warn(`The budget for thinking was lowered to ${maxTokens - 1} tokens: an answer has at most ${maxTokens}.`)
+  return { ...thinking, budget_tokens: maxTokens - 1 }
+}
+
+function runsCode(target: Target): boolean {
+  return target.hosted.some(tool => tool['name'] === 'code_execution')
+}
+
+/** The MCP connector needs its beta header also when only the history holds its blocks. */
+function headerFields(target: Target, facts: HistoryFacts): Record<string, string> {
+  const { betas } = target.body
+  const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
+  const usesMcp = facts.usesMcp || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
+  if (usesMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
+  return {
+    'anthropic-version': VERSION,
+    ...(names.length > 0 && { 'anthropic-beta': names.join(',') }),
+  }
+}
+
+// ---- the history -----------------------------------------------------------------------------------------
+
+type EncodingContext = {
   origin: Origin
   names: WireNames
-  /** All that names depend on beside the name itself. */
+  /** Everything that spellings depend on besides the names themselves. */
   namesKey: string
-  hosted: readonly JsonObject[]
-  traces: Traces
-  /** Where code of the vendor's waits for results; undefined when that is gone. */
-  container: string | undefined
+  ids: WireIds
+  surroundings: Surroundings
+  /** The history without its leading system entries. */
+  spoken: readonly Entry[]
   warn: Warn
 }
 
-export type Conversation = {
-  /** JSON text of the list of messages. */
+type Messages = {
+  /** JSON text of the list. */
   messages: string
   encoded: number
-  /** Manual thinking is refused when the turn under way did not begin with thinking. */
+  /** The API refuses manual thinking when the current turn did not begin with thinking. */
   forbidsManualThinking: () => boolean
 }
 
-const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
 const OPENING = '(Earlier messages are not shown.)'
-const GO_ON = 'Continue.'
 
-/** `spoken`: the history without the system entries that it begins with. */
-export function encodeHistory(spoken: readonly Entry[], speaker: Speaker): Conversation {
-  const ids = wireIds(spoken, speaker.origin, ID_RULE)
-  const places = placesOf(spoken, speaker.traces, speaker)
-  const encoded = encodeEntries(
-    spoken,
-    `${speaker.origin.protocol} ${speaker.origin.family} ${speaker.namesKey}`,
-    (entry, index) => encodeEntry(entry, index, { speaker, ids, places, spoken }),
-    index => joinVariants(ids.variant(index), places.variant(index)),
-  )
-  const { text, last } = joinPieces(encoded, (before, index) => {
+function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: EncodingContext): Messages {
+  const { origin, namesKey, ids, surroundings } = context
+  const { pieces, encoded, join } = cache.encode(spoken, {
+    key: `${origin.protocol} ${origin.family} ${namesKey}`,
+    variant: index => joinVariants(ids.variant(index), surroundings.variant(index)),
+    encode: (entry, index) => encodeEntry(context, entry, index),
+  })
+  const { text, last } = join((before, index) => {
     const role = roleOf(spoken[index])
     const opening = `{"role":"${role}","content":[`
-    // A request begins with a user's message.
+    // The first message must be a user's.
     if (before < 0) return role === 'user' ? opening : `${userMessage(OPENING)},${opening}`
     return roleOf(spoken[before]) === role ? ',' : `]},${opening}`
   })
   return {
-    messages: `[${askedToGoOn(text, last < 0 ? undefined : roleOf(spoken[last]), places, speaker.warn)}]`,
-    encoded: encoded.encoded,
-    forbidsManualThinking: () => opensWithoutThinking(messagesBackwards(spoken, encoded.pieces, places)),
+    messages: `[${endWithUser(context, text, last < 0 ? undefined : roleOf(spoken[last]))}]`,
+    encoded,
+    forbidsManualThinking: () => opensWithoutThinking(messagesBackwards(spoken, pieces, surroundings)),
   }
 }
-
-// ---- messages --------------------------------------------------------------------------------------------
 
 /** Neighbours of one role are one message. */
 type Role = 'user' | 'assistant'
@@ -72,48 +214,47 @@ const roleOf = (entry: Entry | undefined): Role => (entry?.role === 'assistant' 
 
 const userMessage = (text: string): string => `{"role":"user","content":[${textBlock(text)!}]}`
 
-/** A request ends with a user's message, unless a paused answer is to be gone on with. */
-function askedToGoOn(messages: string, last: Role | undefined, places: Places, warn: Warn): string {
+/** The last message must be a user's, unless the vendor paused its answer and is to continue it. */
+function endWithUser(context: EncodingContext, messages: string, last: Role | undefined): string {
   if (last === undefined) return userMessage(OPENING)
-  if (last === 'user' || places.isPaused) return `${messages}]}`
-  warn('The history ended with an answer, which this vendor does not go on with: it was asked to continue.')
-  return `${messages}]},${userMessage(GO_ON)}`
+  if (last === 'user' || context.surroundings.endsPaused) return `${messages}]}`
+  context.warn(ASKED_TO_CONTINUE)
+  return `${messages}]},${userMessage(CONTINUE)}`
 }
 
-const RESULT = '{"type":"tool_result"'
-const THOUGHT = /^\{"type":"(redacted_)?thinking"/
+const RESULT_PREFIX = '{"type":"tool_result"'
+const THINKING_PREFIX = /^\{"type":"(redacted_)?thinking"/
 
 type Message = { role: Role; first: string; onlyResults: boolean; hasResults: boolean; hasCalls: boolean }
 
-/** From the last to the first. */
 function* messagesBackwards(
   spoken: readonly Entry[],
   pieces: readonly string[],
-  places: Places,
+  surroundings: Surroundings,
 ): Generator<Message> {
   let message: Message | undefined
   for (let index = spoken.length - 1; index >= 0; index--) {
     const [entry, first] = [spoken[index], pieces[index]]
     if (entry === undefined || first === undefined || first === '') continue
     const role = roleOf(entry)
-    const isResults = entry.role === 'tool' && first.startsWith(RESULT)
-    // A result that lost its call is told in words after the others.
-    const onlyResults = isResults && places.variant(index) === ''
+    const hasResults = entry.role === 'tool' && first.startsWith(RESULT_PREFIX)
+    // A result without its call is told in words after the others.
+    const onlyResults = hasResults && surroundings.variant(index) === ''
     const hasCalls = entry.role === 'assistant' && entry.parts.some(part => part.type === 'call')
     if (message?.role === role) {
       message.first = first
       message.onlyResults &&= onlyResults
-      message.hasResults ||= isResults
+      message.hasResults ||= hasResults
       message.hasCalls ||= hasCalls
     } else {
       if (message) yield message
-      message = { role, first, onlyResults, hasResults: isResults, hasCalls }
+      message = { role, first, onlyResults, hasResults, hasCalls }
     }
   }
   if (message) yield message
 }
 
-/** The turn under way ends with results, and the answer that opened it has calls and does not begin with thinking. */
+/** The current turn ends with results, and the answer that opened it has calls and does not begin with thinking. */
 function opensWithoutThinking(messages: Iterable<Message>): boolean {
   let after: Message | undefined
   for (const message of messages) {
@@ -121,80 +262,67 @@ function opensWithoutThinking(messages: Iterable<Message>): boolean {
     if (after !== undefined && message.role === 'user' && !message.onlyResults) break
     after = message
   }
-  return after?.role === 'assistant' && after.hasCalls && !THOUGHT.test(after.first)
-}
-
-/** Wire names of all tools that were called: a request with calls in its history must declare tools. */
-export function calledNames(spoken: readonly Entry[], names: WireNames): Set<string> {
-  const called = new Set<string>()
-  for (const entry of spoken)
-    if (entry.role === 'assistant') for (const call of callsOf(entry)) called.add(names.toWire(call.name))
-  return called
+  return after?.role === 'assistant' && after.hasCalls && !THINKING_PREFIX.test(after.first)
 }
 
 // ---- entries ---------------------------------------------------------------------------------------------
 
-type Context = { speaker: Speaker; ids: WireIds; places: Places; spoken: readonly Entry[] }
-
-/** The entry's blocks as JSON text, joined by commas; empty when it has nothing to say to this vendor. */
-function encodeEntry(entry: Entry, index: number, context: Context): string {
+/** The entry's blocks as JSON text, joined by commas; '' when it says nothing to this vendor. */
+function encodeEntry(context: EncodingContext, entry: Entry, index: number): string {
   switch (entry.role) {
-    case 'user':
-      return userBlocks(entry.parts, context.speaker.warn).join(',')
     case 'system':
-      return systemNote(entry.text, context.speaker.warn)
-    case 'tool':
-      return resultBlocks(entry, index, context).join(',')
+      // The vendor's own system role may not stand between two messages of one role, nor before results.
+      return textBlock(systemNote(entry.text, context.warn)) ?? ''
+    case 'user':
+      return encodeContent(entry.parts, context.warn).join(',')
     case 'assistant':
-      return answerBlocks(entry, index, context).join(',')
+      return encodeAnswer(context, entry, index).join(',')
+    case 'tool':
+      return encodeResults(context, entry, index).join(',')
   }
 }
 
-/** The vendor's own system role may not stand between two messages of one role, nor before results. */
-function systemNote(text: string, warn: Warn): string {
-  if (text.trim() === '') return ''
-  warn('A system message in mid-conversation was sent as a note in the user’s role.')
-  return textBlock(`<system>\n${text}\n</system>`) ?? ''
-}
-
-function answerBlocks(entry: AssistantEntry, index: number, context: Context): string[] {
-  const { speaker, places } = context
+function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: number): string[] {
+  const { origin, surroundings } = context
   const blocks: string[] = []
   for (const part of entry.parts) {
     if (part.type === 'text') {
-      const block = spokenText(part.text, nativeFor(part, speaker.origin), places.isWhole(index))
+      const block = encodeText(part.text, nativeFor(part, origin), surroundings.keepsAllBlocks(index))
       if (block !== undefined) blocks.push(block)
     } else if (part.type === 'call') {
-      blocks.push(places.isPaired(index, part.id) ? callBlock(part, index, context) : unansweredWords(part))
+      const isPaired = surroundings.isPaired(index, part.id)
+      blocks.push(isPaired ? encodeCall(context, part, index) : textBlock(loneCall(part))!)
     } else {
-      const data = nativeFor(part, speaker.origin)
-      if (isJsonObject(data) && !isLost(data, places)) blocks.push(wireJson({ type: data['type'], ...data }))
+      const data = nativeFor(part, origin)
+      if (isJsonObject(data) && !isDropped(data, surroundings))
+        blocks.push(wireJson({ type: data['type'], ...data }))
     }
   }
-  if (!places.keepsTail(index)) while (THOUGHT.test(blocks.at(-1) ?? '')) blocks.pop()
+  if (!surroundings.mayEndWithThinking(index)) while (THINKING_PREFIX.test(blocks.at(-1) ?? '')) blocks.pop()
   return blocks
 }
 
-function isLost(block: JsonObject, places: Places): boolean {
-  return places.isDropped(block['id']) || places.isDropped(block['tool_use_id'])
+function isDropped(block: JsonObject, surroundings: Surroundings): boolean {
+  return surroundings.isDropped(block['id']) || surroundings.isDropped(block['tool_use_id'])
 }
 
-/** Citations point into search results: they go back only where these do. */
-function spokenText(text: string, native: unknown, isWhole: boolean): string | undefined {
-  const citations = isJsonObject(native) && isWhole ? native['citations'] : undefined
+/** Citations refer to search results: they go back only together with these. */
+function encodeText(text: string, native: unknown, keepsAllBlocks: boolean): string | undefined {
+  const citations = isJsonObject(native) && keepsAllBlocks ? native['citations'] : undefined
   const block = textBlock(text)
   return block === undefined || citations === undefined
     ? block
     : `${block.slice(0, -1)},"citations":${wireJson(citations)}}`
 }
 
-function callBlock(call: CallPart, index: number, context: Context): string {
-  const { speaker, ids, places } = context
-  const name = wireJson(speaker.names.toWire(call.name))
-  let block = `{"type":"tool_use","id":${wireJson(ids.of(index, call.id))},"name":${name},"input":${inputText(call)}`
-  const native = nativeFor(call, speaker.origin)
+function encodeCall(context: EncodingContext, call: CallPart, index: number): string {
+  const { origin, ids, names, surroundings } = context
+  const name = wireJson(names.toWire(call.name))
+  const id = wireJson(ids.of(index, call.id))
+  let block = `{"type":"tool_use","id":${id},"name":${name},"input":${argumentsJson(call)}`
+  const native = nativeFor(call, origin)
   if (isJsonObject(native)) {
-    if (isJsonObject(native['caller']) && !places.isDropped(native['caller']['tool_id']))
+    if (isJsonObject(native['caller']) && !surroundings.isDropped(native['caller']['tool_id']))
       block += `,"caller":${wireJson(native['caller'])}`
     if (native['toolset_name'] !== undefined) block += `,"toolset_name":${wireJson(native['toolset_name'])}`
   }
@@ -202,49 +330,46 @@ function callBlock(call: CallPart, index: number, context: Context): string {
 }
 
 /**
- * An object always. The model's own spelling where that is sound JSON (numbers keep their digits), and its text in
- * a field where it is not: what it wrote is then what it reads in the result about its mistake.
+ * Always an object. Sound JSON keeps the model's own spelling, so that numbers keep their digits. Anything else goes
+ * into a field, so that the model can see what the result complains about.
  */
-function inputText(call: CallPart): string {
+function argumentsJson(call: CallPart): string {
   if (call.form === 'text') return wireJson(wrapText(call.text))
   if (call.text.trim() === '') return '{}'
   try {
     const value = parseJson(call.text)
     if (isJsonObject(value)) return call.text.includes('\\u') ? wireJson(value) : wellFormed(call.text)
   } catch {
-    // Not sound: said below.
+    // Not sound: it goes into a field.
   }
   return wireJson({ invalid_arguments: call.text })
 }
 
-function unansweredWords(call: CallPart): string {
-  return textBlock(`[${call.name} was called; nothing is known of its result]`)!
-}
-
-/** Results stand first. One whose call is not in the message before could only be refused, so it is told. */
-function resultBlocks(entry: ToolEntry, index: number, context: Context): string[] {
-  const { places, spoken } = context
-  const asked = spoken[index - 1]
-  const calls = new Map((asked?.role === 'assistant' ? callsOf(asked) : []).map(call => [call.id, call]))
-  const results: string[] = []
-  const told: string[] = []
+/** Results must stand first. A result whose call is not in the message before would be refused, so it is told. */
+function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): string[] {
+  const { surroundings, spoken } = context
+  const answer = spoken[index - 1]
+  const calls = new Map((answer?.role === 'assistant' ? callsOf(answer) : []).map(call => [call.id, call]))
+  const paired: string[] = []
+  const lone: string[] = []
   for (const result of entry.results) {
-    if (places.isPaired(index, result.callId))
-      results.push(resultBlock(result, calls.get(result.callId), index, context))
-    else told.push(textBlock(`[result of ${result.name}] ${resultText(result.outcome)}`)!)
+    if (surroundings.isPaired(index, result.callId))
+      paired.push(encodeResult(context, result, calls.get(result.callId), index))
+    else lone.push(textBlock(loneResult(result))!)
   }
-  return [...results, ...told]
+  return [...paired, ...lone]
 }
 
-function resultBlock(
+function encodeResult(
+  { origin, ids, warn }: EncodingContext,
   { callId, outcome }: CallResult,
   call: CallPart | undefined,
   index: number,
-  { speaker, ids }: Context,
 ): string {
-  let block = `${RESULT},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${resultContent(outcome, speaker.warn)}`
+  const content = encodeResultContent(outcome, warn)
+  let block = `${RESULT_PREFIX},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${content}`
   if (isFailed(outcome)) block += ',"is_error":true'
-  const native = call && nativeFor(call, speaker.origin)
+  const native = call && nativeFor(call, origin)
   if (isJsonObject(native) && native['toolset_name'] !== undefined)
     block += `,"toolset_name":${wireJson(native['toolset_name'])}`
   return `${block}}`

@@ -14,8 +14,12 @@ import {
   type ScriptedTurn,
   vendorDouble,
 } from '../../../testing/doubles/index.ts'
-import type { Failure, Frame, Prepared, Target } from '../../protocol.ts'
+import { SessionCache } from '../../common/session-cache.ts'
+import type { Prepared as AnyPrepared, Failure, Frame, Target } from '../../protocol.ts'
+import type { Reading } from './decode.ts'
 import { anthropicMessages } from './index.ts'
+
+export type Prepared = AnyPrepared<Reading>
 
 export const target = (over: Partial<Target> = {}): Target => ({
   model: 'claude-sonnet-4-6',
@@ -108,9 +112,10 @@ const vendor = vendorDouble('anthropic')
 
 export function startTalk(): Talk {
   const memory = vendor.memory()
+  const cache = new SessionCache()
   return {
     ask(asked, at, turn) {
-      const prepared = anthropicMessages.prepare(asked, at)
+      const prepared = anthropicMessages.prepare(asked, at, cache)
       const body = bodyOf(prepared)
       const exchange = {
         route: { kind: 'create', params: {} },
@@ -130,7 +135,7 @@ export function startTalk(): Talk {
 }
 
 export function fold(prepared: Prepared, frames: readonly Frame[]): Pick<Heard, 'deltas' | 'end'> {
-  const state = anthropicMessages.initial(prepared)
+  const state = anthropicMessages.initial(prepared.reading)
   const deltas = frames.flatMap(frame => anthropicMessages.step(state, frame))
   return { deltas, end: anthropicMessages.halt(state) }
 }

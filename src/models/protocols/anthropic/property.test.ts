@@ -9,6 +9,7 @@ import type { InputPart, Native } from '../../../language/content.ts'
 import type { AnswerPart, Entry } from '../../../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import { judge, request, target, tool } from './harness.test.ts'
 import { anthropicMessages } from './index.ts'
 
@@ -280,9 +281,10 @@ test('A-01 … A-28: any history, tools, choice and deployment give a request th
       text,
       (entries, tools, chosen, parallel, at, system) => {
         const asked = request({ history: entries, tools, choice: chosen, parallel, system })
-        const prepared = anthropicMessages.prepare(asked, at)
+        const cache = new SessionCache()
+        const prepared = anthropicMessages.prepare(asked, at, cache)
         assert.deepEqual(judge(prepared), [], prepared.body)
-        const again = anthropicMessages.prepare(asked, at)
+        const again = anthropicMessages.prepare(asked, at, cache)
         assert.equal(again.body, prepared.body)
         assert.equal(again.encoded, 0)
       },
@@ -294,13 +296,14 @@ test('A-01 … A-28: any history, tools, choice and deployment give a request th
 test('a history that grows step by step gives the requests that it gives from nothing', () => {
   fc.assert(
     fc.property(history, declared, deployment, (entries, tools, at) => {
+      const cache = new SessionCache()
       for (let length = 1; length <= entries.length; length++) {
         const asked = request({ history: entries.slice(0, length), tools })
-        const grown = anthropicMessages.prepare(asked, at)
-        const fresh = anthropicMessages.prepare(structuredClone(asked), at)
+        const grown = anthropicMessages.prepare(asked, at, cache)
+        const fresh = anthropicMessages.prepare(asked, at)
         assert.equal(grown.body, fresh.body)
         assert.deepEqual(grown.headers, fresh.headers)
-        assert.equal(grown.leans, fresh.leans)
+        assert.equal(grown.usesStored, fresh.usesStored)
       }
     }),
     { numRuns: 300 },

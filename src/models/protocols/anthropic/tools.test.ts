@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ToolChoice } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
-import { textToolSchema } from '../../common/custom-tools.ts'
-import type { Prepared } from '../../protocol.ts'
-import { assistant, bodyOf, call, own, prepare, results, tool, user } from './harness.test.ts'
+import { textToolSchema } from '../../common/text-tools.ts'
+import { assistant, bodyOf, call, own, type Prepared, prepare, results, tool, user } from './harness.test.ts'
 
 const toolsOf = (prepared: Prepared): JsonObject[] => (bodyOf(prepared)['tools'] ?? []) as JsonObject[] // the codec's own list
 const namesOf = (prepared: Prepared): (Json | undefined)[] => toolsOf(prepared).map(each => each['name'])
@@ -17,9 +16,9 @@ describe('tools', () => {
     const tools = [tool('fs.read'), tool('fs_read'), tool('web_search'), tool('x'.repeat(200)), tool('имя')]
     const prepared = prepare({ tools }, { hosted: [{ type: 'web_search_20260318', name: 'web_search' }] })
     assert.equal(new Set(namesOf(prepared)).size, 6)
-    assert.deepEqual([...prepared.names.values()].sort(), tools.map(each => each.name).sort())
-    assert.equal(prepared.names.get('fs_read'), 'fs_read')
-    assert.equal(prepared.names.has('web_search'), false)
+    assert.deepEqual([...prepared.reading.names.values()].sort(), tools.map(each => each.name).sort())
+    assert.equal(prepared.reading.names.get('fs_read'), 'fs_read')
+    assert.equal(prepared.reading.names.has('web_search'), false)
   })
 
   test('a schema is adapted, or its tool left out; the rest goes (A-14, B-66)', () => {
@@ -33,7 +32,7 @@ describe('tools', () => {
       ],
     })
     assert.deepEqual(namesOf(prepared), ['any', 'read'])
-    assert.match(prepared.warnings.join(), /"never" was left out/)
+    assert.match(prepared.warnings.join(), /"never" is not offered/)
   })
 
   test('strict where it was asked for and can be, within the limits of all tools together (A-15)', () => {
@@ -103,7 +102,7 @@ describe('tools', () => {
 
   const forced = (made: Prepared): string | undefined => {
     const field = choiceOf(made) as { name: string } // a forced choice names its tool
-    return made.names.get(field.name)
+    return made.reading.names.get(field.name)
   }
 
   test('a forced choice while the model thinks is left to it, with a warning (A-17, B-58)', () => {

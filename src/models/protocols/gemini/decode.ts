@@ -1,36 +1,48 @@
-// Reading an answer of Gemini's generateContent: a fold over partial responses, in which the non-streaming answer is
-// one whole response. Parts are kept apart where a signature stands on one of them. There is no mark for the end but
-// a finish reason. Requests are made elsewhere (gemini.ts); sockets, retries and clocks are the runner's.
+// Reading an answer of generateContent: a fold over partial responses, in which a non-streaming answer is one response.
+// Parts stay apart where one of them has a signature. The only mark of the end is a finish reason.
 
 import type { ModelAnswer, ModelCall, ModelDelta } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
 import type { HostedPart, Native, TextPart, ThinkingPart } from '../../../language/content.ts'
-import type { ModelStop, Usage } from '../../../language/events.ts'
+import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { elementsAt, findValue, valueText } from '../../../lib/json-places.ts'
 import { printable } from '../../../lib/text.ts'
-import { textUnwrapper, wrapText } from '../../common/custom-tools.ts'
-import type { Failure, Frame } from '../../protocol.ts'
+import { CallArguments } from '../../common/arguments.ts'
+import { failureText, passingFailure } from '../../common/failure.ts'
+import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
+import { wrapText } from '../../common/text-tools.ts'
+import { usageOfCounts } from '../../common/usage.ts'
+import type { Failure, Frame, Halted } from '../../protocol.ts'
+import { type GoogleReading, readTool } from '../google/decode.ts'
+import { googleError } from '../google/failure.ts'
+import { finishFailure, streamFailure } from './failure.ts'
 import {
-  countOf,
-  errorOf,
-  interrupted,
-  isTextTool,
-  listOf,
-  nameOf,
-  objectOf,
-  parsed,
-  type Reading,
-  refused,
-  statusFailure,
-  stringOf,
-  words,
-} from '../google/decode.ts'
-import { type ArgumentsFold, argumentsFold, foldObject, foldPiece } from './partial-arguments.ts'
+  addArguments,
+  addPartialArgument,
+  type PartialArguments,
+  partialArguments,
+} from './partial-arguments.ts'
 
-type Said = { kind: 'text' | 'thinking'; text: string; native?: JsonObject }
-type Hosted = { kind: 'hosted'; part: JsonObject }
-type Call = {
+export type Reading = GoogleReading
+
+export type State = Reading & {
+  pieces: (TextPiece | HostedPiece | CallPiece)[]
+  calls: number
+  /** The call whose arguments are still coming. `call` is undefined when it is dropped. */
+  open: { call: CallPiece | undefined; partial: PartialArguments } | undefined
+  usage: JsonObject
+  finish: Finish | undefined
+  /** Why the prompt was blocked. */
+  blocked: string | undefined
+  failure: Failure | undefined
+}
+
+type Finish = { reason: string; message: string }
+
+type TextPiece = { kind: 'text' | 'thinking'; text: string; native?: JsonObject }
+type HostedPiece = { kind: 'hosted'; part: JsonObject }
+type CallPiece = {
   kind: 'call'
   index: number
   wire: string
@@ -38,26 +50,15 @@ type Call = {
   form: CallForm
   text: string
   cut: boolean
-  /** The part as it came, less what only matters while it streams. */
+  /** The part as it came. */
   part: JsonObject
   args: Json | undefined
 }
 
-export type State = Reading & {
-  built: (Said | Hosted | Call)[]
-  calls: number
-  /** The call whose arguments are still coming. `call` is undefined when it is not to be kept. */
-  open: { call: Call | undefined; fold: ArgumentsFold } | undefined
-  usage: JsonObject
-  finish: { reason: string; message: string } | undefined
-  blocked: string | undefined
-  failure: Failure | undefined
-}
-
-export function initialState(reading: Reading): State {
+export function initial(reading: Reading): State {
   return {
     ...reading,
-    built: [],
+    pieces: [],
     calls: 0,
     open: undefined,
     usage: {},
@@ -67,55 +68,55 @@ export function initialState(reading: Reading): State {
   }
 }
 
-// ---- frames ------------------------------------------------------------------------------------------------
+// ---- events ----------------------------------------------------------------------------------------------
 
 /** Without `alt=sse`, and from some gateways, the chunks come as one list. */
-export function stepAnswer(state: State, frame: Frame): ModelDelta[] {
+export function step(state: State, frame: Frame): ModelDelta[] {
   if (state.failure) return []
   const text = frame.data.trim()
   if (text === '' || text === '[DONE]') return []
-  const value = parsed(text)
+  const value = readJson(text)
   if (value === undefined) {
-    state.failure = interrupted('Gemini sent a chunk that is not JSON.')
+    state.failure = passingFailure('Gemini sent a chunk that is not JSON.')
     return []
   }
-  if (!Array.isArray(value)) return takeChunk(state, objectOf(value), text, 0)
-  const places = elementsAt(text, 0)
+  if (!Array.isArray(value)) return takeChunk(state, asObject(value), text, 0)
+  const offsets = elementsAt(text, 0)
   return value.flatMap(chunk => {
-    const place = places.next().value ?? text.length
-    return state.failure ? [] : takeChunk(state, objectOf(chunk), text, place)
+    const offset = offsets.next().value ?? text.length
+    return state.failure ? [] : takeChunk(state, asObject(chunk), text, offset)
   })
 }
 
-/** The chunk stands in `text` at `place`. */
-function takeChunk(state: State, chunk: JsonObject, text: string, place: number): ModelDelta[] {
-  const error = errorOf(chunk)
+/** The chunk stands in `text` at `offset`. */
+function takeChunk(state: State, chunk: JsonObject, text: string, offset: number): ModelDelta[] {
+  const error = googleError(chunk)
   if (error !== undefined) {
-    state.failure = statusFailure(countOf(error['code']) || 500, new Headers(), { error })
+    state.failure = streamFailure(error)
     return []
   }
   if (isJsonObject(chunk['usageMetadata'])) state.usage = { ...state.usage, ...chunk['usageMetadata'] }
-  const block = stringOf(objectOf(chunk['promptFeedback'])['blockReason'])
-  if (block !== '') state.blocked = block
-  const candidates = listOf(chunk['candidates']).map(objectOf)
-  const first = candidates.findIndex(one => countOf(one['index']) === 0)
+  const blocked = asString(asObject(chunk['promptFeedback'])['blockReason'])
+  if (blocked !== '') state.blocked = blocked
+  const candidates = asList(chunk['candidates']).map(asObject)
+  const first = candidates.findIndex(one => asCount(one['index']) === 0)
   const candidate = candidates[first]
   if (candidate === undefined) return []
   const deltas: ModelDelta[] = []
   let written: (string | undefined)[] | undefined
-  for (const [index, given] of listOf(objectOf(candidate['content'])['parts']).entries()) {
-    const part = objectOf(given)
+  for (const [index, given] of asList(asObject(candidate['content'])['parts']).entries()) {
+    const part = asObject(given)
     if (isJsonObject(part['functionCall']))
-      written ??= writtenArguments(text, findValue(text, place, ['candidates', first, 'content', 'parts']))
+      written ??= writtenArguments(text, findValue(text, offset, ['candidates', first, 'content', 'parts']))
     deltas.push(...takePart(state, part, written?.[index]))
   }
-  const reason = stringOf(candidate['finishReason'])
+  const reason = asString(candidate['finishReason'])
   if (reason === '' || state.finish !== undefined) return deltas
-  state.finish = { reason, message: stringOf(candidate['finishMessage']) }
-  return [...deltas, ...cutOpen(state), ...recoverCall(state)]
+  state.finish = { reason, message: asString(candidate['finishMessage']) }
+  return [...deltas, ...cutOpenCall(state), ...recoverCall(state, state.finish)]
 }
 
-/** The arguments of each part's call, as they stand in the text. */
+/** The arguments of each part's call, as they are written in the text. */
 function writtenArguments(text: string, parts: number): (string | undefined)[] {
   return Array.from(elementsAt(text, parts), part => {
     const at = findValue(text, part, ['functionCall', 'args'])
@@ -123,31 +124,42 @@ function writtenArguments(text: string, parts: number): (string | undefined)[] {
   })
 }
 
-// ---- parts -------------------------------------------------------------------------------------------------
+// ---- parts -----------------------------------------------------------------------------------------------
 
-const SIDE = new Set(['thought', 'thoughtSignature', 'partMetadata', 'videoMetadata', 'mediaResolution'])
+/** Fields that may stand beside the content of a part. */
+const SIDE_FIELDS: ReadonlySet<string> = new Set([
+  'thought',
+  'thoughtSignature',
+  'partMetadata',
+  'videoMetadata',
+  'mediaResolution',
+])
+
+function contentField(part: JsonObject): string | undefined {
+  return Object.keys(part).find(key => !SIDE_FIELDS.has(key))
+}
 
 function takePart(state: State, part: JsonObject, written: string | undefined): ModelDelta[] {
   if (isJsonObject(part['functionCall'])) return takeCall(state, part, part['functionCall'], written)
-  const data = Object.keys(part).find(key => !SIDE.has(key))
-  if (data === undefined || data === 'text') return takeText(state, part)
-  state.built.push({ kind: 'hosted', part })
+  const field = contentField(part)
+  if (field === undefined || field === 'text') return takeText(state, part)
+  state.pieces.push({ kind: 'hosted', part })
   return []
 }
 
-/** Plain neighbours are one text; a part that carries more than text stands alone, also when it is empty. */
+/** Plain neighbours become one text. A part with more than text stays alone, even if its text is empty. */
 function takeText(state: State, part: JsonObject): ModelDelta[] {
-  const text = stringOf(part['text'])
+  const text = asString(part['text'])
   const kind = part['thought'] === true ? 'thinking' : 'text'
   const deltas: ModelDelta[] = text === '' ? [] : [{ type: kind, text }]
   if (Object.keys(part).some(key => key !== 'text' && key !== 'thought')) {
-    state.built.push({ kind, text, native: { ...part, text } })
+    state.pieces.push({ kind, text, native: { ...part, text } })
     return deltas
   }
   if (text === '') return []
-  const last = state.built.at(-1)
+  const last = state.pieces.at(-1)
   if (last?.kind === kind && last.native === undefined) last.text += text
-  else state.built.push({ kind, text })
+  else state.pieces.push({ kind, text })
   return deltas
 }
 
@@ -157,91 +169,105 @@ function takeCall(
   given: JsonObject,
   written: string | undefined,
 ): ModelDelta[] {
-  const wire = stringOf(given['name'])
-  if (state.open !== undefined && wire === '') return goOn(state, state.open, part, given)
-  const deltas = cutOpen(state)
-  const streams = given['willContinue'] === true || 'partialArgs' in given
-  if (wire === '' && Object.keys(given).length === 0) return deltas
+  const wire = asString(given['name'])
+  if (state.open !== undefined && wire === '') return continueCall(state, state.open, part, given)
+  const deltas = cutOpenCall(state)
+  if (wire === '' && isEmptyObject(given)) return deltas
   const call = state.single && state.calls > 0 ? undefined : openCall(state, wire, part)
   if (call !== undefined) deltas.push({ type: 'call', index: call.index, name: call.name, form: call.form })
-  if (streams) {
-    state.open = { call, fold: argumentsFold() }
-    return [...deltas, ...goOn(state, state.open, part, given)]
+  if (given['willContinue'] === true || 'partialArgs' in given) {
+    state.open = { call, partial: partialArguments() }
+    return [...deltas, ...continueCall(state, state.open, part, given)]
   }
   return call === undefined ? deltas : [...deltas, ...closeCall(call, given['args'], false, written)]
 }
 
-function openCall(state: State, wire: string, part: JsonObject): Call {
-  const form = isTextTool(state, wire) ? 'text' : 'json'
+function openCall(state: State, wire: string, part: JsonObject): CallPiece {
+  const { name, form } = readTool(state, wire)
   const index = state.calls++
-  const name = nameOf(state, wire)
-  const call: Call = { kind: 'call', index, wire, name, form, text: '', cut: false, part, args: undefined }
-  state.built.push(call)
+  const call: CallPiece = {
+    kind: 'call',
+    index,
+    wire,
+    name,
+    form,
+    text: '',
+    cut: false,
+    part,
+    args: undefined,
+  }
+  state.pieces.push(call)
   return call
 }
 
-function goOn(
+function continueCall(
   state: State,
-  { call, fold }: NonNullable<State['open']>,
+  { call, partial }: NonNullable<State['open']>,
   part: JsonObject,
   given: JsonObject,
 ): ModelDelta[] {
-  for (const piece of listOf(given['partialArgs'])) foldPiece(fold, objectOf(piece))
-  foldObject(fold, objectOf(given['args']))
+  for (const piece of asList(given['partialArgs'])) addPartialArgument(partial, asObject(piece))
+  addArguments(partial, asObject(given['args']))
   if (call !== undefined) {
-    const before = objectOf(call.part['functionCall'])
+    const before = asObject(call.part['functionCall'])
     call.part = { ...call.part, ...part, functionCall: { ...before, ...given } }
   }
   if (given['willContinue'] === true) return []
   state.open = undefined
-  return call === undefined ? [] : closeCall(call, fold.value, fold.broken)
+  return call === undefined ? [] : closeCall(call, partial.value, partial.broken)
 }
 
-function cutOpen(state: State): ModelDelta[] {
-  const open = state.open
+function cutOpenCall(state: State): ModelDelta[] {
+  const { open } = state
   state.open = undefined
-  return open?.call === undefined ? [] : closeCall(open.call, open.fold.value, true)
+  return open?.call === undefined ? [] : closeCall(open.call, open.partial.value, true)
 }
 
-/** `written`: the arguments as the vendor wrote them, where they came whole. */
-function closeCall(call: Call, args: Json | undefined, cut: boolean, written?: string): ModelDelta[] {
-  call.args = args ?? {}
+/** `written`: the arguments as the vendor wrote them, if they came whole. */
+function closeCall(call: CallPiece, args: Json | undefined, cut: boolean, written?: string): ModelDelta[] {
+  const value = args ?? {}
+  const json = new CallArguments(call.form)
+  json.push((value === args ? written : undefined) ?? JSON.stringify(value))
+  json.end()
+  call.args = value
   call.cut = cut
-  call.text = (args === call.args ? written : undefined) ?? JSON.stringify(call.args)
-  if (call.form === 'text') {
-    const unwrapper = textUnwrapper()
-    call.text = unwrapper.push(call.text) + unwrapper.end().rest
-  }
-  return call.text === '' ? [] : [{ type: 'arguments', index: call.index, text: call.text }]
+  return showArguments(call, json.text)
+}
+
+function showArguments(call: CallPiece, text: string): ModelDelta[] {
+  call.text = text
+  return text === '' ? [] : [{ type: 'arguments', index: call.index, text }]
 }
 
 /**
- * A call that the service could not read comes as a finish reason with the model's words in its message. Where they
- * name a tool, the answer has a cut call of it: it never runs, and the model is told so and can mend it.
+ * A call that the service could not read comes as a finish reason, with the model's text in its message. If that names
+ * a tool, the answer gets a cut call of it: it never runs, and the model is told so and can correct it.
  */
-function recoverCall(state: State): ModelDelta[] {
-  const { reason, message } = state.finish ?? { reason: '', message: '' }
+function recoverCall(state: State, { reason, message }: Finish): ModelDelta[] {
   if (reason !== 'MALFORMED_FUNCTION_CALL' && reason !== 'UNEXPECTED_TOOL_CALL') return []
   if (state.single && state.calls > 0) return []
-  const found = /default_api[.:]([A-Za-z_][\w.:-]*)\s*\(?/.exec(message) ?? offeredIn(state, message)
+  const found = /default_api[.:]([A-Za-z_][\w.:-]*)\s*\(?/.exec(message) ?? offeredToolIn(state, message)
   const wire = found?.[1]
   if (found === undefined || wire === undefined) return []
   const call = openCall(state, wire, {})
   call.cut = true
-  call.text = message.slice(found.index + found[0].length)
-  const opened: ModelDelta = { type: 'call', index: call.index, name: call.name, form: call.form }
-  return call.text === '' ? [opened] : [opened, { type: 'arguments', index: call.index, text: call.text }]
+  return [
+    { type: 'call', index: call.index, name: call.name, form: call.form },
+    ...showArguments(call, message.slice(found.index + found[0].length)),
+  ]
 }
 
-function offeredIn(state: State, message: string): RegExpExecArray | undefined {
+function offeredToolIn(state: State, message: string): RegExpExecArray | undefined {
   for (const found of message.matchAll(/([A-Za-z_][\w.:-]*)\s*\(/g))
     if (state.names.has(found[1] ?? '')) return found
   return undefined
 }
 
-// ---- the whole ---------------------------------------------------------------------------------------------
+// ---- the answer ------------------------------------------------------------------------------------------
 
-const FILTERED = new Set([
+type Stop = ModelAnswer['stop']
+
+const FILTERED: ReadonlySet<string> = new Set([
   'SAFETY',
   'RECITATION',
   'LANGUAGE',
@@ -252,73 +278,66 @@ const FILTERED = new Set([
   'OTHER',
 ])
 
-export function haltAnswer(state: State): { answer: ModelAnswer } | { failure: Failure } {
+export function halt(state: State): Halted {
   if (state.failure) return { failure: state.failure }
   const { finish } = state
   if (finish === undefined) {
     if (state.blocked === undefined)
-      return { failure: interrupted('The stream of Gemini ended before its finish reason.') }
+      return { failure: passingFailure('The stream of Gemini ended before its finish reason.') }
     return { answer: answerOf(state, 'filter', `Gemini blocked the prompt: ${state.blocked}.`) }
   }
-  const failure = failureOf(state, finish)
-  if (failure !== undefined) return { failure }
-  const [stop, warning] = stopOf(state, finish)
-  return { answer: answerOf(state, stop, warning) }
+  const { reason, message } = finish
+  const text = `Gemini stopped with ${reason}${message && `: ${message}`}.`
+  const hasCutCall = state.pieces.some(piece => piece.kind === 'call' && piece.cut)
+  const failed = finishFailure(reason, text, hasCutCall)
+  if (failed !== undefined) return { failure: failed }
+  const [stop, isKnown] = readStop(state, reason)
+  return { answer: answerOf(state, stop, isKnown ? undefined : text) }
 }
 
-function failureOf(state: State, { reason, message }: NonNullable<State['finish']>): Failure | undefined {
-  const said = `Gemini stopped with ${reason}${message && `: ${message}`}.`
-  switch (reason) {
-    case 'MALFORMED_RESPONSE':
-      return interrupted(said)
-    case 'MALFORMED_FUNCTION_CALL':
-    case 'UNEXPECTED_TOOL_CALL':
-      return state.built.some(one => one.kind === 'call' && one.cut) ? undefined : interrupted(said)
-    case 'TOO_MANY_TOOL_CALLS':
-    case 'MISSING_THOUGHT_SIGNATURE':
-      return refused(said)
-    default:
-      return undefined
-  }
+/** `isKnown`: the reason needs no warning. */
+function readStop(state: State, reason: string): [stop: Stop, isKnown: boolean] {
+  if (reason === 'MAX_TOKENS') return ['length', true]
+  if (FILTERED.has(reason) || reason.startsWith('IMAGE_')) return ['filter', false]
+  return [state.calls > 0 ? 'calls' : 'end', reason === 'STOP']
 }
 
-function stopOf(
-  state: State,
-  { reason, message }: NonNullable<State['finish']>,
-): [stop: Exclude<ModelStop, 'cancelled'>, warning?: string] {
-  const ordinary = state.calls > 0 ? 'calls' : 'end'
-  const said = `Gemini stopped with ${reason}${message && `: ${message}`}.`
-  if (reason === 'STOP') return [ordinary]
-  if (reason === 'MAX_TOKENS') return ['length']
-  if (FILTERED.has(reason) || reason.startsWith('IMAGE_')) return ['filter', said]
-  return [ordinary, said]
-}
-
-function answerOf(state: State, stop: Exclude<ModelStop, 'cancelled'>, warning?: string): ModelAnswer {
-  const usage = usageOf(state.usage)
+function answerOf(state: State, stop: Stop, warning?: string): ModelAnswer {
+  const usage = readUsage(state.usage)
   return {
-    parts: state.built.map(one => partOf(state, one, stop === 'filter')),
+    parts: state.pieces.map(piece => partOf(state, piece, stop === 'filter')),
     stop,
     origin: state.origin,
     ...(usage && { usage }),
-    ...(warning !== undefined && { warnings: [words(warning)] }),
+    ...(warning !== undefined && { warnings: [failureText(warning)] }),
   }
 }
 
+function readUsage(usage: JsonObject): Usage | undefined {
+  if (isEmptyObject(usage)) return undefined
+  const thinking = asCount(usage['thoughtsTokenCount'])
+  return usageOfCounts({
+    input: asCount(usage['promptTokenCount']) + asCount(usage['toolUsePromptTokenCount']),
+    output: asCount(usage['candidatesTokenCount']) + thinking,
+    cacheRead: asCount(usage['cachedContentTokenCount']),
+    thinking,
+  })
+}
+
 function partOf(
-  state: State,
-  one: Said | Hosted | Call,
-  filtered: boolean,
+  { origin }: State,
+  piece: State['pieces'][number],
+  isFiltered: boolean,
 ): TextPart | ThinkingPart | HostedPart | ModelCall {
-  const native = (data: Json): Native => ({ origin: state.origin, data })
-  if (one.kind === 'hosted') return hostedOf(one.part, native(one.part))
-  if (one.kind !== 'call')
-    return { type: one.kind, text: one.text, ...(one.native && { native: native(one.native) }) }
-  const { name, form, text } = one
-  const id = stringOf(objectOf(one.part['functionCall'])['id'])
-  // What a filter stopped is not to be done, however whole it looks.
-  const cut = one.cut || filtered
-  const block = cut ? undefined : nativeCall(one)
+  const native = (data: Json): Native => ({ origin, data })
+  if (piece.kind === 'hosted') return hostedPart(piece.part, native(piece.part))
+  if (piece.kind !== 'call')
+    return { type: piece.kind, text: piece.text, ...(piece.native && { native: native(piece.native) }) }
+  const { name, form, text } = piece
+  const id = asString(asObject(piece.part['functionCall'])['id'])
+  // A call in a filtered answer must not run, however whole it looks.
+  const cut = piece.cut || isFiltered
+  const part = cut ? undefined : nativeCallPart(piece)
   return {
     type: 'call',
     name,
@@ -326,48 +345,34 @@ function partOf(
     text,
     ...(cut && { cut: true as const }),
     ...(id !== '' && { nativeId: id }),
-    ...(block && { native: native(block) }),
+    ...(part && { native: native(part) }),
   }
 }
 
-/** Arguments that can be made again from the call's text are not kept twice. */
-function nativeCall(call: Call): JsonObject | undefined {
-  const { args, wire } = call
+/** Arguments that can be made again from the call's text are left out. */
+function nativeCallPart({ args, wire, part, form, text }: CallPiece): JsonObject | undefined {
   if (wire === '' || !isJsonObject(args)) return undefined
-  const { args: _, partialArgs: __, willContinue: ___, id, ...named } = objectOf(call.part['functionCall'])
-  const rest: JsonObject = id === undefined || id === '' ? named : { id, ...named }
-  const isWrapped = call.form === 'json' || JSON.stringify(wrapText(call.text)) === JSON.stringify(args)
-  return { ...call.part, functionCall: isWrapped ? rest : { ...rest, args } }
+  const { args: _, partialArgs: __, willContinue: ___, id, ...named } = asObject(part['functionCall'])
+  const call: JsonObject = id === undefined || id === '' ? named : { id, ...named }
+  const isRedundant = form === 'json' || JSON.stringify(wrapText(text)) === JSON.stringify(args)
+  return { ...part, functionCall: isRedundant ? call : { ...call, args } }
 }
 
-const hostedNames: Readonly<Record<string, string>> = {
+const HOSTED_TOOLS: Readonly<Record<string, string>> = {
   executableCode: 'code_execution',
   codeExecutionResult: 'code_execution_result',
   inlineData: 'media',
   fileData: 'media',
 }
 
-function hostedOf(part: JsonObject, native: Native): HostedPart {
-  const kind = Object.keys(part).find(key => !SIDE.has(key)) ?? 'part'
-  const data = objectOf(part[kind])
-  const tool = hostedNames[kind] ?? (stringOf(data['toolType']).toLowerCase() || kind)
+function hostedPart(part: JsonObject, native: Native): HostedPart {
+  const field = contentField(part) ?? 'part'
+  const data = asObject(part[field])
+  const tool = HOSTED_TOOLS[field] ?? (asString(data['toolType']).toLowerCase() || field)
   const summary =
-    stringOf(data['code']) ||
-    stringOf(data['output']) ||
-    stringOf(data['mimeType']) ||
-    (kind === 'toolCall' ? JSON.stringify(data['args'] ?? {}) : tool)
+    asString(data['code']) ||
+    asString(data['output']) ||
+    asString(data['mimeType']) ||
+    (field === 'toolCall' ? JSON.stringify(data['args'] ?? {}) : tool)
   return { type: 'hosted', tool, summary: printable(summary, { maxChars: 500, multiline: true }), native }
-}
-
-function usageOf(usage: JsonObject): Usage | undefined {
-  if (Object.keys(usage).length === 0) return undefined
-  const count = (name: string): number => countOf(usage[name])
-  const thinking = count('thoughtsTokenCount')
-  const cacheRead = count('cachedContentTokenCount')
-  return {
-    input: count('promptTokenCount') + count('toolUsePromptTokenCount'),
-    output: count('candidatesTokenCount') + thinking,
-    ...(cacheRead > 0 && { cacheRead }),
-    ...(thinking > 0 && { thinking }),
-  }
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { outcomeKinds } from '../../../language/calls.ts'
 import type { Entry } from '../../../language/history.ts'
 import type { JsonObject } from '../../../lib/json.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import {
   answerOf,
   assistant,
@@ -36,10 +37,10 @@ const DUMMY = 'skip_thought_signature_validator'
 // ---- requests ----------------------------------------------------------------------------------------------
 
 test('the request goes to the stream of the model', () => {
-  const { path, names, encoded } = geminiGenerate.prepare(request(), target())
+  const { path, reading, encoded } = geminiGenerate.prepare(request(), target())
   assert.equal(path, '/models/gemini-3-pro:streamGenerateContent?alt=sse')
   assert.deepEqual(
-    [...names],
+    [...reading.names],
     [
       ['read', 'read'],
       ['patch', 'patch'],
@@ -286,13 +287,14 @@ test('a call that nobody answered and a result that nobody asked for are told in
 test('a second request encodes only what is new, and says the rest alike', () => {
   const double = talk()
   const tools = request().tools
+  const cache = new SessionCache()
   const history: Entry[] = [user('a')]
-  assert.equal(geminiGenerate.prepare(request({ tools, history }), target()).encoded, 1)
+  assert.equal(geminiGenerate.prepare(request({ tools, history }), target(), cache).encoded, 1)
   const entry = entryOf(answerOf(double.ask({ calls: two }, request({ tools, history }))))
   const longer = [...history, entry, results(entry)]
-  const second = geminiGenerate.prepare(request({ tools, history: longer }), target())
+  const second = geminiGenerate.prepare(request({ tools, history: longer }), target(), cache)
   assert.equal(second.encoded, 2)
-  const third = geminiGenerate.prepare(request({ tools, history: [...longer, user('b')] }), target())
+  const third = geminiGenerate.prepare(request({ tools, history: [...longer, user('b')] }), target(), cache)
   assert.equal(third.encoded, 1)
   assert.deepEqual(
     rows(at(bodyOf(third), 'contents')).slice(0, 2),

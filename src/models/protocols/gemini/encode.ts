@@ -1,188 +1,218 @@
-// A history as Gemini's `contents`: roles in turn, as many responses as calls in the one next turn, signatures on
-// the parts that they came with. Each entry is encoded once and remembered; neighbours of one role are joined as
-// text. What is remembered does not depend on which turn is the current one: a step that lacks a signature has the
-// documented stand-in wherever it stands.
+// A request to generateContent: the body, and the history as its `contents`. Roles alternate, the turn after a batch of
+// calls holds as many responses, and signatures stand on the parts that they came with. Each entry is encoded once;
+// neighbours of one role are joined as text. A call that lacks a signature has the documented stand-in wherever it is, so
+// that an encoding does not depend on which turn is the current one.
 
+import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
+import { historyArguments } from '../../common/arguments.ts'
 import { isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
-import { encodeEntries, joinPieces } from '../../common/encode-cache.ts'
-import { type Media, mention } from '../../common/media.ts'
-import { historyArguments } from '../../common/truncated.ts'
-import type { WireNames } from '../../common/wire-names.ts'
-import { stringOf } from '../google/decode.ts'
 import {
+  ASKED_TO_CONTINUE,
+  type CallPair,
   CONTINUE,
-  FOREIGN_SIGNATURE,
   loneCall,
   loneResult,
-  MOVED_SYSTEM,
-  mediaOf,
-  namesKey,
-  type Paired,
   pairsAt,
-  pairsVariant,
+  splitSystem,
   systemNote,
-  type Warn,
-} from '../google/encode.ts'
+  unpairedIds,
+} from '../../common/history.ts'
+import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
+import { type Media, mention } from '../../common/media.ts'
+import { SessionCache } from '../../common/session-cache.ts'
+import { collectWarnings, type Warn } from '../../common/warnings.ts'
+import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import type { Prepared, Target } from '../../protocol.ts'
+import { googleReading } from '../google/decode.ts'
+import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
+import type { Reading } from './decode.ts'
+import { declareTools, nameRule } from './tools.ts'
 
-export type Speaker = {
+export const protocolName = 'gemini'
+
+export function prepare(
+  request: ModelRequest,
+  target: Target,
+  cache = new SessionCache(),
+): Prepared<Reading> {
+  const { warnings, warn } = collectWarnings()
+  const origin: Origin = { protocol: protocolName, family: target.family }
+  const names = toolNames(request.tools, nameRule)
+  const declared = declareTools(request, target, names, warn)
+  const { system, spoken } = splitSystem(request)
+  const isOlder = isOlderGemini(target)
+  const { contents, encoded } = encodeHistory(cache, { spoken, origin, names, isOlder, warn })
+  const { contents: _, ...own } = target.body
+  const fields: JsonObject = {
+    ...own,
+    ...(system.length > 0 && { systemInstruction: { parts: system.map(text => ({ text })) } }),
+    ...declared,
+    ...generationField(request, target),
+  }
+  const rest = wireJson(fields).slice(1)
+  return {
+    path: `/models/${encodeURIComponent(target.model)}:streamGenerateContent?alt=sse`,
+    headers: {},
+    // Contents are JSON text already; only the other fields are written anew for each request.
+    body: `{"contents":${contents}${rest === '}' ? rest : `,${rest}`}`,
+    warnings,
+    reading: googleReading(request, names, origin),
+    usesStored: false,
+    encoded,
+  }
+}
+
+// ---- fields ----------------------------------------------------------------------------------------------
+
+/** Without a positive limit the model's own holds. */
+function generationField(request: ModelRequest, target: Target): JsonObject {
+  const own = asObject(target.body['generationConfig'])
+  const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
+  const generationConfig: JsonObject = limit === undefined ? own : { ...own, maxOutputTokens: limit }
+  return isEmptyObject(generationConfig) ? {} : { generationConfig }
+}
+
+// ---- the history -----------------------------------------------------------------------------------------
+
+type EncodingContext = {
+  /** The history without its leading system entries. */
+  spoken: readonly Entry[]
   origin: Origin
   names: WireNames
-  /** Signatures are not asked for, and results hold no media. */
-  older: boolean
+  /** Signatures are optional, and results hold no media. */
+  isOlder: boolean
   warn: Warn
 }
 
-type Context = Speaker & { spoken: readonly Entry[] }
+type Role = 'user' | 'model'
 
-/** `spoken`: the history without the system entries that it begins with. */
-export function encodeContents(
-  spoken: readonly Entry[],
-  speaker: Speaker,
-): { contents: string; encoded: number } {
-  const context: Context = { ...speaker, spoken }
-  const { protocol, family } = speaker.origin
-  const encoded = encodeEntries(
-    spoken,
-    `${protocol} ${family} ${speaker.older ? 'older' : ''} ${namesKey(speaker.names)}`,
-    (entry, index) => encodeEntry(context, entry, index).join(','),
-    index => pairsVariant(spoken, index),
-  )
+const ASK = `{"role":"user","parts":[${wireJson({ text: CONTINUE })}]}`
+
+function encodeHistory(cache: SessionCache, context: EncodingContext): { contents: string; encoded: number } {
+  const { spoken, origin, names, isOlder, warn } = context
+  const { encoded, join } = cache.encode(spoken, {
+    key: googleKey(origin, names, isOlder),
+    variant: index => unpairedIds(spoken, index).join(' '),
+    encode: (entry, index) => encodeEntry(context, entry, index).map(wireJson).join(','),
+  })
   const roleAt = (index: number): Role => (spoken[index]?.role === 'assistant' ? 'model' : 'user')
-  const { text, last } = joinPieces(encoded, (before, index) => {
+  const { text, last } = join((before, index) => {
     const role = roleAt(index)
     const opening = `{"role":"${role}","parts":[`
-    // The user speaks first.
-    if (before < 0) return role === 'user' ? opening : `${words},${opening}`
+    // The first content must be a user's.
+    if (before < 0) return role === 'user' ? opening : `${ASK},${opening}`
     return roleAt(before) === role ? ',' : `]},${opening}`
   })
-  if (last < 0) return { contents: `[${words}]`, encoded: encoded.encoded }
-  // And last.
-  const goesOn = roleAt(last) === 'model'
-  if (goesOn)
-    speaker.warn(
-      'The history ended with an answer, which Gemini does not go on with: it was asked to continue.',
-    )
-  return { contents: `[${text}]}${goesOn ? `,${words}` : ''}]`, encoded: encoded.encoded }
+  if (last < 0) return { contents: `[${ASK}]`, encoded }
+  if (roleAt(last) === 'user') return { contents: `[${text}]}]`, encoded }
+  // And so must the last.
+  warn(ASKED_TO_CONTINUE)
+  return { contents: `[${text}]},${ASK}]`, encoded }
 }
 
-type Role = 'user' | 'model'
-const words = `{"role":"user","parts":[${wireJson({ text: CONTINUE })}]}`
+// ---- entries ---------------------------------------------------------------------------------------------
 
-// ---- entries -----------------------------------------------------------------------------------------------
-
-function encodeEntry(context: Context, entry: Entry, index: number): string[] {
+function encodeEntry(context: EncodingContext, entry: Entry, index: number): JsonObject[] {
   switch (entry.role) {
-    case 'user':
-      return entry.parts.flatMap(part => inputPart(context, part)).map(wireJson)
     case 'system':
-      if (entry.text.trim() === '') return []
-      context.warn(MOVED_SYSTEM)
-      return [wireJson({ text: systemNote(entry.text) })]
-    case 'tool':
-      return responseParts(context, entry, index).map(wireJson)
+      return textParts(systemNote(entry.text, context.warn))
+    case 'user':
+      return entry.parts.flatMap(part => encodeContent(context, part))
     case 'assistant':
-      return answerParts(context, entry, index).map(wireJson)
+      return encodeAnswer(context, entry, index)
+    case 'tool':
+      return encodeResults(context, entry, index)
   }
 }
 
 /** An empty text is no part. */
-function inputPart(context: Context, part: InputPart): JsonObject[] {
-  if (part.type !== 'text') return [mediaPart(context, part) ?? { text: mention(part) }]
-  return part.text === '' ? [] : [{ text: part.text }]
+function textParts(text: string): JsonObject[] {
+  return text === '' ? [] : [{ text }]
 }
 
-function mediaPart(context: Context, part: Media): JsonObject | undefined {
-  const media = mediaOf(part, context.warn)
+function encodeContent(context: EncodingContext, part: InputPart): JsonObject[] {
+  if (part.type === 'text') return textParts(part.text)
+  return [encodeMedia(context, part) ?? { text: mention(part) }]
+}
+
+function encodeMedia(context: EncodingContext, part: Media): JsonObject | undefined {
+  const media = googleMedia(part, context.warn)
   if (media === undefined) return undefined
   return 'base64' in media
     ? { inlineData: { mimeType: media.mediaType, data: media.base64 } }
     : { fileData: { mimeType: media.mediaType, fileUri: media.url } }
 }
 
-// ---- answers -----------------------------------------------------------------------------------------------
-
-function answerParts(context: Context, entry: AssistantEntry, index: number): JsonObject[] {
+function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: number): JsonObject[] {
   const paired = new Set(pairsAt(context.spoken, index).map(pair => pair.call))
-  const parts: JsonObject[] = []
-  let signed = context.older
-  for (const part of entry.parts) {
-    if (part.type === 'call') {
-      if (!paired.has(part)) {
-        parts.push({ text: loneCall(part) })
-        continue
-      }
-      const call = callPart(context, part, entry)
-      // Of parallel calls only the first is signed.
-      parts.push(
-        signed || 'thoughtSignature' in call ? call : { ...call, thoughtSignature: FOREIGN_SIGNATURE },
-      )
-      signed = true
-    } else {
+  let isSigned = context.isOlder
+  return entry.parts.flatMap(part => {
+    if (part.type !== 'call') {
       const native = nativeFor(part, context.origin)
-      if (isJsonObject(native)) parts.push(native)
-      else if (part.type === 'text' && part.text !== '') parts.push({ text: part.text })
+      if (isJsonObject(native)) return [native]
+      return part.type === 'text' ? textParts(part.text) : []
     }
-  }
-  return parts
+    if (!paired.has(part)) return [{ text: loneCall(part) }]
+    const call = encodeCall(context, part, entry)
+    // Only the first of parallel calls is signed.
+    const needsSignature = !isSigned && !('thoughtSignature' in call)
+    isSigned = true
+    return [needsSignature ? { ...call, thoughtSignature: FOREIGN_SIGNATURE } : call]
+  })
 }
 
-function callPart(context: Context, call: CallPart, entry: AssistantEntry): JsonObject {
+function encodeCall(context: EncodingContext, call: CallPart, entry: AssistantEntry): JsonObject {
   const args = historyArguments(call)
-  const native = nativeCallOf(context, call)
+  const native = nativeCall(context, call)
   if (native !== undefined) {
-    const { functionCall, ...side } = native
-    return { functionCall: { args, ...functionCall }, ...side }
+    const { functionCall, ...rest } = native
+    return { functionCall: { args, ...functionCall }, ...rest }
   }
-  const id = callIdOf(context, call, entry)
+  const id = callId(context, call, entry)
   const name = context.names.toWire(call.name)
-  return { functionCall: { ...(id !== undefined && { id }), name, args } }
+  return { functionCall: { ...(id !== '' && { id }), name, args } }
 }
 
 type NativeCall = JsonObject & { functionCall: JsonObject }
 
-function nativeCallOf(context: Context, call: CallPart): NativeCall | undefined {
+function nativeCall(context: EncodingContext, call: CallPart): NativeCall | undefined {
   const native = nativeFor(call, context.origin)
   if (!isJsonObject(native) || !isJsonObject(native['functionCall'])) return undefined
   return { ...native, functionCall: native['functionCall'] }
 }
 
-/** Another model's ids mean nothing here: without ids, calls and responses are paired by their order. */
-function callIdOf(context: Context, call: CallPart, entry: AssistantEntry): string | undefined {
-  const native = nativeCallOf(context, call)
-  const id =
-    native === undefined && sameOrigin(entry.origin, context.origin)
-      ? call.nativeId
-      : native?.functionCall['id']
-  return stringOf(id) || undefined
+/** '' for the calls of another model: without ids, calls and responses are paired by their order. */
+function callId(context: EncodingContext, call: CallPart, entry: AssistantEntry): string {
+  const native = nativeCall(context, call)
+  if (native !== undefined) return asString(native.functionCall['id'])
+  return sameOrigin(entry.origin, context.origin) ? (call.nativeId ?? '') : ''
 }
 
-// ---- results -----------------------------------------------------------------------------------------------
-
-function responseParts(context: Context, entry: ToolEntry, index: number): JsonObject[] {
+function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): JsonObject[] {
   const pairs = pairsAt(context.spoken, index)
   const paired = new Set(pairs.map(pair => pair.result))
-  const told = entry.results.filter(result => !paired.has(result))
+  const lone = entry.results.filter(result => !paired.has(result))
   return [
-    ...pairs.map(pair => responsePart(context, pair)),
-    ...(context.older ? pairs.flatMap(pair => shownMedia(context, pair)) : []),
-    ...told.map(result => ({ text: loneResult(result) })),
+    ...pairs.map(pair => encodeResult(context, pair)),
+    ...(context.isOlder ? pairs.flatMap(pair => mediaAfterResults(context, pair)) : []),
+    ...lone.map(result => ({ text: loneResult(result) })),
   ]
 }
 
-function responsePart(context: Context, { call, result, entry }: Paired): JsonObject {
+function encodeResult(context: EncodingContext, { call, result, entry }: CallPair): JsonObject {
   const { outcome } = result
-  const id = callIdOf(context, call, entry)
-  const name = stringOf(nativeCallOf(context, call)?.functionCall['name']) || context.names.toWire(call.name)
+  const id = callId(context, call, entry)
+  const name = asString(nativeCall(context, call)?.functionCall['name']) || context.names.toWire(call.name)
   const text = resultText(outcome)
-  const media = context.older ? [] : mediaIn(context, outcome.parts)
+  const media = context.isOlder ? [] : mediaIn(context, outcome.parts)
   return {
     functionResponse: {
-      ...(id !== undefined && { id }),
+      ...(id !== '' && { id }),
       name,
       response: isFailed(outcome) ? { error: text } : { output: text },
       ...(media.length > 0 && { parts: media }),
@@ -190,14 +220,14 @@ function responsePart(context: Context, { call, result, entry }: Paired): JsonOb
   }
 }
 
-/** What cannot be sent is mentioned in the result's own text. */
-function mediaIn(context: Context, parts: readonly ResultPart[]): JsonObject[] {
-  const media = parts.map(part => (part.type === 'text' ? undefined : mediaPart(context, part)))
+/** Media that cannot be sent is mentioned in the result's own text. */
+function mediaIn(context: EncodingContext, parts: readonly ResultPart[]): JsonObject[] {
+  const media = parts.map(part => (part.type === 'text' ? undefined : encodeMedia(context, part)))
   return media.filter(part => part !== undefined)
 }
 
-/** Where a response holds no media, it stands after all responses, with the name of its tool. */
-function shownMedia(context: Context, { call, result }: Paired): JsonObject[] {
+/** For models whose responses hold no media: it follows all responses, with the name of its tool. */
+function mediaAfterResults(context: EncodingContext, { call, result }: CallPair): JsonObject[] {
   const media = mediaIn(context, result.outcome.parts)
   return media.length === 0 ? [] : [{ text: wellFormed(`[from ${call.name}]`) }, ...media]
 }

@@ -1,34 +1,35 @@
-// Arguments that Vertex streams value by value, each under a JSONPath (RFC 9535, the part of it that names one place),
-// folded into the object that they describe. The text of a call is made only once the object is whole.
+// Arguments that Vertex streams value by value, each under a JSONPath that names one location (RFC 9535), gathered into
+// the object that they describe. The text of a call is made only once the object is whole.
 
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { stringOf } from '../google/decode.ts'
+import { asString } from '../../common/json-read.ts'
 
-export type ArgumentsFold = {
+export type PartialArguments = {
   readonly value: JsonObject
-  /** The place whose text goes on with the next piece. */
+  /** The path whose text continues in the next piece. */
   open: string | undefined
-  /** A piece could not be placed: what is here is not what the model wrote. */
+  /** A piece could not be put in, so `value` is not what the model wrote. */
   broken: boolean
 }
 
-export function argumentsFold(): ArgumentsFold {
+export function partialArguments(): PartialArguments {
   return { value: {}, open: undefined, broken: false }
 }
 
-/** Takes one element of `partialArgs`. */
-export function foldPiece(fold: ArgumentsFold, piece: JsonObject): void {
-  const place = stringOf(piece['jsonPath'])
-  const path = readPath(place)
+/** Adds one element of `partialArgs`. */
+export function addPartialArgument(partial: PartialArguments, piece: JsonObject): void {
+  const path = asString(piece['jsonPath'])
+  const steps = readPath(path)
   const value = pieceValue(piece)
-  if (path === undefined || path.length === 0) fold.broken ||= value !== undefined
-  else if (value !== undefined && !put(fold.value, path, value, fold.open === place)) fold.broken = true
-  fold.open = piece['willContinue'] === true ? place : undefined
+  if (steps === undefined || steps.length === 0) partial.broken ||= value !== undefined
+  else if (value !== undefined && !putValue(partial.value, steps, value, partial.open === path))
+    partial.broken = true
+  partial.open = piece['willContinue'] === true ? path : undefined
 }
 
-/** Takes arguments that came whole in the middle of a stream. */
-export function foldObject(fold: ArgumentsFold, args: JsonObject): void {
-  for (const [key, value] of Object.entries(args)) setChild(fold.value, key, value)
+/** Adds arguments that came whole in the middle of a stream. */
+export function addArguments(partial: PartialArguments, args: JsonObject): void {
+  for (const [key, value] of Object.entries(args)) setChild(partial.value, key, value)
 }
 
 function pieceValue(piece: JsonObject): Json | undefined {
@@ -38,16 +39,16 @@ function pieceValue(piece: JsonObject): Json | undefined {
   return 'nullValue' in piece ? null : undefined
 }
 
-type Step = string | number
+type PathStep = string | number
 
-const STEP = /\.([^.[\]'"\s]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y
+const PATH_STEP = /\.([^.[\]'"\s]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y
 
-function readPath(text: string): Step[] | undefined {
+function readPath(text: string): PathStep[] | undefined {
   if (!text.startsWith('$')) return undefined
-  const steps: Step[] = []
-  STEP.lastIndex = 1
-  while (STEP.lastIndex < text.length) {
-    const found = STEP.exec(text)
+  const steps: PathStep[] = []
+  PATH_STEP.lastIndex = 1
+  while (PATH_STEP.lastIndex < text.length) {
+    const found = PATH_STEP.exec(text)
     if (found === null) return undefined
     const [, member, index, single, double] = found
     if (index !== undefined) steps.push(Number(index))
@@ -56,39 +57,38 @@ function readPath(text: string): Step[] | undefined {
   return steps
 }
 
-/** False when the place cannot exist: a member of a text, or an element beyond the end of its list. */
-function put(root: JsonObject, path: readonly Step[], value: Json, goesOn: boolean): boolean {
-  let at: Json = root
-  for (const [depth, step] of path.entries()) {
-    const old: Json | undefined = childOf(at, step)
+/** False when the location cannot exist: a member of a text, or an element beyond the end of its list. */
+function putValue(root: JsonObject, path: readonly PathStep[], value: Json, continues: boolean): boolean {
+  let parent: Json = root
+  for (const [depth, pathStep] of path.entries()) {
+    const old: Json | undefined = childOf(parent, pathStep)
     const next = path[depth + 1]
-    if (next !== undefined) {
-      const child: Json = old ?? (typeof next === 'number' ? [] : {})
-      if (old === undefined && !setChild(at, step, child)) return false
-      at = child
-    } else {
-      const whole = goesOn && typeof old === 'string' && typeof value === 'string' ? old + value : value
-      return setChild(at, step, whole)
+    if (next === undefined) {
+      const isText = continues && typeof old === 'string' && typeof value === 'string'
+      return setChild(parent, pathStep, isText ? old + value : value)
     }
+    const child: Json = old ?? (typeof next === 'number' ? [] : {})
+    if (old === undefined && !setChild(parent, pathStep, child)) return false
+    parent = child
   }
   return false
 }
 
-function childOf(parent: Json, step: Step): Json | undefined {
-  if (Array.isArray(parent)) return typeof step === 'number' ? parent[step] : undefined
-  const key = String(step)
+function childOf(parent: Json, pathStep: PathStep): Json | undefined {
+  if (Array.isArray(parent)) return typeof pathStep === 'number' ? parent[pathStep] : undefined
+  const key = String(pathStep)
   return isJsonObject(parent) && Object.hasOwn(parent, key) ? parent[key] : undefined
 }
 
-function setChild(parent: Json, step: Step, value: Json): boolean {
+function setChild(parent: Json, pathStep: PathStep, value: Json): boolean {
   if (Array.isArray(parent)) {
-    if (typeof step !== 'number' || step > parent.length) return false
-    parent[step] = value
+    if (typeof pathStep !== 'number' || pathStep > parent.length) return false
+    parent[pathStep] = value
     return true
   }
   if (!isJsonObject(parent)) return false
-  // A plain assignment to `__proto__` would be no member.
-  Object.defineProperty(parent, String(step), {
+  // Assigning to `__proto__` would set the prototype instead of a member.
+  Object.defineProperty(parent, String(pathStep), {
     value,
     enumerable: true,
     writable: true,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import { checkGeminiSchema } from '../../../testing/doubles/index.ts'
-import { stringOf } from '../google/decode.ts'
+import { asString } from '../../common/json-read.ts'
 import {
   answerOf,
   at,
@@ -48,10 +48,10 @@ test('G-08 G-09 names that the vendor refuses are spelled anew, and read back', 
   ]
   const double = talk()
   const { prepared, body } = double.ask({ text: 'x' }, request({ tools }))
-  const names = rows(at(body, 'tools', 0, 'functionDeclarations')).map(one => stringOf(one['name']))
+  const names = rows(at(body, 'tools', 0, 'functionDeclarations')).map(one => asString(one['name']))
   assert.equal(new Set(names).size, tools.length)
   assert.deepEqual(
-    names.map(name => prepared.names.get(name)),
+    names.map(name => prepared.reading.names.get(name)),
     tools.map(one => one.name),
   )
   assert.ok(names.includes('a.b:c-d'))

@@ -10,9 +10,21 @@ import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { surrogateProblem } from '../../../testing/doubles/body.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { type Rejection, type ScriptedTurn, vendorDouble } from '../../../testing/doubles/index.ts'
-import type { Failure, Frame, Prepared, Protocol, Target } from '../../protocol.ts'
+import { SessionCache } from '../../common/session-cache.ts'
+import type {
+  Prepared as AnyPrepared,
+  Protocol as AnyProtocol,
+  Failure,
+  Frame,
+  Target,
+} from '../../protocol.ts'
 import { geminiGenerate } from '../gemini/index.ts'
 import { geminiInteractions } from '../interactions/index.ts'
+import type { GoogleReading } from './decode.ts'
+
+type Prepared = AnyPrepared<GoogleReading>
+/** Either protocol; its own state stays inside. */
+export type Protocol = AnyProtocol<unknown, GoogleReading>
 
 export const target = (over: Partial<Target> = {}): Target => ({
   model: 'gemini-3-pro',
@@ -112,9 +124,10 @@ export type Talk = {
   ask(turn: ScriptedTurn, asked?: ModelRequest, at?: Target): Heard
 }
 
-export function startTalk<State>(protocol: Protocol<State>, options: { trustForeign?: boolean } = {}): Talk {
+export function startTalk(protocol: Protocol, options: { trustForeign?: boolean } = {}): Talk {
   const vendor = vendorDouble(protocol.name === 'gemini' ? 'gemini' : 'gemini-interactions')
   const memory = vendor.memory(options)
+  const cache = new SessionCache()
   const exchangeOf = (prepared: Prepared) => {
     const url = new URL(`http://double/v1beta${prepared.path}`)
     const route = vendor.route('POST', url.pathname, url.searchParams)
@@ -128,7 +141,7 @@ export function startTalk<State>(protocol: Protocol<State>, options: { trustFore
       return vendor.check(exchangeOf(protocol.prepare(asked, at)), memory, 'strict')
     },
     ask(turn, asked = request(), at = target()) {
-      const prepared = protocol.prepare(asked, at)
+      const prepared = protocol.prepare(asked, at, cache)
       const exchange = exchangeOf(prepared)
       assert.deepEqual(vendor.check(exchange, memory, 'strict'), [], prepared.body)
       const answered = vendor.respond(reshapeTurn(turn), exchange, memory)
@@ -145,12 +158,12 @@ export function startTalk<State>(protocol: Protocol<State>, options: { trustFore
   }
 }
 
-export function fold<State>(
-  protocol: Protocol<State>,
+export function fold(
+  protocol: Protocol,
   prepared: Prepared,
   frames: readonly Frame[],
 ): Pick<Heard, 'deltas' | 'end'> {
-  const state = protocol.initial(prepared)
+  const state = protocol.initial(prepared.reading)
   const deltas = frames.flatMap(frame => protocol.step(state, frame))
   const end = protocol.halt(state)
   if ('answer' in end) agrees(deltas, end.answer)
@@ -208,10 +221,9 @@ export function rows(value: unknown): JsonObject[] {
 
 export const PNG = 'data:image/png;base64,iVBORw0KGgoAAAA='
 
-for (const protocol of [geminiGenerate, geminiInteractions]) {
+for (const protocol of [geminiGenerate, geminiInteractions] satisfies Protocol[]) {
   test(`${protocol.name}: the harness hears an answer in words`, () => {
-    // Each protocol's own state type stays inside the talk.
-    const heard = startTalk(protocol as Protocol<unknown>).ask({ text: 'hi' })
+    const heard = startTalk(protocol).ask({ text: 'hi' })
     assert.deepEqual(
       answerOf(heard)
         .parts.map(part => (part.type === 'text' ? part.text : ''))

@@ -10,10 +10,21 @@ import type { AnswerPart, Entry } from '../../../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import type { Fault, ScriptedTurn } from '../../../testing/doubles/index.ts'
-import type { Protocol, Target } from '../../protocol.ts'
+import { SessionCache } from '../../common/session-cache.ts'
+import type { Target } from '../../protocol.ts'
 import { geminiGenerate } from '../gemini/index.ts'
 import { geminiInteractions } from '../interactions/index.ts'
-import { entryOf, older, PNG, request, startTalk, type Talk, target, tool } from './harness.test.ts'
+import {
+  entryOf,
+  older,
+  PNG,
+  type Protocol,
+  request,
+  startTalk,
+  type Talk,
+  target,
+  tool,
+} from './harness.test.ts'
 
 const generate: Origin = { protocol: 'gemini', family: 'gemini-3' }
 const interactions: Origin = { protocol: 'gemini-interactions', family: 'gemini-3' }
@@ -194,7 +205,7 @@ const choice: fc.Arbitrary<ToolChoice> = fc.oneof(
 const quirky = target({ quirks: new Set(['openapi-schemas']) })
 
 // Each protocol's own state type stays inside its talk.
-const protocols = [geminiGenerate, geminiInteractions] as Protocol<unknown>[]
+const protocols: Protocol[] = [geminiGenerate, geminiInteractions]
 
 for (const protocol of protocols) {
   test(`${protocol.name}: any history is taken by the strict double`, () => {
@@ -224,8 +235,9 @@ for (const protocol of protocols) {
   test(`${protocol.name}: a second request encodes only what is new`, () => {
     fc.assert(
       fc.property(history, tools, (entries, offered) => {
+        const cache = new SessionCache()
         const count = (list: Entry[]) =>
-          protocol.prepare(request({ history: list, tools: offered }), target()).encoded
+          protocol.prepare(request({ history: list, tools: offered }), target(), cache).encoded
         const leading = entries.findIndex(entry => entry.role !== 'system')
         assert.equal(count(entries), leading < 0 ? 0 : entries.length - leading)
         assert.equal(count(entries), 0)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
-import { stringOf } from '../google/decode.ts'
+import { asString } from '../../common/json-read.ts'
 import {
   answerOf,
   bodyOf,
@@ -43,7 +43,7 @@ const read = (...events: JsonObject[]) =>
   fold(
     geminiInteractions,
     prepare([user('a')]),
-    events.map(event => ({ event: stringOf(event['event_type']), data: JSON.stringify(event) })),
+    events.map(event => ({ event: asString(event['event_type']), data: JSON.stringify(event) })),
   )
 const start = (index: number, step: JsonObject): JsonObject => ({ event_type: 'step.start', index, step })
 const delta = (index: number, fields: JsonObject): JsonObject => ({

@@ -1,46 +1,37 @@
-// Reading an answer of Gemini Interactions: a fold over stream events, in which the non-streaming answer is one whole
-// interaction. Steps are kept in their order, thoughts with their signatures in place, and steps of kinds that this
-// codec does not know as they came. Requests are made elsewhere (interactions.ts).
+// Reading an answer of Interactions: a fold over stream events, in which a non-streaming answer is one interaction. Steps
+// keep their order, thoughts their signatures, and steps of unknown kinds are kept as they came.
 
 import type { ModelAnswer, ModelCall, ModelDelta } from '../../../engine/ports.ts'
-import type { HostedPart, Native, TextPart, ThinkingPart } from '../../../language/content.ts'
+import type { HostedPart, Native, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
-import { wrapText } from '../../common/custom-tools.ts'
-import { isCut } from '../../common/truncated.ts'
-import type { Failure, Frame } from '../../protocol.ts'
-import {
-  countOf,
-  errorOf,
-  interrupted,
-  listOf,
-  objectOf,
-  parsed,
-  type Reading,
-  stringOf,
-  words,
-} from '../google/decode.ts'
-import { continuityOf } from './continuity.ts'
-import { endOf, errorFailure } from './end.ts'
-import { type CallStep, closeStep, contentText, openStep, type Step, takeDelta } from './steps.ts'
+import { CallArguments } from '../../common/arguments.ts'
+import { digestParts } from '../../common/continuity.ts'
+import { failureText, passingFailure } from '../../common/failure.ts'
+import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
+import { wrapText } from '../../common/text-tools.ts'
+import { usageOfCounts } from '../../common/usage.ts'
+import type { Failure, Frame, Halted } from '../../protocol.ts'
+import { type GoogleReading, readTool } from '../google/decode.ts'
+import { googleError } from '../google/failure.ts'
+import { errorCode, streamFailure } from './failure.ts'
 
-export type InteractionReading = Reading & {
-  /** What the request said of the history, to judge later whether the vendor's memory of it is still the same. */
-  seen: string
-  /** The vendor was asked to keep the interaction. */
-  stored: boolean
+export type Reading = GoogleReading & {
+  /** The digest of the history that the request was made from, if the vendor stores the interaction. */
+  seen?: string
 }
 
-export type State = InteractionReading & {
-  steps: Step[]
-  /** The vendor's index → the step that is being told. */
-  open: Map<number, Step>
+export type State = Reading & {
+  steps: AnswerStep[]
+  /** The vendor's index → the step that is being sent. */
+  open: Map<number, AnswerStep>
   calls: number
-  /** A call was left out, so that the vendor remembers more than we do. */
+  /** A call was dropped, so the vendor stores more than we have. */
   dropped: boolean
   id: string
   status: string
+  /** Continues an answer that stopped at the vendor's own limit. */
   token: string
   usage: JsonObject
   errors: JsonObject[]
@@ -48,7 +39,22 @@ export type State = InteractionReading & {
   failure: Failure | undefined
 }
 
-export function initialState(reading: InteractionReading): State {
+type AnswerStep = ThoughtStep | OutputStep | HostedStep | CallStep
+type ThoughtStep = { kind: 'thought'; given: JsonObject; summary: JsonObject[]; signature: string }
+type OutputStep = { kind: 'output'; content: JsonObject[] }
+type HostedStep = { kind: 'hosted'; given: JsonObject }
+type CallStep = {
+  kind: 'call'
+  given: JsonObject
+  index: number
+  wire: string
+  name: string
+  /** As they were streamed; empty when they came with the step, until it is closed. */
+  arguments: CallArguments
+  closed: boolean
+}
+
+export function initial(reading: Reading): State {
   return {
     ...reading,
     steps: [],
@@ -65,19 +71,19 @@ export function initialState(reading: InteractionReading): State {
   }
 }
 
-// ---- events ------------------------------------------------------------------------------------------------
+// ---- events ----------------------------------------------------------------------------------------------
 
-export function stepAnswer(state: State, frame: Frame): ModelDelta[] {
+export function step(state: State, frame: Frame): ModelDelta[] {
   if (state.done || state.failure) return []
   const text = frame.data.trim()
   if (text === '' || text === '[DONE]') return []
-  const value = parsed(text)
+  const value = readJson(text)
   if (value === undefined) {
-    state.failure = interrupted('Gemini sent an event that is not JSON.')
+    state.failure = passingFailure('Gemini sent an event that is not JSON.')
     return []
   }
-  const event = objectOf(Array.isArray(value) ? value[0] : value)
-  return takeEvent(state, stringOf(event['event_type']) || (frame.event ?? ''), event)
+  const event = asObject(Array.isArray(value) ? value[0] : value)
+  return takeEvent(state, asString(event['event_type']) || (frame.event ?? ''), event)
 }
 
 function takeEvent(state: State, type: string, event: JsonObject): ModelDelta[] {
@@ -86,26 +92,21 @@ function takeEvent(state: State, type: string, event: JsonObject): ModelDelta[] 
       return takeWhole(state, event)
     case 'interaction.created':
     case 'interaction.status_update':
-      takeHead(state, objectOf(event['interaction']))
+      takeHead(state, asObject(event['interaction']))
       takeHead(state, event)
       return []
     case 'step.start':
-      return startStep(state, indexOf(state, event), objectOf(event['step']))
-    case 'step.delta': {
-      const step = state.open.get(indexOf(state, event))
-      return step === undefined ? [] : takeDelta(step, objectOf(event['delta']))
-    }
-    case 'step.stop': {
-      const step = state.open.get(indexOf(state, event))
-      state.open.delete(indexOf(state, event))
-      return step === undefined ? [] : closeStep(step)
-    }
+      return openStep(state, indexIn(state, event), asObject(event['step']))
+    case 'step.delta':
+      return takeDelta(state.open.get(indexIn(state, event)), asObject(event['delta']))
+    case 'step.stop':
+      return closeStep(state, indexIn(state, event))
     case 'interaction.completed':
-      takeHead(state, objectOf(event['interaction']))
+      takeHead(state, asObject(event['interaction']))
       state.done = true
       return []
     case 'error':
-      state.errors.push(objectOf(event['error']))
+      state.errors.push(asObject(event['error']))
       state.status = 'failed'
       state.done = true
       return []
@@ -115,117 +116,327 @@ function takeEvent(state: State, type: string, event: JsonObject): ModelDelta[] 
 }
 
 function takeWhole(state: State, body: JsonObject): ModelDelta[] {
-  const error = errorOf(body)
+  const error = googleError(body)
   if (error !== undefined) {
-    state.failure = errorFailure(error)
+    state.failure = streamFailure(error)
     return []
   }
   if (!Array.isArray(body['steps']) && typeof body['status'] !== 'string') return []
   takeHead(state, body)
-  const deltas = listOf(body['steps']).flatMap((step, index) => {
-    const opened = startStep(state, index, objectOf(step))
-    const at = state.open.get(index)
-    return at === undefined ? opened : [...opened, ...closeStep(at)]
-  })
-  state.open.clear()
+  const deltas = asList(body['steps']).flatMap((given, index) => [
+    ...openStep(state, index, asObject(given)),
+    ...closeStep(state, index),
+  ])
   state.done = true
   return deltas
 }
 
 function takeHead(state: State, head: JsonObject): void {
-  state.id = stringOf(head['id']) || stringOf(head['interaction_id']) || state.id
-  state.status = stringOf(head['status']) || state.status
-  state.token = stringOf(head['continuation_token']) || state.token
+  state.id = asString(head['id']) || asString(head['interaction_id']) || state.id
+  state.status = asString(head['status']) || state.status
+  state.token = asString(head['continuation_token']) || state.token
   if (isJsonObject(head['usage'])) state.usage = { ...state.usage, ...head['usage'] }
-  for (const error of listOf(head['errors'])) state.errors.push(objectOf(error))
+  for (const error of asList(head['errors'])) state.errors.push(asObject(error))
 }
 
-function indexOf(state: State, event: JsonObject): number {
+function indexIn(state: State, event: JsonObject): number {
   const { index } = event
   return typeof index === 'number' ? index : Math.max(0, state.steps.length - 1)
 }
 
-function startStep(state: State, index: number, given: JsonObject): ModelDelta[] {
+// ---- steps -----------------------------------------------------------------------------------------------
+
+function openStep(state: State, index: number, given: JsonObject): ModelDelta[] {
   if (given['type'] === 'user_input') return []
   if (given['type'] === 'function_call' && state.single && state.calls > 0) {
     state.dropped = true
     state.open.delete(index)
     return []
   }
-  const { step, deltas } = openStep(state, given, state.calls)
-  if (step.kind === 'call') state.calls++
-  state.steps.push(step)
-  state.open.set(index, step)
+  const { opened, deltas } = readOpening(state, given)
+  state.steps.push(opened)
+  state.open.set(index, opened)
   return deltas
 }
 
-// ---- the whole ---------------------------------------------------------------------------------------------
+function readOpening(state: State, given: JsonObject): { opened: AnswerStep; deltas: ModelDelta[] } {
+  switch (given['type']) {
+    case 'thought': {
+      const { summary: list, signature, ...rest } = given
+      const summary = asList(list).map(asObject)
+      const text = joinTexts(summary)
+      return {
+        opened: { kind: 'thought', given: rest, summary, signature: asString(signature) },
+        deltas: text === '' ? [] : [{ type: 'thinking', text }],
+      }
+    }
+    case 'model_output': {
+      const opened: OutputStep = { kind: 'output', content: [] }
+      const deltas = asList(given['content']).flatMap(content => addContent(opened, asObject(content)))
+      return { opened, deltas }
+    }
+    case 'function_call':
+      return openCall(state, given)
+    default:
+      return { opened: { kind: 'hosted', given }, deltas: [] }
+  }
+}
 
-export function haltAnswer(state: State): { answer: ModelAnswer } | { failure: Failure } {
+function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: ModelDelta[] } {
+  const wire = asString(given['name'])
+  const { name, form } = readTool(state, wire)
+  const index = state.calls++
+  return {
+    opened: {
+      kind: 'call',
+      given,
+      index,
+      wire,
+      name,
+      arguments: new CallArguments(form),
+      closed: false,
+    },
+    deltas: [{ type: 'call', index, name, form }],
+  }
+}
+
+function takeDelta(open: AnswerStep | undefined, delta: JsonObject): ModelDelta[] {
+  switch (open?.kind) {
+    case 'thought':
+      return addThought(open, delta)
+    case 'output':
+      if (asString(delta['type']).startsWith('text_annotation')) return []
+      return addOutput(open, delta)
+    case 'call':
+      return typeof delta['arguments'] === 'string'
+        ? showArguments(open, open.arguments.push(delta['arguments']))
+        : []
+    case 'hosted':
+      mergeFields(open.given, delta)
+      return []
+    case undefined:
+      return []
+  }
+}
+
+function addThought(thought: ThoughtStep, delta: JsonObject): ModelDelta[] {
+  if (typeof delta['signature'] === 'string') {
+    thought.signature = delta['signature']
+    return []
+  }
+  const content = asObject(delta['content'])
+  const text = asString(content['text'])
+  const last = thought.summary.at(-1)
+  // The signature is over one text, so its streamed pieces are joined again.
+  if (content['type'] === 'text' && last !== undefined && typeof last['text'] === 'string')
+    last['text'] += text
+  else if (!isEmptyObject(content)) thought.summary.push({ ...content })
+  return text === '' ? [] : [{ type: 'thinking', text }]
+}
+
+function addOutput(output: OutputStep, delta: JsonObject): ModelDelta[] {
+  const last = output.content.at(-1)
+  const { text } = delta
+  if (typeof text !== 'string' || typeof last?.['text'] !== 'string') return addContent(output, delta)
+  last['text'] += text
+  return text === '' ? [] : [{ type: 'text', text }]
+}
+
+function addContent(output: OutputStep, content: JsonObject): ModelDelta[] {
+  const { text } = content
+  if (typeof text !== 'string') {
+    if (!isEmptyObject(content)) output.content.push(content)
+    return []
+  }
+  if (text === '') return []
+  output.content.push({ type: 'text', text })
+  return [{ type: 'text', text }]
+}
+
+function showArguments({ index }: CallStep, text: string): ModelDelta[] {
+  return text === '' ? [] : [{ type: 'arguments', index, text }]
+}
+
+/** Arguments that were not streamed came with the step. */
+function closeStep(state: State, index: number): ModelDelta[] {
+  const open = state.open.get(index)
+  state.open.delete(index)
+  if (open?.kind !== 'call' || open.closed) return []
+  open.closed = true
+  const args = open.arguments
+  const given = args.raw === '' ? JSON.stringify(open.given['arguments'] ?? {}) : ''
+  return [...showArguments(open, args.push(given)), ...showArguments(open, args.end())]
+}
+
+/** Fields of a vendor's own step that are replaced, never appended to. */
+const REPLACED_FIELDS: ReadonlySet<string> = new Set(['signature', 'id', 'call_id', 'name'])
+
+function mergeFields(given: JsonObject, delta: JsonObject): void {
+  for (const [key, value] of Object.entries(delta))
+    if (key !== 'type') given[key] = REPLACED_FIELDS.has(key) ? value : mergeValue(given[key], value)
+}
+
+/** Lists and texts are appended to; members of objects are replaced. */
+function mergeValue(old: Json | undefined, value: Json): Json {
+  if (Array.isArray(old) && Array.isArray(value)) return [...old, ...value]
+  if (isJsonObject(old) && isJsonObject(value)) return { ...old, ...value }
+  if (typeof old !== 'string' || typeof value !== 'string') return value
+  return value.startsWith(old) ? value : old + value
+}
+
+/** Several summaries become lines. */
+function joinTexts(contents: readonly JsonObject[]): string {
+  const texts = contents.map(content => asString(content['text'])).filter(text => text !== '')
+  return texts.join('\n')
+}
+
+// ---- the answer ------------------------------------------------------------------------------------------
+
+export function halt(state: State): Halted {
   if (state.failure) return { failure: state.failure }
-  if (!state.done) return { failure: interrupted('The stream of Gemini ended before the interaction did.') }
-  const end = endOf(state)
+  if (!state.done)
+    return { failure: passingFailure('The stream of Gemini ended before the interaction did.') }
+  const end = readStop(state)
   if ('failure' in end) return end
-  const { stop, whole, warning } = end
-  const parts = state.steps.flatMap(step => partsOf(state, step, whole))
-  const usage = usageOf(state.usage)
-  const kept = whole && state.stored && !state.dropped
-  const continuity = continuityOf(
-    state.origin,
-    { id: kept ? state.id : '', seen: state.seen, token: stop === 'pause' ? state.token : '' },
-    parts,
-  )
+  const { stop, isValid, warning } = end
+  const parts = state.steps.flatMap(each => partsOf(state, each, isValid))
+  const usage = readUsage(state.usage)
   return {
     answer: {
       parts,
       stop,
       origin: state.origin,
       ...(usage && { usage }),
-      ...(continuity && { continuity }),
-      ...(warning !== undefined && { warnings: [words(warning)] }),
+      ...continuityOf(state, end, parts),
+      ...(warning !== undefined && { warnings: [failureText(warning)] }),
     },
   }
 }
 
-/** `whole`: the vendor stands by this answer, so that its artifacts can be given back. */
-function partsOf(
-  state: State,
-  step: Step,
-  whole: boolean,
-): (TextPart | ThinkingPart | HostedPart | ModelCall)[] {
-  const native = (data: Json): Native => ({ origin: state.origin, data })
-  switch (step.kind) {
-    case 'thought': {
-      const given = { ...step.given, ...(step.summary.length > 0 && { summary: step.summary }) }
-      const signed = step.signature === '' ? given : { ...given, signature: step.signature }
-      const keep = whole && step.signature !== ''
-      const text = contentText(step.summary)
-      if (!keep && text === '') return []
-      return [{ type: 'thinking', text, ...(keep && { native: native(signed) }) }]
+type Stop = ModelAnswer['stop']
+
+/** `isValid`: the vendor stands by the answer, so its calls may run and its artifacts may go back. */
+type AnswerEnd = { stop: Stop; isValid: boolean; warning?: string }
+
+function readStop(state: State): AnswerEnd | { failure: Failure } {
+  const hasCalls = state.calls > 0
+  switch (state.status) {
+    case 'failed':
+      return readError(state.errors[0] ?? {}, hasCalls)
+    case 'cancelled':
+      return { failure: { ...passingFailure('Gemini cancelled the interaction.'), retry: false } }
+    case 'queued':
+    case 'in_progress':
+      return { failure: passingFailure('Gemini ended the stream of an interaction that is still running.') }
+    case 'incomplete':
+      return { stop: 'length', isValid: true }
+    case 'budget_exceeded': {
+      const warning = 'Gemini stopped: the budget of the interaction is used up.'
+      return { stop: 'length', isValid: true, warning }
     }
-    case 'output':
-      return step.content.map(content =>
-        content.type === 'text' && typeof content['text'] === 'string'
-          ? { type: 'text' as const, text: content['text'] }
-          : hostedOf('media', { type: 'model_output', content: [content] }, native),
-      )
-    case 'hosted':
-      return [hostedOf(stringOf(step.given['type']) || 'step', step.given, native)]
-    case 'call':
-      return [callOf(step, native, whole, state.status === 'requires_action')]
+    case 'requires_continuation':
+      // Calls must be answered first; then the model continues by itself.
+      return { stop: hasCalls ? 'calls' : state.token === '' ? 'length' : 'pause', isValid: true }
+    default:
+      return { stop: hasCalls ? 'calls' : 'end', isValid: true }
   }
 }
 
-/** `waits`: the vendor says that it waits for results, so that a call it never closed may still be whole. */
-function callOf(step: CallStep, native: (data: Json) => Native, whole: boolean, waits: boolean): ModelCall {
-  const { name, form, text } = step
-  const cut = !whole || isCut(step, step.closed ? 'closed' : waits ? 'length' : 'unclosed')
-  const { arguments: given, ...rest } = step.given
-  const args = step.raw === '' ? given : parsed(step.raw)
-  // Arguments that can be made again from the call's text are not kept twice.
-  const odd = form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args)
-  const block = odd && isJsonObject(args) ? { ...rest, arguments: args } : rest
-  const id = stringOf(step.given['id'])
+const FILTERED: ReadonlySet<string> = new Set([
+  'safety',
+  'recitation',
+  'content_blocked',
+  'language',
+  'blocklist',
+  'prohibited_content',
+  'spii',
+])
+
+/** The service could not read a call. The model can correct it when it is told. */
+const UNREADABLE: ReadonlySet<string> = new Set([
+  'malformed_function_call',
+  'malformed_tool_call',
+  'unexpected_tool_call',
+])
+
+function readError(error: JsonObject, hasCalls: boolean): AnswerEnd | { failure: Failure } {
+  const code = errorCode(error)
+  const message = asString(error['message'])
+  if (FILTERED.has(code) || code.startsWith('image_'))
+    return { stop: 'filter', isValid: false, warning: `Gemini stopped with ${code}: ${message}` }
+  if (UNREADABLE.has(code) && hasCalls)
+    return { stop: 'calls', isValid: false, warning: `Gemini could not read its own call: ${message}` }
+  return { failure: streamFailure(error) }
+}
+
+/** What the next request needs to continue from this interaction, and to get the rest of a paused answer. */
+function continuityOf(
+  { origin, id, seen, token, dropped }: State,
+  { stop, isValid }: AnswerEnd,
+  parts: ModelAnswer['parts'],
+): Pick<ModelAnswer, 'continuity'> {
+  const isStored = isValid && !dropped && id !== '' && seen !== undefined
+  const data: JsonObject = {
+    ...(isStored && { id, seen, said: digestParts(parts) }),
+    ...(stop === 'pause' && { token }),
+  }
+  return isEmptyObject(data) ? {} : { continuity: { origin, data } }
+}
+
+function readUsage(usage: JsonObject): Usage | undefined {
+  if (isEmptyObject(usage)) return undefined
+  const thinking = asCount(usage['total_thought_tokens'])
+  return usageOfCounts({
+    input: asCount(usage['total_input_tokens']) + asCount(usage['total_tool_use_tokens']),
+    output: asCount(usage['total_output_tokens']) + thinking,
+    cacheRead: asCount(usage['total_cached_tokens']),
+    thinking,
+  })
+}
+
+function partsOf(state: State, answerStep: AnswerStep, isValid: boolean): ModelAnswer['parts'] {
+  const { origin } = state
+  switch (answerStep.kind) {
+    case 'thought':
+      return thinkingPart(answerStep, origin, isValid)
+    case 'output':
+      return answerStep.content.map(content => outputPart(content, origin))
+    case 'hosted':
+      return [hostedPart(asString(answerStep.given['type']) || 'step', answerStep.given, origin)]
+    case 'call':
+      return [callPart(answerStep, origin, isValid, state.status === 'requires_action')]
+  }
+}
+
+function thinkingPart(
+  { given, summary, signature }: ThoughtStep,
+  origin: Origin,
+  isValid: boolean,
+): ThinkingPart[] {
+  const text = joinTexts(summary)
+  if (!isValid || signature === '') return text === '' ? [] : [{ type: 'thinking', text }]
+  const data = { ...given, ...(summary.length > 0 && { summary }), signature }
+  return [{ type: 'thinking', text, native: { origin, data } }]
+}
+
+function outputPart(content: JsonObject, origin: Origin): TextPart | HostedPart {
+  if (content['type'] === 'text' && typeof content['text'] === 'string')
+    return { type: 'text', text: content['text'] }
+  return hostedPart('media', { type: 'model_output', content: [content] }, origin)
+}
+
+/** `waits`: the vendor waits for results, so a call that it never closed may still be whole. */
+function callPart(call: CallStep, origin: Origin, isValid: boolean, waits: boolean): ModelCall {
+  const { name, wire } = call
+  const { form, text, raw } = call.arguments
+  const cut = !isValid || call.arguments.isCut(call.closed ? 'closed' : waits ? 'length' : 'unclosed')
+  const { arguments: given, ...rest } = call.given
+  const args = raw === '' ? given : readJson(raw)
+  // Arguments that can be made again from the call's text are left out.
+  const isOdd = form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args)
+  const data = isOdd && isJsonObject(args) ? { ...rest, arguments: args } : rest
+  const native: Native = { origin, data }
+  const id = asString(call.given['id'])
   return {
     type: 'call',
     name,
@@ -233,33 +444,20 @@ function callOf(step: CallStep, native: (data: Json) => Native, whole: boolean, 
     text,
     ...(cut && { cut: true as const }),
     ...(id !== '' && { nativeId: id }),
-    ...(!cut && step.wire !== '' && { native: native(block) }),
+    ...(!cut && wire !== '' && { native }),
   }
 }
 
-function hostedOf(tool: string, step: JsonObject, native: (data: Json) => Native): HostedPart {
-  const args = objectOf(step['arguments'])
+function hostedPart(tool: string, data: JsonObject, origin: Origin): HostedPart {
+  const args = asObject(data['arguments'])
   const summary =
-    stringOf(args['code']) ||
-    stringOf(step['result']) ||
-    (Object.keys(args).length > 0 ? JSON.stringify(args) : tool.replaceAll('_', ' '))
+    asString(args['code']) ||
+    asString(data['result']) ||
+    (isEmptyObject(args) ? tool.replaceAll('_', ' ') : JSON.stringify(args))
   return {
     type: 'hosted',
     tool,
     summary: printable(summary, { maxChars: 500, multiline: true }),
-    native: native(step),
-  }
-}
-
-function usageOf(usage: JsonObject): Usage | undefined {
-  if (Object.keys(usage).length === 0) return undefined
-  const count = (name: string): number => countOf(usage[name])
-  const thinking = count('total_thought_tokens')
-  const cacheRead = count('total_cached_tokens')
-  return {
-    input: count('total_input_tokens') + count('total_tool_use_tokens'),
-    output: count('total_output_tokens') + thinking,
-    ...(cacheRead > 0 && { cacheRead }),
-    ...(thinking > 0 && { thinking }),
+    native: { origin, data },
   }
 }

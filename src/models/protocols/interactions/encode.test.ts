@@ -6,6 +6,7 @@ import { outcomeKinds } from '../../../language/calls.ts'
 import type { AssistantEntry, Entry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/index.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import {
   answerOf,
   assistant,
@@ -351,9 +352,12 @@ test('a second request encodes only what is new', () => {
   const double = talk()
   const tools = request().tools
   const history: Entry[] = [user('a')]
-  assert.equal(prepare(history, { tools }).encoded, 1)
+  const cache = new SessionCache()
+  const encodedFor = (entries: Entry[]): number =>
+    geminiInteractions.prepare(request({ history: entries, tools }), target(), cache).encoded
+  assert.equal(encodedFor(history), 1)
   const entry = entryOf(answerOf(double.ask({ calls: two }, request({ tools, history }))))
   const longer = [...history, entry, results(entry)]
-  assert.equal(prepare(longer, { tools }).encoded, 2)
-  assert.equal(prepare([...longer, user('b')], { tools }).encoded, 1)
+  assert.equal(encodedFor(longer), 2)
+  assert.equal(encodedFor([...longer, user('b')]), 1)
 })

@@ -1,131 +1,113 @@
-// Which call a fragment of `tool_calls` belongs to. OpenAI counts them by `index` and names each once; other
-// servers leave the index out, count all as 0, repeat id and name in every fragment, blank or repeat ids, or
-// send whole calls at once. Two calls must never run together into one text, nor one call fall into two.
+// Which call a fragment of `tool_calls` belongs to. OpenAI counts calls by `index` and names each once. Other servers
+// leave the index out, count all calls as 0, repeat id and name in every fragment, leave ids blank or repeat them, or
+// send whole calls at once. Two calls must never become one text, nor one call two.
 
 import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
-import type { CallForm } from '../../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { type TextUnwrapper, textUnwrapper } from '../../common/custom-tools.ts'
-import { isCut, NO_ARGUMENTS } from '../../common/truncated.ts'
+import { CallArguments } from '../../common/arguments.ts'
+import { asObject, asString, readJson } from '../../common/json-read.ts'
 
-type Call = {
+export type CallReading = {
+  /** Wire name → our name. */
+  names: ReadonlyMap<string, string>
+  /** Wire names of the text tools that were declared as functions of one string. */
+  textTools: ReadonlySet<string>
+  /** Only the first call is taken. */
+  single: boolean
+}
+
+export type StreamedCalls = CallReading & {
+  list: StreamedCall[]
+  /** The calls that were shown, in order. */
+  opened: OpenedCall[]
+  /** Further calls came though only one was wanted. */
+  dropped: boolean
+}
+
+type StreamedCall = {
   index: number | undefined
   id: string
   name: string
   custom: boolean
-  /** The arguments as they came, and what of them was not taken on yet. To cut `raw` up again would cost its whole length. */
-  raw: string
-  held: string
-  /** What was shown of them, which is also the text of the call. */
-  text: string
-  form: CallForm
-  /** Its place among the calls that were shown; undefined until its name is known. */
-  place: number | undefined
-  unwrapper: TextUnwrapper | undefined
+  /** Arguments that came before the name. */
+  early: string
+  /** Made once the name is known. */
+  arguments: CallArguments | undefined
+  /** Among the calls that were shown. Undefined for a dropped call. */
+  position: number | undefined
 }
 
-export type Calls = {
-  list: Call[]
-  opened: Call[]
-  /** At most one call is wanted: the others are left out. */
-  single: boolean
-  left: number
-  names: ReadonlyMap<string, string>
-  wrapped: ReadonlySet<string>
+type OpenedCall = { call: StreamedCall; arguments: CallArguments }
+
+export function startCalls({ names, textTools, single }: CallReading): StreamedCalls {
+  return { names, textTools, single, list: [], opened: [], dropped: false }
 }
 
-export function startCalls(
-  names: ReadonlyMap<string, string>,
-  wrapped: ReadonlySet<string>,
-  single: boolean,
-): Calls {
-  return { list: [], opened: [], single, left: 0, names, wrapped }
-}
-
-/** What is to be shown is added to `deltas`. */
+/** `whole`: each fragment is a call of its own. What is to be shown is added to `deltas`. */
 export function takeFragments(
-  calls: Calls,
+  calls: StreamedCalls,
   fragments: Json | undefined,
   whole: boolean,
   deltas: ModelDelta[],
 ): void {
   if (!Array.isArray(fragments)) return
-  for (const fragment of fragments) if (isJsonObject(fragment)) takeFragment(calls, fragment, whole, deltas)
+  for (const source of fragments) {
+    if (!isJsonObject(source)) continue
+    const fragment = readFragment(source)
+    const call = (whole ? undefined : continuedCall(calls, fragment)) ?? beginCall(calls, fragment)
+    if (call.id === '') call.id = fragment.id
+    if (call.name === '') call.name = fragment.name
+    if (call.name === '') call.early += fragment.text
+    else addToCall(calls, call, fragment.text, deltas)
+  }
 }
 
 type Fragment = { index: number | undefined; id: string; name: string; custom: boolean; text: string }
 
-function takeFragment(calls: Calls, source: JsonObject, whole: boolean, deltas: ModelDelta[]): void {
-  const fragment = read(source)
-  const call = (whole ? undefined : continued(calls, fragment)) ?? begin(calls, fragment)
-  if (call.id === '') call.id = fragment.id
-  if (call.name === '') call.name = fragment.name
-  call.raw += fragment.text
-  call.held += fragment.text
-  if (call.name === '') return
-  open(calls, call, deltas)
-  show(call, deltas)
-}
-
-function read(source: JsonObject): Fragment {
+function readFragment(source: JsonObject): Fragment {
   const custom = isJsonObject(source['custom'])
-  const inner = isJsonObject(source['custom'])
-    ? source['custom']
-    : isJsonObject(source['function'])
-      ? source['function']
-      : {}
+  const inner = asObject(source[custom ? 'custom' : 'function'])
   const value = custom ? inner['input'] : inner['arguments']
   const { index, id } = source
   return {
     index: typeof index === 'number' ? index : undefined,
-    id: typeof id === 'string' ? id : '',
-    name: typeof inner['name'] === 'string' ? inner['name'] : '',
+    id: asString(id),
+    name: asString(inner['name']),
     custom,
-    // Some servers send the arguments as the object itself.
-    text: typeof value === 'string' ? value : isJsonObject(value) ? JSON.stringify(value) : '',
+    // Some servers send the arguments as an object.
+    text: isJsonObject(value) ? JSON.stringify(value) : asString(value),
   }
 }
 
-/** The call that this fragment goes on with; undefined when it begins one. */
-function continued({ list }: Calls, fragment: Fragment): Call | undefined {
-  const last = list.at(-1)
-  const counted =
+/** The call that this fragment continues; undefined when it begins one. */
+function continuedCall({ list }: StreamedCalls, fragment: Fragment): StreamedCall | undefined {
+  const byIndex =
     fragment.index === undefined ? undefined : list.findLast(call => call.index === fragment.index)
-  if (fragment.index !== undefined && counted === undefined) return undefined
-  const candidate = counted ?? (fragment.id === '' ? last : list.findLast(call => call.id === fragment.id))
-  if (candidate === undefined) return undefined
-  return beginsAnother(candidate, fragment) ? undefined : candidate
+  if (fragment.index !== undefined && byIndex === undefined) return undefined
+  const byId = fragment.id === '' ? list.at(-1) : list.findLast(call => call.id === fragment.id)
+  const candidate = byIndex ?? byId
+  return candidate === undefined || beginsAnother(candidate, fragment) ? undefined : candidate
 }
 
-function beginsAnother(call: Call, { id, name, text }: Fragment): boolean {
+function beginsAnother(call: StreamedCall, { id, name, text }: Fragment): boolean {
   if (id !== '' && call.id !== '' && id !== call.id) return true
   if (name === '' || call.name === '') return false
   if (name !== call.name) return true
-  // The same name again: either a server that repeats it in every fragment, or the same tool once more. It is
-  // once more only when what came before is whole and this starts a new object.
-  return (text.trimStart().startsWith('{') || (id === '' && text === '')) && isWhole(call.raw)
+  // The same name again is either a server that repeats it in every fragment, or a second call of the same tool. It is
+  // a second call only if the arguments so far are whole and this fragment starts a new object.
+  const isStart = text.trimStart().startsWith('{') || (id === '' && text === '')
+  return isStart && isJsonObject(readJson(call.arguments?.raw ?? ''))
 }
 
-function isWhole(text: string): boolean {
-  try {
-    return isJsonObject(JSON.parse(text))
-  } catch {
-    return false
-  }
-}
-
-function begin(calls: Calls, { index, id, name, custom }: Fragment): Call {
-  const call: Call = {
+function beginCall(calls: StreamedCalls, { index, id, name, custom }: Fragment): StreamedCall {
+  const call: StreamedCall = {
     index,
     id,
     name,
     custom,
-    raw: '',
-    held: '',
-    text: '',
-    form: custom ? 'text' : 'json',
-    place: undefined,
-    unwrapper: undefined,
+    early: '',
+    arguments: undefined,
+    position: undefined,
   }
   calls.list.push(call)
   return call
@@ -133,61 +115,55 @@ function begin(calls: Calls, { index, id, name, custom }: Fragment): Call {
 
 // ---- what is shown ---------------------------------------------------------------------------------------
 
-function open(calls: Calls, call: Call, deltas: ModelDelta[]): void {
-  if (call.place !== undefined) return
+function addToCall(calls: StreamedCalls, call: StreamedCall, text: string, deltas: ModelDelta[]): void {
+  const args = call.arguments ?? openCall(calls, call, deltas)
+  const shown = args.push(call.early + text)
+  call.early = ''
+  showArguments(call, shown, deltas)
+}
+
+function openCall(calls: StreamedCalls, call: StreamedCall, deltas: ModelDelta[]): CallArguments {
+  const isWrapped = calls.textTools.has(call.name)
+  const args = new CallArguments(call.custom || isWrapped ? 'text' : 'json', isWrapped)
+  call.arguments = args
   if (calls.single && calls.opened.length > 0) {
-    calls.left++
-    return
+    calls.dropped = true
+    return args
   }
-  call.place = calls.opened.length
-  calls.opened.push(call)
-  if (calls.wrapped.has(call.name)) {
-    call.form = 'text'
-    call.unwrapper = textUnwrapper()
-  }
-  const name = calls.names.get(call.name) ?? call.name
-  deltas.push({ type: 'call', index: call.place, name, form: call.form })
+  call.position = calls.opened.length
+  calls.opened.push({ call, arguments: args })
+  deltas.push({ type: 'call', index: call.position, name: ourName(calls, call), form: args.form })
+  return args
 }
 
-function show(call: Call, deltas: ModelDelta[]): void {
-  if (call.place === undefined) return
-  const raw = call.held
-  call.held = ''
-  add(call, call.unwrapper === undefined ? raw : call.unwrapper.push(raw), deltas)
+function ourName({ names }: StreamedCalls, { name }: StreamedCall): string {
+  return names.get(name) ?? name
 }
 
-function add(call: Call, text: string, deltas: ModelDelta[]): void {
-  if (text === '' || call.place === undefined) return
-  call.text += text
-  deltas.push({ type: 'arguments', index: call.place, text })
+function showArguments({ position }: StreamedCall, text: string, deltas: ModelDelta[]): void {
+  if (text !== '' && position !== undefined) deltas.push({ type: 'arguments', index: position, text })
 }
 
-/** The answer is over: what was held back is shown. `cut`: it was over before its time. */
-export function closeCalls(calls: Calls, cut: boolean, deltas: ModelDelta[]): void {
-  for (const call of calls.list) {
-    // A call that was never named is shown all the same, so that the model is told that it does not exist.
-    if (call.name !== '' || call.raw + call.id === '') continue
-    open(calls, call, deltas)
-    show(call, deltas)
-  }
-  for (const call of calls.opened) {
-    if (call.unwrapper !== undefined) add(call, call.unwrapper.end().rest, deltas)
-    else if (call.text === '' && call.form === 'json' && !(cut && call === calls.opened.at(-1)))
-      add(call, NO_ARGUMENTS, deltas)
+/** The answer is over. `cut`: it ended before its time. */
+export function closeCalls(calls: StreamedCalls, cut: boolean, deltas: ModelDelta[]): void {
+  // A call that was never named is shown all the same, so that the model learns that it does not exist.
+  for (const call of calls.list)
+    if (call.name === '' && call.early + call.id !== '') addToCall(calls, call, '', deltas)
+  for (const [at, { call, arguments: args }] of calls.opened.entries()) {
+    const isCutOff = cut && at === calls.opened.length - 1
+    showArguments(call, args.end(!isCutOff), deltas)
   }
 }
 
-export function modelCalls(calls: Calls, cut: boolean): ModelCall[] {
-  return calls.opened.map((call, at) => {
-    const last = at === calls.opened.length - 1
-    const end = cut && last ? 'length' : 'closed'
-    const whole = call.unwrapper === undefined ? call : { form: 'json' as const, text: call.raw }
+export function modelCalls(calls: StreamedCalls, cut: boolean): ModelCall[] {
+  return calls.opened.map(({ call, arguments: args }, at) => {
+    const isLast = at === calls.opened.length - 1
     return {
       type: 'call',
-      name: calls.names.get(call.name) ?? call.name,
-      form: call.form,
-      text: call.text,
-      ...(isCut(whole, end) && { cut: true as const }),
+      name: ourName(calls, call),
+      form: args.form,
+      text: args.text,
+      ...(args.isCut(cut && isLast ? 'length' : 'closed') && { cut: true as const }),
       ...(call.id !== '' && { nativeId: call.id }),
     }
   })

@@ -64,7 +64,7 @@ describe('calls, however a server streams them', () => {
   })
 
   test('an object in place of the text of the arguments', () => {
-    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target))
+    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     const data = JSON.stringify({
       choices: [
         { delta: { tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] }, finish_reason: 'stop' },
@@ -78,7 +78,7 @@ describe('calls, however a server streams them', () => {
   })
 
   test('fragments of two calls that come in turns', () => {
-    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target))
+    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     const give = (...fragments: object[]) =>
       openaiChat.step(state, {
         data: JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: fragments } }] }),
@@ -118,7 +118,7 @@ describe('calls, however a server streams them', () => {
 
   test('wire names come back as ours', () => {
     const asked = request([user('x')], { tools: [tool('fs.read')] })
-    const wire = [...openaiChat.prepare(asked, target).names.keys()][0]!
+    const wire = [...openaiChat.prepare(asked, target).reading.names.keys()][0]!
     assert.deepEqual(said(answered({ calls: [{ name: wire, input: {} }] }, { asked })), [['fs.read', '{}']])
   })
 
@@ -208,7 +208,7 @@ describe('how it ends', () => {
   test('noise is passed over', () => {
     for (const fault of [{ kind: 'unknown-events' }, { kind: 'ping-flood' }] satisfies Fault[])
       assert.deepEqual(said(answered({ ...twice, fault })), wanted)
-    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target))
+    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     for (const data of [
       '',
       'null',
@@ -221,7 +221,9 @@ describe('how it ends', () => {
   })
 
   test('a chunk torn apart is a failure: what it held may be the middle of an argument', () => {
-    const state = openaiChat.initial(openaiChat.prepare(request([user('x')], { tools: [tool('f')] }), target))
+    const state = openaiChat.initial(
+      openaiChat.prepare(request([user('x')], { tools: [tool('f')] }), target).reading,
+    )
     const piece = (text: string) => ({
       choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }],
     })
@@ -260,7 +262,7 @@ describe('thinking', () => {
   })
 
   test('reasoning_details are put together again; content may be parts', () => {
-    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target))
+    const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     const give = (delta: object) => openaiChat.step(state, { data: JSON.stringify({ choices: [{ delta }] }) })
     give({ reasoning: 'a', reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'a' }] })
     give({

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
 import type { ToolChoice } from '../../../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import {
   accepted,
   assistant,
@@ -203,12 +204,13 @@ describe('history', () => {
     const history: Entry[] = [user('go')]
     for (let turn = 0; turn < 3000; turn++)
       history.push(assistant(call(`c${turn}`)), results([`c${turn}`, outcome(`${turn}`)]))
-    assert.equal(openaiChat.prepare(request(history), target).encoded, 6001)
+    const cache = new SessionCache()
+    assert.equal(openaiChat.prepare(request(history), target, cache).encoded, 6001)
     const longer = [...history, assistant(call('z')), results(['z', outcome('last')])]
-    const prepared = openaiChat.prepare(request(longer), target)
+    const prepared = openaiChat.prepare(request(longer), target, cache)
     assert.equal(prepared.encoded, 2)
     assert.equal(prepared.body.split('"role":"tool"').length - 1, 3001)
-    assert.equal(openaiChat.prepare(request(longer), quirky('short-ids')).encoded, 6003)
+    assert.equal(openaiChat.prepare(request(longer), quirky('short-ids'), cache).encoded, 6003)
   })
 })
 

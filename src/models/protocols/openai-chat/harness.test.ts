@@ -106,7 +106,7 @@ export function read(
     options.whole === true
       ? [{ data: JSON.stringify(answered.body) }]
       : bendFrames(answered.frames, faultsOf(turn), double).filter(frame => frame.comment !== true)
-  const state = openaiChat.initial(prepared)
+  const state = openaiChat.initial(prepared.reading)
   const deltas = frames.flatMap(frame => openaiChat.step(state, frame))
   return { end: openaiChat.halt(state), deltas }
 }

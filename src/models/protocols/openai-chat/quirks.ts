@@ -1,17 +1,18 @@
-// How servers that speak Chat Completions differ in what they take. A deployment declares its oddities by these
-// names; none is guessed. Oddities in what servers say need no name: the decoder reads all of them.
+// How servers that speak Chat Completions differ in what they take. A deployment declares its deviations by these names;
+// none is guessed.
 
 import type { IdRule } from '../../common/wire-ids.ts'
+import type { Target } from '../../protocol.ts'
 
 export const chatQuirks = {
   /** The limit of the answer is called `max_tokens`. */
   'max-tokens': 'max_tokens',
-  /** `parallel_tool_calls` is not known; a second call of an answer is left out when one is asked for. */
+  /** The server does not know `parallel_tool_calls`; further calls are dropped when one at a time is asked for. */
   'no-parallel-switch': 'no parallel_tool_calls',
   'no-strict': 'no strict functions',
   /** Text tools are offered as functions of one string. */
   'no-custom-tools': 'no custom tools',
-  /** A choice among some of the tools is made by offering these alone. */
+  /** A choice among some of the tools is made by offering only these. */
   'no-allowed-tools': 'no allowed_tools',
   /** A call cannot be demanded. */
   'no-required': 'no tool_choice required',
@@ -20,7 +21,7 @@ export const chatQuirks = {
   'no-stream': 'no stream',
   'no-images': 'no image parts',
   'no-files': 'no file parts',
-  /** A system message may only stand at the beginning. */
+  /** A system message may only be the first message. */
   'system-first': 'one leading system message',
   /** A user message may not follow a tool message. */
   'assistant-after-tool': 'assistant after tool',
@@ -43,9 +44,13 @@ export const compatibleQuirks: readonly ChatQuirk[] = [
   'no-files',
 ]
 
-const idRule: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 40 }
-const shortIdRule: IdRule = { pattern: /^[a-zA-Z0-9]{9}$/, maxLength: 9 }
+export function hasQuirk({ quirks }: Pick<Target, 'quirks'>, quirk: ChatQuirk): boolean {
+  return quirks.has(quirk)
+}
 
-export function idRuleOf(quirks: ReadonlySet<string>): IdRule {
-  return quirks.has('short-ids' satisfies ChatQuirk) ? shortIdRule : idRule
+const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 40 }
+const SHORT_ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9]{9}$/, maxLength: 9 }
+
+export function idRuleFor(target: Target): IdRule {
+  return hasQuirk(target, 'short-ids') ? SHORT_ID_RULE : ID_RULE
 }

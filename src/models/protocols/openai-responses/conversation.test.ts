@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
 import { isJsonObject, type Json } from '../../../lib/json.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import {
   call,
   conversation,
@@ -48,14 +49,15 @@ test('stateless: every output item goes back in its place, byte for byte', () =>
 
 test('a second request encodes only what is new', () => {
   const history: Entry[] = [user('x')]
-  assert.equal(openaiResponses.prepare(request(history), target).encoded, 1)
+  const cache = new SessionCache()
+  assert.equal(openaiResponses.prepare(request(history), target, cache).encoded, 1)
   history.push({ role: 'assistant', parts: [call('a')] }, results(['a', outcome('y')]))
-  const second = openaiResponses.prepare(request([...history]), target)
+  const second = openaiResponses.prepare(request([...history]), target, cache)
   assert.equal(second.encoded, 2)
-  const third = openaiResponses.prepare(request([...history]), target)
+  const third = openaiResponses.prepare(request([...history]), target, cache)
   assert.equal(third.encoded, 0)
   assert.equal(third.body, second.body)
-  assert.equal(openaiResponses.prepare(request(history), { ...target, family: 'other' }).encoded, 3)
+  assert.equal(openaiResponses.prepare(request(history), { ...target, family: 'other' }, cache).encoded, 3)
 })
 
 test('R-06 reasoning without what it led to is not sent', () => {

@@ -11,7 +11,7 @@ import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faul
 import { openaiResponses as double } from '../../../testing/doubles/responses.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
 import type { Frame } from '../../protocol.ts'
-import { haltState, initialState, type State, stepFrame } from './decode.ts'
+import { halt, initial, type State, step } from './decode.ts'
 
 const origin = { protocol: 'openai-responses', family: 'gpt' }
 const names = new Map([['fs_read_1a2b', 'fs.read']])
@@ -32,9 +32,9 @@ function play(turn: ScriptedTurn, body: JsonObject = sealed): { frames: Frame[];
   return { frames: bent, whole: (whole ?? {}) as JsonObject }
 }
 
-function read(frames: readonly Frame[], state: State = initialState(names, origin, undefined)) {
-  const deltas = frames.flatMap(frame => stepFrame(state, frame))
-  return { deltas, end: haltState(state) }
+function read(frames: readonly Frame[], state: State = initial({ names, origin })) {
+  const deltas = frames.flatMap(frame => step(state, frame))
+  return { deltas, end: halt(state) }
 }
 
 function answerOf(frames: readonly Frame[]): { answer: ModelAnswer; deltas: ModelDelta[] } {

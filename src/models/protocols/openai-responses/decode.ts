@@ -1,13 +1,17 @@
-// Reading an answer of the Responses API, frame by frame: what is shown while it comes, and the whole once its
-// terminal event is there. A body that was not streamed is that terminal event by itself. Nothing is sent here.
+// Reading an answer of the Responses API: a fold over stream events, in which a non-streaming answer is one event. What
+// is shown while it streams is compared with the whole answer once the terminal event is there.
 
 import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
-import type { Native, Origin } from '../../../language/content.ts'
+import type { Origin } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import type { Failure, Frame } from '../../protocol.ts'
-import { interrupted, streamFailure } from './failure.ts'
+import { digestParts } from '../../common/continuity.ts'
+import { finalFailure, passingFailure } from '../../common/failure.ts'
+import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
+import { usageOfCounts } from '../../common/usage.ts'
+import type { Failure, Frame, Halted } from '../../protocol.ts'
+import { streamFailure } from './failure.ts'
 import {
   approvalRequest,
   type CallKind,
@@ -15,70 +19,73 @@ import {
   callText,
   hasRefusal,
   objectsOf,
-  ownName,
-  type Part,
-  partOf,
-  segmentBreak,
-  stringOf,
+  ourName,
+  type ResponsePart,
+  readItem,
+  SEGMENT_BREAK,
 } from './items.ts'
 
-/** An output item on its way. */
-type Slot = {
-  item: JsonObject
-  /** `output_item.done` came: `item` is final. */
-  done: boolean
-  /** Streamed text by place: a content part, a summary, or the arguments. */
-  texts: Map<string, string>
-  /** The whole of the arguments, once the vendor has said that they are whole. */
-  whole?: string
-  /** Which call of the answer this is, when it is one. */
-  call?: number
+export type Reading = {
+  origin: Origin
+  /** Wire name → our name. */
+  names: ReadonlyMap<string, string>
+  /** The digest of the history that the request was made from, if the vendor stores the response. */
+  before?: string
 }
 
-type Shown = { text: string; thinking: string; calls: { name: string; form: CallForm; text: string }[] }
-
-export type State = {
-  readonly names: ReadonlyMap<string, string>
-  readonly origin: Origin
-  /** Makes what the next request needs to go on from this response, where the vendor keeps it. */
-  readonly remember: ((response: string, parts: readonly Part[]) => Native) | undefined
-  slots: Map<number, Slot>
-  shown: Shown
+export type State = Reading & {
+  /** By the vendor's index. */
+  items: Map<number, OutputItem>
+  shown: ShownAnswer
   answer?: ModelAnswer
   failure?: Failure
 }
 
-export function initialState(names: State['names'], origin: Origin, remember: State['remember']): State {
-  return { names, origin, remember, slots: new Map(), shown: nothing() }
+type OutputItem = {
+  item: JsonObject
+  /** `output_item.done` came: `item` is final. */
+  done: boolean
+  /** Streamed texts by kind and index: `content0`, `summary1`. */
+  texts: Map<string, string>
+  /** The arguments, once the vendor marked them as whole. */
+  arguments?: string
+  /** Which call of the answer this is, if it is one. */
+  call?: number
 }
 
-const nothing = (): Shown => ({ text: '', thinking: '', calls: [] })
+type ShownAnswer = {
+  text: string
+  thinking: string
+  calls: { name: string; form: CallForm; text: string }[]
+}
 
-export function stepFrame(state: State, frame: Frame): ModelDelta[] {
+export function initial(reading: Reading): State {
+  return { ...reading, items: new Map(), shown: emptyAnswer() }
+}
+
+const emptyAnswer = (): ShownAnswer => ({ text: '', thinking: '', calls: [] })
+
+// ---- events ----------------------------------------------------------------------------------------------
+
+export function step(state: State, frame: Frame): ModelDelta[] {
   if (state.answer !== undefined || state.failure !== undefined || frame.data === '[DONE]') return []
-  if (frame.event !== undefined && passedOver.has(frame.event)) return []
-  const event = readFrame(frame)
-  if (event === undefined) {
-    state.failure = interrupted('The model provider sent an event that is not JSON.')
+  if (frame.event !== undefined && IGNORED_EVENTS.has(frame.event)) return []
+  const event = readJson(frame.data)
+  if (!isJsonObject(event)) {
+    state.failure = passingFailure('The model provider sent an event that is not JSON.')
     return []
   }
-  const type = stringOf(event['type']) || (frame.event ?? '')
-  const handle = handlers[type]
+  const type = asString(event['type']) || (frame.event ?? '')
+  const handle = HANDLERS[type]
   if (handle !== undefined) return handle(state, event)
   if (type !== '') return []
-  if (event['object'] === 'response' || Array.isArray(event['output'])) return end(state, event)
+  if (event['object'] === 'response' || Array.isArray(event['output'])) return finish(state, event)
   if (isJsonObject(event['error'])) state.failure = streamFailure(event['error'])
   return []
 }
 
-export function haltState(state: State): { answer: ModelAnswer } | { failure: Failure } {
-  if (state.failure !== undefined) return { failure: state.failure }
-  if (state.answer !== undefined) return { answer: state.answer }
-  return { failure: interrupted('The model provider ended its stream before the answer was complete.') }
-}
-
-/** Named events that others tell as well, and that are long: the first two repeat the whole request. They are not read. */
-const passedOver: ReadonlySet<string> = new Set([
+/** Long events whose content other events carry as well. The first two repeat the whole request. They are not parsed. */
+const IGNORED_EVENTS: ReadonlySet<string> = new Set([
   'response.created',
   'response.in_progress',
   'response.content_part.added',
@@ -87,283 +94,293 @@ const passedOver: ReadonlySet<string> = new Set([
   'response.reasoning_summary_part.done',
 ])
 
-function readFrame(frame: Frame): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(frame.data)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
+type EventHandler = (state: State, event: JsonObject) => ModelDelta[]
 
-// ---- events ----------------------------------------------------------------------------------------------
-
-type Handler = (state: State, event: JsonObject) => ModelDelta[]
-
-const handlers: Readonly<Record<string, Handler>> = {
-  'response.output_item.added': addItem,
-  'response.output_item.done': finishItem,
-  'response.output_text.delta': (state, event) => grow(state, event, 'content', stringOf(event['delta'])),
-  'response.output_text.done': (state, event) => settle(state, event, 'content', event['text']),
-  'response.refusal.delta': (state, event) => grow(state, event, 'content', stringOf(event['delta'])),
-  'response.refusal.done': (state, event) => settle(state, event, 'content', event['refusal']),
-  'response.reasoning_summary_text.delta': (state, event) =>
-    grow(state, event, 'summary', stringOf(event['delta'])),
-  'response.reasoning_summary_text.done': (state, event) => settle(state, event, 'summary', event['text']),
-  'response.reasoning_text.delta': (state, event) => grow(state, event, 'content', stringOf(event['delta'])),
-  'response.reasoning_text.done': (state, event) => settle(state, event, 'content', event['text']),
-  'response.function_call_arguments.delta': growCall,
-  'response.function_call_arguments.done': (state, event) => settleCall(state, event, event['arguments']),
-  'response.custom_tool_call_input.delta': growCall,
-  'response.custom_tool_call_input.done': (state, event) => settleCall(state, event, event['input']),
-  'response.completed': endWith,
-  'response.incomplete': endWith,
-  'response.failed': endWith,
-  'response.cancelled': endWith,
+const HANDLERS: Readonly<Record<string, EventHandler>> = {
+  'response.output_item.added': openItem,
+  'response.output_item.done': closeItem,
+  'response.output_text.delta': (state, event) => addText(state, event, 'content', event['delta']),
+  'response.output_text.done': (state, event) => completeText(state, event, 'content', event['text']),
+  'response.refusal.delta': (state, event) => addText(state, event, 'content', event['delta']),
+  'response.refusal.done': (state, event) => completeText(state, event, 'content', event['refusal']),
+  'response.reasoning_summary_text.delta': (state, event) => addText(state, event, 'summary', event['delta']),
+  'response.reasoning_summary_text.done': (state, event) =>
+    completeText(state, event, 'summary', event['text']),
+  'response.reasoning_text.delta': (state, event) => addText(state, event, 'content', event['delta']),
+  'response.reasoning_text.done': (state, event) => completeText(state, event, 'content', event['text']),
+  'response.function_call_arguments.delta': addArguments,
+  'response.function_call_arguments.done': (state, event) =>
+    completeArguments(state, event, event['arguments']),
+  'response.custom_tool_call_input.delta': addArguments,
+  'response.custom_tool_call_input.done': (state, event) => completeArguments(state, event, event['input']),
+  'response.completed': takeTerminal,
+  'response.incomplete': takeTerminal,
+  'response.failed': takeTerminal,
+  'response.cancelled': takeTerminal,
   error: (state, event) => {
     state.failure = streamFailure(isJsonObject(event['error']) ? event['error'] : event)
     return []
   },
 }
 
-/** Servers that leave the index out still name the item. */
-function slotOf(state: State, event: JsonObject): Slot | undefined {
+function takeTerminal(state: State, event: JsonObject): ModelDelta[] {
+  return finish(state, asObject(event['response']), asString(event['type']))
+}
+
+// ---- items -----------------------------------------------------------------------------------------------
+
+/** Some servers leave the index out and give only the item's id. */
+function itemFor(state: State, event: JsonObject): OutputItem | undefined {
   const index = event['output_index']
-  if (typeof index === 'number') return state.slots.get(index)
+  if (typeof index === 'number') return state.items.get(index)
   const id = event['item_id']
   if (typeof id !== 'string') return undefined
-  for (const slot of state.slots.values()) if (slot.item['id'] === id) return slot
+  for (const output of state.items.values()) if (output.item['id'] === id) return output
   return undefined
 }
 
-function addItem(state: State, event: JsonObject): ModelDelta[] {
-  const item = event['item']
+function openItem(state: State, event: JsonObject): ModelDelta[] {
+  const { item } = event
   if (!isJsonObject(item)) return []
-  const slot: Slot = { item: opened(item), done: false, texts: new Map() }
+  const output: OutputItem = { item: withoutEncrypted(item), done: false, texts: new Map() }
   const index = event['output_index']
-  state.slots.set(typeof index === 'number' ? index : state.slots.size, slot)
-  return openCall(state, slot)
+  state.items.set(typeof index === 'number' ? index : state.items.size, output)
+  return openCall(state, output)
 }
 
-/** Encrypted content may be incomplete until the item is done, and must not be taken before. */
-function opened(item: JsonObject): JsonObject {
+/** Encrypted content may be incomplete until the item is done. */
+function withoutEncrypted(item: JsonObject): JsonObject {
   if (item['type'] !== 'reasoning') return item
   const { encrypted_content: _, ...rest } = item
   return rest
 }
 
-function openCall(state: State, slot: Slot): ModelDelta[] {
-  const kind = callKinds.get(slot.item['type'])
+function openCall(state: State, output: OutputItem): ModelDelta[] {
+  const kind = callKinds.get(output.item['type'])
   if (kind === undefined) return []
-  const name = ownName(slot.item, state.names)
-  slot.call = state.shown.calls.length
-  state.shown.calls.push({ name, form: kind.form, text: '' })
-  return [{ type: 'call', index: slot.call, name, form: kind.form }]
+  const { form } = kind
+  const name = ourName(output.item, state.names)
+  const index = state.shown.calls.length
+  output.call = index
+  state.shown.calls.push({ name, form, text: '' })
+  return [{ type: 'call', index, name, form }]
 }
 
-function finishItem(state: State, event: JsonObject): ModelDelta[] {
-  const item = event['item']
+function closeItem(state: State, event: JsonObject): ModelDelta[] {
+  const { item } = event
   if (!isJsonObject(item)) return []
-  const place = { ...event, item_id: item['id'] ?? null }
-  const known = slotOf(state, place)
-  const deltas = known === undefined ? addItem(state, event) : []
-  const slot = known ?? slotOf(state, place)
-  if (slot === undefined) return deltas
-  slot.item = item
-  slot.done = true
+  const named = { ...event, item_id: item['id'] ?? null }
+  const known = itemFor(state, named)
+  const deltas = known === undefined ? openItem(state, event) : []
+  const output = known ?? itemFor(state, named)
+  if (output === undefined) return deltas
+  output.item = item
+  output.done = true
   const kind = callKinds.get(item['type'])
-  if (kind !== undefined) deltas.push(...showRest(state, slot, shownText(item, kind)))
+  if (kind !== undefined) deltas.push(...showMissingArguments(state, output, shownArguments(item, kind)))
   return deltas
 }
 
-/** A question to a person is shown as it will be read; arguments are shown as the model wrote them. */
-function shownText(item: JsonObject, kind: CallKind): string {
-  return item['type'] === approvalRequest ? callText(item, kind, false) : stringOf(item[kind.field])
+/** An approval request is shown as a person will read it; arguments are shown as the model wrote them. */
+function shownArguments(item: JsonObject, kind: CallKind): string {
+  return item['type'] === approvalRequest ? callText(item, kind, false) : asString(item[kind.field])
 }
 
-type Place = 'content' | 'summary'
+type TextKind = 'content' | 'summary'
 
-function keyOf(event: JsonObject, place: Place): string {
-  const index = event[`${place}_index`]
-  return `${place}${typeof index === 'number' ? index : 0}`
+function textKey(event: JsonObject, kind: TextKind): string {
+  const index = event[`${kind}_index`]
+  return `${kind}${typeof index === 'number' ? index : 0}`
 }
 
-function grow(state: State, event: JsonObject, place: Place, delta: string): ModelDelta[] {
-  const slot = slotOf(state, event)
-  if (slot === undefined || delta === '') return []
-  const key = keyOf(event, place)
-  const isThinking = slot.item['type'] === 'reasoning'
-  const begins = isThinking && !slot.texts.has(key) && slot.texts.size > 0
-  slot.texts.set(key, (slot.texts.get(key) ?? '') + delta)
-  return [show(state, isThinking ? 'thinking' : 'text', begins ? segmentBreak + delta : delta)]
+function addText(state: State, event: JsonObject, kind: TextKind, delta: Json | undefined): ModelDelta[] {
+  const output = itemFor(state, event)
+  const text = asString(delta)
+  if (output === undefined || text === '') return []
+  const key = textKey(event, kind)
+  const type = output.item['type'] === 'reasoning' ? 'thinking' : 'text'
+  const isNext = type === 'thinking' && !output.texts.has(key) && output.texts.size > 0
+  output.texts.set(key, (output.texts.get(key) ?? '') + text)
+  const shown = isNext ? SEGMENT_BREAK + text : text
+  state.shown[type] += shown
+  return [{ type, text: shown }]
 }
 
-/** What the deltas left out of a text that is now whole. */
-function settle(state: State, event: JsonObject, place: Place, whole: Json | undefined): ModelDelta[] {
-  const slot = slotOf(state, event)
-  const known = slot?.texts.get(keyOf(event, place)) ?? ''
-  const text = stringOf(whole)
-  return text.startsWith(known) ? grow(state, event, place, text.slice(known.length)) : []
+/** Adds what the deltas left out of a text that is now whole. */
+function completeText(
+  state: State,
+  event: JsonObject,
+  kind: TextKind,
+  whole: Json | undefined,
+): ModelDelta[] {
+  const known = itemFor(state, event)?.texts.get(textKey(event, kind)) ?? ''
+  const text = asString(whole)
+  return text.startsWith(known) ? addText(state, event, kind, text.slice(known.length)) : []
 }
 
-function show(state: State, type: 'text' | 'thinking', text: string): ModelDelta {
-  state.shown[type] += text
-  return { type, text }
+function addArguments(state: State, event: JsonObject): ModelDelta[] {
+  const output = itemFor(state, event)
+  const delta = asString(event['delta'])
+  return output === undefined || delta === '' ? [] : showArguments(state, output, delta)
 }
 
-function growCall(state: State, event: JsonObject): ModelDelta[] {
-  const slot = slotOf(state, event)
-  const delta = stringOf(event['delta'])
-  return slot === undefined || delta === '' ? [] : showArguments(state, slot, delta)
+function completeArguments(state: State, event: JsonObject, whole: Json | undefined): ModelDelta[] {
+  const output = itemFor(state, event)
+  if (output === undefined || typeof whole !== 'string') return []
+  output.arguments = whole
+  return showMissingArguments(state, output, whole)
 }
 
-function settleCall(state: State, event: JsonObject, whole: Json | undefined): ModelDelta[] {
-  const slot = slotOf(state, event)
-  if (slot === undefined || typeof whole !== 'string') return []
-  slot.whole = whole
-  return showRest(state, slot, whole)
-}
-
-function showRest(state: State, slot: Slot, whole: string): ModelDelta[] {
-  const known = slot.call === undefined ? '' : (state.shown.calls[slot.call]?.text ?? '')
+function showMissingArguments(state: State, output: OutputItem, whole: string): ModelDelta[] {
+  const known = streamedArguments(state, output)
   return whole.length > known.length && whole.startsWith(known)
-    ? showArguments(state, slot, whole.slice(known.length))
+    ? showArguments(state, output, whole.slice(known.length))
     : []
 }
 
-function showArguments(state: State, slot: Slot, text: string): ModelDelta[] {
-  const call = slot.call === undefined ? undefined : state.shown.calls[slot.call]
-  if (slot.call === undefined || call === undefined) return []
+function streamedArguments(state: State, { call }: OutputItem): string {
+  return call === undefined ? '' : (state.shown.calls[call]?.text ?? '')
+}
+
+function showArguments(state: State, { call: index }: OutputItem, text: string): ModelDelta[] {
+  const call = index === undefined ? undefined : state.shown.calls[index]
+  if (index === undefined || call === undefined) return []
   call.text += text
-  return [{ type: 'arguments', index: slot.call, text }]
+  return [{ type: 'arguments', index, text }]
 }
 
-// ---- the end ---------------------------------------------------------------------------------------------
+// ---- the answer ------------------------------------------------------------------------------------------
 
-function endWith(state: State, event: JsonObject): ModelDelta[] {
-  return end(state, isJsonObject(event['response']) ? event['response'] : {}, stringOf(event['type']))
+export function halt(state: State): Halted {
+  if (state.failure !== undefined) return { failure: state.failure }
+  if (state.answer !== undefined) return { answer: state.answer }
+  return { failure: passingFailure('The model provider ended its stream before the answer was complete.') }
 }
 
-function end(state: State, response: JsonObject, type = ''): ModelDelta[] {
-  const status = stringOf(response['status']) || type.replace('response.', '') || 'completed'
+function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
+  const status = asString(response['status']) || type.replace('response.', '') || 'completed'
   if (status !== 'completed' && status !== 'incomplete') {
-    state.failure = isJsonObject(response['error']) ? streamFailure(response['error']) : unanswered(status)
+    state.failure = isJsonObject(response['error'])
+      ? streamFailure(response['error'])
+      : statusWithoutAnswer(status)
     return []
   }
-  const filtered = status === 'incomplete' && reasonOf(response['incomplete_details']) === 'content_filter'
+  const reason = asObject(response['incomplete_details'])['reason']
+  const isFiltered = status === 'incomplete' && reason === 'content_filter'
   const items = finishedItems(state, objectsOf(response['output'])).map(each =>
-    // What a filter stopped is not to be done, however whole it looks.
-    filtered && callKinds.has(each.item['type']) ? { ...each, cut: true } : each,
+    // A call in a filtered answer must not run, however whole it looks.
+    isFiltered && callKinds.has(each.item['type']) ? { ...each, cut: true } : each,
   )
-  const parts = items.map(({ item, cut }) => partOf(item, cut, state.origin, state.names))
-  const deltas = reveal(state, parts)
-  const usage = usageOf(response['usage'])
-  const whole = status === 'completed' && !items.some(({ cut }) => cut)
-  const id = stringOf(response['id'])
-  const continuity = whole && id !== '' ? state.remember?.(id, parts) : undefined
+  const parts = items.map(({ item, cut }) => readItem(item, cut, state.origin, state.names))
+  const deltas = showMissing(state, parts)
+  const usage = readUsage(response['usage'])
+  const isWhole = status === 'completed' && !items.some(({ cut }) => cut)
   state.answer = {
     parts,
-    stop: stopOf(status, filtered, parts),
+    stop: readStop(status, isFiltered, parts),
     origin: state.origin,
     ...(usage !== undefined && { usage }),
-    ...(continuity !== undefined && { continuity }),
+    ...(isWhole && continuityOf(state, asString(response['id']), parts)),
   }
   return deltas
 }
 
-function unanswered(status: string): Failure {
-  if (status !== 'queued' && status !== 'in_progress')
-    return interrupted(`The model provider ended the response as "${status}".`)
-  const message =
-    'The model provider took the request into the background and gave no answer. Do not set "background".'
-  return { code: 'model_rejected', message, retry: false }
+/** What the next request needs to continue from this response, if the vendor stores it. */
+function continuityOf(
+  { origin, before }: State,
+  response: string,
+  parts: readonly ResponsePart[],
+): Pick<ModelAnswer, 'continuity'> {
+  if (before === undefined || response === '') return {}
+  return { continuity: { origin, data: { response, before, said: digestParts(parts) } } }
 }
 
-type Finished = { item: JsonObject; cut: boolean }
+function statusWithoutAnswer(status: string): Failure {
+  if (status !== 'queued' && status !== 'in_progress')
+    return passingFailure(`The model provider ended the response as "${status}".`)
+  return finalFailure(
+    'The model provider took the request into the background and gave no answer. Do not set "background".',
+  )
+}
 
-/** What was streamed to its end counts as it was streamed; the terminal event fills in what was not. */
-function finishedItems(state: State, output: readonly JsonObject[]): Finished[] {
-  const indices = new Set([...state.slots.keys(), ...output.keys()])
-  return [...indices]
+type FinishedItem = { item: JsonObject; cut: boolean }
+
+/** An item that was streamed to its end counts as streamed. The terminal event fills in the others. */
+function finishedItems(state: State, output: readonly JsonObject[]): FinishedItem[] {
+  const indexes = new Set([...state.items.keys(), ...output.keys()])
+  return [...indexes]
     .sort((a, b) => a - b)
     .flatMap(index => {
-      const slot = state.slots.get(index)
+      const streamed = state.items.get(index)
       const given = output[index]
-      if (slot?.done === true) return [{ item: slot.item, cut: isOpen(slot.item, ['incomplete']) }]
-      if (slot !== undefined) return [unfinished(state, slot, given)]
-      return given === undefined ? [] : [{ item: given, cut: isOpen(given, ['incomplete', 'in_progress']) }]
+      if (streamed?.done === true)
+        return [{ item: streamed.item, cut: isCallWithStatus(streamed.item, ['incomplete']) }]
+      if (streamed !== undefined) return [unfinishedItem(state, streamed, given)]
+      if (given === undefined) return []
+      return [{ item: given, cut: isCallWithStatus(given, ['incomplete', 'in_progress']) }]
     })
     .filter(({ item }) => typeof item['type'] === 'string')
 }
 
-function isOpen(item: JsonObject, statuses: readonly string[]): boolean {
-  return callKinds.has(item['type']) && statuses.includes(stringOf(item['status']))
+function isCallWithStatus(item: JsonObject, statuses: readonly string[]): boolean {
+  return callKinds.has(item['type']) && statuses.includes(asString(item['status']))
 }
 
-/** An item that was never declared done. A call among them is not whole, whatever the terminal event says of it. */
-function unfinished(state: State, slot: Slot, given: JsonObject | undefined): Finished {
-  const kind = callKinds.get(slot.item['type'])
+/** An item that was never marked as done. A call among them is cut, whatever the terminal event says of it. */
+function unfinishedItem(state: State, streamed: OutputItem, given: JsonObject | undefined): FinishedItem {
+  const { item } = streamed
+  const kind = callKinds.get(item['type'])
   if (kind !== undefined) {
-    const cut = slot.whole === undefined
-    const text = slot.whole ?? (slot.call === undefined ? '' : (state.shown.calls[slot.call]?.text ?? ''))
-    return { item: { ...slot.item, [kind.field]: text, status: cut ? 'incomplete' : 'completed' }, cut }
+    const cut = streamed.arguments === undefined
+    const text = streamed.arguments ?? streamedArguments(state, streamed)
+    return { item: { ...item, [kind.field]: text, status: cut ? 'incomplete' : 'completed' }, cut }
   }
-  if (given !== undefined && given['type'] === slot.item['type']) return { item: given, cut: false }
-  return { item: streamedItem(slot), cut: false }
+  if (given !== undefined && given['type'] === item['type']) return { item: given, cut: false }
+  return { item: itemFromTexts(streamed), cut: false }
 }
 
-function streamedItem({ item, texts }: Slot): JsonObject {
-  const found = (place: Place) => [...texts].filter(([key]) => key.startsWith(place)).map(([, text]) => text)
+function itemFromTexts({ item, texts }: OutputItem): JsonObject {
+  const textsOf = (kind: TextKind) => [...texts].flatMap(([key, text]) => (key.startsWith(kind) ? text : []))
   if (item['type'] === 'message') {
-    const content = found('content').map(text => ({ type: 'output_text', text, annotations: [] }))
+    const content = textsOf('content').map(text => ({ type: 'output_text', text, annotations: [] }))
     return { ...item, content, status: 'incomplete' }
   }
   if (item['type'] !== 'reasoning') return item
-  return { ...item, summary: found('summary').map(text => ({ type: 'summary_text', text })) }
+  return { ...item, summary: textsOf('summary').map(text => ({ type: 'summary_text', text })) }
 }
 
-function reasonOf(details: Json | undefined): string {
-  return isJsonObject(details) ? stringOf(details['reason']) : ''
-}
-
-function stopOf(status: string, filtered: boolean, parts: readonly Part[]): ModelAnswer['stop'] {
-  if (status === 'incomplete') return filtered ? 'filter' : 'length'
+function readStop(status: string, isFiltered: boolean, parts: readonly ResponsePart[]): ModelAnswer['stop'] {
+  if (status === 'incomplete') return isFiltered ? 'filter' : 'length'
   if (parts.some(part => part.type === 'call')) return 'calls'
-  const refused = parts.some(
-    ({ native }) => native !== undefined && isJsonObject(native.data) && hasRefusal(native.data),
-  )
-  return refused ? 'refusal' : 'end'
+  const isRefused = parts.some(({ native }) => isJsonObject(native?.data) && hasRefusal(native.data))
+  return isRefused ? 'refusal' : 'end'
 }
 
-function usageOf(usage: Json | undefined): Usage | undefined {
+function readUsage(usage: Json | undefined): Usage | undefined {
   if (!isJsonObject(usage)) return undefined
-  const inside = isJsonObject(usage['input_tokens_details']) ? usage['input_tokens_details'] : {}
-  const outside = isJsonObject(usage['output_tokens_details']) ? usage['output_tokens_details'] : {}
-  const count = (value: Json | undefined) => (typeof value === 'number' ? value : 0)
-  const cacheRead = count(inside['cached_tokens'])
-  const cacheWrite = count(inside['cache_write_tokens'])
-  const thinking = count(outside['reasoning_tokens'])
-  return {
-    input: count(usage['input_tokens']),
-    output: count(usage['output_tokens']),
-    ...(cacheRead > 0 && { cacheRead }),
-    ...(cacheWrite > 0 && { cacheWrite }),
-    ...(thinking > 0 && { thinking }),
-  }
+  const input = asObject(usage['input_tokens_details'])
+  const output = asObject(usage['output_tokens_details'])
+  return usageOfCounts({
+    input: asCount(usage['input_tokens']),
+    output: asCount(usage['output_tokens']),
+    cacheRead: asCount(input['cached_tokens']),
+    cacheWrite: asCount(input['cache_write_tokens']),
+    thinking: asCount(output['reasoning_tokens']),
+  })
 }
 
-// ---- what was shown against what is --------------------------------------------------------------------------
+// ---- what was shown, compared with the answer --------------------------------------------------------------
 
 /**
- * The deltas that are still missing from what was shown. Where the two disagree, as when items finished in
- * another order than they stand in, all is shown anew.
+ * The deltas that are missing from what was shown. If the two differ, as when items finished out of order, the whole
+ * answer is shown anew.
  */
-function reveal(state: State, parts: readonly Part[]): ModelDelta[] {
+function showMissing(state: State, parts: readonly ResponsePart[]): ModelDelta[] {
   const deltas: ModelDelta[] = []
-  const whole = sumOf(parts)
-  if (!continues(whole, state.shown)) {
+  const whole = contentOf(parts)
+  if (!isContinued(state.shown, whole)) {
     deltas.push({ type: 'reset' })
-    state.shown = nothing()
+    state.shown = emptyAnswer()
   }
   const { shown } = state
   const skip = { text: shown.text.length, thinking: shown.thinking.length }
@@ -385,16 +402,16 @@ function reveal(state: State, parts: readonly Part[]): ModelDelta[] {
   return deltas
 }
 
-function sumOf(parts: readonly Part[]): Shown {
-  const sum = nothing()
+function contentOf(parts: readonly ResponsePart[]): ShownAnswer {
+  const content = emptyAnswer()
   for (const part of parts) {
-    if (part.type === 'text' || part.type === 'thinking') sum[part.type] += part.text
-    else if (part.type === 'call') sum.calls.push({ name: part.name, form: part.form, text: part.text })
+    if (part.type === 'text' || part.type === 'thinking') content[part.type] += part.text
+    else if (part.type === 'call') content.calls.push({ name: part.name, form: part.form, text: part.text })
   }
-  return sum
+  return content
 }
 
-function continues(whole: Shown, shown: Shown): boolean {
+function isContinued(shown: ShownAnswer, whole: ShownAnswer): boolean {
   return (
     whole.text.startsWith(shown.text) &&
     whole.thinking.startsWith(shown.thinking) &&

@@ -9,7 +9,6 @@ import type { AssistantEntry, Entry } from '../../../language/history.ts'
 import type { ToolChoice, ToolInput } from '../../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { checkRequestAll } from '../../../testing/doubles/index.ts'
-import type { Prepared } from '../../protocol.ts'
 import {
   accepted,
   bodyOf,
@@ -250,14 +249,14 @@ test('R-04 dotted, clashing and long names are reversible', () => {
   const wire = sent.filter(isJsonObject).map(({ name }) => (typeof name === 'string' ? name : ''))
   assert.equal(new Set(wire).size, given.length)
   assert.deepEqual(
-    wire.map(name => prepared.names.get(name)),
+    wire.map(name => prepared.reading.names.get(name)),
     given,
   )
 })
 
 test('R-12 every form of choice', () => {
   const tools = [tool('fs.read'), tool('sql', { form: 'text' })]
-  const wire = openaiResponses.prepare(request([], { tools }), target).names
+  const wire = openaiResponses.prepare(request([], { tools }), target).reading.names
   const read = [...wire].find(([, own]) => own === 'fs.read')?.[0]
   const expected: [ToolChoice, unknown][] = [
     ['auto', undefined],
@@ -361,16 +360,4 @@ test('statuses: what may be tried again', () => {
   assert.equal(failure(500, '').message, '500: The model provider answered 500.')
   assert.deepEqual([failure(504).code, failure(408).code], ['model_timeout', 'model_timeout'])
   assert.equal(failure(400, error('previous_response_not_found')).forgotten, true)
-})
-
-test('initial takes only what this protocol prepared', () => {
-  const stranger: Prepared = {
-    path: '/',
-    headers: {},
-    body: '{}',
-    warnings: [],
-    names: new Map(),
-    encoded: 0,
-  }
-  assert.throws(() => openaiResponses.initial(stranger), /prepare\(\)/)
 })

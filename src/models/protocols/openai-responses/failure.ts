@@ -1,21 +1,20 @@
-// What the Responses API says when it fails, in a status, in an `error` event or in a failed response, as one
-// of our failures. It judges by the vendor's codes where there are any and by the status where there are none.
+// What the Responses API says when it fails, as a status, as an `error` event or as a failed response. The vendor's codes
+// decide where there are any, else the status.
 
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { cutUtf8, printable } from '../../../lib/text.ts'
+import type { Json, JsonObject } from '../../../lib/json.ts'
+import { finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
+import { asObject, asString } from '../../common/json-read.ts'
+import { quotaCodes } from '../../common/openai.ts'
 import type { Failure } from '../../protocol.ts'
-import { stringOf } from './items.ts'
-
-const longestMessage = 2_000
 
 /** The quirk of a model that neither gives reasoning nor takes it back. */
 export const noReasoning = 'no-reasoning'
 
-/** What such a model answers when it is asked for encrypted reasoning, or given some. */
-const reasonsNot = /encrypted content is not supported|reasoning input items can only be provided/i
+/** How such a model refuses to be asked for encrypted reasoning, or to be given some. */
+const REFUSES_REASONING = /encrypted content is not supported|reasoning input items can only be provided/i
 
-/** Codes that a later attempt can do better with; any other code of a failed response is about what we sent. */
-const passing = new Set([
+/** Codes after which a later attempt may succeed. Every other code of a failed response is about what we sent. */
+const PASSING: ReadonlySet<string> = new Set([
   'server_error',
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -26,47 +25,35 @@ const passing = new Set([
   'vector_store_timeout',
 ])
 
-/** Answered 429 as well, but no waiting mends them. */
-const exhausted = new Set(['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active'])
-
-const passingStatuses = new Set([408, 409, 429])
-
-export function interrupted(message: string): Failure {
-  return { code: 'model_failed', message, retry: true }
-}
-
-/** An error object of the vendor, wherever in a stream it stood. */
-export function streamFailure(error: JsonObject): Failure {
-  const code = stringOf(error['code']) || stringOf(error['type'])
-  const retry = code === '' || code === 'error' || passing.has(code)
-  const message = said(error, 'The model provider reported an error in the middle of its answer.')
-  return { code: retry ? 'model_failed' : 'model_rejected', message, retry }
-}
-
-/** What the headers say about another attempt is the runner's to read. */
-export function statusFailure(status: number, _headers: Headers, body: Json | string): Failure {
-  const error = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {}
-  const code = stringOf(error['code'])
-  const retry = !exhausted.has(code) && (passingStatuses.has(status) || status >= 500)
-  const words =
+/** A response with an error status. Headers about another attempt are read by the runner. */
+export function failure(status: number, _headers: Headers, body: Json | string): Failure {
+  const error = asObject(asObject(body)['error'])
+  const fallback =
     typeof body === 'string' && body.trim() !== '' ? body : `The model provider answered ${status}.`
+  const message = `${status}: ${describeError(error, fallback)}`
+  const lacksReasoning = status === 400 && REFUSES_REASONING.test(asString(error['message']))
   return {
-    code: status === 408 || status === 504 ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected',
-    message: `${status}: ${said(error, words)}`,
-    retry,
+    ...statusFailure(status, message, quotaCodes.has(asString(error['code']))),
     ...(isForgotten(error) && { forgotten: true }),
-    ...(status === 400 && reasonsNot.test(stringOf(error['message'])) && { quirk: noReasoning }),
+    ...(lacksReasoning && { quirk: noReasoning }),
   }
 }
 
-/** Not kept, no longer kept, or kept for nobody: an organisation may have switched that off. */
+/** An error object in an `error` event or in a failed response. */
+export function streamFailure(error: JsonObject): Failure {
+  const code = asString(error['code']) || asString(error['type'])
+  const message = describeError(error, 'The model provider reported an error in the middle of its answer.')
+  const mayPass = code === '' || code === 'error' || PASSING.has(code)
+  return mayPass ? passingFailure(message) : finalFailure(message)
+}
+
+/** The response was deleted, or the organisation does not allow responses to be stored. */
 function isForgotten(error: JsonObject): boolean {
   return error['code'] === 'previous_response_not_found' || error['param'] === 'previous_response_id'
 }
 
-function said(error: JsonObject, otherwise: string): string {
-  const message = stringOf(error['message']) || otherwise
-  const code = stringOf(error['code'])
-  const whole = code === '' ? message : `${message} (${code})`
-  return printable(cutUtf8(whole, longestMessage).text, { multiline: true })
+function describeError(error: JsonObject, fallback: string): string {
+  const message = asString(error['message']) || fallback
+  const code = asString(error['code'])
+  return code === '' ? message : `${message} (${code})`
 }

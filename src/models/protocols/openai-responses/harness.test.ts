@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { checkRequestAll } from '../../../testing/doubles/index.ts'
 import { openaiResponses as double } from '../../../testing/doubles/responses.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
+import { SessionCache } from '../../common/session-cache.ts'
 import type { Prepared, Target } from '../../protocol.ts'
 import { openaiResponses } from './index.ts'
 
@@ -91,11 +92,12 @@ export function conversation(
   tools: ToolDeclaration[] = [tool('f'), tool('sql', { form: 'text' })],
 ) {
   const memory = double.memory()
+  const cache = new SessionCache()
   const history: Entry[] = []
   let calls = 0
   const sent: JsonObject[] = []
   const ask = (turn: ScriptedTurn, goTo: Target = to): ModelAnswer => {
-    const prepared = openaiResponses.prepare(request([...history], { tools }), goTo)
+    const prepared = openaiResponses.prepare(request([...history], { tools }), goTo, cache)
     const body = bodyOf(prepared)
     sent.push(body)
     const asked = {
@@ -107,7 +109,7 @@ export function conversation(
     }
     assert.deepEqual(double.check(asked, memory, 'strict'), [])
     const { frames } = double.respond(turn, asked, memory)
-    const state = openaiResponses.initial(prepared)
+    const state = openaiResponses.initial(prepared.reading)
     for (const frame of frames) openaiResponses.step(state, frame)
     const end = openaiResponses.halt(state)
     if ('failure' in end) assert.fail(end.failure.message)

@@ -1,5 +1,5 @@
-// The output items of the Responses API, read as parts of ours. Decoding uses it to build an answer, encoding to
-// tell whether a kept item still says what its part says. It neither streams nor sends anything.
+// The output items of the Responses API, read as parts of ours. Decoding builds an answer from them; encoding checks
+// whether a kept item still says what its part says.
 
 import type { ModelAnswer } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
@@ -7,36 +7,31 @@ import type { Origin } from '../../../language/content.ts'
 import { hostedApproval } from '../../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
-import { NO_ARGUMENTS } from '../../common/truncated.ts'
+import { NO_ARGUMENTS } from '../../common/arguments.ts'
+import { asList, asObject, asString } from '../../common/json-read.ts'
 
-export const protocolName = 'openai-responses'
+export type ResponsePart = ModelAnswer['parts'][number]
 
-export type Part = ModelAnswer['parts'][number]
-
-export type CallKind = { form: CallForm; field: 'arguments' | 'input'; output: string }
+export type CallKind = { form: CallForm; field: 'arguments' | 'input' }
 
 /** An item that asks whether a hosted MCP tool may run. */
 export const approvalRequest = 'mcp_approval_request'
 
-/** The calls that we carry out, and the question whether the vendor may; every other item is the vendor's own affair. */
+/** The items that become calls: what we run, and the question whether the vendor may run something. */
 export const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json | undefined, CallKind>([
-  ['function_call', { form: 'json', field: 'arguments', output: 'function_call_output' }],
-  ['custom_tool_call', { form: 'text', field: 'input', output: 'custom_tool_call_output' }],
-  [approvalRequest, { form: 'json', field: 'arguments', output: 'mcp_approval_response' }],
+  ['function_call', { form: 'json', field: 'arguments' }],
+  ['custom_tool_call', { form: 'text', field: 'input' }],
+  [approvalRequest, { form: 'json', field: 'arguments' }],
 ])
-
-export function stringOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
-}
 
 export function objectsOf(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
-/** What a person reads of a message: its texts and refusals, one after the other. */
+/** The texts and refusals of a message, one after the other. */
 export function messageText(item: JsonObject): string {
   return objectsOf(item['content'])
-    .map(part => stringOf(part['type'] === 'refusal' ? part['refusal'] : part['text']))
+    .map(part => asString(part['type'] === 'refusal' ? part['refusal'] : part['text']))
     .join('')
 }
 
@@ -44,30 +39,30 @@ export function hasRefusal(item: JsonObject): boolean {
   return item['type'] === 'message' && objectsOf(item['content']).some(part => part['type'] === 'refusal')
 }
 
-export const segmentBreak = '\n\n'
+export const SEGMENT_BREAK = '\n\n'
 
-/** Summaries first, then the reasoning itself where the vendor shows it. */
+/** Summaries first, then the reasoning itself if the vendor shows it. */
 export function reasoningText(item: JsonObject): string {
   return [...objectsOf(item['summary']), ...objectsOf(item['content'])]
-    .map(part => stringOf(part['text']))
+    .map(part => asString(part['text']))
     .filter(text => text !== '')
-    .join(segmentBreak)
+    .join(SEGMENT_BREAK)
 }
 
 /** One item as one part, with the item itself beside it. `cut`: the item is a call that is not whole. */
-export function partOf(
+export function readItem(
   item: JsonObject,
   cut: boolean,
   origin: Origin,
   names: ReadonlyMap<string, string>,
-): Part {
+): ResponsePart {
   const native = { origin, data: item }
   const kind = callKinds.get(item['type'])
   if (kind !== undefined) {
-    const nativeId = stringOf(item['call_id'])
+    const nativeId = asString(item['call_id'])
     return {
       type: 'call',
-      name: ownName(item, names),
+      name: ourName(item, names),
       form: kind.form,
       text: callText(item, kind, cut),
       ...(cut && { cut: true }),
@@ -80,65 +75,65 @@ export function partOf(
   return { type: 'hosted', tool: hostedTool(item), summary: hostedSummary(item), native }
 }
 
-/** A function's arguments that are whole and empty are said as the empty object. */
+/** Whole but empty arguments of a function become an empty object. */
 export function callText(item: JsonObject, kind: CallKind, cut: boolean): string {
   if (item['type'] === approvalRequest) return approvalText(item)
-  const text = stringOf(item[kind.field])
+  const text = asString(item[kind.field])
   return kind.form === 'json' && !cut && text.trim() === '' ? NO_ARGUMENTS : text
 }
 
-/** What a person is asked about: which tool of which server, with which arguments. */
+/** The text that a person decides about: which tool of which server, with which arguments. */
 function approvalText(item: JsonObject): string {
   const { server_label: server, name: tool, arguments: given } = item
-  return JSON.stringify({ server: stringOf(server), tool: stringOf(tool), arguments: stringOf(given) })
+  return JSON.stringify({ server: asString(server), tool: asString(tool), arguments: asString(given) })
 }
 
-export function ownName(item: JsonObject, names: ReadonlyMap<string, string>): string {
+export function ourName(item: JsonObject, names: ReadonlyMap<string, string>): string {
   if (item['type'] === approvalRequest) return hostedApproval
-  const name = stringOf(item['name'])
+  const name = asString(item['name'])
   return names.get(name) ?? name
 }
 
-// ---- what the vendor ran itself --------------------------------------------------------------------------
+// ---- hosted tools -------------- --------------------------------------------------------------------------
 
 function hostedTool(item: JsonObject): string {
-  const type = stringOf(item['type'])
-  if (type === 'mcp_call') return `${stringOf(item['server_label'])}.${stringOf(item['name'])}`
+  const type = asString(item['type'])
+  if (type === 'mcp_call') return `${asString(item['server_label'])}.${asString(item['name'])}`
   return type.replace(/_call$/, '')
 }
 
-const longestSummary = 200
+const SUMMARY_CHARS = 200
 
 function hostedSummary(item: JsonObject): string {
-  return printable(describe(item), longestSummary)
+  return printable(describeItem(item), SUMMARY_CHARS)
 }
 
-function describe(item: JsonObject): string {
-  const action = isJsonObject(item['action']) ? item['action'] : {}
-  const status = stringOf(item['status'])
+function describeItem(item: JsonObject): string {
+  const action = asObject(item['action'])
+  const status = asString(item['status'])
   switch (item['type']) {
     case 'web_search_call':
-      return stringOf(action['query']) || stringOf(action['url']) || status
+      return asString(action['query']) || asString(action['url']) || status
     case 'file_search_call':
-      return listed(item['queries']) || status
+      return (
+        asList(item['queries'])
+          .filter(query => typeof query === 'string')
+          .join(', ') || status
+      )
     case 'code_interpreter_call':
     case 'program':
-      return stringOf(item['code'])
+      return asString(item['code'])
     case 'program_output':
-      return stringOf(item['result']) || status
+      return asString(item['result']) || status
     case 'mcp_list_tools':
-      return `${stringOf(item['server_label'])}: ${objectsOf(item['tools']).length} tools`
+      return `${asString(item['server_label'])}: ${objectsOf(item['tools']).length} tools`
     case 'mcp_call':
-      return stringOf(item['error']) || stringOf(item['arguments'])
+      return asString(item['error']) || asString(item['arguments'])
     case 'image_generation_call':
-      return stringOf(item['revised_prompt']) || status
+      return asString(item['revised_prompt']) || status
     case 'tool_search_output':
       return `${objectsOf(item['tools']).length} tools found`
     default:
       return status
   }
-}
-
-function listed(value: Json | undefined): string {
-  return Array.isArray(value) ? value.filter(each => typeof each === 'string').join(', ') : ''
 }

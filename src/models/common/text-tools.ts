@@ -1,8 +1,8 @@
-// A text tool for a vendor that knows functions only: offered as a function of one string, whose answer is taken
-// out of its wrapping while it streams, so that it is validated as the text it is. Vendors with text tools of
-// their own need none of this.
+// A text tool for a vendor that knows only functions: it is declared as a function of one string. The text is taken
+// out of the function's arguments while they stream, so that it is validated as text. Vendors that have text tools of
+// their own use `grammarProblem` alone.
 
-import type { Grammar, ToolDeclaration } from '../../language/tools.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
@@ -16,26 +16,18 @@ export const textToolSchema: JsonObject = {
   additionalProperties: false,
 }
 
-const problems = new WeakMap<Grammar, string>()
-
 /**
- * Why a text tool cannot be offered: its grammar is none that calls could be checked against. A vendor with text tools of
- * its own would refuse the whole request for it. Undefined for every other tool.
+ * Why a text tool cannot be offered: calls could not be checked against its grammar, and a vendor that checks grammars
+ * would refuse the whole request. Undefined for every other tool. Compiled grammars are cached by lib/grammar.
  */
 export function grammarProblem({ input }: ToolDeclaration): string | undefined {
-  const grammar = input.form === 'text' ? input.grammar : undefined
-  if (grammar === undefined) return undefined
-  let problem = problems.get(grammar)
-  if (problem === undefined) {
-    try {
-      compileGrammar(grammar.syntax, grammar.definition)
-      problem = ''
-    } catch (error) {
-      problem = error instanceof Error ? printable(error.message, 300) : 'it cannot be read'
-    }
-    problems.set(grammar, problem)
+  if (input.form !== 'text' || input.grammar === undefined) return undefined
+  try {
+    compileGrammar(input.grammar.syntax, input.grammar.definition)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? printable(error.message, 300) : 'it cannot be read'
   }
-  return problem === '' ? undefined : problem
 }
 
 export function textToolDescription(tool: ToolDeclaration): string {
@@ -46,24 +38,24 @@ export function textToolDescription(tool: ToolDeclaration): string {
   return `${description}\n\nThe text in \`${FIELD}\` must match ${rule}:\n${definition}`
 }
 
-/** The arguments that stand for a text call in a vendor's history. */
+/** The function arguments that a text call has in a vendor's history. */
 export function wrapText(text: string): JsonObject {
   return { [FIELD]: text }
 }
 
 export type TextUnwrapper = {
-  /** The part of the text that this fragment of arguments adds. */
+  /** Takes a fragment of the arguments; gives what it adds to the text. */
   push(fragment: string): string
-  /** What is still to be shown, and whether the wrapping was closed. */
+  /** The text that is still missing, and whether the string was closed. */
   end(): { rest: string; closed: boolean }
 }
 
 const HEAD = new RegExp(`^\\s*\\{\\s*"${FIELD}"\\s*:\\s*"`)
-/** Longer than any honest opening: what has not begun by then is not in the wrapping we asked for. */
+/** Arguments whose string has not begun after so many characters are not in the declared form. */
 const LONGEST_HEAD = 200
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
-/** Reads `{"input":"…"}` in pieces. What came in another form is shown at the end: its text if it holds one, else as it is. */
+/** Reads `{"input":"…"}` in pieces. Arguments in another form are given at the end: their string, or as they are. */
 export function textUnwrapper(): TextUnwrapper {
   let state: 'head' | 'body' | 'tail' | 'other' = 'head'
   let raw = ''
@@ -111,7 +103,7 @@ function unwrapWhole(raw: string): { rest: string; closed: boolean } {
   }
 }
 
-/** Decodes up to the closing quote. An escape, or a surrogate pair of escapes, that is not whole yet is left over. */
+/** Decodes up to the closing quote. `left` is an escape, or a pair of surrogate escapes, that is not complete yet. */
 function decodeString(source: string): { text: string; left: string; closed: boolean } {
   let text = ''
   for (let at = 0; at < source.length; ) {
@@ -124,7 +116,7 @@ function decodeString(source: string): { text: string; left: string; closed: boo
     }
     const found = /^\\(?:u([0-9a-fA-F]{4})(?:\\u([0-9a-fA-F]{4}))?|[^u])/.exec(source.slice(at, at + 12))
     if (found === null) {
-      // A broken escape is text; one that the fragment only cut short waits for the next.
+      // An escape that the fragment cut short waits for the next fragment; a broken one is text.
       if (/^\\(?:u[0-9a-fA-F]{0,3})?$/.test(source.slice(at)))
         return { text, left: source.slice(at), closed: false }
       text += char
