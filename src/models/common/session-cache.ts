@@ -9,9 +9,9 @@ import type { Entry } from '../../language/history.ts'
 export type HistoryFold<Value> = {
   /** Names the fold, and everything that its value depends on besides the entries. */
   key: string
-  start(): Value
+  start: () => Value
   /** Called for each index in order. The entries after `index` may still be missing. */
-  add(value: Value, history: readonly Entry[], index: number): void
+  add: (value: Value, history: readonly Entry[], index: number) => void
 }
 
 export type EntryEncoder = {
@@ -32,7 +32,7 @@ export type EncodedHistory = {
    * The texts as one, without the empty ones. `between` gives what stands before the piece at `index`, after the piece
    * at `before` (-1: it is the first). It may depend on the entries up to `index` only.
    */
-  join(between: (before: number, index: number) => string): { text: string; last: number }
+  join: (between: (before: number, index: number) => string) => { text: string; last: number }
 }
 
 /** Two variants as one. */
