@@ -3,7 +3,7 @@
 
 import type { Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
 
 export function sameOrigin(a: Origin | undefined, b: Origin): boolean {
@@ -56,6 +56,12 @@ export function splitDataUri(url: string): { mediaType: string; base64: string }
   const found = /^data:([^;,]*)((?:;[^;,]*)*);base64,/i.exec(url.slice(0, 512))
   if (found === null) return undefined
   return { mediaType: found[1] || 'application/octet-stream', base64: url.slice(found[0].length) }
+}
+
+/** A body whose one long list is JSON text already, so that only the other fields are written anew for each request. */
+export function bodyWith(fields: JsonObject, name: string, list: string): string {
+  const text = wireJson(fields)
+  return `${text === '{}' ? '{' : `${text.slice(0, -1)},`}"${name}":${list}}`
 }
 
 /** JSON text in well-formed Unicode: a lone surrogate anywhere in the value becomes U+FFFD. */

@@ -32,6 +32,9 @@ export function systemNote(text: string, warn: (warning: string) => void): strin
 /** Said in the user's role where a vendor wants the user to have spoken and nobody has. */
 export const CONTINUE = 'Continue.'
 
+/** Stands for a message that says nothing. */
+export const EMPTY_MESSAGE = '(empty message)'
+
 export const ASKED_TO_CONTINUE = 'The history ended with an answer, so the model was asked to continue.'
 
 // ---- pairs of calls and results ----------------------------------------------------------------------------
@@ -64,9 +67,9 @@ export function unpairedIds(history: readonly Entry[], index: number): string[] 
   return own.filter(id => !others.has(id))
 }
 
-type Batch = { answer: AssistantEntry | undefined; results: readonly CallResult[] | undefined }
+type CallBatch = { answer: AssistantEntry | undefined; results: readonly CallResult[] | undefined }
 
-function batchAt(history: readonly Entry[], index: number): Batch {
+function batchAt(history: readonly Entry[], index: number): CallBatch {
   const at = history[index]?.role === 'tool' ? index - 1 : index
   const [answer, answered] = [history[at], history[at + 1]]
   return {

@@ -1,15 +1,21 @@
 // Reading an answer of Anthropic Messages: a fold over stream events, in which a non-streaming answer is one event. It
 // keeps arguments as the model wrote them, and blocks that only their maker understands as they came.
 
-import type { ModelAnswer, ModelCall, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
 import type { HostedPart, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
+import {
+  type AnswerStop,
+  type ModelPart,
+  usageOfCounts,
+  wholeAnswer,
+  wholeCall,
+} from '../../common/answer.ts'
 import { type ArgumentsEnd, CallArguments, NO_ARGUMENTS } from '../../common/arguments.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
-import { usageOfCounts } from '../../common/usage.ts'
 import type { Failure, Frame, Halted } from '../../protocol.ts'
 import { isServerUse } from './context.ts'
 import { streamFailure } from './failure.ts'
@@ -46,10 +52,10 @@ type Block = {
   closed: boolean
   /** It had deltas that this protocol does not know, so it cannot be given back whole. */
   odd: boolean
-  call?: Call
+  call?: BlockCall
 }
 
-type Call = { index: number; name: string; arguments: CallArguments }
+type BlockCall = { index: number; name: string; arguments: CallArguments }
 
 export function initial(reading: Reading): State {
   return {
@@ -209,7 +215,7 @@ function addArguments(block: Block, fragment: string): ModelDelta[] {
   return []
 }
 
-function showArguments({ index }: Call, text: string): ModelDelta[] {
+function showArguments({ index }: BlockCall, text: string): ModelDelta[] {
   return text === '' ? [] : [{ type: 'arguments', index, text }]
 }
 
@@ -261,10 +267,8 @@ function indexIn(event: JsonObject): number | undefined {
 
 // ---- the answer ------------------------------------------------------------------------------------------
 
-type Stop = ModelAnswer['stop']
-
 /** `compaction`: the server summarised the conversation and waits to be asked again, as after a paused turn. */
-const STOPS: Readonly<Record<string, Stop>> = {
+const STOPS: Readonly<Record<string, AnswerStop>> = {
   end_turn: 'end',
   stop_sequence: 'end',
   tool_use: 'calls',
@@ -284,29 +288,18 @@ export function halt(state: State): Halted {
   const reason = asString(state.stop['stop_reason'])
   const stop = STOPS[reason]
   if (stop === undefined) warnings.push(`The model stopped for an unknown reason: ${printable(reason, 80)}.`)
-  const parts = state.blocks.flatMap(block => partsOf(state, block, stop, warnings))
+  const parts = state.blocks.flatMap(block => blockParts(state, block, stop, warnings))
   const explanation = asString(asObject(state.stop['stop_details'])['explanation'])
   if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
   const usage = readUsage(state.usage)
   const { origin, container } = state
-  return {
-    answer: {
-      parts,
-      stop: readStop(
-        stop,
-        parts.some(part => part.type === 'call'),
-      ),
-      origin,
-      ...(usage && { usage }),
-      ...(container && { continuity: { origin, data: { container } } }),
-      ...(warnings.length > 0 && { warnings }),
-    },
-  }
+  const continuity = container && { origin, data: { container } }
+  return { answer: wholeAnswer({ parts, stop: readStop(stop, parts), origin, usage, continuity, warnings }) }
 }
 
 /** An answer with calls waits for results, and one without never does, whatever reason it gives. */
-function readStop(stop: Stop | undefined, hasCalls: boolean): Stop {
-  if (hasCalls) return stop === 'length' ? 'length' : 'calls'
+function readStop(stop: AnswerStop | undefined, parts: readonly ModelPart[]): AnswerStop {
+  if (parts.some(part => part.type === 'call')) return stop === 'length' ? 'length' : 'calls'
   return stop === undefined || stop === 'calls' ? 'end' : stop
 }
 
@@ -324,12 +317,12 @@ function readUsage(usage: JsonObject): Usage | undefined {
   })
 }
 
-function partsOf(
+function blockParts(
   state: State,
   block: Block,
-  stop: Stop | undefined,
+  stop: AnswerStop | undefined,
   warnings: string[],
-): ModelAnswer['parts'] {
+): ModelPart[] {
   switch (block.type) {
     case 'text':
       return block.text === '' ? [] : [textPart(state, block)]
@@ -356,7 +349,7 @@ function thinkingPart({ origin }: State, block: Block): ThinkingPart[] {
   return [{ type: 'thinking', text, native: { origin, data } }]
 }
 
-function callPart(state: State, block: Block, stop: Stop | undefined, warnings: string[]): ModelCall[] {
+function callPart(state: State, block: Block, stop: AnswerStop | undefined, warnings: string[]): ModelCall[] {
   const { call } = block
   if (call === undefined) return []
   const { name, arguments: args } = call
@@ -368,21 +361,14 @@ function callPart(state: State, block: Block, stop: Stop | undefined, warnings: 
   const data: JsonObject = {}
   if (caller !== undefined && caller !== null) data['caller'] = caller
   if (toolset_name !== undefined && toolset_name !== null) data['toolset_name'] = toolset_name
-  return [
-    {
-      type: 'call',
-      name,
-      form: args.form,
-      text: args.text,
-      ...(args.isCut(endOfBlock(state, block, stop)) && { cut: true as const }),
-      ...(typeof id === 'string' && id !== '' && { nativeId: id }),
-      ...(!isEmptyObject(data) && { native: { origin: state.origin, data } }),
-    },
-  ]
+  const { form, text } = args
+  const cut = args.isCut(endOfBlock(state, block, stop))
+  const native = isEmptyObject(data) ? undefined : { origin: state.origin, data }
+  return [wholeCall({ name, form, text }, cut, asString(id), native)]
 }
 
 /** The server closes the last block also when it ran out of tokens inside it. */
-function endOfBlock(state: State, block: Block, stop: Stop | undefined): ArgumentsEnd {
+function endOfBlock(state: State, block: Block, stop: AnswerStop | undefined): ArgumentsEnd {
   if (!block.closed) return 'unclosed'
   return stop === 'length' && block === state.blocks.at(-1) ? 'length' : 'closed'
 }

@@ -8,7 +8,7 @@ import type { Origin } from '../../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
-import { isFailed, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { bodyWith, isFailed, nativeFor, wireJson } from '../../common/artifacts.ts'
 import {
   ASKED_TO_CONTINUE,
   CONTINUE,
@@ -76,8 +76,7 @@ export function prepare(
   return {
     path: '/v1/messages',
     headers: headerFields(target, facts),
-    // Messages are JSON text already; only the other fields are written anew for each request.
-    body: `${wireJson(fields).slice(0, -1)},"messages":${history.messages}}`,
+    body: bodyWith(fields, 'messages', history.messages),
     warnings,
     reading: { origin, names: declared.names, textTools: declared.textTools },
     usesStored: container !== undefined,

@@ -3,7 +3,9 @@
 
 import type { Outcome } from '../../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../../language/content.ts'
+import type { JsonObject } from '../../../lib/json.ts'
 import { emptyWords, isFailed, mediaNote, resultText, wireJson } from '../../common/artifacts.ts'
+import { EMPTY_MESSAGE } from '../../common/history.ts'
 import {
   commonPictures,
   type Inline,
@@ -16,8 +18,6 @@ import {
   textOfFile,
 } from '../../common/media.ts'
 import type { Warn } from '../../common/warnings.ts'
-
-const EMPTY_MESSAGE = '(The message was empty.)'
 
 /** The API refuses empty and blank text, so it gives no block. */
 export function textBlock(text: string): string | undefined {
@@ -52,16 +52,14 @@ function encodeParts(parts: readonly (InputPart | ResultPart)[], warn: Warn): st
   })
 }
 
-type ContentBlock = Record<string, unknown>
-
-function encodeMedia(part: Media): ContentBlock | undefined {
+function encodeMedia(part: Media): JsonObject | undefined {
   if (!isInline(part)) return addressBlock(part)
   const inline = inlineOf(part)
   if (inline === undefined) return undefined
   return isPicture(part) ? pictureBlock(inline) : documentBlock(part, inline)
 }
 
-function addressBlock(part: Media): ContentBlock | undefined {
+function addressBlock(part: Media): JsonObject | undefined {
   if (!/^https:\/\//i.test(part.url)) return undefined
   const source = { type: 'url', url: part.url }
   if (isPicture(part)) return { type: 'image', source }
@@ -69,13 +67,13 @@ function addressBlock(part: Media): ContentBlock | undefined {
   return isPdf ? { type: 'document', source, ...titleOf(part) } : undefined
 }
 
-function pictureBlock(inline: Inline): ContentBlock | undefined {
+function pictureBlock(inline: Inline): JsonObject | undefined {
   const picture = pictureOf(inline, commonPictures)
   if (picture === undefined) return undefined
   return { type: 'image', source: { type: 'base64', media_type: picture.mediaType, data: picture.base64 } }
 }
 
-function documentBlock(part: Media, inline: Inline): ContentBlock | undefined {
+function documentBlock(part: Media, inline: Inline): JsonObject | undefined {
   if (inline.mediaType === 'application/pdf') {
     const source = { type: 'base64', media_type: inline.mediaType, data: inline.base64 }
     return { type: 'document', source, ...titleOf(part) }

@@ -1,25 +1,31 @@
 // Reading an answer of generateContent: a fold over partial responses, in which a non-streaming answer is one response.
 // Parts stay apart where one of them has a signature. The only mark of the end is a finish reason.
 
-import type { ModelAnswer, ModelCall, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
-import type { HostedPart, Native, TextPart, ThinkingPart } from '../../../language/content.ts'
+import type { HostedPart, Native } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { elementsAt, findValue, valueText } from '../../../lib/json-places.ts'
 import { printable } from '../../../lib/text.ts'
+import {
+  type AnswerStop,
+  type ModelPart,
+  usageOfCounts,
+  wholeAnswer,
+  wholeCall,
+} from '../../common/answer.ts'
 import { CallArguments } from '../../common/arguments.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
-import { usageOfCounts } from '../../common/usage.ts'
 import type { Failure, Frame, Halted } from '../../protocol.ts'
-import { type GoogleReading, readTool } from '../google/decode.ts'
+import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
 import { finishFailure, streamFailure } from './failure.ts'
 import {
-  addArguments,
   addPartialArgument,
+  addWholeArguments,
   type PartialArguments,
   partialArguments,
 } from './partial-arguments.ts'
@@ -183,7 +189,7 @@ function takeCall(
 }
 
 function openCall(state: State, wire: string, part: JsonObject): CallPiece {
-  const { name, form } = readTool(state, wire)
+  const { name, form } = readGoogleTool(state, wire)
   const index = state.calls++
   const call: CallPiece = {
     kind: 'call',
@@ -207,7 +213,7 @@ function continueCall(
   given: JsonObject,
 ): ModelDelta[] {
   for (const piece of asList(given['partialArgs'])) addPartialArgument(partial, asObject(piece))
-  addArguments(partial, asObject(given['args']))
+  addWholeArguments(partial, asObject(given['args']))
   if (call !== undefined) {
     const before = asObject(call.part['functionCall'])
     call.part = { ...call.part, ...part, functionCall: { ...before, ...given } }
@@ -265,8 +271,6 @@ function offeredToolIn(state: State, message: string): RegExpExecArray | undefin
 
 // ---- the answer ------------------------------------------------------------------------------------------
 
-type Stop = ModelAnswer['stop']
-
 const FILTERED: ReadonlySet<string> = new Set([
   'SAFETY',
   'RECITATION',
@@ -284,7 +288,7 @@ export function halt(state: State): Halted {
   if (finish === undefined) {
     if (state.blocked === undefined)
       return { failure: passingFailure('The stream of Gemini ended before its finish reason.') }
-    return { answer: answerOf(state, 'filter', `Gemini blocked the prompt: ${state.blocked}.`) }
+    return { answer: filledAnswer(state, 'filter', `Gemini blocked the prompt: ${state.blocked}.`) }
   }
   const { reason, message } = finish
   const text = `Gemini stopped with ${reason}${message && `: ${message}`}.`
@@ -292,25 +296,24 @@ export function halt(state: State): Halted {
   const failed = finishFailure(reason, text, hasCutCall)
   if (failed !== undefined) return { failure: failed }
   const [stop, isKnown] = readStop(state, reason)
-  return { answer: answerOf(state, stop, isKnown ? undefined : text) }
+  return { answer: filledAnswer(state, stop, isKnown ? undefined : text) }
 }
 
 /** `isKnown`: the reason needs no warning. */
-function readStop(state: State, reason: string): [stop: Stop, isKnown: boolean] {
+function readStop(state: State, reason: string): [stop: AnswerStop, isKnown: boolean] {
   if (reason === 'MAX_TOKENS') return ['length', true]
   if (FILTERED.has(reason) || reason.startsWith('IMAGE_')) return ['filter', false]
   return [state.calls > 0 ? 'calls' : 'end', reason === 'STOP']
 }
 
-function answerOf(state: State, stop: Stop, warning?: string): ModelAnswer {
-  const usage = readUsage(state.usage)
-  return {
+function filledAnswer(state: State, stop: AnswerStop, warning?: string): ModelAnswer {
+  return wholeAnswer({
     parts: state.pieces.map(piece => partOf(state, piece, stop === 'filter')),
     stop,
     origin: state.origin,
-    ...(usage && { usage }),
-    ...(warning !== undefined && { warnings: [failureText(warning)] }),
-  }
+    usage: readUsage(state.usage),
+    warnings: warning === undefined ? [] : [failureText(warning)],
+  })
 }
 
 function readUsage(usage: JsonObject): Usage | undefined {
@@ -324,29 +327,16 @@ function readUsage(usage: JsonObject): Usage | undefined {
   })
 }
 
-function partOf(
-  { origin }: State,
-  piece: State['pieces'][number],
-  isFiltered: boolean,
-): TextPart | ThinkingPart | HostedPart | ModelCall {
+function partOf({ origin }: State, piece: State['pieces'][number], isFiltered: boolean): ModelPart {
   const native = (data: Json): Native => ({ origin, data })
   if (piece.kind === 'hosted') return hostedPart(piece.part, native(piece.part))
   if (piece.kind !== 'call')
     return { type: piece.kind, text: piece.text, ...(piece.native && { native: native(piece.native) }) }
-  const { name, form, text } = piece
   const id = asString(asObject(piece.part['functionCall'])['id'])
   // A call in a filtered answer must not run, however whole it looks.
   const cut = piece.cut || isFiltered
   const part = cut ? undefined : nativeCallPart(piece)
-  return {
-    type: 'call',
-    name,
-    form,
-    text,
-    ...(cut && { cut: true as const }),
-    ...(id !== '' && { nativeId: id }),
-    ...(part && { native: native(part) }),
-  }
+  return wholeCall(piece, cut, id, part && native(part))
 }
 
 /** Arguments that can be made again from the call's text are left out. */

@@ -10,7 +10,7 @@ import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
 import { historyArguments } from '../../common/arguments.ts'
-import { isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
+import { bodyWith, isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
 import {
   ASKED_TO_CONTINUE,
   type CallPair,
@@ -54,12 +54,10 @@ export function prepare(
     ...declared,
     ...generationField(request, target),
   }
-  const rest = wireJson(fields).slice(1)
   return {
     path: `/models/${encodeURIComponent(target.model)}:streamGenerateContent?alt=sse`,
     headers: {},
-    // Contents are JSON text already; only the other fields are written anew for each request.
-    body: `{"contents":${contents}${rest === '}' ? rest : `,${rest}`}`,
+    body: bodyWith(fields, 'contents', contents),
     warnings,
     reading: googleReading(request, names, origin),
     usesStored: false,
@@ -173,7 +171,7 @@ function encodeCall(context: EncodingContext, call: CallPart, entry: AssistantEn
     const { functionCall, ...rest } = native
     return { functionCall: { args, ...functionCall }, ...rest }
   }
-  const id = callId(context, call, entry)
+  const id = nativeCallId(context, call, entry)
   const name = context.names.toWire(call.name)
   return { functionCall: { ...(id !== '' && { id }), name, args } }
 }
@@ -187,7 +185,7 @@ function nativeCall(context: EncodingContext, call: CallPart): NativeCall | unde
 }
 
 /** '' for the calls of another model: without ids, calls and responses are paired by their order. */
-function callId(context: EncodingContext, call: CallPart, entry: AssistantEntry): string {
+function nativeCallId(context: EncodingContext, call: CallPart, entry: AssistantEntry): string {
   const native = nativeCall(context, call)
   if (native !== undefined) return asString(native.functionCall['id'])
   return sameOrigin(entry.origin, context.origin) ? (call.nativeId ?? '') : ''
@@ -206,7 +204,7 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
 
 function encodeResult(context: EncodingContext, { call, result, entry }: CallPair): JsonObject {
   const { outcome } = result
-  const id = callId(context, call, entry)
+  const id = nativeCallId(context, call, entry)
   const name = asString(nativeCall(context, call)?.functionCall['name']) || context.names.toWire(call.name)
   const text = resultText(outcome)
   const media = context.isOlder ? [] : mediaIn(context, outcome.parts)

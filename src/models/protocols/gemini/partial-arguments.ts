@@ -28,7 +28,7 @@ export function addPartialArgument(partial: PartialArguments, piece: JsonObject)
 }
 
 /** Adds arguments that came whole in the middle of a stream. */
-export function addArguments(partial: PartialArguments, args: JsonObject): void {
+export function addWholeArguments(partial: PartialArguments, args: JsonObject): void {
   for (const [key, value] of Object.entries(args)) setChild(partial.value, key, value)
 }
 

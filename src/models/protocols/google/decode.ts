@@ -25,7 +25,7 @@ export function googleReading(
 }
 
 /** Models sometimes prefix a name with the namespace that they see their tools in. */
-export function readTool(
+export function readGoogleTool(
   { names, textTools }: GoogleReading,
   wire: string,
 ): { name: string; form: CallForm } {

@@ -44,7 +44,7 @@ const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = {
   heic: 'image/heic',
   heif: 'image/heif',
 }
-const PICTURES: ReadonlySet<string> = new Set([
+const GOOGLE_PICTURES: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
   'image/webp',
@@ -61,7 +61,7 @@ export function googleMedia(part: Media, warn: Warn): GoogleMedia | undefined {
 
 function inlineMedia(part: Media): GoogleMedia | undefined {
   const inline = inlineOf(part)
-  if (isPicture(part)) return pictureOf(inline, PICTURES)
+  if (isPicture(part)) return pictureOf(inline, GOOGLE_PICTURES)
   if (inline === undefined || /^(?:audio|video)\/|^application\/pdf$/.test(inline.mediaType)) return inline
   return isTextual(inline.mediaType) ? { ...inline, mediaType: 'text/plain' } : undefined
 }

@@ -1,19 +1,25 @@
 // Reading an answer of Interactions: a fold over stream events, in which a non-streaming answer is one interaction. Steps
 // keep their order, thoughts their signatures, and steps of unknown kinds are kept as they came.
 
-import type { ModelAnswer, ModelCall, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
 import type { HostedPart, Native, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
+import {
+  type AnswerStop,
+  type ModelPart,
+  usageOfCounts,
+  wholeAnswer,
+  wholeCall,
+} from '../../common/answer.ts'
 import { CallArguments } from '../../common/arguments.ts'
 import { digestParts } from '../../common/continuity.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
-import { usageOfCounts } from '../../common/usage.ts'
 import type { Failure, Frame, Halted } from '../../protocol.ts'
-import { type GoogleReading, readTool } from '../google/decode.ts'
+import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
 import { errorCode, streamFailure } from './failure.ts'
 
@@ -184,7 +190,7 @@ function readOpening(state: State, given: JsonObject): { opened: AnswerStep; del
 
 function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: ModelDelta[] } {
   const wire = asString(given['name'])
-  const { name, form } = readTool(state, wire)
+  const { name, form } = readGoogleTool(state, wire)
   const index = state.calls++
   return {
     opened: {
@@ -299,24 +305,21 @@ export function halt(state: State): Halted {
   const end = readStop(state)
   if ('failure' in end) return end
   const { stop, isValid, warning } = end
-  const parts = state.steps.flatMap(each => partsOf(state, each, isValid))
-  const usage = readUsage(state.usage)
+  const parts = state.steps.flatMap(each => stepParts(state, each, isValid))
   return {
-    answer: {
+    answer: wholeAnswer({
       parts,
       stop,
       origin: state.origin,
-      ...(usage && { usage }),
-      ...continuityOf(state, end, parts),
-      ...(warning !== undefined && { warnings: [failureText(warning)] }),
-    },
+      usage: readUsage(state.usage),
+      continuity: continuityOf(state, end, parts),
+      warnings: warning === undefined ? [] : [failureText(warning)],
+    }),
   }
 }
 
-type Stop = ModelAnswer['stop']
-
 /** `isValid`: the vendor stands by the answer, so its calls may run and its artifacts may go back. */
-type AnswerEnd = { stop: Stop; isValid: boolean; warning?: string }
+type AnswerEnd = { stop: AnswerStop; isValid: boolean; warning?: string }
 
 function readStop(state: State): AnswerEnd | { failure: Failure } {
   const hasCalls = state.calls > 0
@@ -373,14 +376,14 @@ function readError(error: JsonObject, hasCalls: boolean): AnswerEnd | { failure:
 function continuityOf(
   { origin, id, seen, token, dropped }: State,
   { stop, isValid }: AnswerEnd,
-  parts: ModelAnswer['parts'],
-): Pick<ModelAnswer, 'continuity'> {
+  parts: readonly ModelPart[],
+): Native | undefined {
   const isStored = isValid && !dropped && id !== '' && seen !== undefined
   const data: JsonObject = {
     ...(isStored && { id, seen, said: digestParts(parts) }),
     ...(stop === 'pause' && { token }),
   }
-  return isEmptyObject(data) ? {} : { continuity: { origin, data } }
+  return isEmptyObject(data) ? undefined : { origin, data }
 }
 
 function readUsage(usage: JsonObject): Usage | undefined {
@@ -394,7 +397,7 @@ function readUsage(usage: JsonObject): Usage | undefined {
   })
 }
 
-function partsOf(state: State, answerStep: AnswerStep, isValid: boolean): ModelAnswer['parts'] {
+function stepParts(state: State, answerStep: AnswerStep, isValid: boolean): ModelPart[] {
   const { origin } = state
   switch (answerStep.kind) {
     case 'thought':
@@ -427,7 +430,7 @@ function outputPart(content: JsonObject, origin: Origin): TextPart | HostedPart 
 
 /** `waits`: the vendor waits for results, so a call that it never closed may still be whole. */
 function callPart(call: CallStep, origin: Origin, isValid: boolean, waits: boolean): ModelCall {
-  const { name, wire } = call
+  const { name } = call
   const { form, text, raw } = call.arguments
   const cut = !isValid || call.arguments.isCut(call.closed ? 'closed' : waits ? 'length' : 'unclosed')
   const { arguments: given, ...rest } = call.given
@@ -435,17 +438,8 @@ function callPart(call: CallStep, origin: Origin, isValid: boolean, waits: boole
   // Arguments that can be made again from the call's text are left out.
   const isOdd = form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args)
   const data = isOdd && isJsonObject(args) ? { ...rest, arguments: args } : rest
-  const native: Native = { origin, data }
-  const id = asString(call.given['id'])
-  return {
-    type: 'call',
-    name,
-    form,
-    text,
-    ...(cut && { cut: true as const }),
-    ...(id !== '' && { nativeId: id }),
-    ...(!cut && wire !== '' && { native }),
-  }
+  const native = cut || call.wire === '' ? undefined : { origin, data }
+  return wholeCall({ name, form, text }, cut, asString(call.given['id']), native)
 }
 
 function hostedPart(tool: string, data: JsonObject, origin: Origin): HostedPart {

@@ -8,7 +8,7 @@ import type { InputPart, Origin, ResultPart } from '../../../language/content.ts
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { historyArguments } from '../../common/arguments.ts'
-import { isFailed, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
+import { bodyWith, isFailed, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
 import {
   ASKED_TO_CONTINUE,
@@ -68,8 +68,7 @@ export function prepare(
   return {
     path: '/interactions',
     headers: {},
-    // Steps are JSON text already; only the other fields are written anew for each request.
-    body: steps === undefined ? wireJson(fields) : `${wireJson(fields).slice(0, -1)},"input":[${steps}]}`,
+    body: steps === undefined ? wireJson(fields) : bodyWith(fields, 'input', `[${steps}]`),
     warnings,
     reading: {
       ...googleReading(request, names, origin),

@@ -4,6 +4,7 @@
 
 import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { wholeCall } from '../../common/answer.ts'
 import { CallArguments } from '../../common/arguments.ts'
 import { asObject, asString, readJson } from '../../common/json-read.ts'
 
@@ -158,13 +159,8 @@ export function closeCalls(calls: StreamedCalls, cut: boolean, deltas: ModelDelt
 export function modelCalls(calls: StreamedCalls, cut: boolean): ModelCall[] {
   return calls.opened.map(({ call, arguments: args }, at) => {
     const isLast = at === calls.opened.length - 1
-    return {
-      type: 'call',
-      name: ourName(calls, call),
-      form: args.form,
-      text: args.text,
-      ...(args.isCut(cut && isLast ? 'length' : 'closed') && { cut: true as const }),
-      ...(call.id !== '' && { nativeId: call.id }),
-    }
+    const { form, text } = args
+    const isCut = args.isCut(cut && isLast ? 'length' : 'closed')
+    return wholeCall({ name: ourName(calls, call), form, text }, isCut, call.id)
   })
 }

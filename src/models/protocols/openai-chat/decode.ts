@@ -1,14 +1,14 @@
 // Reading an answer of Chat Completions: a fold over chunks, in which a non-streaming answer is one chunk. Which call a
 // fragment belongs to is decided in calls.ts.
 
-import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelDelta } from '../../../engine/ports.ts'
 import type { Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
+import { type AnswerStop, usageOfCounts, wholeAnswer } from '../../common/answer.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
-import { usageOfCounts } from '../../common/usage.ts'
 import type { Failure, Frame, Halted } from '../../protocol.ts'
 import {
   type CallReading,
@@ -144,7 +144,7 @@ function addDetails(details: JsonObject[], fragments: readonly Json[]): void {
 
 // ---- the answer ------------------------------------------------------------------------------------------
 
-const STOPS: Readonly<Record<string, ModelAnswer['stop']>> = {
+const STOPS: Readonly<Record<string, AnswerStop>> = {
   stop: 'end',
   eos: 'end',
   tool_calls: 'calls',
@@ -169,19 +169,13 @@ export function halt(state: State): Halted {
   const whole = modelCalls(state.calls, isCutShort(finish))
   // A call in a filtered answer must not run, however whole it looks.
   const calls = finish === 'content_filter' ? whole.map(call => ({ ...call, cut: true as const })) : whole
-  return {
-    answer: {
-      parts: [...thinkingPart(state), ...textPart(state), ...calls],
-      stop: readStop(state, finish, calls.length > 0),
-      origin,
-      ...(usage && { usage }),
-      ...(warnings.length > 0 && { warnings }),
-    },
-  }
+  const parts = [...thinkingPart(state), ...textPart(state), ...calls]
+  const stop = readStop(state, finish, calls.length > 0)
+  return { answer: wholeAnswer({ parts, stop, origin, usage, warnings }) }
 }
 
 /** Calls decide: servers give `stop` with calls, and `tool_calls` without any. */
-function readStop(state: State, finish: string, hasCalls: boolean): ModelAnswer['stop'] {
+function readStop(state: State, finish: string, hasCalls: boolean): AnswerStop {
   const stop = Object.hasOwn(STOPS, finish) ? STOPS[finish] : undefined
   if (stop === 'length' || stop === 'filter') return stop
   if (hasCalls) return 'calls'

@@ -8,7 +8,8 @@ import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
-import { flaggedText, mediaNote, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { bodyWith, flaggedText, mediaNote, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { EMPTY_MESSAGE } from '../../common/history.ts'
 import {
   commonPictures,
   inlineOf,
@@ -31,7 +32,6 @@ import { declareTools, nameRule } from './tools.ts'
 export const protocolName = 'openai-chat'
 
 const MAX_CALLS = 128
-const EMPTY_MESSAGE = '(empty message)'
 /** Stands where a server wants an assistant message between results and a user message. */
 const FILLER = { role: 'assistant', content: '(no answer was given)' }
 
@@ -56,8 +56,7 @@ export function prepare(
   return {
     path: '/chat/completions',
     headers: {},
-    // Messages are JSON text already; only the other fields are written anew for each request.
-    body: `${wireJson(fields).slice(0, -1)},"messages":[${messages}]}`,
+    body: bodyWith(fields, 'messages', `[${messages}]`),
     warnings,
     reading: { origin, names: names.fromWire, textTools: declared.textTools, single: !request.parallel },
     usesStored: false,

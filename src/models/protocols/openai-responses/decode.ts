@@ -3,13 +3,13 @@
 
 import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
-import type { Origin } from '../../../language/content.ts'
+import type { Native, Origin } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { type AnswerStop, type ModelPart, usageOfCounts, wholeAnswer } from '../../common/answer.ts'
 import { digestParts } from '../../common/continuity.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
-import { usageOfCounts } from '../../common/usage.ts'
 import type { Failure, Frame, Halted } from '../../protocol.ts'
 import { streamFailure } from './failure.ts'
 import {
@@ -20,7 +20,6 @@ import {
   hasRefusal,
   objectsOf,
   ourName,
-  type ResponsePart,
   readItem,
   SEGMENT_BREAK,
 } from './items.ts'
@@ -275,13 +274,9 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const deltas = showMissing(state, parts)
   const usage = readUsage(response['usage'])
   const isWhole = status === 'completed' && !items.some(({ cut }) => cut)
-  state.answer = {
-    parts,
-    stop: readStop(status, isFiltered, parts),
-    origin: state.origin,
-    ...(usage !== undefined && { usage }),
-    ...(isWhole && continuityOf(state, asString(response['id']), parts)),
-  }
+  const stop = readStop(status, isFiltered, parts)
+  const continuity = isWhole ? continuityOf(state, asString(response['id']), parts) : undefined
+  state.answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity })
   return deltas
 }
 
@@ -289,10 +284,10 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
 function continuityOf(
   { origin, before }: State,
   response: string,
-  parts: readonly ResponsePart[],
-): Pick<ModelAnswer, 'continuity'> {
-  if (before === undefined || response === '') return {}
-  return { continuity: { origin, data: { response, before, said: digestParts(parts) } } }
+  parts: readonly ModelPart[],
+): Native | undefined {
+  if (before === undefined || response === '') return undefined
+  return { origin, data: { response, before, said: digestParts(parts) } }
 }
 
 function statusWithoutAnswer(status: string): Failure {
@@ -349,7 +344,7 @@ function itemFromTexts({ item, texts }: OutputItem): JsonObject {
   return { ...item, summary: textsOf('summary').map(text => ({ type: 'summary_text', text })) }
 }
 
-function readStop(status: string, isFiltered: boolean, parts: readonly ResponsePart[]): ModelAnswer['stop'] {
+function readStop(status: string, isFiltered: boolean, parts: readonly ModelPart[]): AnswerStop {
   if (status === 'incomplete') return isFiltered ? 'filter' : 'length'
   if (parts.some(part => part.type === 'call')) return 'calls'
   const isRefused = parts.some(({ native }) => isJsonObject(native?.data) && hasRefusal(native.data))
@@ -375,9 +370,9 @@ function readUsage(usage: Json | undefined): Usage | undefined {
  * The deltas that are missing from what was shown. If the two differ, as when items finished out of order, the whole
  * answer is shown anew.
  */
-function showMissing(state: State, parts: readonly ResponsePart[]): ModelDelta[] {
+function showMissing(state: State, parts: readonly ModelPart[]): ModelDelta[] {
   const deltas: ModelDelta[] = []
-  const whole = contentOf(parts)
+  const whole = shownContent(parts)
   if (!isContinued(state.shown, whole)) {
     deltas.push({ type: 'reset' })
     state.shown = emptyAnswer()
@@ -402,7 +397,7 @@ function showMissing(state: State, parts: readonly ResponsePart[]): ModelDelta[]
   return deltas
 }
 
-function contentOf(parts: readonly ResponsePart[]): ShownAnswer {
+function shownContent(parts: readonly ModelPart[]): ShownAnswer {
   const content = emptyAnswer()
   for (const part of parts) {
     if (part.type === 'text' || part.type === 'thinking') content[part.type] += part.text

@@ -9,8 +9,17 @@ import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../lang
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { cutMiddle } from '../../../lib/text.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
-import { emptyWords, flaggedText, isFailed, mediaNote, nativeFor, wireJson } from '../../common/artifacts.ts'
+import {
+  bodyWith,
+  emptyWords,
+  flaggedText,
+  isFailed,
+  mediaNote,
+  nativeFor,
+  wireJson,
+} from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
+import { EMPTY_MESSAGE } from '../../common/history.ts'
 import { asList, asString } from '../../common/json-read.ts'
 import {
   commonPictures,
@@ -68,8 +77,7 @@ export function prepare(
   return {
     path: '/responses',
     headers: {},
-    // Items are JSON text already; only the other fields are written anew for each request.
-    body: `${wireJson(fields).slice(0, -1)},"input":[${input.items}]}`,
+    body: bodyWith(fields, 'input', `[${input.items}]`),
     warnings,
     reading: {
       origin,
@@ -137,11 +145,11 @@ function encodeHistory(
   }
   const { encoded, join } = cache.encode(history, encoder, from)
   const { text } = join(commaBetween)
-  return { items: text === '' ? EMPTY_MESSAGE : text, encoded }
+  return { items: text === '' ? EMPTY_ITEM : text, encoded }
 }
 
 /** A request must have an item, also when nothing of the history can be told to this vendor. */
-const EMPTY_MESSAGE = wireJson(messageItem('user', [textContent('(empty message)')]))
+const EMPTY_ITEM = wireJson(messageItem('user', [textContent(EMPTY_MESSAGE)]))
 
 type Resumption = {
   response: string

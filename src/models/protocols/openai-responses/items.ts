@@ -1,16 +1,14 @@
 // The output items of the Responses API, read as parts of ours. Decoding builds an answer from them; encoding checks
 // whether a kept item still says what its part says.
 
-import type { ModelAnswer } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
 import { hostedApproval } from '../../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
+import { type ModelPart, wholeCall } from '../../common/answer.ts'
 import { NO_ARGUMENTS } from '../../common/arguments.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
-
-export type ResponsePart = ModelAnswer['parts'][number]
 
 export type CallKind = { form: CallForm; field: 'arguments' | 'input' }
 
@@ -55,20 +53,12 @@ export function readItem(
   cut: boolean,
   origin: Origin,
   names: ReadonlyMap<string, string>,
-): ResponsePart {
+): ModelPart {
   const native = { origin, data: item }
   const kind = callKinds.get(item['type'])
   if (kind !== undefined) {
-    const nativeId = asString(item['call_id'])
-    return {
-      type: 'call',
-      name: ourName(item, names),
-      form: kind.form,
-      text: callText(item, kind, cut),
-      ...(cut && { cut: true }),
-      ...(nativeId !== '' && { nativeId }),
-      native,
-    }
+    const call = { name: ourName(item, names), form: kind.form, text: callText(item, kind, cut) }
+    return wholeCall(call, cut, asString(item['call_id']), native)
   }
   if (item['type'] === 'message') return { type: 'text', text: messageText(item), native }
   if (item['type'] === 'reasoning') return { type: 'thinking', text: reasoningText(item), native }
