@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser'
 import type { ModelRequest } from '../src/engine/ports.ts'
 import type { Entry } from '../src/language/history.ts'
 import { SessionCache } from '../src/models/common/session-cache.ts'
-import { type Frame, type Prepared, type Protocol, protocols, type Target } from '../src/models/index.ts'
+import { type Frame, type ModelTarget, type Prepared, type Protocol, protocols } from '../src/models/index.ts'
 import { eventReader } from '../src/models/run-frames.ts'
 import { frameText } from '../src/testing/doubles/faults.ts'
 import { type ScriptedTurn, type VendorName, vendorDouble } from '../src/testing/doubles/index.ts'
@@ -36,7 +36,7 @@ const codecs: Codec[] = [
   },
 ]
 
-const targetOf = ({ model, family }: Codec): Target => ({
+const targetOf = ({ model, family }: Codec): ModelTarget => ({
   model,
   family,
   maxTokens: 4096,

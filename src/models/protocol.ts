@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../lib/json.ts'
 import type { SessionCache } from './common/session-cache.ts'
 
 /** A deployment as a protocol needs to know it. */
-export type Target = {
+export type ModelTarget = {
   /** The vendor's name of the model. */
   model: string
   /** Artifacts (signatures, encrypted reasoning) made by another family are not sent to this one. */
@@ -48,7 +48,7 @@ export type Prepared<Reading = unknown> = {
 /** One SSE frame, or a whole JSON body given as one frame with no event name. */
 export type Frame = { event?: string; data: string }
 
-export type Failure = {
+export type ModelFailure = {
   code: Extract<ErrorCode, `model_${string}`>
   message: string
   retryAfterMs?: number
@@ -67,12 +67,12 @@ export type Failure = {
  */
 export type Protocol<State = unknown, Reading = unknown> = {
   readonly name: string
-  prepare(request: ModelRequest, target: Target, cache?: SessionCache): Prepared<Reading>
+  prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache): Prepared<Reading>
   initial(reading: Reading): State
   step(state: State, frame: Frame): ModelDelta[]
   halt(state: State): Halted
   /** A response with an error status. `body` is parsed if it was JSON. */
-  failure(status: number, headers: Headers, body: Json | string): Failure
+  failure(status: number, headers: Headers, body: Json | string): ModelFailure
 }
 
-export type Halted = { answer: ModelAnswer } | { failure: Failure }
+export type Halted = { answer: ModelAnswer } | { failure: ModelFailure }

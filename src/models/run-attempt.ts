@@ -4,7 +4,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ModelAnswer, ModelDelta } from '../engine/ports.ts'
 import { readJson } from './common/json-read.ts'
-import type { Failure, Frame, Prepared, Protocol } from './protocol.ts'
+import type { Frame, ModelFailure, Prepared, Protocol } from './protocol.ts'
 import { applyRetryHeaders, lostFailure, redirectFailure } from './run-failures.ts'
 import { AnswerError, bodyReader, eventReader, type FrameLimits, type FrameReader } from './run-frames.ts'
 import { type Address, type Agents, type PostEnd, post } from './run-http.ts'
@@ -23,7 +23,7 @@ export type ExchangeOptions<State, Reading> = {
 }
 
 /** `shown`: deltas were given, so another attempt would repeat them. */
-export type AttemptResult = { answer: ModelAnswer } | { failure: Failure; shown: boolean }
+export type AttemptResult = { answer: ModelAnswer } | { failure: ModelFailure; shown: boolean }
 
 export async function attempt<State, Reading>(
   options: ExchangeOptions<State, Reading>,
@@ -59,7 +59,7 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
   const { protocol, prepared, limits, provider, watch, signal } = options
   const state = protocol.initial(prepared.reading)
   let frames: FrameReader | undefined
-  let refused: Failure | undefined
+  let refused: ModelFailure | undefined
   let shown = false
   let pending: ModelDelta[] = []
   const takeFrame = (frame: Frame): void => {
@@ -152,7 +152,7 @@ function stepped<State, Reading>(
   }
 }
 
-function localFailure(error: unknown, provider: string): Failure | undefined {
+function localFailure(error: unknown, provider: string): ModelFailure | undefined {
   if (error instanceof AnswerError)
     return { code: 'model_failed', message: `${provider}: ${error.message}`, retry: false }
   const code = error instanceof Error && 'code' in error ? error.code : undefined

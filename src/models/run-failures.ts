@@ -3,7 +3,7 @@
 
 import { TurnwireError } from '../language/errors.ts'
 import { printable } from '../lib/text.ts'
-import type { Failure } from './protocol.ts'
+import type { ModelFailure } from './protocol.ts'
 import type { PostEnd } from './run-http.ts'
 
 const MAX_MESSAGE_CHARS = 1000
@@ -14,7 +14,7 @@ const PERMANENT = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ERR_INVALID|ERR_UNESCAPED|
 export function lostFailure(
   end: Exclude<PostEnd, { end: 'complete' | 'aborted' }>,
   provider: string,
-): Failure {
+): ModelFailure {
   if (end.end === 'timeout')
     return {
       code: 'model_timeout',
@@ -31,7 +31,7 @@ export function lostFailure(
   }
 }
 
-export function redirectFailure(status: number, provider: string): Failure {
+export function redirectFailure(status: number, provider: string): ModelFailure {
   const message = `${provider} answered with a redirect (${status}), which is not followed. Check the base URL.`
   return { code: 'model_rejected', message, retry: false }
 }
@@ -48,7 +48,7 @@ export function retryAfterOf(headers: Headers, now: number): number | undefined 
 }
 
 /** The vendor's headers about another attempt come before what its status suggests. */
-export function applyRetryHeaders(failure: Failure, headers: Headers, now: number): Failure {
+export function applyRetryHeaders(failure: ModelFailure, headers: Headers, now: number): ModelFailure {
   const told = headers.get('x-should-retry')
   const retry = told === 'true' || (told !== 'false' && failure.retry)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(headers, now)
@@ -95,7 +95,7 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return secrets.sort((a, b) => b.length - a.length)
 }
 
-export function toError(failure: Failure, provider: string, secrets: readonly string[]): TurnwireError {
+export function toError(failure: ModelFailure, provider: string, secrets: readonly string[]): TurnwireError {
   const text = failure.message === '' ? `${provider} failed.` : failure.message
   return new TurnwireError(failure.code, printable(maskSecrets(text, secrets), MAX_MESSAGE_CHARS))
 }

@@ -10,7 +10,7 @@ import { untilAborted } from '../lib/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { costOf, type Prices } from './common/cost.ts'
 import { SessionCache } from './common/session-cache.ts'
-import type { Failure, Prepared, Protocol, Target } from './protocol.ts'
+import type { ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
 import { type Address, type Agents, readAddress, sharedAgents } from './run-http.ts'
@@ -58,7 +58,7 @@ const MAX_TIMEOUTS = 2
 export type ModelOptions<State, Reading> = {
   protocol: Protocol<State, Reading>
   provider: Provider
-  target: Target
+  target: ModelTarget
   /** Absent: the provider's and the model's name. */
   id?: string
   /** How many tokens a request may hold, where that is known. */
@@ -76,7 +76,7 @@ type Runner<State, Reading> = {
   protocol: Protocol<State, Reading>
   provider: Provider
   /** Replaced when a refusal shows an undeclared quirk, so that later requests have it. */
-  target: Target
+  target: ModelTarget
   limits: RunLimits
   agents(): Agents
   /** The last address, which is mostly the next one too. */
@@ -150,11 +150,11 @@ async function respond<State, Reading>(
 /** The target for another attempt at once, if the failure shows that the request has to be made otherwise. */
 function adaptedTarget<State, Reading>(
   runner: Runner<State, Reading>,
-  target: Target,
+  target: ModelTarget,
   prepared: Prepared,
-  { code, forgotten, quirk }: Failure,
+  { code, forgotten, quirk }: ModelFailure,
   tried: number,
-): Target | undefined {
+): ModelTarget | undefined {
   // Some vendors answer with a server error when something that they stored is gone.
   const isLost = forgotten === true || (code === 'model_failed' && tried >= runner.limits.retries)
   if (prepared.usesStored && isLost) return { ...target, forgotten: true }
@@ -174,13 +174,13 @@ function mayAskApproval(tool: JsonObject): boolean {
 /** Fields that a caller sent for this protocol come over the operator's. Fields for another protocol are left out. */
 function prepareRequest<State, Reading>(
   protocol: Protocol<State, Reading>,
-  deployed: Target,
+  deployed: ModelTarget,
   asked: ModelRequest,
 ): Prepared<Reading> {
   const request = withinCap({ ...asked, tools: withoutApproval(asked.tools) }, deployed)
   const { body = {}, hosted } = request
   const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined
-  const target: Target = {
+  const target: ModelTarget = {
     ...deployed,
     ...(hosted === false && { hosted: [] }),
     ...(own && { body: mergeFields(deployed.body, own) }),
@@ -204,7 +204,7 @@ function withoutApproval(tools: ModelRequest['tools']): ModelRequest['tools'] {
 }
 
 /** The operator's cap holds whatever the caller asks for. */
-function withinCap(request: ModelRequest, { mostTokens }: Target): ModelRequest {
+function withinCap(request: ModelRequest, { mostTokens }: ModelTarget): ModelRequest {
   if (mostTokens === undefined || request.maxTokens === undefined || request.maxTokens <= mostTokens)
     return request
   return { ...request, maxTokens: mostTokens }

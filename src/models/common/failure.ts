@@ -2,7 +2,7 @@
 // made fit to be shown. What a vendor's own error codes mean is in its failure.ts.
 
 import { cutUtf8, printable } from '../../lib/text.ts'
-import type { Failure } from '../protocol.ts'
+import type { ModelFailure } from '../protocol.ts'
 
 const TIMEOUTS: ReadonlySet<number> = new Set([408, 504, 524])
 /** Statuses below 500 after which another attempt may succeed. */
@@ -10,19 +10,19 @@ const RETRIED: ReadonlySet<number> = new Set([408, 409, 425, 429, 499])
 const MAX_BYTES = 2_000
 
 /** `final`: the vendor said that no later attempt can succeed, as when a quota is used up. */
-export function statusFailure(status: number, message: string, final = false): Failure {
+export function statusFailure(status: number, message: string, final = false): ModelFailure {
   const retry = !final && (status >= 500 || RETRIED.has(status))
   const code = TIMEOUTS.has(status) ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected'
   return { code, message: failureText(message), retry }
 }
 
 /** Another attempt may succeed. */
-export function passingFailure(message: string): Failure {
+export function passingFailure(message: string): ModelFailure {
   return { code: 'model_failed', message: failureText(message), retry: true }
 }
 
 /** The vendor refused what we sent, and would refuse it again. */
-export function finalFailure(message: string): Failure {
+export function finalFailure(message: string): ModelFailure {
   return { code: 'model_rejected', message: failureText(message), retry: false }
 }
 

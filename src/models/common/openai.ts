@@ -1,7 +1,8 @@
-// What the two protocols of OpenAI's APIs share: how a function is declared, and which error codes no wait can mend.
+// What the two protocols of OpenAI's APIs share: how a function is declared, how a tool is chosen, and which error codes no
+// wait can mend.
 
-import type { ToolDeclaration } from '../../language/tools.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
 import { openaiLoose, openaiStrict } from './schema-dialect.ts'
 import { functionSchema, strictSchema } from './tool-declarations.ts'
 import type { Warn } from './warnings.ts'
@@ -16,6 +17,38 @@ export function openaiFunction(
   if (exact !== undefined) return { parameters: exact, strict: true }
   const parameters = functionSchema(tool, openaiLoose, warn)
   return parameters && { parameters, strict: false }
+}
+
+export type ChoiceForm = {
+  /** How a tool that is offered is referred to; undefined for any other. */
+  reference: (name: string) => JsonObject | undefined
+  /** How a choice among some tools is said. Absent where only these are offered instead. */
+  among?: (choice: { mode: 'auto' | 'required'; tools: JsonObject[] }) => JsonObject
+  /** False for a server that cannot be made to use a tool. */
+  canRequire: boolean
+}
+
+/** Undefined: the model chooses, which is the default. */
+export function openaiChoice(choice: ToolChoice, form: ChoiceForm, warn: Warn): Json | undefined {
+  const { reference, among, canRequire } = form
+  const required = (): Json | undefined => {
+    if (canRequire) return 'required'
+    warn('This server cannot be made to use a tool, so the model was left to choose.')
+    return undefined
+  }
+  if (choice === 'auto' || choice === 'none') return choice === 'auto' ? undefined : 'none'
+  if (choice === 'required') return required()
+  if ('tool' in choice) {
+    const chosen = reference(choice.tool)
+    if (chosen === undefined) warn(`The tool "${choice.tool}" is not offered, so its use was not demanded.`)
+    return chosen === undefined || canRequire ? chosen : required()
+  }
+  const { mode, allowed } = choice
+  const tools = allowed.map(reference).filter(tool => tool !== undefined)
+  if (tools.length > 0) return among?.({ mode, tools }) ?? (mode === 'required' ? required() : undefined)
+  if (mode === 'required')
+    warn('None of the tools that may be used is offered, so the use of one was not demanded.')
+  return 'none'
 }
 
 /** Answered with 429 as well, but no later attempt succeeds. */

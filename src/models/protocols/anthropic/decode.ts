@@ -16,7 +16,7 @@ import {
 import { type ArgumentsEnd, CallArguments, NO_ARGUMENTS } from '../../common/arguments.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
-import type { Failure, Frame, Halted } from '../../protocol.ts'
+import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { isServerUse } from './context.ts'
 import { streamFailure } from './failure.ts'
 
@@ -39,7 +39,7 @@ export type State = Reading & {
   stop: JsonObject
   container: JsonObject | undefined
   done: boolean
-  failure: Failure | undefined
+  failure: ModelFailure | undefined
 }
 
 type Block = {

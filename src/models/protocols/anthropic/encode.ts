@@ -22,7 +22,7 @@ import { wrapText } from '../../common/text-tools.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
-import type { Prepared, Target } from '../../protocol.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
 import type { Reading } from './decode.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
@@ -39,7 +39,7 @@ const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
 
 export function prepare(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
@@ -89,7 +89,7 @@ export function prepare(
 /** The target's fields, less those that are set elsewhere, with the container in which the vendor's code waits. */
 function operatorFields(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   id: string | undefined,
   warn: Warn,
 ): JsonObject {
@@ -111,7 +111,12 @@ function operatorFields(
 }
 
 /** The API refuses a server that no toolset names. */
-function usedServers(servers: Json | undefined, request: ModelRequest, target: Target, warn: Warn): Json[] {
+function usedServers(
+  servers: Json | undefined,
+  request: ModelRequest,
+  target: ModelTarget,
+  warn: Warn,
+): Json[] {
   const named = new Set(target.hosted.map(tool => tool['mcp_server_name']))
   return (Array.isArray(servers) ? servers : []).filter(server => {
     if (isJsonObject(server) && named.has(server['name'])) return true
@@ -145,12 +150,12 @@ function thinkingField(
   return { ...thinking, budget_tokens: maxTokens - 1 }
 }
 
-function runsCode(target: Target): boolean {
+function runsCode(target: ModelTarget): boolean {
   return target.hosted.some(tool => tool['name'] === 'code_execution')
 }
 
 /** The MCP connector needs its beta header also when only the history holds its blocks. */
-function headerFields(target: Target, facts: HistoryFacts): Record<string, string> {
+function headerFields(target: ModelTarget, facts: HistoryFacts): Record<string, string> {
   const { betas } = target.body
   const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
   const usesMcp = facts.usesMcp || target.hosted.some(tool => tool['type'] === 'mcp_toolset')

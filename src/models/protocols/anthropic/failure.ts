@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { failureText, finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asObject, asString } from '../../common/json-read.ts'
-import type { Failure } from '../../protocol.ts'
+import type { ModelFailure } from '../../protocol.ts'
 
 /** Types of errors that are about what we sent. All others may pass. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -17,7 +17,7 @@ const FINAL: ReadonlySet<string> = new Set([
 ])
 
 /** A response with an error status. */
-export function failure(status: number, headers: Headers, body: Json | string): Failure {
+export function failure(status: number, headers: Headers, body: Json | string): ModelFailure {
   const id = headers.get('request-id')
   const where = `status ${status}${id === null ? '' : `, request ${id}`}`
   const error =
@@ -28,7 +28,7 @@ export function failure(status: number, headers: Headers, body: Json | string): 
 }
 
 /** An `error` event after a good status. */
-export function streamFailure(error: JsonObject): Failure {
+export function streamFailure(error: JsonObject): ModelFailure {
   const type = asString(error['type'])
   const message = describeError(error, 'in mid-answer')
   if (type === 'timeout_error') return { code: 'model_timeout', message: failureText(message), retry: true }

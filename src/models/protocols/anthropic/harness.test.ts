@@ -15,13 +15,13 @@ import {
   vendorDouble,
 } from '../../../testing/doubles/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
-import type { Prepared as AnyPrepared, Failure, Frame, Target } from '../../protocol.ts'
+import type { Prepared as AnyPrepared, Frame, ModelFailure, ModelTarget } from '../../protocol.ts'
 import type { Reading } from './decode.ts'
 import { anthropicMessages } from './index.ts'
 
 export type Prepared = AnyPrepared<Reading>
 
-export const target = (over: Partial<Target> = {}): Target => ({
+export const target = (over: Partial<ModelTarget> = {}): ModelTarget => ({
   model: 'claude-sonnet-4-6',
   family: 'claude',
   maxTokens: 4096,
@@ -100,12 +100,12 @@ export type Heard = {
   body: JsonObject
   deltas: ModelDelta[]
   frames: Frame[]
-  end: { answer: ModelAnswer } | { failure: Failure }
+  end: { answer: ModelAnswer } | { failure: ModelFailure }
 }
 
 export type Talk = {
   /** Throws when the double refuses. */
-  ask(request: ModelRequest, target: Target, turn: ScriptedTurn): Heard
+  ask(request: ModelRequest, target: ModelTarget, turn: ScriptedTurn): Heard
 }
 
 const vendor = vendorDouble('anthropic')
@@ -145,7 +145,7 @@ export function answerOf({ end }: Pick<Heard, 'end'>): ModelAnswer {
   return end.answer
 }
 
-export function failureOf({ end }: Pick<Heard, 'end'>): Failure {
+export function failureOf({ end }: Pick<Heard, 'end'>): ModelFailure {
   assert.ok('failure' in end, JSON.stringify(end))
   return end.failure
 }
@@ -171,7 +171,7 @@ export const assistant = (...parts: AssistantEntry['parts']): AssistantEntry => 
 })
 
 /** Prepared, and taken by the strict double. */
-export function prepare(over: Partial<ModelRequest> = {}, at: Partial<Target> = {}): Prepared {
+export function prepare(over: Partial<ModelRequest> = {}, at: Partial<ModelTarget> = {}): Prepared {
   const prepared = anthropicMessages.prepare(request(over), target(at))
   assert.deepEqual(judge(prepared), [], prepared.body)
   return prepared

@@ -12,7 +12,7 @@ import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 
 /** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
@@ -38,7 +38,7 @@ function isOverlay(tool: JsonObject): boolean {
 
 export type ToolContext = {
   request: ModelRequest
-  target: Target
+  target: ModelTarget
   names: WireNames
   spoken: readonly Entry[]
   /** Wire names that the vendor's tool search found: each must be declared, whatever is offered. */

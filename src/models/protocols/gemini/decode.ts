@@ -19,7 +19,7 @@ import { CallArguments } from '../../common/arguments.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
-import type { Failure, Frame, Halted } from '../../protocol.ts'
+import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
 import { finishFailure, streamFailure } from './failure.ts'
@@ -41,7 +41,7 @@ export type State = Reading & {
   finish: Finish | undefined
   /** Why the prompt was blocked. */
   blocked: string | undefined
-  failure: Failure | undefined
+  failure: ModelFailure | undefined
 }
 
 type Finish = { reason: string; message: string }

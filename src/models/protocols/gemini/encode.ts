@@ -27,7 +27,7 @@ import { type Media, mention } from '../../common/media.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
-import type { Prepared, Target } from '../../protocol.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
@@ -37,7 +37,7 @@ export const protocolName = 'gemini'
 
 export function prepare(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
@@ -68,7 +68,7 @@ export function prepare(
 // ---- fields ----------------------------------------------------------------------------------------------
 
 /** Without a positive limit the model's own holds. */
-function generationField(request: ModelRequest, target: Target): JsonObject {
+function generationField(request: ModelRequest, target: ModelTarget): JsonObject {
   const own = asObject(target.body['generationConfig'])
   const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
   const generationConfig: JsonObject = limit === undefined ? own : { ...own, maxOutputTokens: limit }

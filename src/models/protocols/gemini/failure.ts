@@ -3,19 +3,19 @@
 import type { JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount } from '../../common/json-read.ts'
-import type { Failure } from '../../protocol.ts'
+import type { ModelFailure } from '../../protocol.ts'
 import { googleFailure } from '../google/failure.ts'
 
 /** A response with an error status. */
 export const failure = googleFailure
 
 /** An error object after a good status. */
-export function streamFailure(error: JsonObject): Failure {
+export function streamFailure(error: JsonObject): ModelFailure {
   return googleFailure(asCount(error['code']) || 500, new Headers(), { error })
 }
 
 /** `text`: the finish reason in words. Undefined when the reason is that of an answer. */
-export function finishFailure(reason: string, text: string, hasCutCall: boolean): Failure | undefined {
+export function finishFailure(reason: string, text: string, hasCutCall: boolean): ModelFailure | undefined {
   switch (reason) {
     case 'MALFORMED_RESPONSE':
       return passingFailure(text)

@@ -6,7 +6,7 @@ import { asObject, isEmptyObject } from '../../common/json-read.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { type GoogleChoice, googleChoice, googleTools } from '../google/tools.ts'
 
 export { nameRule } from '../google/tools.ts'
@@ -14,7 +14,7 @@ export { nameRule } from '../google/tools.ts'
 /** `tools` and `toolConfig`. */
 export function declareTools(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   names: WireNames,
   warn: Warn,
 ): JsonObject {
@@ -33,7 +33,7 @@ export function declareTools(
 }
 
 /** `auto` is the default. */
-function encodeChoice(choice: GoogleChoice | undefined, target: Target): JsonObject {
+function encodeChoice(choice: GoogleChoice | undefined, target: ModelTarget): JsonObject {
   const own = asObject(target.body['toolConfig'])
   if (choice === undefined || choice.mode === 'auto') return isEmptyObject(own) ? {} : { toolConfig: own }
   const functionCallingConfig: JsonObject = {

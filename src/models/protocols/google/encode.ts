@@ -14,13 +14,13 @@ import {
 } from '../../common/media.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 
 /** Documented as the signature of history that another model wrote. */
 export const FOREIGN_SIGNATURE = 'skip_thought_signature_validator'
 
 /** Before version 3 signatures are optional, calls have no ids, and results hold no media. */
-export function isOlderGemini(target: Target): boolean {
+export function isOlderGemini(target: ModelTarget): boolean {
   return target.quirks.has('no-thought-signatures') || /(?:^|\/)gemini-[12][.-]/.test(target.model)
 }
 

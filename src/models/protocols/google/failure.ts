@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { statusFailure } from '../../common/failure.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
-import type { Failure } from '../../protocol.ts'
+import type { ModelFailure } from '../../protocol.ts'
 
 /** The error object of a body, which may come wrapped in a list. */
 export function googleError(body: Json | string | undefined): JsonObject | undefined {
@@ -11,7 +11,7 @@ export function googleError(body: Json | string | undefined): JsonObject | undef
   return isJsonObject(inner) && isJsonObject(inner['error']) ? inner['error'] : undefined
 }
 
-export function googleFailure(status: number, headers: Headers, body: Json | string): Failure {
+export function googleFailure(status: number, headers: Headers, body: Json | string): ModelFailure {
   const error = googleError(body) ?? {}
   const text = asString(error['message']) || asString(body) || 'The model provider gave no reason.'
   const label = asString(error['status']) || asString(error['code'])

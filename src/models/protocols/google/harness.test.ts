@@ -14,9 +14,9 @@ import { SessionCache } from '../../common/session-cache.ts'
 import type {
   Prepared as AnyPrepared,
   Protocol as AnyProtocol,
-  Failure,
   Frame,
-  Target,
+  ModelFailure,
+  ModelTarget,
 } from '../../protocol.ts'
 import { geminiGenerate } from '../gemini/index.ts'
 import { geminiInteractions } from '../interactions/index.ts'
@@ -26,7 +26,7 @@ type Prepared = AnyPrepared<GoogleReading>
 /** Either protocol; its own state stays inside. */
 export type Protocol = AnyProtocol<unknown, GoogleReading>
 
-export const target = (over: Partial<Target> = {}): Target => ({
+export const target = (over: Partial<ModelTarget> = {}): ModelTarget => ({
   model: 'gemini-3-pro',
   family: 'gemini-3',
   maxTokens: 4096,
@@ -114,14 +114,14 @@ export type Heard = {
   whole: unknown
   frames: Frame[]
   deltas: ModelDelta[]
-  end: { answer: ModelAnswer } | { failure: Failure }
+  end: { answer: ModelAnswer } | { failure: ModelFailure }
 }
 
 export type Talk = {
   /** What the double refuses of this request. */
-  judge(asked: ModelRequest, at?: Target): Rejection[]
+  judge(asked: ModelRequest, at?: ModelTarget): Rejection[]
   /** Throws when the double refuses. */
-  ask(turn: ScriptedTurn, asked?: ModelRequest, at?: Target): Heard
+  ask(turn: ScriptedTurn, asked?: ModelRequest, at?: ModelTarget): Heard
 }
 
 export function startTalk(protocol: Protocol, options: { trustForeign?: boolean } = {}): Talk {
@@ -196,7 +196,7 @@ export function answerOf({ end }: Pick<Heard, 'end'>): ModelAnswer {
   return end.answer
 }
 
-export function failureOf({ end }: Pick<Heard, 'end'>): Failure {
+export function failureOf({ end }: Pick<Heard, 'end'>): ModelFailure {
   assert.ok('failure' in end, JSON.stringify(end))
   return end.failure
 }

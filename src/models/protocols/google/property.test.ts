@@ -11,7 +11,7 @@ import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import type { Fault, ScriptedTurn } from '../../../testing/doubles/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { geminiGenerate } from '../gemini/index.ts'
 import { geminiInteractions } from '../interactions/index.ts'
 import {
@@ -288,7 +288,7 @@ const scripted: fc.Arbitrary<ScriptedTurn> = fc
 
 const stops = ['tool', 'user', 'both'] as const
 
-type Seat = { protocol: number; to: Target }
+type Seat = { protocol: number; to: ModelTarget }
 const seats: Seat[] = [
   { protocol: 0, to: target() },
   { protocol: 0, to: older },

@@ -18,7 +18,7 @@ import { digestParts } from '../../common/continuity.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
-import type { Failure, Frame, Halted } from '../../protocol.ts'
+import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
 import { errorCode, streamFailure } from './failure.ts'
@@ -42,7 +42,7 @@ export type State = Reading & {
   usage: JsonObject
   errors: JsonObject[]
   done: boolean
-  failure: Failure | undefined
+  failure: ModelFailure | undefined
 }
 
 type AnswerStep = ThoughtStep | OutputStep | HostedStep | CallStep
@@ -321,7 +321,7 @@ export function halt(state: State): Halted {
 /** `isValid`: the vendor stands by the answer, so its calls may run and its artifacts may go back. */
 type AnswerEnd = { stop: AnswerStop; isValid: boolean; warning?: string }
 
-function readStop(state: State): AnswerEnd | { failure: Failure } {
+function readStop(state: State): AnswerEnd | { failure: ModelFailure } {
   const hasCalls = state.calls > 0
   switch (state.status) {
     case 'failed':
@@ -362,7 +362,7 @@ const UNREADABLE: ReadonlySet<string> = new Set([
   'unexpected_tool_call',
 ])
 
-function readError(error: JsonObject, hasCalls: boolean): AnswerEnd | { failure: Failure } {
+function readError(error: JsonObject, hasCalls: boolean): AnswerEnd | { failure: ModelFailure } {
   const code = errorCode(error)
   const message = asString(error['message'])
   if (FILTERED.has(code) || code.startsWith('image_'))

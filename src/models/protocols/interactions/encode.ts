@@ -28,7 +28,7 @@ import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
-import type { Prepared, Target } from '../../protocol.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
@@ -41,7 +41,7 @@ const ID_RULE: IdRule = { pattern: /^[\x21-\x7e]+$/, maxLength: 1024 }
 
 export function prepare(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
@@ -82,7 +82,7 @@ export function prepare(
 // ---- fields ----------------------------------------------------------------------------------------------
 
 /** Without a positive limit the model's own holds. */
-function generationField(request: ModelRequest, target: Target, { choice }: Declarations): JsonObject {
+function generationField(request: ModelRequest, target: ModelTarget, { choice }: Declarations): JsonObject {
   const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
   const generation_config: JsonObject = {
     ...asObject(target.body['generation_config']),
@@ -115,7 +115,7 @@ type Range = {
 }
 
 /** Which entries are sent. */
-function rangeToSend(cache: SessionCache, context: EncodingContext, target: Target): Range {
+function rangeToSend(cache: SessionCache, context: EncodingContext, target: ModelTarget): Range {
   const { spoken, origin } = context
   const end = spoken.length
   const at = spoken.findLastIndex(entry => entry.role === 'assistant')

@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asString } from '../../common/json-read.ts'
-import type { Failure } from '../../protocol.ts'
+import type { ModelFailure } from '../../protocol.ts'
 import { googleFailure } from '../google/failure.ts'
 
 /** Codes about what we sent. All others may pass. */
@@ -20,14 +20,14 @@ const FINAL: ReadonlySet<string> = new Set([
 ])
 
 /** A response with an error status. A deleted interaction is 404, or 400 with words about it. */
-export function failure(status: number, headers: Headers, body: Json | string): Failure {
+export function failure(status: number, headers: Headers, body: Json | string): ModelFailure {
   const failed = googleFailure(status, headers, body)
   const forgotten = status === 404 || (status === 400 && /previous[_ ]interaction/i.test(failed.message))
   return forgotten ? { ...failed, forgotten: true } : failed
 }
 
 /** An error of the interaction, after a good status. */
-export function streamFailure(error: JsonObject): Failure {
+export function streamFailure(error: JsonObject): ModelFailure {
   const code = errorCode(error)
   const message = `${asString(error['message']) || 'Gemini failed.'}${code && ` (${code})`}`
   return FINAL.has(code) ? finalFailure(message) : passingFailure(message)

@@ -9,7 +9,7 @@ import { printable } from '../../../lib/text.ts'
 import { type AnswerStop, usageOfCounts, wholeAnswer } from '../../common/answer.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
-import type { Failure, Frame, Halted } from '../../protocol.ts'
+import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import {
   type CallReading,
   closeCalls,
@@ -34,7 +34,7 @@ export type State = {
   calls: StreamedCalls
   finish: string | undefined
   usage: Usage | undefined
-  failure: Failure | undefined
+  failure: ModelFailure | undefined
 }
 
 export function initial(reading: Reading): State {

@@ -24,7 +24,7 @@ import { commaBetween, SessionCache } from '../../common/session-cache.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
-import type { Prepared, Target } from '../../protocol.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
 import type { Reading } from './decode.ts'
 import { type ChatQuirk, hasQuirk, idRuleFor } from './quirks.ts'
 import { declareTools, nameRule } from './tools.ts'
@@ -37,7 +37,7 @@ const FILLER = { role: 'assistant', content: '(no answer was given)' }
 
 export function prepare(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
@@ -67,7 +67,7 @@ export function prepare(
 // ---- fields ----------------------------------------------------------------------------------------------
 
 /** The target's fields, with the limit of the answer under the one name that the server knows. */
-function operatorFields(request: ModelRequest, target: Target): JsonObject {
+function operatorFields(request: ModelRequest, target: ModelTarget): JsonObject {
   const { messages: _, max_tokens: old, max_completion_tokens: own, ...fields } = target.body
   const name = hasQuirk(target, 'max-tokens') ? 'max_tokens' : 'max_completion_tokens'
   const limit = request.maxTokens ?? own ?? old ?? target.maxTokens
@@ -76,7 +76,7 @@ function operatorFields(request: ModelRequest, target: Target): JsonObject {
   return { ...fields, [name]: Math.floor(limit) }
 }
 
-function streamFields(target: Target): JsonObject {
+function streamFields(target: ModelTarget): JsonObject {
   if (hasQuirk(target, 'no-stream')) return {}
   return {
     stream: true,
@@ -91,7 +91,7 @@ type EncodingContext = {
   /** The agent's instructions; '' for none. */
   system: string
   origin: Origin
-  target: Target
+  target: ModelTarget
   names: WireNames
   ids: WireIds
   warn: Warn

@@ -6,17 +6,17 @@ import { isJsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asString } from '../../common/json-read.ts'
 import { quotaCodes } from '../../common/openai.ts'
-import type { Failure } from '../../protocol.ts'
+import type { ModelFailure } from '../../protocol.ts'
 
 /** A response with an error status. */
-export function failure(status: number, _headers: Headers, body: Json | string): Failure {
+export function failure(status: number, _headers: Headers, body: Json | string): ModelFailure {
   const error = errorIn(body)
   const message = `${status}: ${describeError(error, body, `The model provider answered ${status}.`)}`
   return statusFailure(status, message, quotaCodes.has(codeOf(error)))
 }
 
 /** An error object after a good status. */
-export function streamFailure(error: JsonObject): Failure {
+export function streamFailure(error: JsonObject): ModelFailure {
   const status = Number(codeOf(error))
   const message = describeError(
     error,

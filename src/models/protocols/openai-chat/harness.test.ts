@@ -12,10 +12,10 @@ import { chatDouble } from '../../../testing/doubles/chat.ts'
 import type { ChatQuirks } from '../../../testing/doubles/chat-answer.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { checkRequestAll, type ScriptedTurn } from '../../../testing/doubles/index.ts'
-import type { Failure, Target } from '../../protocol.ts'
+import type { ModelFailure, ModelTarget } from '../../protocol.ts'
 import { type ChatQuirk, openaiChat } from './index.ts'
 
-export const target: Target = {
+export const target: ModelTarget = {
   model: 'gpt-test',
   family: 'gpt',
   maxTokens: 1000,
@@ -25,7 +25,7 @@ export const target: Target = {
   stateful: false,
 }
 export const origin = { protocol: 'openai-chat', family: 'gpt' }
-export const quirky = (...quirks: ChatQuirk[]): Target => ({ ...target, quirks: new Set(quirks) })
+export const quirky = (...quirks: ChatQuirk[]): ModelTarget => ({ ...target, quirks: new Set(quirks) })
 
 export const request = (history: readonly Entry[], more: Partial<ModelRequest> = {}): ModelRequest => ({
   session: 's',
@@ -68,7 +68,7 @@ export const tool = (name: string, input?: ToolInput): ToolDeclaration => ({
 })
 
 /** The body, when the strict double takes it. */
-export function accepted(asked: ModelRequest, to: Target = target): JsonObject {
+export function accepted(asked: ModelRequest, to: ModelTarget = target): JsonObject {
   const body: unknown = JSON.parse(openaiChat.prepare(asked, to).body)
   assert.ok(isJsonObject(body))
   assert.deepEqual(checkRequestAll('openai-chat', body), [])
@@ -81,12 +81,12 @@ export function messagesOf(body: JsonObject): JsonObject[] {
   return messages.filter(isJsonObject)
 }
 
-export type Read = { end: { answer: ModelAnswer } | { failure: Failure }; deltas: ModelDelta[] }
+export type Read = { end: { answer: ModelAnswer } | { failure: ModelFailure }; deltas: ModelDelta[] }
 
 /** What the codec makes of a scripted turn, as a double with these quirks streams it, or says it whole. */
 export function read(
   turn: ScriptedTurn,
-  options: { quirks?: Partial<ChatQuirks>; asked?: ModelRequest; to?: Target; whole?: boolean } = {},
+  options: { quirks?: Partial<ChatQuirks>; asked?: ModelRequest; to?: ModelTarget; whole?: boolean } = {},
 ): Read {
   const double = chatDouble('openai-chat', 'openai', options.quirks)
   const prepared = openaiChat.prepare(

@@ -2,7 +2,7 @@
 // none is guessed.
 
 import type { IdRule } from '../../common/wire-ids.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 
 export const chatQuirks = {
   /** The limit of the answer is called `max_tokens`. */
@@ -44,13 +44,13 @@ export const compatibleQuirks: readonly ChatQuirk[] = [
   'no-files',
 ]
 
-export function hasQuirk({ quirks }: Pick<Target, 'quirks'>, quirk: ChatQuirk): boolean {
+export function hasQuirk({ quirks }: Pick<ModelTarget, 'quirks'>, quirk: ChatQuirk): boolean {
   return quirks.has(quirk)
 }
 
 const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 40 }
 const SHORT_ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9]{9}$/, maxLength: 9 }
 
-export function idRuleFor(target: Target): IdRule {
+export function idRuleFor(target: ModelTarget): IdRule {
   return hasQuirk(target, 'short-ids') ? SHORT_ID_RULE : ID_RULE
 }

@@ -19,7 +19,7 @@ import {
   startDouble,
   type VendorName,
 } from '../../../testing/doubles/index.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { createModel, type RunLimits } from '../../run.ts'
 import { createAgents } from '../../run-http.ts'
 import { outcome, quirky, request, target, textIn, tool, user } from './harness.test.ts'
@@ -32,7 +32,7 @@ type Opened = { model: Model; double: RunningDouble }
 
 async function open(
   script: Script,
-  more: { vendor?: VendorName; target?: Target; limits?: Partial<RunLimits> } = {},
+  more: { vendor?: VendorName; target?: ModelTarget; limits?: Partial<RunLimits> } = {},
 ): Promise<Opened> {
   const double = await startDouble({ vendor: more.vendor ?? 'openai-chat', script })
   after(() => double.close())

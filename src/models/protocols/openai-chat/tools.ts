@@ -5,20 +5,17 @@ import type { ModelRequest } from '../../../engine/ports.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { asObject, asString } from '../../common/json-read.ts'
-import { openaiFunction } from '../../common/openai.ts'
+import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { hasUsableGrammar, textToolNames } from '../../common/tool-declarations.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { hasQuirk } from './quirks.ts'
 
 export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 const MAX_TOOLS = 128
-
-/** What is sent of each of our tools, by our name. */
-type Declared = ReadonlyMap<string, JsonObject>
 
 export type Declarations = {
   /** `tools`, and the fields that the vendor takes only beside them. */
@@ -29,10 +26,11 @@ export type Declarations = {
 
 export function declareTools(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   names: WireNames,
   warn: Warn,
 ): Declarations {
+  /** By our name. */
   const declared = new Map<string, JsonObject>()
   for (const tool of offeredTools(request, target, warn)) {
     const json = declareTool(tool, names.toWire(tool.name), target, warn)
@@ -59,7 +57,7 @@ export function declareTools(
 }
 
 /** As many as the vendor takes, the demanded ones first among them. */
-function offeredTools(request: ModelRequest, target: Target, warn: Warn): readonly ToolDeclaration[] {
+function offeredTools(request: ModelRequest, target: ModelTarget, warn: Warn): readonly ToolDeclaration[] {
   const { choice } = request
   const named = typeof choice === 'string' ? [] : 'tool' in choice ? [choice.tool] : choice.allowed
   const isOnlyAllowed =
@@ -76,7 +74,7 @@ function offeredTools(request: ModelRequest, target: Target, warn: Warn): readon
 function declareTool(
   tool: ToolDeclaration,
   wireName: string,
-  target: Target,
+  target: ModelTarget,
   warn: Warn,
 ): JsonObject | undefined {
   const { description, input } = tool
@@ -96,40 +94,23 @@ function declareTool(
   return { type: 'function', function: { ...described, parameters, ...(strict && { strict }) } }
 }
 
-/** Undefined: the model chooses, which is the default. */
 function encodeChoice(
   { choice }: ModelRequest,
-  target: Target,
-  declared: Declared,
+  target: ModelTarget,
+  declared: ReadonlyMap<string, JsonObject>,
   warn: Warn,
 ): Json | undefined {
-  if (choice === 'auto' || choice === 'none') return choice === 'auto' ? undefined : 'none'
-  if (choice === 'required') return requiredChoice(target, warn)
-  if ('tool' in choice) {
-    const chosen = toolReference(choice.tool, declared)
-    if (chosen === undefined) warn(`The tool "${choice.tool}" is not offered, so its use was not demanded.`)
-    return chosen !== undefined && hasQuirk(target, 'no-required') ? requiredChoice(target, warn) : chosen
+  const reference = (name: string): JsonObject | undefined => {
+    const tool = declared.get(name)
+    if (tool === undefined) return undefined
+    const type = tool['type'] === 'custom' ? 'custom' : 'function'
+    return { type, [type]: { name: asString(asObject(tool[type])['name']) } }
   }
-  const tools = choice.allowed.flatMap(name => toolReference(name, declared) ?? [])
-  if (tools.length === 0) {
-    if (choice.mode === 'required')
-      warn('None of the tools that may be used is offered, so the use of one was not demanded.')
-    return 'none'
-  }
-  if (!hasQuirk(target, 'no-allowed-tools'))
-    return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools } }
-  return choice.mode === 'required' ? requiredChoice(target, warn) : undefined
-}
-
-function requiredChoice(target: Target, warn: Warn): Json | undefined {
-  if (!hasQuirk(target, 'no-required')) return 'required'
-  warn('This server cannot be made to use a tool, so the model was left to choose.')
-  return undefined
-}
-
-function toolReference(name: string, declared: Declared): JsonObject | undefined {
-  const tool = declared.get(name)
-  if (tool === undefined) return undefined
-  const type = tool['type'] === 'custom' ? 'custom' : 'function'
-  return { type, [type]: { name: asString(asObject(tool[type])['name']) } }
+  const among: ChoiceForm['among'] = allowed_tools => ({ type: 'allowed_tools', allowed_tools })
+  const canRequire = !hasQuirk(target, 'no-required')
+  return openaiChoice(
+    choice,
+    hasQuirk(target, 'no-allowed-tools') ? { reference, canRequire } : { reference, among, canRequire },
+    warn,
+  )
 }

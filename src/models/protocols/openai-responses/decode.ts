@@ -10,7 +10,7 @@ import { type AnswerStop, type ModelPart, usageOfCounts, wholeAnswer } from '../
 import { digestParts } from '../../common/continuity.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
-import type { Failure, Frame, Halted } from '../../protocol.ts'
+import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { streamFailure } from './failure.ts'
 import {
   approvalRequest,
@@ -37,7 +37,7 @@ export type State = Reading & {
   items: Map<number, OutputItem>
   shown: ShownAnswer
   answer?: ModelAnswer
-  failure?: Failure
+  failure?: ModelFailure
 }
 
 type OutputItem = {
@@ -290,7 +290,7 @@ function continuityOf(
   return { origin, data: { response, before, said: digestParts(parts) } }
 }
 
-function statusWithoutAnswer(status: string): Failure {
+function statusWithoutAnswer(status: string): ModelFailure {
   if (status !== 'queued' && status !== 'in_progress')
     return passingFailure(`The model provider ended the response as "${status}".`)
   return finalFailure(

@@ -35,7 +35,7 @@ import { commaBetween, SessionCache } from '../../common/session-cache.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
-import type { Prepared, Target } from '../../protocol.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { countNativeParts, nativeItem, plainEntries } from './context.ts'
 import type { Reading } from './decode.ts'
 import { noReasoning } from './failure.ts'
@@ -51,7 +51,7 @@ const MAX_OUTPUT_BYTES = 10_485_760
 
 export function prepare(
   request: ModelRequest,
-  target: Target,
+  target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
@@ -94,7 +94,7 @@ export function prepare(
 /** These would replace the history that we send, or detach the answer from this request. */
 const REFUSED_FIELDS: readonly string[] = ['background', 'conversation', 'input', 'previous_response_id']
 
-function operatorFields(target: Target, warn: Warn): JsonObject {
+function operatorFields(target: ModelTarget, warn: Warn): JsonObject {
   const given = Object.entries(target.body)
   for (const [name] of given)
     if (REFUSED_FIELDS.includes(name)) warn(`"${name}" is not taken from the configuration and was left out.`)
@@ -109,12 +109,12 @@ function limitFields(wanted: number, warn: Warn): JsonObject {
   return { max_output_tokens: FEWEST_TOKENS }
 }
 
-function takesReasoning(target: Target): boolean {
+function takesReasoning(target: ModelTarget): boolean {
   return !target.quirks.has(noReasoning)
 }
 
 /** A model that does not reason refuses to be asked for encrypted reasoning. */
-function includeFields(target: Target): JsonObject {
+function includeFields(target: ModelTarget): JsonObject {
   const values = asList(target.body['include']).filter(value => value !== ENCRYPTED_REASONING)
   if (takesReasoning(target)) values.push(ENCRYPTED_REASONING)
   return values.length > 0 ? { include: values } : {}

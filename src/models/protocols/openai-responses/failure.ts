@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import { quotaCodes } from '../../common/openai.ts'
-import type { Failure } from '../../protocol.ts'
+import type { ModelFailure } from '../../protocol.ts'
 
 /** The quirk of a model that neither gives reasoning nor takes it back. */
 export const noReasoning = 'no-reasoning'
@@ -26,7 +26,7 @@ const PASSING: ReadonlySet<string> = new Set([
 ])
 
 /** A response with an error status. Headers about another attempt are read by the runner. */
-export function failure(status: number, _headers: Headers, body: Json | string): Failure {
+export function failure(status: number, _headers: Headers, body: Json | string): ModelFailure {
   const error = asObject(asObject(body)['error'])
   const fallback =
     typeof body === 'string' && body.trim() !== '' ? body : `The model provider answered ${status}.`
@@ -40,7 +40,7 @@ export function failure(status: number, _headers: Headers, body: Json | string):
 }
 
 /** An error object in an `error` event or in a failed response. */
-export function streamFailure(error: JsonObject): Failure {
+export function streamFailure(error: JsonObject): ModelFailure {
   const code = asString(error['code']) || asString(error['type'])
   const message = describeError(error, 'The model provider reported an error in the middle of its answer.')
   const mayPass = code === '' || code === 'error' || PASSING.has(code)

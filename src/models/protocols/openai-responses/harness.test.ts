@@ -11,10 +11,10 @@ import { checkRequestAll } from '../../../testing/doubles/index.ts'
 import { openaiResponses as double } from '../../../testing/doubles/responses.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
 import { SessionCache } from '../../common/session-cache.ts'
-import type { Prepared, Target } from '../../protocol.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { openaiResponses } from './index.ts'
 
-export const target: Target = {
+export const target: ModelTarget = {
   model: 'gpt-test',
   family: 'gpt',
   maxTokens: 1000,
@@ -23,7 +23,7 @@ export const target: Target = {
   quirks: new Set(),
   stateful: false,
 }
-export const stateful: Target = { ...target, stateful: true }
+export const stateful: ModelTarget = { ...target, stateful: true }
 
 export const request = (history: readonly Entry[], more: Partial<ModelRequest> = {}): ModelRequest => ({
   session: 's',
@@ -74,7 +74,7 @@ export function bodyOf(prepared: Prepared): JsonObject {
 }
 
 /** The body, when the double takes it. */
-export function accepted(asked: ModelRequest, to: Target = target): JsonObject {
+export function accepted(asked: ModelRequest, to: ModelTarget = target): JsonObject {
   const body = bodyOf(openaiResponses.prepare(asked, to))
   assert.deepEqual(checkRequestAll('openai-responses', body), [])
   return body
@@ -88,7 +88,7 @@ export function itemsOf(body: JsonObject): JsonObject[] {
 
 /** A conversation with the double: what it takes, answers and remembers. */
 export function conversation(
-  to: Target,
+  to: ModelTarget,
   tools: ToolDeclaration[] = [tool('f'), tool('sql', { form: 'text' })],
 ) {
   const memory = double.memory()
@@ -96,7 +96,7 @@ export function conversation(
   const history: Entry[] = []
   let calls = 0
   const sent: JsonObject[] = []
-  const ask = (turn: ScriptedTurn, goTo: Target = to): ModelAnswer => {
+  const ask = (turn: ScriptedTurn, goTo: ModelTarget = to): ModelAnswer => {
     const prepared = openaiResponses.prepare(request([...history], { tools }), goTo, cache)
     const body = bodyOf(prepared)
     sent.push(body)

@@ -9,7 +9,7 @@ import type { Model, ModelDelta } from '../../../engine/ports.ts'
 import type { Entry } from '../../../language/history.ts'
 import { isJsonObject } from '../../../lib/json.ts'
 import { type Fault, type RunningDouble, type Script, startDouble } from '../../../testing/doubles/index.ts'
-import type { Target } from '../../protocol.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { createModel, type RunLimits } from '../../run.ts'
 import { createAgents } from '../../run-http.ts'
 import { outcome, request, stateful, target, tool, user } from './harness.test.ts'
@@ -20,7 +20,7 @@ after(() => agents.http.destroy())
 
 async function open(
   script: Script,
-  more: { target?: Target; limits?: Partial<RunLimits> } = {},
+  more: { target?: ModelTarget; limits?: Partial<RunLimits> } = {},
 ): Promise<{ model: Model; double: RunningDouble }> {
   const double = await startDouble({ vendor: 'openai-responses', script })
   after(() => double.close())

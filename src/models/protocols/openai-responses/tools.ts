@@ -4,15 +4,12 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
-import { openaiFunction } from '../../common/openai.ts'
+import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 
 export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128 }
-
-/** What is sent of each of our tools, by our name. */
-type Declared = ReadonlyMap<string, JsonObject>
 
 /** `tools`, and the fields that the vendor takes only beside them. */
 export function declareTools(
@@ -21,6 +18,7 @@ export function declareTools(
   names: WireNames,
   warn: Warn,
 ): JsonObject {
+  /** By our name. */
   const declared = new Map<string, JsonObject>()
   for (const tool of request.tools) {
     const json = declareTool(tool, names.toWire(tool.name), warn)
@@ -52,22 +50,15 @@ function declareTool(tool: ToolDeclaration, wireName: string, warn: Warn): JsonO
   return fields && { type: 'function', name: wireName, description, ...fields }
 }
 
-/** Undefined: the model chooses, which is the default. */
-function encodeChoice(choice: ToolChoice, declared: Declared, warn: Warn): Json | undefined {
-  if (typeof choice === 'string') return choice === 'auto' ? undefined : choice
-  if ('tool' in choice) {
-    const chosen = toolReference(choice.tool, declared)
-    if (chosen === undefined) warn(`The tool "${choice.tool}" is not offered, so its use was not demanded.`)
-    return chosen
+function encodeChoice(
+  choice: ToolChoice,
+  declared: ReadonlyMap<string, JsonObject>,
+  warn: Warn,
+): Json | undefined {
+  const reference = (name: string): JsonObject | undefined => {
+    const tool = declared.get(name)
+    return tool && { type: tool['type']!, name: tool['name']! }
   }
-  const tools = choice.allowed.flatMap(name => toolReference(name, declared) ?? [])
-  if (tools.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools }
-  if (choice.mode === 'required')
-    warn('None of the tools that may be used is offered, so the use of one was not demanded.')
-  return 'none'
-}
-
-function toolReference(name: string, declared: Declared): JsonObject | undefined {
-  const tool = declared.get(name)
-  return tool && { type: tool['type']!, name: tool['name']! }
+  const among: ChoiceForm['among'] = allowed => ({ type: 'allowed_tools', ...allowed })
+  return openaiChoice(choice, { reference, among, canRequire: true }, warn)
 }
