@@ -162,6 +162,18 @@ test('the rule on adapters sees folders, flat files and both together', () => {
   )
 })
 
+test('every model protocol has the same files', () => {
+  const folders = globSync('src/models/protocols/*').filter(
+    folder => !adapters.shared.includes(`${folder}/`),
+  )
+  assert.ok(folders.length >= 5)
+  const wanted = ['index.ts', 'encode.ts', 'decode.ts', 'tools.ts', 'failure.ts']
+  const missing = folders.flatMap(folder =>
+    wanted.map(file => `${folder}/${file}`).filter(file => !files.includes(file)),
+  )
+  assert.deepEqual(missing, [])
+})
+
 test('other folders import only index.ts and ports.ts of the engine', () => {
   const outside = imports.filter(
     ({ from, to }) =>

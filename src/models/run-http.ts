@@ -3,6 +3,7 @@
 // chunks. It knows no vendor and never follows a redirect, so that a key stays with the host that it was meant for.
 
 import {
+  type ClientRequest,
   Agent as HttpAgent,
   request as httpRequest,
   type IncomingHttpHeaders,
@@ -71,8 +72,7 @@ export function sharedAgents(): Agents {
  * again, and the socket is closed, or free for the next request if the answer was read to its end.
  */
 export function post(options: Post, reader: PostReader): Promise<PostEnd> {
-  const { address, body, signal, agents } = options
-  const { secure, host } = address
+  const { body, signal } = options
   return new Promise<PostEnd>((resolve, reject) => {
     let response: IncomingMessage | undefined
     let settled = false
@@ -99,12 +99,7 @@ export function post(options: Post, reader: PostReader): Promise<PostEnd> {
       })
     const onAbort = (): void => finish({ end: 'aborted' })
 
-    const outgoing = (secure ? httpsRequest : httpRequest)({
-      ...host,
-      method: 'POST',
-      agent: secure ? agents.https : agents.http,
-      headers: { ...options.headers, 'content-length': Buffer.byteLength(body) },
-    })
+    const outgoing = openRequest(options)
     outgoing.on('error', error => finish({ end: 'lost', code: errorCodeOf(error) }))
     outgoing.on('response', incoming => {
       response = incoming
@@ -133,6 +128,15 @@ export function post(options: Post, reader: PostReader): Promise<PostEnd> {
     signal.addEventListener('abort', onAbort)
     timer.start(options.firstByteMs)
     outgoing.end(body)
+  })
+}
+
+function openRequest({ address: { secure, host }, headers, body, agents }: Post): ClientRequest {
+  return (secure ? httpsRequest : httpRequest)({
+    ...host,
+    method: 'POST',
+    agent: secure ? agents.https : agents.http,
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
   })
 }
 

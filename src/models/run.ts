@@ -15,7 +15,7 @@ import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
 import { type Address, type Agents, readAddress, sharedAgents } from './run-http.ts'
 
-/** Contract: everything is asked for at each request, and nothing before the first, so that keys may come late and rotate. */
+/** Contract: all of it is asked for at each request and nothing earlier, so that keys may come late and rotate. */
 export type Provider = {
   readonly name: string
   /** Where the API is; a protocol's path is appended to it. */

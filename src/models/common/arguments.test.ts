@@ -14,7 +14,7 @@ test('a call is cut when it was never closed, or the answer hit its limit inside
   assert.equal(isCut({ form: 'text', text: 'abc' }, 'length'), true)
 })
 
-test('a history never holds anything but an object', () => {
+test('arguments in a history are always an object', () => {
   for (const text of ['[]', '"x"', 'null', '{"a":1}{"b":2}', '{"a":'])
     assert.deepEqual(historyArguments({ ...call, text }), { invalid_arguments: text })
   assert.deepEqual(historyArguments({ ...call, text: ' ' }), {})

@@ -31,6 +31,6 @@ test('data URIs', () => {
   assert.equal(splitDataUri('data:text/plain,hi'), undefined)
 })
 
-test('JSON text is well-formed, and what looks like an escape stays', () => {
+test('JSON text is well-formed, and an escaped backslash stays', () => {
   assert.equal(wireJson({ a: '\ud800x', b: '😀', c: '\\ud800' }), '{"a":"\\ufffdx","b":"😀","c":"\\\\ud800"}')
 })

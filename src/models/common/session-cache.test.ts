@@ -91,7 +91,7 @@ describe('encodings', () => {
     assert.deepEqual(encode(0, 100), { encoded: 0, text: texts(0, 100) })
   })
 
-  test('joined from blocks, they are what they are without, however the history changes', () => {
+  test('joining from cached blocks gives the same text, however the history changes', () => {
     const first = said('first')
     const step = fc.record({
       keep: fc.nat({ max: 400 }),

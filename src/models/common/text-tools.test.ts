@@ -52,7 +52,7 @@ describe('text tools as functions', () => {
     return { text: text + rest, closed, streamed: text }
   }
 
-  test('the text comes out as it was written, however the arguments are cut', () => {
+  test('the text is the same however its arguments are split', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -81,14 +81,14 @@ describe('text tools as functions', () => {
     assert.equal(unwrap(['{"inp']).closed, false)
   })
 
-  test('another form is taken for what it holds, or as it is', () => {
+  test('arguments in another form give their string, or themselves', () => {
     assert.equal(unwrap(['"just text"']).text, 'just text')
     assert.equal(unwrap(['{"why":"', 'because","input":"x"}']).text, 'x')
     assert.equal(unwrap(['{"text":"x"}']).text, '{"text":"x"}')
     assert.equal(unwrap(['*** Begin Patch']).text, '*** Begin Patch')
   })
 
-  test('the grammar is told in words', () => {
+  test('the description has the grammar', () => {
     const tool: ToolDeclaration = {
       name: 'patch',
       description: 'Applies a patch.',

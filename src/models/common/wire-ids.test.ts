@@ -23,7 +23,7 @@ const answered = (...ids: string[]): Entry => ({
   results: ids.map(callId => ({ callId, name: 't', outcome: done })),
 })
 
-test('the id of the same protocol, then ours, then a hash', () => {
+test('an id is that of the same protocol, then ours, then a hash', () => {
   assert.equal(wireId(call('call_1', 'native_1'), chat, chat, idRule), 'native_1')
   assert.equal(wireId(call('call_1', 'native_1'), { ...chat, protocol: 'other' }, chat, idRule), 'call_1')
   assert.equal(wireId(call('call_1', 'x'.repeat(500)), chat, chat, idRule), 'call_1')
@@ -37,7 +37,7 @@ test('the id of the same protocol, then ours, then a hash', () => {
   )
 })
 
-test('ids that a vendor repeats are told apart, and results follow them', () => {
+test('repeated ids become unique, and results follow their calls', () => {
   const history: Entry[] = [
     asked(call('a', 'same'), call('b', 'same')),
     answered('a', 'b'),
@@ -53,7 +53,7 @@ test('ids that a vendor repeats are told apart, and results follow them', () => 
   assert.equal(ids.variant(4), '')
 })
 
-test('a history that grows, and one that is another, are told apart', () => {
+test('ids follow a growing history, and a different one', () => {
   const cache = new SessionCache()
   const first = user('go')
   const a = asked(call('a', 'same'))
@@ -67,7 +67,7 @@ test('a history that grows, and one that is another, are told apart', () => {
   assert.equal(wireIds(cache, [], chat, idRule).of(0, 'x'), 'x')
 })
 
-test('our id may be what a vendor gave to another call', () => {
+test('our id is replaced if a vendor gave it to another call', () => {
   const ids = wireIds(new SessionCache(), [asked(call('x', 'y')), asked(call('y'))], chat, idRule)
   assert.equal(ids.of(0, 'x'), 'y')
   assert.notEqual(ids.of(1, 'y'), 'y')

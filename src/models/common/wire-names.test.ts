@@ -9,7 +9,7 @@ test('a name that the vendor takes is sent as it is', () => {
   assert.equal(wireNames(['get_weather'], rule).toWire('get_weather'), 'get_weather')
 })
 
-test('names that only cleaning makes alike stay apart, and come back', () => {
+test('names that are cleaned alike stay distinct, and are read back', () => {
   const long = 'x'.repeat(64)
   const names = ['a.b', 'a_b', 'a-b', 'а_b', 'a b', '', '.', `${long}1`, `${long}2`, '\ud800', '😀', '1st']
   for (const firstLetter of [false, true]) {
@@ -23,13 +23,13 @@ test('names that only cleaning makes alike stay apart, and come back', () => {
   }
 })
 
-test('a name is spelled alike whatever stands beside it', () => {
+test('the spelling of a name does not depend on the other names', () => {
   const alone = wireNames(['fs.read'], rule).toWire('fs.read')
   assert.equal(wireNames(['fs_read', 'fs.read', 'z'], rule).toWire('fs.read'), alone)
   assert.equal(wireNames([], rule).toWire('fs.read'), alone)
 })
 
-test('nobody takes the spelling of another by choosing its name', () => {
+test('no tool gets another’s spelling by taking its name', () => {
   const victim = wireNames([], rule).toWire('fs.read')
   const names = ['fs.read', victim]
   const { toWire, fromWire } = wireNames(names, rule)
@@ -38,7 +38,7 @@ test('nobody takes the spelling of another by choosing its name', () => {
   for (const name of names) assert.equal(fromWire.get(toWire(name)), name)
 })
 
-test('a tool that is no longer offered has a name, but is not read back', () => {
+test('a tool that is no longer offered has a spelling, but is not read back', () => {
   const { toWire, fromWire } = wireNames(['a'], rule)
   assert.match(toWire('old tool'), rule.pattern)
   assert.equal(fromWire.has(toWire('old tool')), false)

@@ -1,5 +1,4 @@
-// Whole conversations with the strict double, in which its own answers come back to it; and the same through the
-// runner, over a socket.
+// Conversations with the strict double, which gets its own answers back; and the same through the runner, over a socket.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
@@ -24,7 +23,7 @@ import { anthropicMessages } from './index.ts'
 describe('conversations with the double', () => {
   const at = target({ body: { thinking: { type: 'enabled', budget_tokens: 2000 } } })
 
-  test('rounds of thinking and parallel calls; only what is new is encoded', () => {
+  test('rounds of thinking and parallel calls encode only their new entries', () => {
     const talk = startTalk()
     const history: Entry[] = [user('go')]
     for (let round = 0; round < 4; round++) {
@@ -56,7 +55,7 @@ describe('conversations with the double', () => {
     assert.equal(signatures.length, 4)
   })
 
-  test('neighbours that are joined are still encoded once', () => {
+  test('entries that are joined into one message are still encoded once', () => {
     const asked = assistant(call('c1', 'read'))
     const history = [user('a'), user('b'), asked, results(asked), user('c')]
     const cache = new SessionCache()
@@ -66,7 +65,7 @@ describe('conversations with the double', () => {
     assert.equal(encodedFor([...history, user('d')]), 1)
   })
 
-  test('another model takes over in mid-turn: its own history is dropped whole where it cannot go', () => {
+  test('another model family continues a turn without the artifacts of the first', () => {
     const talk = startTalk()
     const heard = talk.ask(request(), at, { thinking: 'mine', calls: [{ name: 'read', input: {} }] })
     const entry = entryOf(answerOf(heard))
@@ -85,7 +84,7 @@ describe('conversations with the double', () => {
     content: [{ type: 'web_search_result', url: 'https://e.com', title: 'E' }],
   }
 
-  test('a paused turn goes back as it came, and what follows joins it (A-22, A-24, A-25)', () => {
+  test('a paused answer goes back unchanged, and the next answer continues it', () => {
     const talk = startTalk()
     const hosted = target({ hosted: [search] })
     const paused = talk.ask(request(), hosted, { native: [use], stop: 'pause_turn' })
@@ -106,7 +105,7 @@ describe('conversations with the double', () => {
     )
   })
 
-  test('two pauses in a row go back as one message (A-24)', () => {
+  test('two pauses in a row go back as one message', () => {
     const talk = startTalk()
     const hosted = target({ hosted: [search] })
     const history: Entry[] = [user('hello')]
@@ -124,7 +123,7 @@ describe('conversations with the double', () => {
     )
   })
 
-  test('a pause that was never gone on with leaves no half of a search behind (A-22, A-23)', () => {
+  test('a paused search that was never continued is dropped whole', () => {
     const talk = startTalk()
     const hosted = target({ hosted: [search] })
     const paused = entryOf(
@@ -138,7 +137,7 @@ describe('conversations with the double', () => {
     assert.equal(gone.prepared.body.includes('srvtoolu_1'), false)
   })
 
-  test('a search under way beside a call of ours: only results may follow, else the search is dropped (A-23)', () => {
+  test('an open search beside a call of ours survives only if nothing but results follows', () => {
     const talk = startTalk()
     const hosted = target({ hosted: [search] })
     const mixed = entryOf(
@@ -157,7 +156,7 @@ describe('conversations with the double', () => {
     assert.equal(changed.prepared.body.includes('srvtoolu_1'), false)
   })
 
-  test('calls from code: the container goes back with their results alone', () => {
+  test('calls from code: the container is sent only with their results', () => {
     const talk = startTalk()
     const hosted = target({
       hosted: [
@@ -192,7 +191,7 @@ describe('conversations with the double', () => {
     assert.equal(broken.prepared.body.includes('srvtoolu_7'), false)
   })
 
-  test('faulty ids and foreign tools in an answer make a history that is taken', () => {
+  test('an answer with faulty ids and unknown tools gives a history that the double accepts', () => {
     for (const fault of [
       { kind: 'call-ids', ids: 'duplicate' },
       { kind: 'call-ids', ids: 'long' },

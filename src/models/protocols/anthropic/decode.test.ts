@@ -1,5 +1,5 @@
-// Reading answers: the double's frames with every fault that concerns a codec, the fold against the vendor's own SDK,
-// and what no script of the double can say, written out as frames.
+// Answers: the double's frames with every fault, compared with the vendor's own SDK, and frames that no script of the
+// double can make.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -62,7 +62,7 @@ const stream = (stop_reason: string, ...frames: Frame[]): Frame[] => [
   event('message_stop'),
 ]
 
-describe('what the double says', () => {
+describe('answers of the double', () => {
   test('thinking, text and calls in one answer', () => {
     const heard = hear({
       thinking: 'hm 😀',
@@ -87,13 +87,13 @@ describe('what the double says', () => {
     assert.ok(callsIn(answer).every(({ nativeId }) => nativeId?.startsWith('toolu_')))
   })
 
-  test('the arguments are the text that the model wrote, spaces and order and all', () => {
+  test('arguments keep the spaces and the order that the model wrote', () => {
     const text = '{ "b" : 1.0, "a": 12345678901234567890 }'
     const [call] = callsIn(answerOf(hear({ calls: [{ name: 'read', text }] })))
     assert.equal(call?.text, text)
   })
 
-  test('a text tool is taken out of its wrapping while it streams', () => {
+  test('the text of a text tool is unwrapped while it streams', () => {
     const heard = hear({ calls: [{ name: 'patch', input: { input: 'a "b"\n\\c 😀' } }], chunk: 2 })
     const answer = answerOf(heard)
     agrees(heard.deltas, answer)
@@ -117,7 +117,7 @@ describe('what the double says', () => {
     assert.match(odd.warnings?.[0] ?? '', /something_new/)
   })
 
-  test('usage: cached input is part of the input, thinking is told', () => {
+  test('usage counts cached input as input, and reports thinking', () => {
     const usage = {
       input_tokens: 10,
       output_tokens: 7,
@@ -138,7 +138,7 @@ describe('what the double says', () => {
     })
   })
 
-  test('a signature is kept byte for byte, also under empty thinking, and redacted thinking too (B-56, B-57)', () => {
+  test('signatures are kept byte for byte, also with empty thinking, and so is redacted thinking', () => {
     const signed = answerOf(hear({ thinking: { text: '', signature: 'Eq+/==' }, text: 'x' }))
     assert.deepEqual(signed.parts[0], {
       type: 'thinking',
@@ -160,7 +160,7 @@ describe('what the double says', () => {
 })
 
 describe('faults', () => {
-  test('max_tokens inside arguments: cut, never whole (B-43)', () => {
+  test('max_tokens inside arguments cuts the call', () => {
     for (const keep of [0, 1, 5, 8]) {
       const heard = faulty({ kind: 'max-tokens-in-arguments', keep })
       const answer = answerOf(heard)
@@ -204,7 +204,7 @@ describe('faults', () => {
     assert.deepEqual([late.code, late.retry], ['model_timeout', true])
   })
 
-  test('a stream that ends early is a failure, not a short answer (B-44, B-48)', () => {
+  test('a stream that ends early is a failure, not a short answer', () => {
     for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {
       const failure = failureOf(faulty({ kind }))
       assert.equal(failure.code, 'model_failed')
@@ -214,7 +214,7 @@ describe('faults', () => {
     assert.equal(failureOf(fold(prepared, [{ data: '{"type":"message_st' }])).code, 'model_failed')
   })
 
-  test('unknown events, floods of pings and a delta with usage alone change nothing', () => {
+  test('unknown events, many pings and a delta with only usage change nothing', () => {
     const plain = answerOf(hear({ text: 'x', stop: 'max_tokens' }))
     for (const kind of ['unknown-events', 'ping-flood', 'usage-only-delta'] as const) {
       const answer = answerOf(faulty({ kind }, { text: 'x', stop: 'max_tokens' }))
@@ -229,7 +229,7 @@ describe('faults', () => {
     assert.equal(textIn(answerOf(fold(prepared, frames))), 'a')
   })
 
-  test('ids that are blank or repeat are handed on or left out, never invented (B-47)', () => {
+  test('blank ids are left out and repeated ids are kept; none is invented', () => {
     const blank = callsIn(answerOf(faulty({ kind: 'call-ids', ids: 'empty' })))
     assert.equal(blank[0]?.nativeId, undefined)
     const twice = faulty({ kind: 'same-function-twice' })
@@ -237,13 +237,13 @@ describe('faults', () => {
     assert.equal(callsIn(answerOf(twice)).length, 2)
   })
 
-  test('arguments of any form are kept for the gate to judge, and a tool that was not offered keeps its name', () => {
+  test('malformed arguments are kept for the gate, and an unknown tool keeps its name', () => {
     for (const text of ['[]', '"x"', 'null', '{"a":1}{"b":2}', '{"a":'])
       assert.equal(callsIn(answerOf(faulty({ kind: 'arguments', text })))[0]?.text, text)
     assert.equal(callsIn(answerOf(faulty({ kind: 'tool-not-offered', name: 'ghost' })))[0]?.name, 'ghost')
   })
 
-  test('indexes that are missing or all the same never mix two calls (B-46)', () => {
+  test('indexes that are missing or all the same never mix two calls', () => {
     const one = (partial_json: string): JsonObject => ({ type: 'input_json_delta', partial_json })
     const same = stream(
       'tool_use',
@@ -272,7 +272,7 @@ describe('faults', () => {
     assert.equal(callsIn(answerOf(fold(prepared, frames)))[0]?.cut, true)
   })
 
-  test('a second start voids what was shown', () => {
+  test('a second start resets the deltas so far', () => {
     const first = stream('end_turn', ...block(0, { type: 'text', text: 'old' })).slice(0, -2)
     const heard = fold(prepared, [
       ...first,
@@ -282,7 +282,7 @@ describe('faults', () => {
     assert.equal(textIn(answerOf(heard)), 'new')
   })
 
-  test('statuses: what is worth another try', () => {
+  test('which statuses may be retried', () => {
     const cases: [number, string, boolean][] = [
       [400, 'model_rejected', false],
       [401, 'model_rejected', false],
@@ -315,7 +315,7 @@ describe('server tools', () => {
   }
   const query = { type: 'input_json_delta', partial_json: '{"query":"q"}' }
 
-  test('blocks are carried whole, with a line for people', () => {
+  test('server tool blocks are kept whole, with a summary line', () => {
     const citation: Json = { type: 'web_search_result_location', url: 'https://e.com', encrypted_index: 'yy' }
     const frames = stream(
       'end_turn',
@@ -341,7 +341,7 @@ describe('server tools', () => {
     ])
   })
 
-  test('one that was cut off, or told in unknown words, is left out with a warning', () => {
+  test('a server tool block that was cut or has unknown deltas is left out with a warning', () => {
     const half = { type: 'input_json_delta', partial_json: '{"query":' }
     const cut = answerOf(fold(prepared, stream('max_tokens', ...block(0, use, half))))
     assert.deepEqual(cut.parts, [])
@@ -354,7 +354,7 @@ describe('server tools', () => {
     assert.deepEqual(whole.parts[0]?.native?.data, { type: 'new_thing', x: 1 })
   })
 
-  test('a container is what the vendor wants back, and a call knows who made it', () => {
+  test('the container becomes continuity, and a call keeps its caller', () => {
     const container = { id: 'container_1', expires_at: '2026-11-20T00:00:00Z', skills: null }
     const caller = { type: 'code_execution_20260120', tool_id: 'srvtoolu_2' }
     const frames = [
@@ -369,7 +369,7 @@ describe('server tools', () => {
   })
 })
 
-describe('one fold for both modes, and the vendor’s SDK agrees', () => {
+describe('streamed and whole answers agree with each other and with the vendor’s SDK', () => {
   const turns: ScriptedTurn[] = [
     { text: 'plain' },
     {

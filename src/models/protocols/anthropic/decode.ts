@@ -381,7 +381,7 @@ function hostedPart(state: State, block: Block, warnings: string[]): HostedPart[
     warnings.push(`A block of the type "${printable(block.type, 80)}" came incomplete and was left out.`)
     return []
   }
-  const summary = printable(summarise(data), SUMMARY_CHARS)
+  const summary = printable(summariseBlock(data), SUMMARY_CHARS)
   const native = { origin: state.origin, data }
   return [{ type: 'hosted', tool: hostedToolName(state, block), summary, native }]
 }
@@ -395,7 +395,7 @@ function hostedToolName(state: State, block: Block): string {
 }
 
 /** A line for people. The vendor gets the block itself. */
-function summarise(data: JsonObject): string {
+function summariseBlock(data: JsonObject): string {
   if (data['input'] !== undefined) return JSON.stringify(data['input'])
   const content = data['content']
   if (typeof content === 'string') return content

@@ -1,5 +1,5 @@
-// Making requests: each rule of the vendor about the envelope and the messages that concerns a sender, judged by the
-// strict double. Tools are in anthropic-tools.test.ts, conversations in anthropic-talk.test.ts.
+// Requests: the fields of the body and the messages, checked by the strict double. Tools are in tools.test.ts,
+// conversations in conversation.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Outcome } from '../../../language/calls.ts'
@@ -20,8 +20,8 @@ import {
 
 const PNG = 'data:image/png;base64,iVBORw0KGgoAAAA='
 
-describe('the envelope', () => {
-  test('model, max_tokens, version, and the target’s own fields as they are (A-27)', () => {
+describe('fields of the body', () => {
+  test('model, max_tokens, version, and the target’s own fields as they are', () => {
     const prepared = prepare(
       { maxTokens: 100 },
       { body: { temperature: 0.5, output_config: { effort: 'low' } } },
@@ -37,13 +37,13 @@ describe('the envelope', () => {
     assert.equal(bodyOf(prepare({ maxTokens: 9999 }))['max_tokens'], 9999)
   })
 
-  test('the agent’s instructions, then the system entries at the start (A-20)', () => {
+  test('the agent’s instructions, then the system entries at the start', () => {
     const history: Entry[] = [{ role: 'system', text: 'two' }, { role: 'system', text: ' ' }, user('hi')]
     assert.equal(bodyOf(prepare({ system: 'one', history }))['system'], 'one\n\ntwo')
     assert.equal('system' in bodyOf(prepare({ system: '' })), false)
   })
 
-  test('a system entry in mid-conversation is a note in the user’s message, after the results (A-03, A-20)', () => {
+  test('a system entry in mid-conversation is a note in the user’s message, after the results', () => {
     const asked = assistant(call('c1', 'read'))
     const prepared = prepare({
       history: [user('a'), asked, results(asked), { role: 'system', text: 'now' }, user('b')],
@@ -57,7 +57,7 @@ describe('the envelope', () => {
     assert.equal(prepared.warnings.length, 1)
   })
 
-  test('manual thinking gives way to a smaller answer, and where the turn began without it (A-19, A-27)', () => {
+  test('manual thinking is lowered to the answer’s limit, and is off where the turn began without it', () => {
     const thinking = { type: 'enabled', budget_tokens: 3000 }
     assert.deepEqual(bodyOf(prepare({}, { body: { thinking } }))['thinking'], thinking)
     const lowered = prepare({ maxTokens: 2000 }, { body: { thinking } })
@@ -69,7 +69,7 @@ describe('the envelope', () => {
     assert.equal(foreign.warnings.length, 1)
   })
 
-  test('the beta header: what the target asks for, and the MCP connector’s own', () => {
+  test('the beta header has the target’s betas and the MCP connector’s', () => {
     const mcp = {
       body: {
         mcp_servers: [{ type: 'url', name: 'm', url: 'https://m.example' }],
@@ -83,7 +83,7 @@ describe('the envelope', () => {
     assert.equal('anthropic-beta' in prepare().headers, false)
   })
 
-  test('what the MCP connector did needs its header too, when the connector itself is gone', () => {
+  test('blocks of the MCP connector in the history need its header, even without the connector', () => {
     const use = { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'find', server_name: 'm', input: {} }
     const result = { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] }
     const native = { protocol: 'anthropic', family: 'claude' }
@@ -108,7 +108,7 @@ describe('the envelope', () => {
 })
 
 describe('messages', () => {
-  test('results of a batch stand first, in order, in one message; user text follows in it (A-01, A-03, A-21)', () => {
+  test('the results of a batch come first, in order, in one message with the user text that follows', () => {
     const asked = assistant(
       { type: 'text', text: 'ok' },
       call('c1', 'read'),
@@ -126,7 +126,7 @@ describe('messages', () => {
     )
   })
 
-  test('every outcome is a result with words; all but ok are errors (A-12, B-02, B-09)', () => {
+  test('every outcome is a result with text; all but ok are errors', () => {
     for (const kind of [
       'error',
       'invalid',
@@ -151,7 +151,7 @@ describe('messages', () => {
     assert.match(JSON.stringify(fine?.['content']), /no output/)
   })
 
-  test('images and files, in a message and in a result; a failed result has words only', () => {
+  test('images and files in a message and in a result; a failed result has only text', () => {
     const parts: Outcome['parts'] = [
       { type: 'image', url: PNG },
       { type: 'image', url: 'https://e.com/a.png' },
@@ -187,7 +187,7 @@ describe('messages', () => {
     assert.equal(typeof messagesOf(failed).at(-1)?.content[0]?.['content'], 'string')
   })
 
-  test('nothing empty is said: blank text, an empty message, an answer of foreign thinking alone (A-12)', () => {
+  test('nothing empty is sent: blank text, an empty message, an answer of only foreign thinking', () => {
     const foreign = { protocol: 'gemini', family: 'g' }
     const history: Entry[] = [
       { role: 'user', parts: [] },
@@ -204,7 +204,7 @@ describe('messages', () => {
     )
   })
 
-  test('text is well-formed Unicode wherever it comes from (A-26)', () => {
+  test('text is well-formed Unicode wherever it comes from', () => {
     const asked = assistant(
       { type: 'text', text: 'a\ud83d' },
       call('c1', 'na\ud83dme', { text: '{"p":"\\ud83d"}' }),
@@ -216,7 +216,7 @@ describe('messages', () => {
     assert.match(prepare({ history: [user('\\ud83d')] }).body, /\\\\ud83d/)
   })
 
-  test('arguments in a history are an object, the model’s own text where it can be (A-09, B-43)', () => {
+  test('arguments in a history are an object, the model’s own text where it can be', () => {
     const inputs: [string, Json][] = [
       ['{"p":1}', { p: 1 }],
       ['', {}],
@@ -239,7 +239,7 @@ describe('messages', () => {
     assert.deepEqual(block?.['input'], { input: 'a "b"' })
   })
 
-  test('ids: the vendor’s own, else ours, else a hash; never twice (A-05, A-06, B-47)', () => {
+  test('call ids are the vendor’s own, else ours, else a hash, and never repeat', () => {
     const first = assistant(call('a:b', 'read'), call('ok', 'read', { nativeId: 'toolu_same' }))
     const second = assistant(call('c'.repeat(500), 'read', { nativeId: 'toolu_same' }))
     const prepared = prepare({ history: [user('a'), first, results(first), second, results(second)] })
@@ -248,7 +248,7 @@ describe('messages', () => {
     assert.equal(ids[1], 'toolu_same')
   })
 
-  test('a history that lost its beginning still begins with a user and holds no orphan (A-02, B-08)', () => {
+  test('a history without its beginning still begins with a user message and has no lone result', () => {
     const asked = assistant(call('c1', 'read'))
     const cut = messagesOf(prepare({ history: [results(asked), user('go on')] }))
     assert.equal(cut[0]?.role, 'user')
@@ -258,13 +258,13 @@ describe('messages', () => {
     assert.equal(messagesOf(prepare({ history: [] })).length, 1)
   })
 
-  test('a history that ends with an answer is asked to go on: no prefill (A-18)', () => {
+  test('a history that ends with an answer gets a user message that asks to continue', () => {
     const prepared = prepare({ history: [user('a'), assistant({ type: 'text', text: 'b' })] })
     assert.equal(messagesOf(prepared).at(-1)?.role, 'user')
     assert.equal(prepared.warnings.length, 1)
   })
 
-  test('thinking: of this family byte for byte, of any other not at all, and never as the last word (A-19)', () => {
+  test('thinking goes back byte for byte to its family, to no other, and never ends an answer', () => {
     const data = { type: 'thinking', thinking: '', signature: 'Eq+/==' }
     const thought = (family: string) =>
       ({ type: 'thinking', text: '', native: { origin: { ...own, family }, data } }) as const

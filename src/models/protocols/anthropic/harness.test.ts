@@ -1,5 +1,5 @@
-// A conversation with the strict double, without a socket: what the codec prepares is judged, the double's frames
-// go back through the codec, and the answer becomes an entry as the engine would make it.
+// A conversation with the strict double, without a socket: the double checks each request, the protocol reads its frames,
+// and the answer becomes an entry as the engine would make it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports.ts'
@@ -82,7 +82,7 @@ export function entryOf({ parts, origin, continuity }: ModelAnswer): AssistantEn
     origin,
     continuity,
   }
-  // What was an entry is one again once it has been written and read.
+  // An entry that was written as JSON and read again is an entry.
   return JSON.parse(JSON.stringify(entry)) as AssistantEntry
 }
 
@@ -150,15 +150,15 @@ export function failureOf({ end }: Pick<Heard, 'end'>): ModelFailure {
   return end.failure
 }
 
-/** A request's body is always an object: the codec writes no other. */
+/** A request's body is always an object. */
 export const bodyOf = (prepared: Prepared): JsonObject => JSON.parse(prepared.body) as JsonObject
 
 export type Said = { role: string; content: (JsonObject & { type: string })[] }
 
-/** Messages of the codec always hold lists of blocks; their fields are looked at as JSON. */
+/** Messages always hold lists of blocks, whose fields are read as JSON. */
 export const messagesOf = (prepared: Prepared): Said[] => bodyOf(prepared)['messages'] as Json as Said[]
 
-/** What the strict double says of a body on its own: signatures of unknown origin count as genuine. */
+/** What the strict double refuses in a body by itself. Signatures of unknown origin count as genuine. */
 export const judge = (prepared: Prepared): Rejection[] =>
   checkRequestAll('anthropic', bodyOf(prepared), { trustForeign: true })
 
@@ -170,14 +170,14 @@ export const assistant = (...parts: AssistantEntry['parts']): AssistantEntry => 
   origin: own,
 })
 
-/** Prepared, and taken by the strict double. */
+/** Prepared, and accepted by the strict double. */
 export function prepare(over: Partial<ModelRequest> = {}, at: Partial<ModelTarget> = {}): Prepared {
   const prepared = anthropicMessages.prepare(request(over), target(at))
   assert.deepEqual(judge(prepared), [], prepared.body)
   return prepared
 }
 
-test('the harness hears what the double says and refuses what it refuses', () => {
+test('the harness reads the double’s answers and throws at its refusals', () => {
   const heard = startTalk().ask(request(), target(), { text: 'hi' })
   assert.equal(answerOf(heard).stop, 'end')
   assert.throws(() => startTalk().ask(request(), target({ body: { nonsense: 1 } }), { text: 'hi' }), /A-28/)

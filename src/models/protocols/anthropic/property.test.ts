@@ -1,5 +1,4 @@
-// Every history that a session can hold, in any order, is taken by the strict double; and the second request of a
-// session encodes only what is new.
+// The strict double accepts every history that a session can hold, and a cache never changes a request.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -270,7 +269,7 @@ const deployment = fc
     return target({ model, family: FAMILY, hosted: tools, body: wanted && isOld ? { thinking: wanted } : {} })
   })
 
-test('A-01 … A-28: any history, tools, choice and deployment give a request that the strict double takes', () => {
+test('the strict double accepts every history with any tools, choice and deployment', () => {
   fc.assert(
     fc.property(
       history,
@@ -293,7 +292,7 @@ test('A-01 … A-28: any history, tools, choice and deployment give a request th
   )
 })
 
-test('a history that grows step by step gives the requests that it gives from nothing', () => {
+test('a cache never changes the requests of a growing history', () => {
   fc.assert(
     fc.property(history, declared, deployment, (entries, tools, at) => {
       const cache = new SessionCache()

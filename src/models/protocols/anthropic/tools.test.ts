@@ -1,4 +1,4 @@
-// Tools and choices as they are sent: each rule of the vendor about declarations, judged by the strict double.
+// Tool declarations and choices, checked by the strict double.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ToolChoice } from '../../../language/tools.ts'
@@ -6,13 +6,13 @@ import type { Json, JsonObject } from '../../../lib/json.ts'
 import { textToolSchema } from '../../common/text-tools.ts'
 import { assistant, bodyOf, call, own, type Prepared, prepare, results, tool, user } from './harness.test.ts'
 
-const toolsOf = (prepared: Prepared): JsonObject[] => (bodyOf(prepared)['tools'] ?? []) as JsonObject[] // the codec's own list
+const toolsOf = (prepared: Prepared): JsonObject[] => (bodyOf(prepared)['tools'] ?? []) as JsonObject[] // our own list
 const namesOf = (prepared: Prepared): (Json | undefined)[] => toolsOf(prepared).map(each => each['name'])
 const choiceOf = (prepared: Prepared): Json | undefined => bodyOf(prepared)['tool_choice']
 const thinkingOn: JsonObject = { thinking: { type: 'adaptive' } }
 
 describe('tools', () => {
-  test('names that the API refuses, and names that clash, are spelled otherwise and read back (A-07, A-08, B-67, B-68)', () => {
+  test('names that the API refuses or that clash get another spelling, and are read back', () => {
     const tools = [tool('fs.read'), tool('fs_read'), tool('web_search'), tool('x'.repeat(200)), tool('имя')]
     const prepared = prepare({ tools }, { hosted: [{ type: 'web_search_20260318', name: 'web_search' }] })
     assert.equal(new Set(namesOf(prepared)).size, 6)
@@ -21,7 +21,7 @@ describe('tools', () => {
     assert.equal(prepared.reading.names.has('web_search'), false)
   })
 
-  test('a schema is adapted, or its tool left out; the rest goes (A-14, B-66)', () => {
+  test('a schema is adapted or its tool is left out; the other tools are sent', () => {
     const prepared = prepare({
       tools: [
         tool('any', {
@@ -35,7 +35,7 @@ describe('tools', () => {
     assert.match(prepared.warnings.join(), /"never" is not offered/)
   })
 
-  test('strict where it was asked for and can be, within the limits of all tools together (A-15)', () => {
+  test('tools are strict if declared so and possible, within the limits of all tools together', () => {
     const closed = (properties: JsonObject): JsonObject => ({
       type: 'object',
       properties,
@@ -69,7 +69,7 @@ describe('tools', () => {
     assert.deepEqual(declared?.['input_schema'], textToolSchema)
   })
 
-  test('calls in a history without tools: what was called is declared, and none may be called (A-13)', () => {
+  test('a history with calls but no tools declares placeholders that may not be called', () => {
     const asked = assistant(call('c1', 'fs.read'))
     const prepared = prepare({ history: [user('a'), asked, results(asked)], tools: [], choice: 'required' })
     assert.equal(toolsOf(prepared).length, 1)
@@ -78,7 +78,7 @@ describe('tools', () => {
     assert.equal('tools' in bodyOf(prepare({ tools: [] })), false)
   })
 
-  test('every form of choice (A-16)', () => {
+  test('every form of choice', () => {
     const tools = [tool('a'), tool('b.c'), tool('d')]
     const forms: [ToolChoice, boolean, Json | undefined, number][] = [
       ['auto', true, undefined, 3],
@@ -105,7 +105,7 @@ describe('tools', () => {
     return made.reading.names.get(field.name)
   }
 
-  test('a forced choice while the model thinks is left to it, with a warning (A-17, B-58)', () => {
+  test('a forced choice is dropped while the model thinks, with a warning', () => {
     const tools = [tool('a'), tool('b')]
     for (const choice of [
       'required',
@@ -123,7 +123,7 @@ describe('tools', () => {
     )
   })
 
-  test('deferred tools, tools for code, and what these forbid', () => {
+  test('deferred tools, tools for code, and the options that they rule out', () => {
     const search = { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' }
     const code = { type: 'code_execution_20260120', name: 'code_execution' }
     const tools = [tool('a.b'), tool('c')]
@@ -143,7 +143,7 @@ describe('tools', () => {
     assert.equal(fromCode.warnings.length, 2)
   })
 
-  test('what a search once found stays declared', () => {
+  test('tools that a tool search found stay declared', () => {
     const data = {
       type: 'tool_search_tool_result',
       tool_use_id: 'srvtoolu_1',

@@ -1,4 +1,4 @@
-// Answers of generateContent, as the strict double plays them and as raw chunks: every shape, every end, every fault.
+// Answers of generateContent, from the strict double and as raw chunks: every form, end and fault.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelAnswer } from '../../../engine/ports.ts'
@@ -33,7 +33,7 @@ const read = (...frames: { data: string }[]) =>
   fold(geminiGenerate, geminiGenerate.prepare(request(), target()), frames)
 const stop = chunk([], { finishReason: 'STOP' })
 
-test('thoughts, text and usage of a stream, and the same of a whole body and of a list of chunks', () => {
+test('a stream, a whole body and a list of chunks give the same thoughts, text and usage', () => {
   const turn: ScriptedTurn = {
     thinking: 'žluťoučký',
     text: 'kůň 😀 pěl',
@@ -62,7 +62,7 @@ test('thoughts, text and usage of a stream, and the same of a whole body and of 
   assert.deepEqual(types(whole), types(answerOf(heard)))
 })
 
-test('a signed text stands alone between its neighbours', () => {
+test('a signed text is not joined with its neighbours', () => {
   const answer = answerOf(
     read(
       chunk([{ text: 'a' }, { text: 'b', thoughtSignature: 'QQ==' }, { text: 'c' }]),
@@ -85,7 +85,7 @@ test('a signature without any data is kept on an empty text', () => {
   assert.deepEqual(answer.parts[0]?.native?.data, { text: '', thoughtSignature: 'QQ==' })
 })
 
-test('only the first candidate is read, and unknown chunks say nothing', () => {
+test('only the first candidate is read, and unknown chunks are ignored', () => {
   const answer = answerOf(
     read(
       { data: '{"someFutureField":{}}' },
@@ -146,7 +146,7 @@ test('arguments that Vertex streams in pieces are one call, with its signature',
   assert.equal(Object.hasOwn(Object.prototype, 'x'), false)
 })
 
-test('a streamed call that never ends, or that cannot be put together, is cut', () => {
+test('a streamed call that never ends, or has unusable pieces, is cut', () => {
   const open = [
     streamed({ name: 'read', willContinue: true }),
     streamed({
@@ -188,7 +188,7 @@ for (const text of ['[]', '"x"', 'null', '7'])
     )
   })
 
-test('a stream without a finish reason is a failure that may be tried again', () => {
+test('a stream without a finish reason is a failure that may be retried', () => {
   const double = talk()
   for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {
     const failure = failureOf(double.ask({ text: 'x', calls: two, fault: { kind } }))
@@ -218,7 +218,7 @@ test('unknown events and pings change nothing', () => {
   )
 })
 
-test('a call cut by the token limit never comes, and the answer stops at its length', () => {
+test('an answer that hit the token limit stops with length and has no partial call', () => {
   const answer = answerOf(talk().ask({ calls: two, fault: { kind: 'max-tokens-in-arguments' } }))
   assert.equal(answer.stop, 'length')
   assert.equal(callsIn(answer).length, 1)
@@ -267,7 +267,7 @@ for (const [reason, code, retry] of [
     assert.deepEqual([failure.code, failure.retry], [code, retry])
   })
 
-test('a call that the service could not read is told to the model when it names its tool', () => {
+test('a call that the service could not read becomes a cut call if it names its tool', () => {
   const double = talk()
   for (const finishMessage of [
     'Malformed function call: print(default_api.read(p="x)',
@@ -290,7 +290,7 @@ test('a call that the service could not read is told to the model when it names 
   assert.equal(failureOf(double.ask({ calls: two, fault: { kind: 'malformed-function-call' } })).retry, true)
 })
 
-test('a name that the model put its namespace before is found', () => {
+test('a tool name with the model’s namespace before it is recognised', () => {
   const answer = answerOf(
     read(
       streamed({ name: 'default_api:read', args: {} }),
@@ -309,7 +309,7 @@ test('a name that the model put its namespace before is found', () => {
   )
 })
 
-test('a blocked prompt is an answer without words', () => {
+test('a blocked prompt is an empty answer that stops with filter', () => {
   const answer = answerOf(talk().ask({ stop: 'filter' }))
   assert.deepEqual([answer.parts, answer.stop], [[], 'filter'])
   assert.match(answer.warnings?.join() ?? '', /PROHIBITED_CONTENT/)
@@ -317,7 +317,7 @@ test('a blocked prompt is an answer without words', () => {
 
 // ---- failures ----------------------------------------------------------------------------------------------
 
-test('statuses are failures with a wait where the vendor names one', () => {
+test('error statuses are failures, with the vendor’s retry delay', () => {
   const error = (status: number, over: object = {}) => ({
     error: { code: status, message: 'no', status: 'X', ...over },
   })

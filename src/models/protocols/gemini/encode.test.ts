@@ -1,4 +1,4 @@
-// Histories as generateContent is told of them, judged by its strict double: each rule that concerns a sender.
+// Histories as contents of generateContent, checked by its strict double.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeKinds } from '../../../language/calls.ts'
@@ -49,7 +49,7 @@ test('the request goes to the stream of the model', () => {
   assert.equal(encoded, 1)
 })
 
-test('G-01 G-02 G-03 G-04 a loop of parallel calls, by order and id, with signatures byte for byte', () => {
+test('a loop of parallel calls keeps order, ids and signatures', () => {
   const double = talk()
   const first = double.ask({ thinking: 'hm', calls: two, text: 'reading' })
   const answer = answerOf(first)
@@ -67,7 +67,7 @@ test('G-01 G-02 G-03 G-04 a loop of parallel calls, by order and id, with signat
   assert.equal(answerOf(second).stop, 'end')
 })
 
-test('B-69 calls without ids are paired by order, and the same function twice keeps both', () => {
+test('calls without ids are paired by order, and the same function twice keeps both', () => {
   const double = talk()
   const answer = answerOf(double.ask({ calls: two, fault: { kind: 'omit-ids' } }))
   assert.deepEqual(
@@ -95,14 +95,14 @@ for (const ids of ['empty', 'duplicate', 'long'] as const)
     double.ask({ text: 'x' }, request({ history: [user('a'), entry, results(entry)] }))
   })
 
-test('G-02 a history that begins with an answer begins with words of the user', () => {
+test('a history that begins with an answer gets a user message before it', () => {
   const entry = assistant(call('c1', 'read'))
   const body = bodyFor([entry, results(entry)])
   assert.deepEqual(at(body, 'contents', 0), { role: 'user', parts: [{ text: 'Continue.' }] })
   assert.deepEqual(talk().judge(request({ history: [entry, results(entry)] })), [])
 })
 
-test('G-14 an empty history, and one that ends with an answer, still ask something', () => {
+test('an empty history, and one that ends with an answer, get a user message at the end', () => {
   assert.deepEqual(at(bodyFor([]), 'contents'), [{ role: 'user', parts: [{ text: 'Continue.' }] }])
   const prepared = geminiGenerate.prepare(
     request({ history: [user('a'), assistant({ type: 'text', text: 'b' })] }),
@@ -112,7 +112,7 @@ test('G-14 an empty history, and one that ends with an answer, still ask somethi
   assert.match(prepared.warnings.join(), /asked to continue/)
 })
 
-test('G-14 neighbours of one role are one content', () => {
+test('neighbours of one role are one content', () => {
   const entry = assistant(call('c1', 'read'))
   const body = bodyFor([
     user('a'),
@@ -129,7 +129,7 @@ test('G-14 neighbours of one role are one content', () => {
   )
 })
 
-test('G-04 G-06 the first foreign call of each step has the documented signature, and no artifact goes along', () => {
+test('the first foreign call of each step has the documented signature and no foreign artifact', () => {
   const foreign = { origin: { protocol: 'anthropic', family: 'claude' }, data: { signature: 'Eq' } }
   const entry = assistant(
     { type: 'thinking', text: 'secret', native: foreign },
@@ -154,7 +154,7 @@ test('G-04 G-06 the first foreign call of each step has the documented signature
   assert.deepEqual(talk().judge(request({ history })), [])
 })
 
-test('an older family is sent no signature of another, and no stand-in', () => {
+test('an older family gets no foreign signature and no stand-in', () => {
   const double = talk()
   const entry = entryOf(answerOf(double.ask({ calls: two })))
   const history = [user('a'), entry, results(entry)]
@@ -169,7 +169,7 @@ test('an older family is sent no signature of another, and no stand-in', () => {
   )
 })
 
-test('G-07 a signature on a trailing empty part stays on it', () => {
+test('a signature on a trailing empty part stays on it', () => {
   const double = talk()
   const heard = double.ask({ text: 'hello there', fault: { kind: 'signature-on-empty-part' } })
   const answer = answerOf(heard)
@@ -183,7 +183,7 @@ test('G-07 a signature on a trailing empty part stays on it', () => {
   assert.deepEqual(at(body, 'contents', 1, 'parts'), [{ text: 'hello there' }, last])
 })
 
-test('G-07 parts of the vendor’s own tools are shown, and go back with id and signature', () => {
+test('parts of the vendor’s own tools are hosted parts, and go back with id and signature', () => {
   const native = [
     { executableCode: { id: 'e1', language: 'PYTHON', code: 'print(1)' }, thoughtSignature: 'Q29kZQ==' },
     { codeExecutionResult: { id: 'e1', outcome: 'OUTCOME_OK', output: '1' } },
@@ -213,7 +213,7 @@ test('G-07 parts of the vendor’s own tools are shown, and go back with id and 
   )
 })
 
-test('every way in which a call can end is a response of its own words', () => {
+test('every outcome is a response with its own text', () => {
   for (const kind of outcomeKinds) {
     const entry = assistant(call('c1', 'read'))
     const body = bodyFor([user('a'), entry, results(entry, outcome('why', kind))])
@@ -222,7 +222,7 @@ test('every way in which a call can end is a response of its own words', () => {
   }
 })
 
-test('media stands in the response, and for an older family after all responses', () => {
+test('media is in the response, or after all responses for an older family', () => {
   const entry = assistant(call('c1', 'read'), call('c2', 'read'))
   const image = {
     ...outcome('see'),
@@ -260,7 +260,7 @@ test('input media goes inline or by address', () => {
   ])
 })
 
-test('instructions come before all, and a system message in the middle stays in its place', () => {
+test('instructions come first, and a system message in the middle keeps its position', () => {
   const history: Entry[] = [
     { role: 'system', text: 'two' },
     user('a'),
@@ -274,7 +274,7 @@ test('instructions come before all, and a system message in the middle stays in 
   assert.match(prepared.warnings.join(), /mid-conversation/)
 })
 
-test('a call that nobody answered and a result that nobody asked for are told in words', () => {
+test('a call without a result and a result without a call are told in text', () => {
   const lone = assistant(call('c1', 'read'), call('c2', 'read'))
   const half: Entry = { role: 'tool', results: results(lone).results.slice(1) }
   const history = [user('a'), lone, half, user('b'), results(lone), user('c')]
@@ -284,7 +284,7 @@ test('a call that nobody answered and a result that nobody asked for are told in
 
 // ---- memory ------------------------------------------------------------------------------------------------
 
-test('a second request encodes only what is new, and says the rest alike', () => {
+test('a second request encodes only its new entries and leaves the others unchanged', () => {
   const double = talk()
   const tools = request().tools
   const cache = new SessionCache()

@@ -1,4 +1,4 @@
-// Tools, names, schemas and the tool choice as generateContent is told of them, judged by its strict double.
+// Tools, names, schemas and the tool choice of generateContent, checked by its strict double.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
@@ -37,7 +37,7 @@ const map = tool('map', {
   input: { form: 'json', schema: { type: 'object', additionalProperties: { type: 'string' } } },
 })
 
-test('G-08 G-09 names that the vendor refuses are spelled anew, and read back', () => {
+test('names that the vendor refuses get another spelling, and are read back', () => {
   const tools = [
     tool('fs/read'),
     tool('fs_read'),
@@ -65,7 +65,7 @@ test('G-08 G-09 names that the vendor refuses are spelled anew, and read back', 
   assert.equal(at(next, 'contents', 2, 'parts', 0, 'functionResponse', 'name'), names[0])
 })
 
-test('G-10 G-11 G-12 schemas: JSON Schema as a rule, the OpenAPI subset by quirk, none without arguments', () => {
+test('schemas are JSON Schema, or OpenAPI by quirk, or absent for tools without arguments', () => {
   const schema: JsonObject = {
     type: 'object',
     properties: {
@@ -89,7 +89,7 @@ test('G-10 G-11 G-12 schemas: JSON Schema as a rule, the OpenAPI subset by quirk
   assert.deepEqual(checkGeminiSchema(old[2]?.['parameters']), [])
 })
 
-test('G-13 a schema with too many states is adapted or its tool left out, with a warning', () => {
+test('a schema with too many states is adapted or its tool left out, with a warning', () => {
   const properties: JsonObject = {}
   for (let i = 0; i < 400; i++)
     properties[`p${i}`] = {
@@ -104,7 +104,7 @@ test('G-13 a schema with too many states is adapted or its tool left out, with a
   }
 })
 
-test('G-15 every choice', () => {
+test('every choice', () => {
   const rows = [
     ['auto', undefined],
     ['none', { mode: 'NONE' }],
@@ -136,7 +136,7 @@ test('G-15 every choice', () => {
   assert.deepEqual(talk().judge(request({ tools: [], choice: 'required' })), [])
 })
 
-test('a strict tool is asked for valid calls; what the operator set stays', () => {
+test('a strict tool sets the validated mode, and the operator’s settings stay', () => {
   const strict = tool('s', {
     input: { form: 'json', schema: { type: 'object', properties: { a: { type: 'string' } } }, strict: true },
   })
@@ -158,7 +158,7 @@ test('a strict tool is asked for valid calls; what the operator set stays', () =
   assert.deepEqual(body['labels'], { a: 'b' })
 })
 
-test('one call at a time: a warning, and only the first call is kept', () => {
+test('without parallel calls only the first is kept, with a warning', () => {
   const double = talk()
   const heard = double.ask({ calls: two, text: 'x' }, request({ parallel: false }))
   assert.match(heard.prepared.warnings.join(), /only the first call/)
@@ -171,7 +171,7 @@ test('one call at a time: a warning, and only the first call is kept', () => {
   double.ask({ text: 'y' }, request({ history: [user('a'), entry, results(entry)] }))
 })
 
-test('a text tool is a function of one string, there and back', () => {
+test('a text tool is declared and read as a function of one string', () => {
   const double = talk()
   const heard = double.ask({
     calls: [

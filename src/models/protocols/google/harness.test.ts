@@ -1,5 +1,5 @@
-// A conversation with a strict double of Google's, without a socket: what the codec prepares is judged, the double's
-// frames go back through the codec, and the answer becomes an entry as the engine would make it.
+// A conversation with a strict double of Google's, without a socket: the double checks each request, the protocol reads its frames,
+// and the answer becomes an entry as the engine would make it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports.ts'
@@ -100,11 +100,11 @@ export function entryOf({ parts, origin, continuity }: ModelAnswer): AssistantEn
     origin,
     continuity,
   }
-  // What was an entry is one again once it has been written and read.
+  // An entry that was written as JSON and read again is an entry.
   return JSON.parse(JSON.stringify(entry)) as AssistantEntry
 }
 
-/** A request's body is always an object: the codec writes no other. */
+/** A request's body is always an object. */
 export const bodyOf = (prepared: Prepared): JsonObject => JSON.parse(prepared.body) as JsonObject
 
 export type Heard = {
@@ -170,7 +170,7 @@ export function fold(
   return { deltas, end }
 }
 
-/** The contract: what was shown sums up to what is answered, call by call. */
+/** The contract: the deltas add up to the answer, call by call. */
 function agrees(deltas: readonly ModelDelta[], answer: ModelAnswer): void {
   for (const type of ['text', 'thinking'] as const) {
     const shown = deltas.map(delta => (delta.type === type ? delta.text : '')).join('')
@@ -203,7 +203,7 @@ export function failureOf({ end }: Pick<Heard, 'end'>): ModelFailure {
 
 export const callsIn = (answer: ModelAnswer) => answer.parts.filter(part => part.type === 'call')
 
-/** Looks into a body: `at(body, 'contents', 1, 'parts')`. */
+/** Reads a value in a body: `at(body, 'contents', 1, 'parts')`. */
 export function at(value: unknown, ...path: (string | number)[]): unknown {
   let found = value
   for (const step of path) {
@@ -222,7 +222,7 @@ export function rows(value: unknown): JsonObject[] {
 export const PNG = 'data:image/png;base64,iVBORw0KGgoAAAA='
 
 for (const protocol of [geminiGenerate, geminiInteractions] satisfies Protocol[]) {
-  test(`${protocol.name}: the harness hears an answer in words`, () => {
+  test(`${protocol.name}: the harness reads a text answer`, () => {
     const heard = startTalk(protocol).ask({ text: 'hi' })
     assert.deepEqual(
       answerOf(heard)

@@ -1,5 +1,5 @@
-// Both codecs of Gemini under arbitrary histories: whatever a session can hold, written by any vendor, is taken by the
-// strict doubles, and the second request of a session encodes only what is new.
+// Both of Google's protocols with arbitrary histories: the strict doubles accept whatever a session can hold, written by any
+// vendor, and a second request encodes only its new entries.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -151,7 +151,7 @@ const called: fc.Arbitrary<Called> = fc
     },
   }))
 
-/** As the codecs write them down. */
+/** As the protocols record them. */
 function nativeCall(maker: Origin, made: { nativeId: string | undefined; signed: boolean }): JsonObject {
   const id: JsonObject = made.nativeId ? { id: made.nativeId } : {}
   if (maker.protocol !== 'gemini') return { type: 'function_call', ...id, name: 'wire_name' }
@@ -208,7 +208,7 @@ const quirky = target({ quirks: new Set(['openapi-schemas']) })
 const protocols: Protocol[] = [geminiGenerate, geminiInteractions]
 
 for (const protocol of protocols) {
-  test(`${protocol.name}: any history is taken by the strict double`, () => {
+  test(`${protocol.name}: the strict double accepts any history`, () => {
     fc.assert(
       fc.property(
         history,
@@ -232,7 +232,7 @@ for (const protocol of protocols) {
     )
   })
 
-  test(`${protocol.name}: a second request encodes only what is new`, () => {
+  test(`${protocol.name}: a second request encodes only its new entries`, () => {
     fc.assert(
       fc.property(history, tools, (entries, offered) => {
         const cache = new SessionCache()
@@ -305,7 +305,7 @@ const step = fc.record({
   then: fc.constantFrom(...stops),
 })
 
-test('a session that goes from model to model and from API to API is taken at every step', () => {
+test('a session that changes models and APIs is accepted at every step', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), steps => {
       const talks: Talk[] = protocols.map(protocol => startTalk(protocol))

@@ -1,5 +1,5 @@
-// The codecs of Gemini beside the vendor's own SDK: both read the same streams of the same strict doubles and must
-// agree; and through the runner, over a socket, however the bytes are cut.
+// Both of Google's protocols beside the vendor's own SDK: they read the same streams of the strict doubles and must agree;
+// and through the runner, over a socket, however the bytes are split.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { GoogleGenAI, type Part } from '@google/genai'
@@ -36,7 +36,7 @@ const spoken = (answer: ModelAnswer, type: 'text' | 'thinking') =>
   answer.parts.map(part => (part.type === type ? part.text : '')).join('')
 
 for (const [index, turn] of TURNS.entries())
-  test(`turn ${index}: the SDK and the codec of generateContent read the same`, async t => {
+  test(`turn ${index}: the SDK reads the same from generateContent`, async t => {
     const { double, client } = await open(t, 'gemini', [turn])
     const parts: Part[] = []
     let finish: string | undefined
@@ -59,7 +59,7 @@ for (const [index, turn] of TURNS.entries())
   })
 
 for (const [index, turn] of TURNS.entries())
-  test(`turn ${index}: the SDK and the codec of Interactions read the same`, async t => {
+  test(`turn ${index}: the SDK reads the same from Interactions`, async t => {
     const { double, client } = await open(t, 'gemini-interactions', [turn, turn])
     const whole = await client.interactions.create({ model, input: 'hello', store: false })
     const frames = []
@@ -104,7 +104,7 @@ const SEATS = [
 ] as const
 
 for (const [vendor, protocol, stateful] of SEATS)
-  test(`${vendor}${stateful ? ' with memory' : ''}: a loop through the runner, with bytes cut anywhere`, async t => {
+  test(`${vendor}${stateful ? ' with memory' : ''}: a loop through the runner, with bytes split anywhere`, async t => {
     const { double } = await open(t, vendor, [
       { fault: { kind: 'overloaded' } },
       {

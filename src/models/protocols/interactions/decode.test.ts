@@ -1,4 +1,4 @@
-// Answers of Interactions, as the strict double plays them and as raw events: every shape, every end, every fault.
+// Answers of Interactions, from the strict double and as raw events: every form, end and fault.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
@@ -57,7 +57,7 @@ const completed = (status: string, over: JsonObject = {}): JsonObject => ({
   interaction: { id: 'v1', status, ...over },
 })
 
-test('I-07 a stream and the whole interaction are the same answer', () => {
+test('a stream and the whole interaction are the same answer', () => {
   const heard = talk().ask({
     thinking: 'žluť',
     text: 'kůň 😀',
@@ -71,7 +71,7 @@ test('I-07 a stream and the whole interaction are the same answer', () => {
   assert.deepEqual(answerOf(heard).origin, { protocol: 'gemini-interactions', family: 'gemini-3' })
 })
 
-test('I-07 faults of the stream', () => {
+test('faults of the stream', () => {
   const double = talk()
   for (const kind of ['eof-before-end', 'eof-after-tool-name', 'error-event'] as const) {
     const failure = failureOf(double.ask({ text: 'x', calls: two, fault: { kind } }))
@@ -87,7 +87,7 @@ test('I-07 faults of the stream', () => {
   assert.equal(failureOf(torn).retry, true)
 })
 
-test('steps of kinds that nobody knows are carried, with what their deltas add', () => {
+test('steps of unknown kinds are kept, with their deltas merged in', () => {
   const answer = answerOf(
     read(
       start(0, { type: 'google_search_call', id: 's1', arguments: {} }),
@@ -123,7 +123,7 @@ test('steps of kinds that nobody knows are carried, with what their deltas add',
   ])
 })
 
-test('I-06 statuses', () => {
+test('statuses', () => {
   const said = [start(0, { type: 'model_output', content: [{ type: 'text', text: 'a' }] }), stopStep(0)]
   const asked = [
     start(0, { type: 'function_call', id: 'c', name: 'read', arguments: { p: 'x' } }),
@@ -138,7 +138,7 @@ test('I-06 statuses', () => {
   assert.deepEqual(callsIn(answerOf(read(...asked, completed('requires_action'))))[0]?.text, '{"p":"x"}')
 })
 
-test('B-42 a call that was never closed is cut, unless the vendor waits for its result and it is whole', () => {
+test('a call that was never closed is cut, unless the vendor waits for its result and it is whole', () => {
   const open = (text: string) => [
     start(0, { type: 'function_call', id: 'c', name: 'read', arguments: {} }),
     delta(0, { type: 'arguments_delta', arguments: text }),
@@ -150,7 +150,7 @@ test('B-42 a call that was never closed is cut, unless the vendor waits for its 
   assert.equal(cut('{"p":"x"}', 'requires_action'), undefined)
 })
 
-test('I-09 errors: blocks are answers, calls that cannot be read are told to the model, the rest fails', () => {
+test('blocked answers and unreadable calls are answers; all other errors are failures', () => {
   const failed = (code: string) => completed('failed', { errors: [{ code, message: 'why' }] })
   const asked = [
     start(0, { type: 'function_call', id: 'c', name: 'read', arguments: {} }),
@@ -177,7 +177,7 @@ test('I-09 errors: blocks are answers, calls that cannot be read are told to the
   )
 })
 
-test('I-09 what the double calls malformed goes round, and the model is told', () => {
+test('a malformed call becomes a cut call that goes back to the model', () => {
   for (const text of ['{"a":1}{"b":2}', '{"p":']) {
     const double = talk()
     const answer = answerOf(double.ask({ thinking: 'hm', calls: [{ name: 'read', text }] }))
@@ -193,7 +193,7 @@ test('I-09 what the double calls malformed goes round, and the model is told', (
   }
 })
 
-test('I-09 statuses, with codes in words and in the old shape', () => {
+test('error statuses, with codes as text and in the old format', () => {
   const fail = (...given: Parameters<typeof geminiInteractions.failure>) =>
     geminiInteractions.failure(...given)
   const old = [{ error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT' } }]

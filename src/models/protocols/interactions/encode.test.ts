@@ -1,5 +1,4 @@
-// Histories as Interactions is told of them, judged by its strict double: each rule that concerns a sender, with the
-// vendor's memory and without.
+// Histories as steps of Interactions, stateful and stateless, checked by its strict double.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeKinds } from '../../../language/calls.ts'
@@ -50,7 +49,7 @@ const stateful = target({ stateful: true })
 
 // ---- requests ----------------------------------------------------------------------------------------------
 
-test('I-01 I-04 the request is one interaction, not stored unless asked for', () => {
+test('the request is one interaction, stored only if the target is stateful', () => {
   const prepared = prepare([user('hi')], { system: 'be brief' })
   assert.equal(prepared.path, '/interactions')
   const body = bodyOf(prepared)
@@ -61,7 +60,7 @@ test('I-01 I-04 the request is one interaction, not stored unless asked for', ()
   assert.equal(bodyOf(prepare([user('hi')], {}, stateful))['store'], true)
 })
 
-test('I-02 I-05 a stateless loop: thoughts in place byte for byte, calls and results paired', () => {
+test('a stateless loop keeps thoughts byte for byte and pairs calls with results', () => {
   const double = talk()
   const first = double.ask({ thinking: 'žluť', text: 'reading', calls: two, chunk: 2 })
   const answer = answerOf(first)
@@ -86,7 +85,7 @@ test('I-02 I-05 a stateless loop: thoughts in place byte for byte, calls and res
   )
 })
 
-test('I-05 a foreign call is opened by the documented thought, and no artifact goes along', () => {
+test('a foreign call has the documented thought before it and no foreign artifact', () => {
   const foreign = { origin: { protocol: 'gemini', family: 'gemini-3' }, data: { thoughtSignature: 'QQ==' } }
   const entry = assistant(
     { type: 'thinking', text: 'x', native: foreign },
@@ -103,7 +102,7 @@ test('I-05 a foreign call is opened by the documented thought, and no artifact g
   assert.ok(!typesOf(stepsFor(history, {}, older)).includes('thought'))
 })
 
-test('I-05 a thought goes back only with the very call that it led to', () => {
+test('a thought goes back only with the very call that it led to', () => {
   for (const fault of [
     { kind: 'max-tokens-in-arguments' },
     { kind: 'call-ids', ids: 'empty' },
@@ -121,7 +120,7 @@ test('I-05 a thought goes back only with the very call that it led to', () => {
   }
 })
 
-test('I-05 two answers in a row are two turns', () => {
+test('two answers in a row get a user message between them', () => {
   const double = talk()
   const entry = entryOf(answerOf(double.ask({ thinking: 'hm', text: 'one' })))
   const again = entryOf(answerOf(double.ask({ thinking: 'hm', calls: two })))
@@ -136,7 +135,7 @@ test('I-05 two answers in a row are two turns', () => {
   ])
 })
 
-test('I-02 ids that a vendor repeated are made unique, for the call and its result alike', () => {
+test('ids that a vendor repeated are made unique, for the call and its result alike', () => {
   const native = {
     origin: { protocol: 'gemini-interactions', family: 'gemini-3' },
     data: { type: 'function_call', id: 'same', name: 'read' },
@@ -148,7 +147,7 @@ test('I-02 ids that a vendor repeated are made unique, for the call and its resu
   assert.deepEqual(ids, ['same', 'c2'])
 })
 
-test('every way in which a call can end has its flag', () => {
+test('every outcome but ok is flagged as an error', () => {
   for (const kind of outcomeKinds) {
     const entry = assistant(call('c1', 'read'))
     const last = stepsFor([user('a'), entry, results(entry, outcome('why', kind))]).at(-1)
@@ -188,7 +187,7 @@ test('media is content, of a user and of a result', () => {
   assert.deepEqual(talk().judge(request({ history })), [])
 })
 
-test('odd histories still ask something', () => {
+test('unusual histories still end with a user message', () => {
   const lone = assistant(call('c1', 'read'), call('c2', 'read'))
   const half: Entry = { role: 'tool', results: results(lone).results.slice(1) }
   const said = assistant({ type: 'text', text: 'b' })
@@ -206,7 +205,7 @@ test('odd histories still ask something', () => {
   assert.match(prepare([user('a'), { role: 'system', text: 'x' }]).warnings.join(), /mid-conversation/)
 })
 
-test('I-03 tools, instructions and settings are sent every time; results are never sent without tools', () => {
+test('tools, instructions and settings are sent every time; results are never sent without tools', () => {
   const entry = assistant(call('c1', 'fs/read'))
   const history = [user('a'), entry, results(entry)]
   const body = bodyOf(prepare(history, { tools: [] }))
@@ -224,7 +223,7 @@ test('I-03 tools, instructions and settings are sent every time; results are nev
   assert.deepEqual(talk().judge(request({ tools, history })), [])
 })
 
-test('I-08 every choice', () => {
+test('every choice', () => {
   const rows = [
     ['auto', undefined],
     ['none', 'none'],
@@ -249,7 +248,7 @@ test('I-08 every choice', () => {
   }
 })
 
-test('a text tool is a function of one string, there and back', () => {
+test('a text tool is declared and read as a function of one string', () => {
   const double = talk()
   const heard = double.ask({
     calls: [
@@ -275,7 +274,7 @@ test('a text tool is a function of one string, there and back', () => {
   )
 })
 
-test('one call at a time: a warning, and only the first call is kept', () => {
+test('without parallel calls only the first is kept, with a warning', () => {
   const double = talk()
   const heard = double.ask({ calls: two }, request({ parallel: false }), stateful)
   assert.match(heard.prepared.warnings.join(), /only the first call/)
@@ -295,7 +294,7 @@ const roundTrip = (turn: ScriptedTurn = { thinking: 'hm', calls: two }) => {
   return { double, entry, history }
 }
 
-test('I-03 I-04 a stateful loop sends only what is new', () => {
+test('a stateful loop sends only what is new', () => {
   const { double, entry, history } = roundTrip()
   const next = [...history, entry, results(entry)]
   const second = double.ask({ text: 'done' }, request({ history: next }), stateful)
@@ -308,7 +307,7 @@ test('I-03 I-04 a stateful loop sends only what is new', () => {
   assert.deepEqual(typesOf(rows(third.body['input'])), ['user_input'])
 })
 
-test('I-04 the whole history is sent where the vendor remembers another one, or may not be asked', () => {
+test('the whole history is sent if the stored one differs or may not be used', () => {
   const { double, entry } = roundTrip()
   const continued = (history: Entry[], to = stateful) =>
     'previous_interaction_id' in bodyOf(prepare(history, {}, to))
@@ -326,7 +325,7 @@ test('I-04 the whole history is sent where the vendor remembers another one, or 
   assert.deepEqual(double.judge(request({ history: [user('edited'), ...tail] }), stateful), [])
 })
 
-test('an answer that stopped at the vendor’s limit is gone on with by its token', () => {
+test('an answer that stopped at the vendor’s limit is continued by its token', () => {
   const raw = {
     id: 'v1_a',
     object: 'interaction',
@@ -348,7 +347,7 @@ test('an answer that stopped at the vendor’s limit is gone on with by its toke
   }
 })
 
-test('a second request encodes only what is new', () => {
+test('a second request encodes only its new entries', () => {
   const double = talk()
   const tools = request().tools
   const history: Entry[] = [user('a')]

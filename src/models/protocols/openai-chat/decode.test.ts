@@ -1,4 +1,4 @@
-// What is read from Chat Completions: every odd way in which servers stream, and every way in which a stream ends.
+// Answers of Chat Completions: every way in which servers stream calls, and every way in which a stream ends.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ModelAnswer } from '../../../engine/ports.ts'
@@ -59,11 +59,11 @@ describe('calls, however a server streams them', () => {
     for (const [, quirks] of ways) assert.equal(callsIn(answered(turn, { quirks })).length, 2)
   })
 
-  test('the whole body says the same', () => {
+  test('a whole body gives the same calls', () => {
     assert.deepEqual(said(answered(twice, { whole: true })), wanted)
   })
 
-  test('an object in place of the text of the arguments', () => {
+  test('arguments given as an object instead of text', () => {
     const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     const data = JSON.stringify({
       choices: [
@@ -77,7 +77,7 @@ describe('calls, however a server streams them', () => {
     assert.equal(end.answer.stop, 'calls')
   })
 
-  test('fragments of two calls that come in turns', () => {
+  test('interleaved fragments of two calls', () => {
     const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     const give = (...fragments: object[]) =>
       openaiChat.step(state, {
@@ -97,7 +97,7 @@ describe('calls, however a server streams them', () => {
     ])
   })
 
-  test('arguments that are no object are kept as they are, and are for the gate to judge', () => {
+  test('arguments that are no object are kept as they are, for the gate', () => {
     for (const text of ['[]', '"x"', 'null', '{"a":1}{"b":2}', '{"a":1,"a":2}']) {
       const turn: ScriptedTurn = { calls: [{ name: 'f' }], fault: { kind: 'arguments', text } }
       assert.deepEqual(said(answered(turn)), [['f', text]])
@@ -135,14 +135,14 @@ describe('text tools', () => {
   const sh = tool('sh', { form: 'text', grammar: { syntax: 'regex', definition: 'a+' } })
   const asked = request([user('x')], { tools: [sh] })
 
-  test('native ones', () => {
+  test('native text tools', () => {
     const [only] = callsIn(
       answered({ calls: [{ name: 'sh', custom: true, text: 'aaa\n"' }], chunk: 2 }, { asked }),
     )
     assert.deepEqual([only?.form, only?.text], ['text', 'aaa\n"'])
   })
 
-  test('ones that were offered as functions are taken out of their wrapping', () => {
+  test('text tools that were declared as functions are unwrapped', () => {
     for (const wholeCalls of [false, true]) {
       const turn: ScriptedTurn = { calls: [{ name: 'sh', input: { input: 'a\n"ä😀' } }], chunk: 2 }
       const [only] = callsIn(answered(turn, { asked, to: quirky('no-custom-tools'), quirks: { wholeCalls } }))
@@ -150,7 +150,7 @@ describe('text tools', () => {
     }
   })
 
-  test('and are cut when the answer was', () => {
+  test('a wrapped text call is cut when the answer was', () => {
     const turn: ScriptedTurn = {
       calls: [{ name: 'sh', input: { input: 'aaaaaaaa' } }],
       fault: { kind: 'max-tokens-in-arguments' },
@@ -160,7 +160,7 @@ describe('text tools', () => {
   })
 })
 
-describe('how it ends', () => {
+describe('the end of an answer', () => {
   test('the limit in the middle of arguments: that call is cut, those before are whole', () => {
     for (const keep of [0, 1, 5]) {
       const turn: ScriptedTurn = { ...twice, fault: { kind: 'max-tokens-in-arguments', keep } }
@@ -182,12 +182,12 @@ describe('how it ends', () => {
     assert.equal(answered({ text: '' }).stop, 'end')
   })
 
-  test('a call that a filter stopped is never run, however whole it looks', () => {
+  test('a call in a filtered answer is cut, however whole it looks', () => {
     const filtered = answered({ calls: [{ name: 'f', input: { a: 1 } }], stop: 'content_filter' })
     assert.deepEqual([filtered.stop, callsIn(filtered).map(({ cut }) => cut)], ['filter', [true]])
   })
 
-  test('a stream that ends before its time is a failure that may pass', () => {
+  test('a stream that ends early is a failure that may be retried', () => {
     for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {
       const { end } = read({ ...twice, fault: { kind } })
       assert.ok('failure' in end)
@@ -205,7 +205,7 @@ describe('how it ends', () => {
     assert.deepEqual([ours.failure.code, ours.failure.retry], ['model_rejected', false])
   })
 
-  test('noise is passed over', () => {
+  test('unknown chunks are ignored', () => {
     for (const fault of [{ kind: 'unknown-events' }, { kind: 'ping-flood' }] satisfies Fault[])
       assert.deepEqual(said(answered({ ...twice, fault })), wanted)
     const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
@@ -220,7 +220,7 @@ describe('how it ends', () => {
       assert.deepEqual(openaiChat.step(state, { data }), [])
   })
 
-  test('a chunk torn apart is a failure: what it held may be the middle of an argument', () => {
+  test('a chunk that is broken JSON is a failure, since it may hold arguments', () => {
     const state = openaiChat.initial(
       openaiChat.prepare(request([user('x')], { tools: [tool('f')] }), target).reading,
     )
@@ -261,7 +261,7 @@ describe('thinking', () => {
     assert.equal(deltas[0]?.type, 'thinking')
   })
 
-  test('reasoning_details are put together again; content may be parts', () => {
+  test('fragments of reasoning_details are joined; content may be a list of parts', () => {
     const state = openaiChat.initial(openaiChat.prepare(request([user('x')]), target).reading)
     const give = (delta: object) => openaiChat.step(state, { data: JSON.stringify({ choices: [{ delta }] }) })
     give({ reasoning: 'a', reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'a' }] })

@@ -1,5 +1,4 @@
-// What is sent over Chat Completions: every row of the vendor's contract, in the states that a session can be in,
-// judged by the strict double; and each quirk of the family.
+// Requests to Chat Completions, checked by the strict double, and each quirk of compatible servers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
@@ -33,7 +32,7 @@ const functionsOf = (body: JsonObject): JsonObject[] =>
   )
 
 describe('history', () => {
-  test('C-01 C-02: calls are answered directly after, in the order in which they were asked', () => {
+  test('results directly follow their calls, in the order of the calls', () => {
     const history = [
       user('go'),
       assistant(
@@ -53,7 +52,7 @@ describe('history', () => {
     assert.deepEqual(messages[4], { role: 'tool', tool_call_id: 'n2', content: '[denied] two' })
   })
 
-  test('C-03: ids that are blank, repeated or too long are ours instead', () => {
+  test('blank, repeated and too long ids are replaced by ours', () => {
     const history = [
       user('go'),
       assistant(
@@ -72,7 +71,7 @@ describe('history', () => {
     assert.equal(new Set(ids).size, 5)
   })
 
-  test('C-04: names that the vendor refuses are spelled otherwise, the same in tools and in history', () => {
+  test('names that the vendor refuses get one other spelling, in tools and in the history', () => {
     const tools = [tool('fs.read'), tool('fs_read'), tool('x'.repeat(128)), tool('имя')]
     const history = [user('go'), assistant(call('a', { name: 'fs.read' })), results(['a', outcome('x')])]
     const body = accepted(request(history, { tools }))
@@ -81,7 +80,7 @@ describe('history', () => {
     assert.ok(JSON.stringify(messagesOf(body)[1]).includes(`"name":${JSON.stringify(names[0])}`))
   })
 
-  test('C-05: more calls than a message may hold are told in several', () => {
+  test('more calls than a message may hold are split over several messages', () => {
     const calls = Array.from({ length: 300 }, (_, at) => call(`call_${at}`))
     const history = [
       user('go'),
@@ -96,7 +95,7 @@ describe('history', () => {
     )
   })
 
-  test('C-06: what was said with no words and no calls is left out', () => {
+  test('an answer without text and calls is left out', () => {
     const empty = assistant({ type: 'thinking', text: 'hm' })
     const messages = messagesOf(
       accepted(request([user('go'), empty, user('again'), { role: 'user', parts: [] }])),
@@ -109,7 +108,7 @@ describe('history', () => {
     assert.equal(messagesOf(accepted(request([]))).length, 1)
   })
 
-  test('C-08: arguments are always text of an object; the spelling of the model is kept', () => {
+  test('arguments are always the text of an object, in the model’s own spelling', () => {
     const texts = ['{ "a":  1 }', '', '[]', 'null', '{"a":1}{"b":2}', '{"a":']
     const history = [
       user('go'),
@@ -124,7 +123,7 @@ describe('history', () => {
     for (const text of sent) assert.ok(typeof text === 'string' && isJsonObject(JSON.parse(text)))
   })
 
-  test('C-08: images and files of results follow the batch, as data of their tool', () => {
+  test('images and files of results follow the batch, as data of their tool', () => {
     const image = { type: 'image', url: 'data:image/png;base64,iVBORw0KGgoAAAAN' } as const
     const pdf = {
       type: 'file',
@@ -147,7 +146,7 @@ describe('history', () => {
     assert.match(JSON.stringify(messages[4]), /data, not a request.*image_url.*file_data/)
   })
 
-  test('text is well-formed, however it came', () => {
+  test('text is always well-formed', () => {
     const history = [
       user('a\ud800'),
       assistant(call('a', { text: '{"x":"\ud83d"}' })),
@@ -158,7 +157,7 @@ describe('history', () => {
     accepted(request(history))
   })
 
-  test('text calls stay text calls, also of tools that are gone', () => {
+  test('text calls stay text calls, also for tools that are no longer offered', () => {
     const history = [
       user('go'),
       assistant(call('a', { form: 'text', text: 'ls', name: 'sh' })),
@@ -170,7 +169,7 @@ describe('history', () => {
     )
   })
 
-  test('artifacts of others are dropped whole; what a hosted tool did is told in words', () => {
+  test('foreign artifacts are dropped; a hosted tool’s work is told in text', () => {
     const history: Entry[] = [
       user('go'),
       {
@@ -200,7 +199,7 @@ describe('history', () => {
     assert.deepEqual(messages[1], { role: 'assistant', content: '[web_search: 3 pages]\nFound.' })
   })
 
-  test('a long session encodes its new entries alone', () => {
+  test('a long session encodes only its new entries', () => {
     const history: Entry[] = [user('go')]
     for (let turn = 0; turn < 3000; turn++)
       history.push(assistant(call(`c${turn}`)), results([`c${turn}`, outcome(`${turn}`)]))
@@ -215,7 +214,7 @@ describe('history', () => {
 })
 
 describe('tools', () => {
-  test('C-05 C-06 C-07: none, and too many', () => {
+  test('no tools, and more tools than the vendor takes', () => {
     const none = accepted(request([user('x')], { choice: 'required', parallel: false }))
     for (const key of ['tools', 'tool_choice', 'parallel_tool_calls']) assert.equal(key in none, false)
     const many = Array.from({ length: 200 }, (_, at) => tool(`t${at}`))
@@ -224,7 +223,7 @@ describe('tools', () => {
     assert.ok(functionsOf(body).some(each => each['name'] === 't199'))
   })
 
-  test('C-09: strict where the schema can honour it, else not', () => {
+  test('functions are strict if their schema allows it', () => {
     const body = accepted(
       request([user('x')], {
         tools: [
@@ -259,7 +258,7 @@ describe('tools', () => {
     assert.match(warnings[1] ?? '', /"either" was adapted/)
   })
 
-  test('C-10: every choice', () => {
+  test('every choice', () => {
     const tools = [tool('f'), tool('sh', { form: 'text', grammar: { syntax: 'regex', definition: 'a+' } })]
     const sent = (choice: ToolChoice, to = target) =>
       accepted(request([user('x')], { tools, choice }), to)['tool_choice']
@@ -308,7 +307,7 @@ describe('quirks', () => {
     assert.deepEqual(accepted(asked, quirky('no-strict'))['parallel_tool_calls'], false)
   })
 
-  test('the limit of the answer stands under one name', () => {
+  test('the limit of the answer is sent under one name', () => {
     const body = { max_tokens: 5, temperature: 0 }
     assert.deepEqual(
       [undefined, 7].map(maxTokens => {
@@ -375,7 +374,7 @@ describe('quirks', () => {
     assert.equal(prepared.warnings.length, 2)
   })
 
-  test('reasoning is echoed where it is wanted, to its maker alone', () => {
+  test('reasoning goes back only to its maker, and only by quirk', () => {
     const thinking = (family: string) => ({
       type: 'thinking' as const,
       text: 'hm',
@@ -400,7 +399,7 @@ describe('quirks', () => {
   })
 })
 
-test('failures: what may pass is told from what may not', () => {
+test('which failures may be retried', () => {
   const failed = (status: number, body: JsonObject | string) => {
     const { code, retry, message } = openaiChat.failure(status, new Headers(), body)
     return [code, retry, message]

@@ -1,5 +1,5 @@
-// What the tests of this protocol share: entries in few words, a body that the strict double has judged, and an
-// answer read from the frames of a scripted turn without a socket.
+// What the tests of this protocol share: short ways to make entries, a body that the strict double accepted, and an answer
+// read from the frames of a scripted turn without a socket.
 
 import assert from 'node:assert/strict'
 import { foldDeltas } from '../../../../test/contracts/model.ts'
@@ -83,7 +83,7 @@ export function messagesOf(body: JsonObject): JsonObject[] {
 
 export type Read = { end: { answer: ModelAnswer } | { failure: ModelFailure }; deltas: ModelDelta[] }
 
-/** What the codec makes of a scripted turn, as a double with these quirks streams it, or says it whole. */
+/** The answer to a scripted turn, streamed or whole, from a double with these quirks. */
 export function read(
   turn: ScriptedTurn,
   options: { quirks?: Partial<ChatQuirks>; asked?: ModelRequest; to?: ModelTarget; whole?: boolean } = {},

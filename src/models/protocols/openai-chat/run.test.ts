@@ -1,5 +1,5 @@
-// The protocol behind the one runner, over a socket, against the strict double and a compatible one: the contract
-// of every model, a tool loop, and bytes that come in bad ways. Histories of any kind are sent to both.
+// The protocol behind the runner, over a socket, against the strict double and a compatible one: the contract of every
+// model, a tool loop, and badly split streams. Histories of any kind are sent to both.
 
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
@@ -76,7 +76,7 @@ for (const [vendor, to] of [
     return (await open(script, { vendor, target: to, ...(limits && { limits }) })).model
   })
 
-test('a tool loop: what the model asked for is answered, and it goes on', async () => {
+test('a tool loop through the runner', async () => {
   const { model, double } = await open([
     { text: 'Let me see.', calls: [{ name: 'f', input: { a: 'x' } }] },
     { text: 'Done.' },
@@ -101,7 +101,7 @@ test('a tool loop: what the model asked for is answered, and it goes on', async 
   assert.deepEqual(body['messages'].at(-1), { role: 'tool', tool_call_id: native, content: 'found' })
 })
 
-describe('bytes that come in bad ways', () => {
+describe('badly split and broken streams', () => {
   for (const kind of [
     'one-byte-writes',
     'crlf',
@@ -211,7 +211,7 @@ function historyOf(drawn: typeof steps extends fc.Arbitrary<infer T> ? T : never
   return history
 }
 
-test('any history that an engine can produce is taken, with any quirks', () => {
+test('every history is accepted with any quirks', () => {
   const quirks = fc.subarray(Object.keys(chatQuirks) as ChatQuirk[]) // the keys of a const object are its names
   const tools = [tool('f'), tool('fs.read'), tool('sh', { form: 'text' })]
   fc.assert(

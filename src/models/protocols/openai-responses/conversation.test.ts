@@ -1,5 +1,5 @@
-// Conversations with the strict double: what goes back of the model's own items, when the vendor's memory is gone
-// on from, and when the whole history is sent instead.
+// Conversations with the strict double: which of the model's own items go back, when a request continues from a stored
+// response, and when the whole history is sent instead.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ test('stateless: every output item goes back in its place, byte for byte', () =>
   assert.ok(!('previous_response_id' in last()))
 })
 
-test('a second request encodes only what is new', () => {
+test('a second request encodes only its new entries', () => {
   const history: Entry[] = [user('x')]
   const cache = new SessionCache()
   assert.equal(openaiResponses.prepare(request(history), target, cache).encoded, 1)
@@ -60,7 +60,7 @@ test('a second request encodes only what is new', () => {
   assert.equal(openaiResponses.prepare(request(history), { ...target, family: 'other' }, cache).encoded, 3)
 })
 
-test('R-06 reasoning without what it led to is not sent', () => {
+test('reasoning without the item that it led to is not sent', () => {
   const { ask, history, last } = conversation(target)
   history.push(user('x'))
   ask({ thinking: 'hm', stop: 'length' })
@@ -78,7 +78,7 @@ test('R-06 reasoning without what it led to is not sent', () => {
   )
 })
 
-test('R-06 an answer that was edited since is told plainly from there on', () => {
+test('an edited answer is sent in plain items from the edit on', () => {
   const { ask, history, last } = conversation({ ...target, stateful: true })
   history.push(user('x'))
   ask(busy)
@@ -98,7 +98,7 @@ test('R-06 an answer that was edited since is told plainly from there on', () =>
   })
 })
 
-test('reasoning whose words were changed is not sent, sealed as it is', () => {
+test('reasoning whose text was changed is not sent', () => {
   const { ask, history, last } = conversation(target)
   history.push(user('x'))
   ask({ thinking: 'a secret', text: 'hello' })
@@ -116,7 +116,7 @@ test('reasoning whose words were changed is not sent, sealed as it is', () => {
   )
 })
 
-test('items that ask the caller for something that nobody gives are not sent', () => {
+test('items that the caller has to answer are not sent unanswered', () => {
   const { ask, history, last } = conversation(target)
   history.push(user('x'))
   const shell = { type: 'shell_call', call_id: 'sh_1', action: { commands: ['ls'] }, status: 'completed' }
@@ -153,7 +153,7 @@ test('a program goes back with its calls, and its callers with their results', (
   assert.ok(!itemsOf(last()).some(item => 'caller' in item))
 })
 
-test('R-03 an item that stands in the history twice is sent with its id once', () => {
+test('an item that is in the history twice is sent with its id once', () => {
   const { ask, history, last } = conversation(target)
   history.push(user('x'))
   ask({ text: 'said' })
@@ -164,7 +164,7 @@ test('R-03 an item that stands in the history twice is sent with its id once', (
 
 // ---- the vendor's memory ---------------------------------------------------------------------------------
 
-test('R-10 stateful: each request goes on from the last response, with the new items only', () => {
+test('stateful: each request continues from the last response with only the new items', () => {
   const { ask, history, last, sent } = conversation(stateful)
   history.push(user('x'))
   const first = ask(busy)
@@ -189,7 +189,7 @@ test('R-10 stateful: each request goes on from the last response, with the new i
   )
 })
 
-test('what is remembered survives a log that orders keys its own way', () => {
+test('continuity survives a store that reorders keys', () => {
   const { ask, history, last } = conversation(stateful)
   history.push(user('x'))
   ask(busy)
@@ -236,7 +236,7 @@ const breaks: [why: string, change: (history: Entry[]) => void][] = [
   ['an entry was left out', history => history.splice(0, 1)],
 ]
 for (const [why, change] of breaks) {
-  test(`stateful: the whole history is sent when ${why}, and the chain goes on from there`, () => {
+  test(`stateful: the whole history is sent when ${why}, and later requests continue from there`, () => {
     const { ask, history, last } = conversation(stateful)
     history.push(user('x'))
     ask({ thinking: 'hm', text: 'hello' })
@@ -252,7 +252,7 @@ for (const [why, change] of breaks) {
   })
 }
 
-test('stateful: what another family kept, what was cut and what has odd ids is not gone on from', () => {
+test('stateful: an answer of another family, with a cut call or with unusable ids is not continued from', () => {
   for (const turn of [
     { calls: [{ name: 'f', text: '{"a', cut: true }] },
     { calls: [{ name: 'f', id: 'x'.repeat(65) }] },

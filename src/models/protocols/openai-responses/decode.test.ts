@@ -1,4 +1,4 @@
-// Reading answers: every shape and fault of the strict double's streams, folded and compared with the vendor's SDK.
+// Answers: every form and fault of the strict double's streams, compared with the vendor's SDK.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -44,7 +44,7 @@ function answerOf(frames: readonly Frame[]): { answer: ModelAnswer; deltas: Mode
   return { answer: end.answer, deltas }
 }
 
-/** The contract: what was shown sums up to what is answered, call by call. */
+/** The contract: the deltas add up to the answer, call by call. */
 function agrees(deltas: readonly ModelDelta[], answer: ModelAnswer): void {
   const after = deltas.slice(deltas.findLastIndex(delta => delta.type === 'reset') + 1)
   const shown = (type: 'text' | 'thinking') =>
@@ -79,7 +79,7 @@ const completed = (fields: JsonObject = {}): Frame =>
     response: { id: 'resp_1', object: 'response', status: 'completed', ...fields },
   })
 
-test('thinking, text and parallel calls come in order, each with its own item beside it', () => {
+test('thinking, text and parallel calls come in order, each with its own item', () => {
   const { frames, whole } = play({
     thinking: 'I should look',
     text: 'let me see',
@@ -116,7 +116,7 @@ test('a body that was not streamed gives the same answer, and deltas of its own'
   )
 })
 
-test('R-09 encrypted content is taken from the finished item', () => {
+test('encrypted content is taken from the finished item', () => {
   const { frames, whole } = play({ thinking: 'hm', text: 'y' })
   const [reasoning] = nativesOf(answerOf(frames).answer)
   const output = whole['output']
@@ -129,7 +129,7 @@ test('R-09 encrypted content is taken from the finished item', () => {
   assert.ok(isJsonObject(kept) && !('encrypted_content' in kept))
 })
 
-test('several summaries are one thought with breaks between them', () => {
+test('several summaries become one thinking part with breaks between them', () => {
   const raw = [
     {
       type: 'reasoning',
@@ -141,7 +141,7 @@ test('several summaries are one thought with breaks between them', () => {
   assert.equal(answer.parts[0]?.type === 'thinking' && answer.parts[0].text, 'one\n\ntwo\n\nraw')
 })
 
-test('a call that a filter stopped is never run, however whole it looks', () => {
+test('a call in a filtered answer is cut, however whole it looks', () => {
   const { frames, whole } = play({ calls: [{ name: 'f', input: { a: 1 } }], stop: 'content_filter' })
   for (const { answer } of [answerOf(frames), answerOf([{ data: JSON.stringify(whole) }])]) {
     const calls = answer.parts.filter(part => part.type === 'call')
@@ -165,12 +165,12 @@ for (const [turn, stop] of stops) {
   })
 }
 
-test('a refusal is text, streamed as such', () => {
+test('a refusal is streamed as text', () => {
   const { answer } = answerOf(play({ refusal: 'I will not', chunk: 2 }).frames)
   assert.equal(answer.parts[0]?.type === 'text' && answer.parts[0].text, 'I will not')
 })
 
-test('B-42 a call whose end was never declared is cut, even in a completed response', () => {
+test('a call that was never marked as done is cut, even in a completed response', () => {
   const calls = [
     { name: 'f', input: { a: 1 } },
     { name: 'g', input: { path: '/tmp' } },
@@ -186,7 +186,7 @@ test('B-42 a call whose end was never declared is cut, even in a completed respo
   assert.equal(answer.stop, 'calls')
 })
 
-test('a call is cut where the output limit fell into its arguments, streamed or not', () => {
+test('a call is cut if the output limit was hit in its arguments, streamed or not', () => {
   const turn: ScriptedTurn = {
     calls: [{ name: 'f', input: { path: '/tmp' } }],
     fault: { kind: 'max-tokens-in-arguments' },
@@ -221,7 +221,7 @@ test('arguments.done alone makes a call whole', () => {
   )
 })
 
-test('empty arguments that are whole are the empty object, and are shown as such', () => {
+test('whole but empty arguments become an empty object, also in the deltas', () => {
   const { answer } = answerOf(
     play({
       calls: [
@@ -236,7 +236,7 @@ test('empty arguments that are whole are the empty object, and are shown as such
   )
 })
 
-test('hosted items are carried whole, in place', () => {
+test('hosted items are kept whole, in their order', () => {
   const raw = [
     { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'zürich' } },
     {
@@ -296,7 +296,7 @@ test('no frames at all is a failure', () => {
   assert.ok('failure' in read([]).end)
 })
 
-test('an error event ends the answer; what came after it does not count', () => {
+test('an error event ends the answer; later events are ignored', () => {
   const { frames } = play({ text: 'x', fault: { kind: 'error-event', message: 'boom' } })
   const { end } = read([...frames, completed()])
   assert.ok('failure' in end)
@@ -327,7 +327,7 @@ for (const [fields, code, retry] of failures) {
   })
 }
 
-test('unknown events, floods of them and a closing [DONE] change nothing', () => {
+test('unknown events and a closing [DONE] change nothing', () => {
   const turn: ScriptedTurn = { text: 'hello', calls: [{ id: 'a', name: 'f' }] }
   const plain = answerOf(play(turn).frames).answer.parts.map(bare)
   const noisy = play({ ...turn, fault: [{ kind: 'unknown-events' }, { kind: 'ping-flood' }] }).frames
@@ -366,7 +366,7 @@ test('odd call ids and arguments are read as they are', () => {
   assert.equal(callsOf(answer)[0]?.name, 'nobody')
 })
 
-test('items that finish in another order than they stand in are shown anew', () => {
+test('items that finish out of order reset the deltas', () => {
   const call = (n: number) => ({
     type: 'function_call',
     id: `fc_${n}`,
@@ -388,7 +388,7 @@ test('items that finish in another order than they stand in are shown anew', () 
   )
 })
 
-test('a server that sends no index and no deltas is understood', () => {
+test('a server that sends no index and no deltas is read', () => {
   const item = {
     type: 'message',
     id: 'msg_1',
@@ -413,7 +413,7 @@ const turns = fc.record(
   { requiredKeys: ['chunk'] },
 )
 
-test('the fold agrees with the accumulator of the official SDK, and with the unstreamed body', () => {
+test('the answer agrees with the official SDK and with the unstreamed body', () => {
   fc.assert(
     fc.property(turns, turn => {
       const { frames, whole } = play(turn)

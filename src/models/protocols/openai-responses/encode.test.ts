@@ -1,5 +1,4 @@
-// Requests: what each part of a history, of the tools and of the settings becomes, held against the strict double;
-// and what becomes of a refusal.
+// Requests: histories, tools and settings, checked by the strict double; and error statuses.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -58,7 +57,7 @@ test('system entries in mid-history are developer messages', () => {
   )
 })
 
-test('images and files, in what people say and in what tools give', () => {
+test('images and files in messages and in results', () => {
   const png = 'data:image/png;base64,iVBORw0KGgoAAAAN'
   const pdf = 'data:application/pdf;base64,aGk='
   const parts = [
@@ -86,7 +85,7 @@ test('images and files, in what people say and in what tools give', () => {
   ])
 })
 
-test('there is no flag for a failed call, so every other outcome says its kind in words', () => {
+test('every outcome but ok says its kind in its text', () => {
   const ids = outcomeKinds.map(kind => `id_${kind}`)
   const history: Entry[] = [
     user('x'),
@@ -104,7 +103,7 @@ test('there is no flag for a failed call, so every other outcome says its kind i
   )
 })
 
-test('R-05 an output is cut to what the vendor takes, and that is said', () => {
+test('an output is cut to the vendor’s limit, with a warning', () => {
   const history: Entry[] = [
     user('x'),
     { role: 'assistant', parts: [call('a')] },
@@ -116,7 +115,7 @@ test('R-05 an output is cut to what the vendor takes, and that is said', () => {
   assert.match(prepared.warnings.join(), /was cut/)
 })
 
-test('R-03 long, empty, repeated and foreign call ids become ids that are allowed and unique', () => {
+test('long, empty, repeated and foreign call ids become ids that are allowed and unique', () => {
   const long = 'call_'.padEnd(500, 'x')
   const origin = { protocol: 'openai-responses', family: 'gpt' }
   const parts = [
@@ -138,7 +137,7 @@ test('R-03 long, empty, repeated and foreign call ids become ids that are allowe
   assert.equal(calls[0]?.['call_id'], 'call_same')
 })
 
-test('artifacts of another vendor or family are left out whole; what was said and called stays', () => {
+test('foreign artifacts are left out; text and calls stay', () => {
   for (const origin of [
     { protocol: 'anthropic', family: 'claude' },
     { protocol: 'openai-responses', family: 'other' },
@@ -179,7 +178,7 @@ test('artifacts of another vendor or family are left out whole; what was said an
   }
 })
 
-test('an empty history still asks something', () => {
+test('an empty history still has a user message', () => {
   accepted(request([]))
   accepted(request([{ role: 'user', parts: [] }]))
 })
@@ -189,7 +188,7 @@ test('a result without its call is left out', () => {
   assert.equal(itemsOf(body).length, 1)
 })
 
-test('well-formed Unicode, whatever was said', () => {
+test('the body is well-formed Unicode', () => {
   const history: Entry[] = [
     user('\ud83d lone'),
     { role: 'assistant', parts: [{ type: 'text', text: '\udc00' }, call('a', { text: '{"a":"\ud800"}' })] },
@@ -209,7 +208,7 @@ const closed: JsonObject = {
   additionalProperties: false,
 }
 
-test('R-13 strict is always said, and is true only where it can be kept', () => {
+test('strict is always set, and true only if the schema allows it', () => {
   const json = (schema: JsonObject, strict?: boolean): ToolInput => ({
     form: 'json',
     schema,
@@ -236,7 +235,7 @@ test('R-13 strict is always said, and is true only where it can be kept', () => 
   assert.match(prepared.warnings.join(), /"e" is not offered as strict/)
 })
 
-test('R-04 dotted, clashing and long names are reversible', () => {
+test('dotted, clashing and long names are read back', () => {
   const given = ['fs.read', 'fs_read', 'fs read', 'x'.repeat(200), 'naïve', '']
   const prepared = openaiResponses.prepare(
     request([user('x')], { tools: given.map(name => tool(name)) }),
@@ -254,7 +253,7 @@ test('R-04 dotted, clashing and long names are reversible', () => {
   )
 })
 
-test('R-12 every form of choice', () => {
+test('every form of choice', () => {
   const tools = [tool('fs.read'), tool('sql', { form: 'text' })]
   const wire = openaiResponses.prepare(request([], { tools }), target).reading.names
   const read = [...wire].find(([, own]) => own === 'fs.read')?.[0]
@@ -285,11 +284,11 @@ test('R-12 every form of choice', () => {
   assert.equal(accepted(request([user('x')], { tools, parallel: false }))['parallel_tool_calls'], false)
 })
 
-test('R-11 the smallest limit of tokens', () => {
+test('the smallest limit of tokens', () => {
   assert.equal(accepted(request([user('x')], { maxTokens: 5 }))['max_output_tokens'], 16)
 })
 
-test('what the operator set goes along, but the conversation stays in our hands', () => {
+test('the operator’s fields are sent, except those that replace the history', () => {
   const body = {
     include: ['web_search_call.results'],
     service_tier: 'flex',
@@ -348,7 +347,7 @@ test('text tools are native: free text, a regular expression, and the grammar of
 
 // ---- failures --------------------------------------------------------------------------------------------
 
-test('statuses: what may be tried again', () => {
+test('which statuses may be retried', () => {
   const error = (code: string | null) => ({ error: { message: 'words', type: 't', param: null, code } })
   const failure = (status: number, body: Json | string = error(null)) =>
     openaiResponses.failure(status, new Headers(), body)

@@ -1,5 +1,5 @@
-// What the tests of this protocol share: entries in few words, and a conversation with the strict double, without a
-// socket, in which every request is judged and every answer becomes an entry as the engine would make it.
+// What the tests of this protocol share: short ways to make entries, and a conversation with the strict double, without a
+// socket, in which every request is checked and every answer becomes an entry as the engine would make it.
 
 import assert from 'node:assert/strict'
 import type { ModelAnswer, ModelRequest } from '../../../engine/ports.ts'
@@ -73,7 +73,7 @@ export function bodyOf(prepared: Prepared): JsonObject {
   return body
 }
 
-/** The body, when the double takes it. */
+/** The body, if the double accepts it. */
 export function accepted(asked: ModelRequest, to: ModelTarget = target): JsonObject {
   const body = bodyOf(openaiResponses.prepare(asked, to))
   assert.deepEqual(checkRequestAll('openai-responses', body), [])
@@ -86,7 +86,7 @@ export function itemsOf(body: JsonObject): JsonObject[] {
   return input.filter(isJsonObject)
 }
 
-/** A conversation with the double: what it takes, answers and remembers. */
+/** A conversation with the double, which stores responses. */
 export function conversation(
   to: ModelTarget,
   tools: ToolDeclaration[] = [tool('f'), tool('sql', { form: 'text' })],

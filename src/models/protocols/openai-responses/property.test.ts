@@ -1,5 +1,5 @@
-// Every history that an engine can produce, and some that it cannot, must be taken by the strict double; and a
-// conversation may change its vendor, its mode and its past at any step without one request being refused.
+// The strict double accepts every history that an engine can produce, and some that it cannot. A conversation may change
+// its vendor, its mode and its past at any step, and no request is refused.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -106,7 +106,7 @@ const drafts: fc.Arbitrary<Draft> = fc.oneof(
 )
 const answers = fc.record({ origin: fc.constantFrom(...origins), drafts: fc.array(drafts, { maxLength: 6 }) })
 
-/** As the codec itself would have read it from the vendor, or with an item that is not right. */
+/** As it would have been read from the vendor, or with a wrong item. */
 function partOf(draft: Draft, origin: Origin | undefined, id: string): AnswerPart | undefined {
   const native = (data: JsonObject) => (origin === undefined ? {} : { native: { origin, data } })
   if (draft.type === 'hosted') {
@@ -231,7 +231,7 @@ const requests: fc.Arbitrary<ModelRequest> = fc.record(
   { requiredKeys: ['session', 'history', 'tools', 'choice', 'parallel', 'options'] },
 )
 
-test('the strict double takes every history, with every set of tools, and the same text a second time', () => {
+test('the strict double accepts every history and set of tools, and a second request is the same', () => {
   fc.assert(
     fc.property(requests, fc.boolean(), (request, stateful) => {
       const to = { ...target, stateful }
@@ -248,7 +248,7 @@ test('the strict double takes every history, with every set of tools, and the sa
   )
 })
 
-test('a history that grows step by step gives the requests that it gives from nothing', () => {
+test('a cache never changes the requests of a growing history', () => {
   fc.assert(
     fc.property(requests, fc.boolean(), (request, stateful) => {
       const to = { ...target, stateful }
@@ -321,7 +321,7 @@ function change(history: Entry[], then: string): void {
   if (then !== 'nothing') history.push(spoken)
 }
 
-test('no step of a conversation is refused, whatever happens between the steps', () => {
+test('no step of a conversation is refused, whatever changes between the steps', () => {
   fc.assert(
     fc.property(steps, given => {
       const memory = double.memory()

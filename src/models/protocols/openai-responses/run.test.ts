@@ -1,5 +1,5 @@
-// The protocol behind the one runner, over a socket, against the strict double: the contract of every model, a tool
-// loop in either mode, and bytes that come in bad ways. Read side by side with the vendor's own SDK.
+// The protocol behind the runner, over a socket, against the strict double: the contract of every model, a tool loop in
+// either mode, and badly split streams, compared with the vendor's own SDK.
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -38,7 +38,7 @@ async function open(
   return { model, double }
 }
 
-test('a stored response that is gone: the whole history is sent instead', async () => {
+test('if the stored response is gone, the whole history is sent', async () => {
   const { model, double } = await open([{ text: 'one' }, { text: 'two' }], { target: stateful })
   const never = new AbortController().signal
   const first = await model.respond(request([user('hi')]), () => {}, never)
@@ -63,7 +63,7 @@ test('a stored response that is gone: the whole history is sent instead', async 
   )
 })
 
-test('a model that does not reason says so once: it is asked without reasoning from then on', async () => {
+test('a model that refuses reasoning is asked without it from then on', async () => {
   const plain = { ...target, model: 'gpt-4o', family: 'gpt' }
   const { model, double } = await open([{ text: 'one' }, { text: 'two' }], { target: plain })
   const never = new AbortController().signal
@@ -227,7 +227,7 @@ for (const fault of faults) {
   })
 }
 
-test('refusals that may pass are tried again', async () => {
+test('refusals that may pass are retried', async () => {
   const refusals: Fault[] = [
     { kind: 'rate-limit', retryAfter: 0 },
     { kind: 'overloaded' },
