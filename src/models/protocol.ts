@@ -1,6 +1,6 @@
 // What a vendor's API looks like, as data and pure functions. A protocol never sees a socket, a key or a clock: the one
-// runner (run.ts) owns those, and a provider (providers/) says where the API is and how it deviates. The answer is
-// read with what `prepare` put into `reading`; nothing else passes from a request to its answer.
+// runner (run.ts) owns those, and a provider (providers/) says where the API is and how it deviates. `prepare`
+// gives a `reading` for the answer; nothing else passes from a request to its answer.
 
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import type { ErrorCode } from '../language/errors.ts'
@@ -63,7 +63,8 @@ export type ModelFailure = {
  * Contract: all functions are pure, except that `step` may change its state in place and `prepare` may use a cache,
  * which never changes the result. `step` gives the deltas of one frame; unknown frames give none. `halt` gives the whole
  * answer, or a failure when the stream ended before its terminal event. A non-streaming answer is `step` on one frame.
- * The real API accepts every history that the engine can produce; what cannot be said is adapted, with a warning.
+ * The real API accepts every history that the engine can produce; content that the API has no form for is adapted, with a
+ * warning.
  */
 export type Protocol<State = unknown, Reading = unknown> = {
   readonly name: string

@@ -65,7 +65,7 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
   const takeFrame = (frame: Frame): void => {
     for (const delta of stepped(protocol, state, frame)) mergeDelta(pending, delta)
   }
-  /** Shows what one read of the socket brought at once, so that a fast vendor costs few deltas. */
+  /** Merges the deltas of one read of the socket, so that a fast vendor costs few deltas. */
   const show = (): void => {
     const deltas = pending
     if (deltas.length === 0) return

@@ -1,5 +1,5 @@
-// What a failed exchange is called, when it may be tried again, and how it is reported without a secret. A vendor's own
-// words about an error status are read by its protocol.
+// Failures of an exchange: their codes, when they may be tried again, and how they are reported without a secret. A
+// vendor's own error bodies are read by its protocol.
 
 import { TurnwireError } from '../language/errors.ts'
 import { printable } from '../lib/text.ts'

@@ -1,6 +1,6 @@
 // The one runner behind every model API: it asks a protocol for the body, sends it, feeds the frames back and gives the
-// answer. Retries, deadlines, abort and secrets are here. What an API looks like is a protocol's business; where it is
-// and who pays is a provider's.
+// answer. Retries, deadlines, abort and secrets are here. A protocol knows what an API looks like; a
+// provider knows where it is and who pays.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
@@ -215,7 +215,7 @@ const FEATURE_LISTS: ReadonlySet<string> = new Set(['betas', 'include'])
 
 /**
  * Objects are merged by member, except that an object with a `type` is one choice of several and is replaced whole. Lists
- * of features are merged too: what the operator declared may need its own.
+ * of features are merged too: the operator's tools may need theirs.
  */
 function mergeFields(under: JsonObject, over: JsonObject): JsonObject {
   const merged: JsonObject = { ...under }

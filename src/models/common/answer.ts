@@ -1,5 +1,4 @@
-// What every decoder puts together at the end of an answer, with empty fields left out: the answer itself, its calls and
-// its token counts.
+// The answer that a decoder ends with, its calls and its token counts, built with empty fields left out.
 
 import type { ModelAnswer, ModelCall } from '../../engine/ports.ts'
 import type { CallForm } from '../../language/calls.ts'

@@ -1,6 +1,6 @@
-// The arguments of a call: gathered while they stream, found cut or whole at the end of an answer, and told in a
-// history. A cut call never runs. In a history, arguments that are no JSON object are wrapped in one, because vendors
-// take objects only; the text in the log stays as the model wrote it.
+// The arguments of a call: gathered while they stream, found cut or whole at the end of an answer, and written into a
+// history. A cut call never runs. In a history, arguments that are no JSON object are wrapped in one, because vendors take
+// only objects; the text in the log stays as the model wrote it.
 
 import type { CallForm, CallPart } from '../../language/calls.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
@@ -38,13 +38,13 @@ export class CallArguments {
     this.#unwrapper = wrapped ? textUnwrapper() : undefined
   }
 
-  /** Takes a fragment; gives what it adds to the text. */
+  /** Takes a fragment; gives the text that it adds. */
   push(fragment: string): string {
     this.raw += fragment
     return this.#add(this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment))
   }
 
-  /** Gives what is missing from the text once no fragment follows. `fill`: empty arguments become an empty object. */
+  /** Gives the rest of the text once no fragment follows. `fill`: empty arguments become an empty object. */
   end(fill = true): string {
     if (this.#unwrapper === undefined)
       return fill && this.form === 'json' && this.raw === '' ? this.#add(NO_ARGUMENTS) : ''
@@ -53,7 +53,7 @@ export class CallArguments {
     return this.#add(rest)
   }
 
-  /** To be asked after `end()`. */
+  /** Valid after `end()`. */
   isCut(end: ArgumentsEnd): boolean {
     if (this.#unwrapper !== undefined && end === 'length') return !this.#closed
     return isCut({ form: this.form, text: this.raw }, end)

@@ -1,5 +1,5 @@
-// What passes between our content and any vendor's: who may have a native block back, the text of a result, the content
-// of a data URI, and JSON text that every parser takes. No vendor's field names are here.
+// Conversions between our content and any vendor's: who may have a native block back, the text of a result, the content of
+// a data URI, and JSON text that every parser takes. No vendor's field names are here.
 
 import type { Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'

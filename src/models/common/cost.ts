@@ -1,5 +1,5 @@
-// What an answer cost, by the operator's prices. No price list is built in: prices change more often than programs, and
-// a wrong price is worse than none.
+// The cost of an answer, by the operator's prices. No price list is built in: prices change more often than programs, and a
+// wrong price is worse than none.
 
 import { TurnwireError } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'

@@ -1,5 +1,5 @@
-// Failures that all vendors have in common: an HTTP status judged by itself, an answer that broke off, and error text
-// made fit to be shown. What a vendor's own error codes mean is in its failure.ts.
+// Failures that all vendors have in common: an HTTP status by itself, an answer that broke off, and error text that is safe
+// to show. A vendor's own error codes are read in its failure.ts.
 
 import { cutUtf8, printable } from '../../lib/text.ts'
 import type { ModelFailure } from '../protocol.ts'

@@ -1,5 +1,5 @@
-// What every encoder needs to know of a history: which system entries belong to the instructions, which calls and
-// results stand side by side, and the words for those that do not. No vendor's field names are here.
+// Facts about a history that every encoder needs: which system entries belong to the instructions, which calls and results
+// stand side by side, and the text for those that do not. No vendor's field names are here.
 
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'

@@ -15,7 +15,7 @@ export function asList(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A count of something: 0 for what is no positive number. */
+/** 0 for anything but a positive number. */
 export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 }

@@ -1,6 +1,6 @@
-// What a picture or a file is: by its bytes if they are here, else by its declared type. A vendor refuses a picture of a
-// kind that it does not know, or whose bytes are of another kind than declared, and then refuses every later request of
-// the session. So what a vendor does not take is mentioned in words, not sent.
+// Pictures and files: recognised by their bytes if they are here, else by their declared type. A vendor refuses a picture
+// of a kind that it does not know, or whose bytes are of another kind than declared, and then refuses every later request
+// of the session. So media that a vendor does not take is mentioned in words, not sent.
 
 import type { FilePart, ImagePart } from '../../language/content.ts'
 import { mediaNote, splitDataUri } from './artifacts.ts'

@@ -1,5 +1,5 @@
-// What the two protocols of OpenAI's APIs share: how a function is declared, how a tool is chosen, and which error codes no
-// wait can mend.
+// Code that the two protocols of OpenAI's APIs share: declaring a function, choosing a tool, and the error codes after
+// which no later attempt succeeds.
 
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
@@ -22,7 +22,7 @@ export function openaiFunction(
 export type ChoiceForm = {
   /** How a tool that is offered is referred to; undefined for any other. */
   reference: (name: string) => JsonObject | undefined
-  /** How a choice among some tools is said. Absent where only these are offered instead. */
+  /** How a choice among some tools is written. Absent if only these are offered instead. */
   among?: (choice: { mode: 'auto' | 'required'; tools: JsonObject[] }) => JsonObject
   /** False for a server that cannot be made to use a tool. */
   canRequire: boolean

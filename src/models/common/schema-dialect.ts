@@ -29,7 +29,7 @@ export type Dialect = {
 export type Adapted = {
   /** `type: 'object'` at its root, with `properties`, which may be empty. */
   schema: JsonObject
-  /** What could not be said, in words. */
+  /** Losses, in words. */
   lost: string[]
 }
 

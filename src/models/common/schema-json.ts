@@ -19,7 +19,7 @@ import {
 } from './schema-refs.ts'
 import { mergeObjects } from './schema-root.ts'
 
-/** What the value of each keyword is. */
+/** Keywords by the kind of their value. */
 const KEYWORDS = {
   text: 'title description format pattern contentEncoding contentMediaType',
   flag: 'deprecated readOnly writeOnly uniqueItems',

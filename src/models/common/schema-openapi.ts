@@ -1,6 +1,6 @@
 // JSON Schema for vendors that take the OpenAPI subset: one type per node, enums of strings, `nullable` for null, no
-// references. What the subset lacks is said in the description where words can say it, and is recorded as lost. The
-// runtime's own check still enforces it.
+// references. Keywords outside the subset are described in words where possible, and recorded as lost. The runtime's own
+// check still enforces them.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import {

@@ -1,5 +1,5 @@
-// What both schema converters need: following a local reference, writing older drafts' keywords as 2020-12 does, and
-// recording what could not be said. Nothing here knows a vendor.
+// Helpers of both schema converters: following a local reference, writing older drafts' keywords as 2020-12 does, and
+// recording losses. Nothing here knows a vendor.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 

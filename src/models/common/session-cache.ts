@@ -1,6 +1,6 @@
-// What the requests of one session have in common, kept so that a step costs its new entries and not its whole
-// history. The session owns it (`ModelRequest.memory`); without it each request is prepared from nothing. A cache
-// never changes what is prepared: entries are immutable, and each one is compared with the entry that was seen before.
+// Values derived from the history of one session, kept so that a step costs its new entries and not its whole history. The
+// session owns the cache (`ModelRequest.memory`); without one each request is prepared from nothing. A cache never changes
+// the result: entries are immutable, and each is compared with the entry that was there before.
 
 import type { ModelMemory } from '../../engine/ports.ts'
 import type { Entry } from '../../language/history.ts'

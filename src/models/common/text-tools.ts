@@ -44,7 +44,7 @@ export function wrapText(text: string): JsonObject {
 }
 
 export type TextUnwrapper = {
-  /** Takes a fragment of the arguments; gives what it adds to the text. */
+  /** Takes a fragment of the arguments; gives the text that it adds. */
   push(fragment: string): string
   /** The text that is still missing, and whether the string was closed. */
   end(): { rest: string; closed: boolean }

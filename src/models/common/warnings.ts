@@ -1,4 +1,4 @@
-// What could not be said to a vendor, collected while a request is prepared. Each warning is kept once.
+// Warnings about content that could not be said to a vendor, collected while a request is prepared. Each is kept once.
 
 export type Warn = (warning: string) => void
 

@@ -242,7 +242,7 @@ function* messagesBackwards(
     if (entry === undefined || first === undefined || first === '') continue
     const role = roleOf(entry)
     const hasResults = entry.role === 'tool' && first.startsWith(RESULT_PREFIX)
-    // A result without its call is told in words after the others.
+    // A result without its call becomes text after the others.
     const onlyResults = hasResults && surroundings.variant(index) === ''
     const hasCalls = entry.role === 'assistant' && entry.parts.some(part => part.type === 'call')
     if (message?.role === role) {
@@ -349,7 +349,7 @@ function argumentsJson(call: CallPart): string {
   return wireJson({ invalid_arguments: call.text })
 }
 
-/** Results must stand first. A result whose call is not in the message before would be refused, so it is told. */
+/** Results must come first. A result whose call is not in the message before would be refused, so it becomes text. */
 function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): string[] {
   const { surroundings, spoken } = context
   const answer = spoken[index - 1]

@@ -1,5 +1,5 @@
-// What Anthropic says when it fails, as a status with a body or as an event after a good status, and whether another
-// attempt may succeed. How often and when to try again, and the headers about that, are the runner's.
+// Failures of Anthropic, as a status with a body or as an event after a good status. How often and when to try again, and
+// the headers about that, are the runner's.
 
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { failureText, finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'

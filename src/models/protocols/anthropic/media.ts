@@ -1,4 +1,4 @@
-// Text, images and files as Anthropic's content blocks, in a user's message and in a tool's result alike. What the API
+// Text, images and files as Anthropic's content blocks, in a user's message and in a tool's result. Media that the API
 // would refuse, now and in every later request of the session, is mentioned in words. Each block is JSON text.
 
 import type { Outcome } from '../../../language/calls.ts'

@@ -94,7 +94,7 @@ export function step(state: State, frame: Frame): ModelDelta[] {
   })
 }
 
-/** The chunk stands in `text` at `offset`. */
+/** The chunk is in `text` at `offset`. */
 function takeChunk(state: State, chunk: JsonObject, text: string, offset: number): ModelDelta[] {
   const error = googleError(chunk)
   if (error !== undefined) {

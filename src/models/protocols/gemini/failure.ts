@@ -1,4 +1,4 @@
-// What generateContent says when it fails, as a status, as an error object in the stream, or as a finish reason.
+// Failures of generateContent, as a status, as an error object in the stream, or as a finish reason.
 
 import type { JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'

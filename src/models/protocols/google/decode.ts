@@ -1,4 +1,4 @@
-// What reading an answer of either of Google's APIs takes from its request.
+// The reading that the answers of both of Google's APIs have in common.
 
 import type { CallForm } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'

@@ -1,4 +1,4 @@
-// What requests to either of Google's APIs have in common: which models want thought signatures, the documented
+// Parts of a request that both of Google's APIs have in common: which models want thought signatures, the documented
 // stand-in for a missing one, and media.
 
 import type { Origin } from '../../../language/content.ts'

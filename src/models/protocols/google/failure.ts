@@ -1,4 +1,4 @@
-// What Google's APIs say when they fail with an error status, for both protocols.
+// Error statuses of Google's APIs, for both protocols.
 
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { statusFailure } from '../../common/failure.ts'

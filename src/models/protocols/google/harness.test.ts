@@ -1,5 +1,5 @@
-// A conversation with a strict double of Google's, without a socket: the double checks each request, the protocol reads its frames,
-// and the answer becomes an entry as the engine would make it.
+// A conversation with a strict double of Google's, without a socket: the double checks each request, the protocol reads
+// its frames, and the answer becomes an entry as the engine would make it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports.ts'

@@ -1,5 +1,5 @@
-// Both of Google's protocols with arbitrary histories: the strict doubles accept whatever a session can hold, written by any
-// vendor, and a second request encodes only its new entries.
+// Both of Google's protocols with arbitrary histories: the strict doubles accept whatever a session can hold, written by
+// any vendor, and a second request encodes only its new entries.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,5 +1,5 @@
-// Tools and the choice between them, as far as both of Google's APIs say them alike. The field names of either API are
-// in its own tools.ts.
+// Tools and the choice between them, as far as both of Google's APIs agree. The field names of each API are in its own
+// tools.ts.
 
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'

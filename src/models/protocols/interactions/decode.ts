@@ -318,7 +318,7 @@ export function halt(state: State): Halted {
   }
 }
 
-/** `isValid`: the vendor stands by the answer, so its calls may run and its artifacts may go back. */
+/** `isValid`: the vendor did not reject the answer, so its calls may run and its artifacts may go back. */
 type AnswerEnd = { stop: AnswerStop; isValid: boolean; warning?: string }
 
 function readStop(state: State): AnswerEnd | { failure: ModelFailure } {

@@ -36,7 +36,7 @@ import { type Declarations, declareTools, nameRule } from './tools.ts'
 
 export const protocolName = 'gemini-interactions'
 
-/** The service does not look into ids: what it once gave goes back unchanged. */
+/** The service does not interpret ids: its own go back unchanged. */
 const ID_RULE: IdRule = { pattern: /^[\x21-\x7e]+$/, maxLength: 1024 }
 
 export function prepare(
@@ -110,7 +110,7 @@ type Range = {
   to: number
   /** The model continues its last answer by itself, so it needs no message of the user. */
   continues: boolean
-  /** What stands for the entries that are not sent. */
+  /** Refer to the entries that are not sent. */
   fields: JsonObject
 }
 

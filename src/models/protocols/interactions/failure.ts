@@ -1,5 +1,5 @@
-// What Interactions says when it fails, as a status, or as an error of the interaction. The service words most of its
-// refusals alike, so its codes decide where there are any.
+// Failures of Interactions, as a status or as an error of the interaction. The service words most of its refusals alike,
+// so its codes decide where there are any.
 
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'

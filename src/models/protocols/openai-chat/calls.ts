@@ -44,7 +44,7 @@ export function startCalls({ names, textTools, single }: CallReading): StreamedC
   return { names, textTools, single, list: [], opened: [], dropped: false }
 }
 
-/** `whole`: each fragment is a call of its own. What is to be shown is added to `deltas`. */
+/** `whole`: each fragment is a call of its own. */
 export function takeFragments(
   calls: StreamedCalls,
   fragments: Json | undefined,
@@ -114,7 +114,7 @@ function beginCall(calls: StreamedCalls, { index, id, name, custom }: Fragment):
   return call
 }
 
-// ---- what is shown ---------------------------------------------------------------------------------------
+// ---- deltas ----------------------------------------------------------------------------------------------
 
 function addToCall(calls: StreamedCalls, call: StreamedCall, text: string, deltas: ModelDelta[]): void {
   const args = call.arguments ?? openCall(calls, call, deltas)

@@ -142,7 +142,7 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): Jso
     case 'user':
       return [...fillerAt(context, index), { role: 'user', content: encodeUser(context, entry.parts) }]
     case 'assistant':
-      // An answer with more calls than one message may hold is told with its results.
+      // An answer with more calls than one message may hold is encoded with its results.
       return callsOf(entry).length > MAX_CALLS ? [] : encodeAnswer(context, entry, index)
     case 'tool':
       return encodeResults(context, entry, index)
@@ -266,7 +266,7 @@ function encodeResult(context: EncodingContext, { callId, outcome }: CallResult,
   return { role: 'tool', tool_call_id: context.ids.of(index, callId), content }
 }
 
-/** An answer with too many calls is told in several messages, each followed by its own results. */
+/** An answer with too many calls becomes several messages, each followed by its own results. */
 function encodeInBatches(
   context: EncodingContext,
   answer: AssistantEntry,

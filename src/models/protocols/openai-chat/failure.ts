@@ -1,8 +1,7 @@
-// What a Chat Completions server says when it fails, as a status or as an error object in the stream. Compatible servers
-// agree on statuses more than on codes, so the status decides.
+// Failures of a Chat Completions server, as a status or as an error object in the stream. Compatible servers agree on
+// statuses more than on codes, so the status decides.
 
-import type { Json, JsonObject } from '../../../lib/json.ts'
-import { isJsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asString } from '../../common/json-read.ts'
 import { quotaCodes } from '../../common/openai.ts'

@@ -1,5 +1,5 @@
-// Chat Completions as a protocol: OpenAI's own API, and the servers that are compatible with it. What a server does not
-// take is declared as a quirk (quirks.ts). Deviations in what servers send need no quirk: decoding reads all of them.
+// Chat Completions as a protocol: OpenAI's own API, and the servers that are compatible with it. Features that a server
+// lacks are declared as quirks (quirks.ts). Deviations in what servers send need no quirk: decoding reads all of them.
 
 import type { Protocol } from '../../protocol.ts'
 import { halt, initial, type Reading, type State, step } from './decode.ts'

@@ -1,5 +1,5 @@
-// Reading an answer of the Responses API: a fold over stream events, in which a non-streaming answer is one event. What
-// is shown while it streams is compared with the whole answer once the terminal event is there.
+// Reading an answer of the Responses API: a fold over stream events, in which a non-streaming answer is one event. The
+// deltas are compared with the whole answer once the terminal event is there.
 
 import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
 import type { CallForm } from '../../../language/calls.ts'
@@ -364,11 +364,11 @@ function readUsage(usage: Json | undefined): Usage | undefined {
   })
 }
 
-// ---- what was shown, compared with the answer --------------------------------------------------------------
+// ---- deltas compared with the answer -----------------------------------------------------------------------
 
 /**
- * The deltas that are missing from what was shown. If the two differ, as when items finished out of order, the whole
- * answer is shown anew.
+ * The deltas that are still missing. If the deltas so far differ from the answer, as when items finished out of order,
+ * all of it is shown anew.
  */
 function showMissing(state: State, parts: readonly ModelPart[]): ModelDelta[] {
   const deltas: ModelDelta[] = []

@@ -148,7 +148,7 @@ function encodeHistory(
   return { items: text === '' ? EMPTY_ITEM : text, encoded }
 }
 
-/** A request must have an item, also when nothing of the history can be told to this vendor. */
+/** A request must have an item, even if no entry has one for this vendor. */
 const EMPTY_ITEM = wireJson(messageItem('user', [textContent(EMPTY_MESSAGE)]))
 
 type Resumption = {
@@ -171,7 +171,7 @@ function resumption(cache: SessionCache, context: EncodingContext): Resumption |
   return asString(response) === '' ? undefined : { response: asString(response), from: at + 1 }
 }
 
-/** What the vendor stored of this answer is all that we would send of it. */
+/** The vendor stored everything that we would send of this answer. */
 function isStoredWhole(entry: AssistantEntry, origin: Origin): boolean {
   return entry.parts.slice(countNativeParts(entry, origin)).every(part => part.type === 'thinking')
 }

@@ -1,5 +1,5 @@
-// What the Responses API says when it fails, as a status, as an `error` event or as a failed response. The vendor's codes
-// decide where there are any, else the status.
+// Failures of the Responses API, as a status, as an `error` event or as a failed response. The vendor's codes decide where
+// there are any, else the status.
 
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
