@@ -3,42 +3,40 @@
 import { createParser } from 'eventsource-parser'
 import type { ModelRequest } from '../src/engine/ports.ts'
 import type { Entry } from '../src/language/history.ts'
-import { type Frame, type Prepared, type Protocol, protocols, type Target } from '../src/models/index.ts'
+import { SessionCache } from '../src/models/common/session-cache.ts'
+import { type Frame, type ModelTarget, type Prepared, type Protocol, protocols } from '../src/models/index.ts'
 import { eventReader } from '../src/models/run-frames.ts'
 import { frameText } from '../src/testing/doubles/faults.ts'
 import { type ScriptedTurn, type VendorName, vendorDouble } from '../src/testing/doubles/index.ts'
 import type { Trial, Variant } from './harness.ts'
 import { add } from './parts.ts'
 
-type Codec = { vendor: VendorName; protocol: Protocol<unknown>; model: string; family: string }
-
-/** A protocol is only ever given the state that it made itself. */
-const erased = (protocol: unknown): Protocol<unknown> => protocol as Protocol<unknown>
+type Codec = { vendor: VendorName; protocol: Protocol; model: string; family: string }
 
 const codecs: Codec[] = [
   {
     vendor: 'anthropic',
-    protocol: erased(protocols.anthropicMessages),
+    protocol: protocols.anthropicMessages,
     model: 'claude-sonnet-4-6',
     family: 'claude',
   },
   {
     vendor: 'openai-responses',
-    protocol: erased(protocols.openaiResponses),
+    protocol: protocols.openaiResponses,
     model: 'gpt-5.2',
     family: 'gpt',
   },
-  { vendor: 'openai-chat', protocol: erased(protocols.openaiChat), model: 'gpt-5.2', family: 'gpt' },
-  { vendor: 'gemini', protocol: erased(protocols.geminiGenerate), model: 'gemini-3-pro', family: 'gemini' },
+  { vendor: 'openai-chat', protocol: protocols.openaiChat, model: 'gpt-5.2', family: 'gpt' },
+  { vendor: 'gemini', protocol: protocols.geminiGenerate, model: 'gemini-3-pro', family: 'gemini' },
   {
     vendor: 'gemini-interactions',
-    protocol: erased(protocols.geminiInteractions),
+    protocol: protocols.geminiInteractions,
     model: 'gemini-3-pro',
     family: 'gemini',
   },
 ]
 
-const targetOf = ({ model, family }: Codec): Target => ({
+const targetOf = ({ model, family }: Codec): ModelTarget => ({
   model,
   family,
   maxTokens: 4096,
@@ -84,7 +82,7 @@ function bytesOf({ vendor }: Codec, prepared: Prepared, turn: ScriptedTurn): Uin
 const limits = { maxEventChars: 1e9, maxBodyChars: 1e9 }
 
 function decode({ protocol }: Codec, prepared: Prepared, chunks: readonly Uint8Array[]): number {
-  const state = protocol.initial(prepared)
+  const state = protocol.initial(prepared.reading)
   let deltas = 0
   const reader = eventReader(limits, (frame: Frame) => {
     deltas += protocol.step(state, frame).length
@@ -165,17 +163,18 @@ function longHistory(calls: number, { protocol, family }: Codec): Entry[] {
   return history
 }
 
-/** The next request when two entries are new: all else is remembered, and only put together again. */
+/** The next request when two entries are new: the others are cached, and only joined again. */
 function nextRequest(codec: Codec, calls: number): { prepare: () => void; join: () => void } {
   const whole = longHistory(calls + 400, codec)
   const history = whole.slice(0, calls * 2 + 1)
   const target = targetOf(codec)
-  codec.protocol.prepare(requestOf(history), target)
+  const cache = new SessionCache()
+  codec.protocol.prepare(requestOf(history), target, cache)
   const pieces = history.map(entry => JSON.stringify(entry))
   return {
     prepare() {
       history.push(...whole.slice(history.length, history.length + 2))
-      const { encoded, body } = codec.protocol.prepare(requestOf(history), target)
+      const { encoded, body } = codec.protocol.prepare(requestOf(history), target, cache)
       if (encoded !== 2) throw new Error(`${codec.vendor} encoded ${encoded} entries, though 2 were new`)
       if (Buffer.byteLength(body) === 0) throw new Error('nothing was prepared')
     },

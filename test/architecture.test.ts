@@ -66,7 +66,7 @@ const stillBeingRewritten = [
 
 const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
-  shared: ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/'],
+  shared: ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/', 'src/models/protocols/google/'],
   flatFilesIgnoredIn: stillBeingRewritten,
 }
 
@@ -160,6 +160,18 @@ test('the rule on adapters sees folders, flat files and both together', () => {
     ),
     ['src/tools/a.ts -> src/tools/b.ts', 'src/tools/a.ts -> src/tools/c/d.ts'],
   )
+})
+
+test('every model protocol has the same files', () => {
+  const folders = globSync('src/models/protocols/*').filter(
+    folder => !adapters.shared.includes(`${folder}/`),
+  )
+  assert.ok(folders.length >= 5)
+  const wanted = ['index.ts', 'encode.ts', 'decode.ts', 'tools.ts', 'failure.ts']
+  const missing = folders.flatMap(folder =>
+    wanted.map(file => `${folder}/${file}`).filter(file => !files.includes(file)),
+  )
+  assert.deepEqual(missing, [])
 })
 
 test('other folders import only index.ts and ports.ts of the engine', () => {

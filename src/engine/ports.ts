@@ -63,7 +63,7 @@ export type ModelRequest = {
   purpose?: 'summary'
   /** The agent's own instructions; they come before any system entry of the history. */
   system?: string
-  /** Whole entries, every call settled. Entries are never changed once given: encodings may be kept per entry object. */
+  /** Whole entries, every call settled. Entries are never changed once given. */
   history: readonly Entry[]
   tools: readonly ToolDeclaration[]
   choice: ToolChoice
@@ -76,7 +76,15 @@ export type ModelRequest = {
   hosted?: false
   /** By protocol name, fields for the request body as they are; they come after the provider's own. */
   body?: Readonly<Record<string, JsonObject>>
+  /** Absent: a single request, of which the model keeps nothing. */
+  memory?: ModelMemory
 }
+
+/**
+ * What a model keeps between the requests of one session, such as encoded entries. The session owns it and gives it with
+ * each request; only the model reads it. Losing it costs time and nothing else.
+ */
+export type ModelMemory = { kept?: unknown }
 
 /** `index` counts the calls of this answer from 0, in the order in which they open. */
 export type ModelDelta =
@@ -116,7 +124,7 @@ export type ModelAnswer = {
  * Contract: resolves with the whole answer, whose calls stand in the order in which their deltas opened and whose
  * texts equal the sum of their deltas. Deltas are optional and come before it resolves. When `signal` aborts it
  * rejects soon and gives no further delta. It rejects with a TurnwireError (`model_failed`, `model_rejected`,
- * `model_timeout`). It never changes the request and keeps nothing of it but per-entry encodings.
+ * `model_timeout`). It never changes the request and keeps nothing of it outside `memory`.
  */
 export type Model = {
   readonly id: string

@@ -28,7 +28,7 @@ import { Journal } from './journal.ts'
 import { type Admissions, judgeEdit } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { type Offer, offerOf } from './offer.ts'
-import type { Agent, EnginePorts, ModelRequest, SessionStatus, Tool } from './ports.ts'
+import type { Agent, EnginePorts, ModelMemory, ModelRequest, SessionStatus, Tool } from './ports.ts'
 import { requestOf } from './request.ts'
 import { findCall, type SessionState } from './state.ts'
 
@@ -53,6 +53,7 @@ export class Session {
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
+  readonly #modelMemory: ModelMemory = {}
   /** Made when a call is judged; most open sessions wait for something. */
   admissions: Admissions | undefined
   readonly #id: Context['id']
@@ -140,7 +141,8 @@ export class Session {
   request(): ModelRequest {
     const { id, view, turn } = this.state
     const offered = { tools: this.offer.declarations, options: this.options() }
-    return requestOf(this.agent, { session: id, history: view, ask: turn?.ask ?? {} }, offered)
+    const request = requestOf(this.agent, { session: id, history: view, ask: turn?.ask ?? {} }, offered)
+    return { ...request, memory: this.#modelMemory }
   }
 
   next(): Action {

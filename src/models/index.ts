@@ -1,13 +1,13 @@
-// The door to the models: providers for a configuration, and the parts to put a deployment of one's own together.
-import { anthropicMessages } from './protocols/anthropic.ts'
-import { geminiGenerate } from './protocols/gemini.ts'
-import { geminiInteractions } from './protocols/interactions.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
-import { openaiResponses } from './protocols/openai-responses.ts'
+// The entry to the models: providers for a configuration, and what a custom deployment is made from.
+import { anthropicMessages } from './protocols/anthropic/index.ts'
+import { geminiGenerate } from './protocols/gemini/index.ts'
+import { geminiInteractions } from './protocols/interactions/index.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
+import { openaiResponses } from './protocols/openai-responses/index.ts'
 
 export type { Prices } from './common/cost.ts'
-export type { Failure, Frame, Prepared, Protocol, Target } from './protocol.ts'
-export { type ChatQuirk, chatQuirks } from './protocols/openai-chat.ts'
+export type { Frame, ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
+export { type ChatQuirk, chatQuirks } from './protocols/openai-chat/index.ts'
 export * from './providers/index.ts'
 export {
   createModel,
@@ -19,7 +19,7 @@ export {
 } from './run.ts'
 export { type Agents, createAgents } from './run-http.ts'
 
-/** Model APIs by what they look like, whoever serves them. */
+/** Model APIs by what they look like, wherever they are served. */
 export const protocols = {
   anthropicMessages,
   geminiGenerate,

@@ -1,19 +1,19 @@
-// One exchange with a model API, from the first byte sent to the answer or the failure. It ends in one of both
-// however the stream ends: an answer that was whole before the connection broke is an answer.
+// One exchange with a model API, from the first byte sent to the answer or the failure. An answer that was whole before
+// the connection broke is an answer.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ModelAnswer, ModelDelta } from '../engine/ports.ts'
-import type { Json } from '../lib/json.ts'
-import type { Failure, Frame, Prepared, Protocol } from './protocol.ts'
-import { heedHeaders, lostFailure, redirectFailure } from './run-failures.ts'
+import { readJson } from './common/json-read.ts'
+import type { Frame, ModelFailure, Prepared, Protocol } from './protocol.ts'
+import { applyRetryHeaders, lostFailure, redirectFailure } from './run-failures.ts'
 import { AnswerError, bodyReader, eventReader, type FrameLimits, type FrameReader } from './run-frames.ts'
-import { type Address, type Agents, type End, post } from './run-http.ts'
+import { type Address, type Agents, type PostEnd, post } from './run-http.ts'
 
-export type ExchangeOptions<State> = {
-  protocol: Protocol<State>
-  prepared: Prepared
-  /** The provider's name, for words about failures. */
-  place: string
+export type ExchangeOptions<State, Reading> = {
+  protocol: Protocol<State, Reading>
+  prepared: Prepared<Reading>
+  /** The provider's name, for error texts. */
+  provider: string
   address: Address
   auth: Readonly<Record<string, string>>
   limits: FrameLimits & { firstByteMs: number; idleMs: number }
@@ -22,12 +22,14 @@ export type ExchangeOptions<State> = {
   signal: AbortSignal
 }
 
-/** `shown`: deltas were given, so that another attempt would say them twice. */
-export type Tried = { answer: ModelAnswer } | { failure: Failure; shown: boolean }
+/** `shown`: deltas were given, so another attempt would repeat them. */
+export type AttemptResult = { answer: ModelAnswer } | { failure: ModelFailure; shown: boolean }
 
-export async function attempt<State>(options: ExchangeOptions<State>): Promise<Tried> {
-  const { protocol, prepared, place, address, limits, agents, signal } = options
-  const reading = readAnswer(options)
+export async function attempt<State, Reading>(
+  options: ExchangeOptions<State, Reading>,
+): Promise<AttemptResult> {
+  const { protocol, prepared, provider, address, limits, agents, signal } = options
+  const reader = answerReader(options)
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',
@@ -36,62 +38,63 @@ export async function attempt<State>(options: ExchangeOptions<State>): Promise<T
     ...options.auth,
   }
   const { firstByteMs, idleMs } = limits
-  let end: End
+  let end: PostEnd
   try {
-    end = await post({ address, headers, body: prepared.body, firstByteMs, idleMs, signal, agents }, reading)
-    reading.close(end)
+    end = await post({ address, headers, body: prepared.body, firstByteMs, idleMs, signal, agents }, reader)
+    reader.close(end)
   } catch (error) {
-    const failure = localFailure(error, place)
+    const failure = localFailure(error, provider)
     if (failure === undefined) throw error
-    return { failure, shown: reading.shown() }
+    return { failure, shown: reader.shown() }
   }
-  const refused = reading.refused()
+  const refused = reader.refused()
   if (refused !== undefined) return { failure: refused, shown: false }
-  const halted = protocol.halt(reading.state)
+  const halted = protocol.halt(reader.state)
   if ('answer' in halted) return halted
-  const lost = end.end === 'lost' || end.end === 'timeout' ? lostFailure(end, place) : undefined
-  return { failure: lost ?? halted.failure, shown: reading.shown() }
+  const lost = end.end === 'lost' || end.end === 'timeout' ? lostFailure(end, provider) : undefined
+  return { failure: lost ?? halted.failure, shown: reader.shown() }
 }
 
-function readAnswer<State>(options: ExchangeOptions<State>) {
-  const { protocol, limits, place, watch, signal } = options
-  const state = protocol.initial(options.prepared)
-  let reader: FrameReader | undefined
-  let refused: Failure | undefined
+function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) {
+  const { protocol, prepared, limits, provider, watch, signal } = options
+  const state = protocol.initial(prepared.reading)
+  let frames: FrameReader | undefined
+  let refused: ModelFailure | undefined
   let shown = false
-  let unshown: ModelDelta[] = []
-  const give = (frame: Frame): void => {
-    for (const delta of stepped(protocol, state, frame)) gather(unshown, delta)
+  let pending: ModelDelta[] = []
+  const takeFrame = (frame: Frame): void => {
+    for (const delta of stepped(protocol, state, frame)) mergeDelta(pending, delta)
   }
-  /** What one read of the socket brought is shown in one go: a vendor that is fast is not told word by word. */
+  /** Merges the deltas of one read of the socket, so that a fast vendor costs few deltas. */
   const show = (): void => {
-    const deltas = unshown
+    const deltas = pending
     if (deltas.length === 0) return
-    unshown = []
+    pending = []
     for (const delta of deltas) {
       if (signal.aborted) return
       shown = true
       watch(delta)
     }
   }
-  const refusal = (status: number, received: IncomingHttpHeaders): FrameReader =>
-    bodyReader(limits, text => {
-      const headers = headersOf(received)
-      refused =
-        status < 400
-          ? redirectFailure(status, place)
-          : heedHeaders(protocol.failure(status, headers, parsed(text)), headers, Date.now())
-    })
+  const takeRefusal = (status: number, received: IncomingHttpHeaders, text: string): void => {
+    const headers = toHeaders(received)
+    refused =
+      status < 400
+        ? redirectFailure(status, provider)
+        : applyRetryHeaders(protocol.failure(status, headers, readJson(text) ?? text), headers, Date.now())
+  }
   return {
     state,
     shown: () => shown,
     refused: () => refused,
     open(status: number, headers: IncomingHttpHeaders) {
-      const ok = status >= 200 && status <= 299
-      const opened = ok ? answerReader(headers, limits, give) : refusal(status, headers)
-      reader = opened
-      // A refusal is a refusal even when the end of its words is lost.
-      if (!ok) opened.partial = true
+      const isOk = status >= 200 && status <= 299
+      const opened = isOk
+        ? frameReader(headers, limits, takeFrame)
+        : bodyReader(limits, text => takeRefusal(status, headers, text))
+      frames = opened
+      // A refusal counts even if the end of its body is lost.
+      if (!isOk) opened.partial = true
       return (chunk: Uint8Array): boolean => {
         try {
           opened.push(chunk)
@@ -101,25 +104,25 @@ function readAnswer<State>(options: ExchangeOptions<State>) {
         return opened.over
       }
     },
-    close(end: End) {
-      if (end.end !== 'complete' && reader?.partial !== true) return
-      reader?.end()
+    close(end: PostEnd) {
+      if (end.end !== 'complete' && frames?.partial !== true) return
+      frames?.end()
       show()
     },
   }
 }
 
-function answerReader(
+function frameReader(
   headers: IncomingHttpHeaders,
   limits: FrameLimits,
-  give: (frame: Frame) => void,
+  take: (frame: Frame) => void,
 ): FrameReader {
   const streams = headers['content-type']?.includes('text/event-stream') === true
-  return streams ? eventReader(limits, give) : bodyReader(limits, text => give({ data: text }))
+  return streams ? eventReader(limits, take) : bodyReader(limits, text => take({ data: text }))
 }
 
-/** Words that continue the last ones are added to them. */
-function gather(deltas: ModelDelta[], delta: ModelDelta): void {
+/** Text that continues the last delta is added to it. */
+function mergeDelta(deltas: ModelDelta[], delta: ModelDelta): void {
   const last = deltas.at(-1)
   if ((delta.type === 'text' || delta.type === 'thinking') && last?.type === delta.type)
     deltas[deltas.length - 1] = { type: delta.type, text: last.text + delta.text }
@@ -128,16 +131,20 @@ function gather(deltas: ModelDelta[], delta: ModelDelta): void {
   else deltas.push(delta)
 }
 
-/** For refusals only: making one costs more than reading a short answer. */
-function headersOf(received: IncomingHttpHeaders): Headers {
+/** For refusals only: making this object costs more than reading a short answer. */
+function toHeaders(received: IncomingHttpHeaders): Headers {
   const headers = new Headers()
   for (const [name, value] of Object.entries(received))
     for (const each of [value ?? []].flat()) headers.append(name, each)
   return headers
 }
 
-/** What a codec cannot read must not look like a defect of the engine. */
-function stepped<State>(protocol: Protocol<State>, state: State, frame: Frame): ModelDelta[] {
+/** An answer that a protocol cannot read must not look like a defect of the engine. */
+function stepped<State, Reading>(
+  protocol: Protocol<State, Reading>,
+  state: State,
+  frame: Frame,
+): ModelDelta[] {
   try {
     return protocol.step(state, frame)
   } catch (error) {
@@ -145,19 +152,11 @@ function stepped<State>(protocol: Protocol<State>, state: State, frame: Frame): 
   }
 }
 
-function parsed(text: string): Json | string {
-  try {
-    return JSON.parse(text) as Json // JSON.parse is typed `any`; JSON text yields nothing but Json
-  } catch {
-    return text
-  }
-}
-
-function localFailure(error: unknown, place: string): Failure | undefined {
+function localFailure(error: unknown, provider: string): ModelFailure | undefined {
   if (error instanceof AnswerError)
-    return { code: 'model_failed', message: `${place}: ${error.message}`, retry: false }
+    return { code: 'model_failed', message: `${provider}: ${error.message}`, retry: false }
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code !== 'ERR_INVALID_CHAR' && code !== 'ERR_INVALID_HTTP_TOKEN') return undefined
-  const message = `A header for ${place} holds a character that cannot be sent. Check the key for line breaks.`
+  const message = `A header for ${provider} holds a character that cannot be sent. Check the key for line breaks.`
   return { code: 'model_rejected', message, retry: false }
 }

@@ -31,14 +31,14 @@ function request(over: Partial<ModelRequest> = {}): ModelRequest {
   }
 }
 
-test('where the caller runs every tool, the vendor\u2019s own are not declared either', () => {
+test('hosted tools are not declared if the caller runs every tool', () => {
   for (const [name, model, sign] of hosted) {
     assert.match(preparedFor(model, request())?.body ?? '', sign, name)
     assert.doesNotMatch(preparedFor(model, request({ hosted: false }))?.body ?? '', sign, name)
   }
 })
 
-test('nor are the servers that only they would use', () => {
+test('nor are the MCP servers that only hosted tools use', () => {
   const model = anthropic({
     model: 'claude-sonnet-4-5',
     apiKey: 'k',
@@ -53,7 +53,7 @@ test('nor are the servers that only they would use', () => {
   }
 })
 
-test('the operator\u2019s limit of tokens is a cap; without one the caller chooses', () => {
+test('the operator\u2019s token limit is a cap; without one the caller chooses', () => {
   const makers = { openai, openaiChat, anthropic, gemini, geminiInteractions }
   for (const [name, make] of Object.entries(makers)) {
     const asked = (maxTokens: number, own?: number): string =>

@@ -1,35 +1,38 @@
-// What a failed exchange is called, when it may be tried again, and how it is told without telling a secret.
-// A vendor's own words about an error status are read by its protocol; this file knows none of them.
+// Failures of an exchange: their codes, when they may be tried again, and how they are reported without a secret. A
+// vendor's own error bodies are read by its protocol.
 
 import { TurnwireError } from '../language/errors.ts'
 import { printable } from '../lib/text.ts'
-import type { Failure } from './protocol.ts'
-import type { End } from './run-http.ts'
+import type { ModelFailure } from './protocol.ts'
+import type { PostEnd } from './run-http.ts'
 
-const MAX_MESSAGE = 1000
+const MAX_MESSAGE_CHARS = 1000
 
-/** Errors of the socket that no second try can mend. */
-const HOPELESS = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ERR_INVALID|ERR_UNESCAPED|HPE_/
+/** Socket errors that a second attempt would meet again. */
+const PERMANENT = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ERR_INVALID|ERR_UNESCAPED|HPE_/
 
-export function lostFailure(end: Exclude<End, { end: 'complete' | 'aborted' }>, place: string): Failure {
+export function lostFailure(
+  end: Exclude<PostEnd, { end: 'complete' | 'aborted' }>,
+  provider: string,
+): ModelFailure {
   if (end.end === 'timeout')
     return {
       code: 'model_timeout',
       message:
         end.phase === 'first-byte'
-          ? `${place} did not begin to answer in time.`
-          : `${place} fell silent in the middle of its answer.`,
+          ? `${provider} did not begin to answer in time.`
+          : `${provider} fell silent in the middle of its answer.`,
       retry: true,
     }
   return {
     code: 'model_failed',
-    message: `The connection to ${place} failed: ${end.code}.`,
-    retry: !HOPELESS.test(end.code),
+    message: `The connection to ${provider} failed: ${end.code}.`,
+    retry: !PERMANENT.test(end.code),
   }
 }
 
-export function redirectFailure(status: number, place: string): Failure {
-  const message = `${place} answered with a redirect (${status}), which is not followed. Check the base URL.`
+export function redirectFailure(status: number, provider: string): ModelFailure {
+  const message = `${provider} answered with a redirect (${status}), which is not followed. Check the base URL.`
   return { code: 'model_rejected', message, retry: false }
 }
 
@@ -44,15 +47,15 @@ export function retryAfterOf(headers: Headers, now: number): number | undefined 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** What the vendor's headers say about trying again goes before what its status suggests. */
-export function heedHeaders(failure: Failure, headers: Headers, now: number): Failure {
-  const said = headers.get('x-should-retry')
-  const retry = said === 'true' ? true : said === 'false' ? false : failure.retry
+/** The vendor's headers about another attempt come before what its status suggests. */
+export function applyRetryHeaders(failure: ModelFailure, headers: Headers, now: number): ModelFailure {
+  const told = headers.get('x-should-retry')
+  const retry = told === 'true' || (told !== 'false' && failure.retry)
   const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(headers, now)
   return { ...failure, retry, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** Full jitter over a window that doubles: clients that failed together do not come back together. */
+/** A window that doubles, of which half is random, so that clients that failed together do not return together. */
 export function backoffMs(attempt: number, base: number, longest: number, chance: number): number {
   const window = Math.min(longest, base * 2 ** attempt)
   return Math.round(window / 2 + (window / 2) * chance)
@@ -67,8 +70,8 @@ const KEY_SHAPES = [
   /(?<=[?&](?:key|api[-_]?key|token|access_token)=)[^&\s"']+/gi,
 ]
 
-/** No secret of the request, nor anything shaped like a key, survives; a vendor's error may echo either. */
-export function masked(text: string, secrets: readonly string[]): string {
+/** Removes the request's secrets, and anything shaped like a key: a vendor's error may repeat either. */
+export function maskSecrets(text: string, secrets: readonly string[]): string {
   let safe = text
   for (const secret of secrets) {
     if (secret.length < 4) continue
@@ -92,7 +95,7 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return secrets.sort((a, b) => b.length - a.length)
 }
 
-export function toError(failure: Failure, place: string, secrets: readonly string[]): TurnwireError {
-  const words = failure.message === '' ? `${place} failed.` : failure.message
-  return new TurnwireError(failure.code, printable(masked(words, secrets), MAX_MESSAGE))
+export function toError(failure: ModelFailure, provider: string, secrets: readonly string[]): TurnwireError {
+  const text = failure.message === '' ? `${provider} failed.` : failure.message
+  return new TurnwireError(failure.code, printable(maskSecrets(text, secrets), MAX_MESSAGE_CHARS))
 }

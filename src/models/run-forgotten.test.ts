@@ -6,7 +6,7 @@ import type { ModelRequest } from '../engine/ports.ts'
 import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { checkRequestAll } from '../testing/doubles/index.ts'
-import { anthropicMessages } from './protocols/anthropic.ts'
+import { anthropicMessages } from './protocols/anthropic/index.ts'
 import { createModel } from './run.ts'
 import { agents, serve, target } from './run-harness.test.ts'
 
@@ -90,7 +90,7 @@ async function without(context: TestContext, status: number, error: JsonObject):
   return bodies
 }
 
-test('a vendor that says that the container is gone is asked without it, at once', async context => {
+test('a vendor that lost the container is asked without it at once', async context => {
   const error = { type: 'invalid_request_error', message: 'container: container_old has expired' }
   const bodies = await without(context, 400, error)
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('a vendor that says that the container is gone is asked without it, at once
   assert.deepEqual(checkRequestAll('anthropic', bodies[1]), [])
 })
 
-test('one that only fails is asked without it once nothing else has helped', async context => {
+test('a vendor that keeps failing is asked without the container after the last retry', async context => {
   const bodies = await without(context, 500, { type: 'api_error', message: 'Internal server error' })
   assert.deepEqual(
     bodies.map(({ container }) => container),

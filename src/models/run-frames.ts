@@ -1,28 +1,28 @@
-// Bytes of an answer to the frames that a protocol steps through: server-sent events as they come, or a whole
-// body as one frame at its end. Bounded, as an answer without end must not become memory without end.
+// The bytes of an answer as the frames that a protocol steps through: server-sent events as they come, or a whole body as
+// one frame at its end. Both are bounded, so that an endless answer cannot fill the memory.
 
 import { createParser } from 'eventsource-parser'
 import type { Frame } from './protocol.ts'
 
 export type FrameLimits = { maxEventChars: number; maxBodyChars: number }
 
-/** The answer cannot be taken in, whatever it says. */
+/** The answer is too large or cannot be read. */
 export class AnswerError extends Error {
   override readonly name = 'AnswerError'
 }
 
 export type FrameReader = {
   push(chunk: Uint8Array): void
-  /** The bytes are over. A server-sent event that was cut off is not given out. */
+  /** No more bytes come. A server-sent event that was cut off is not given. */
   end(): void
-  /** True once the stream has said that nothing follows. */
+  /** True once the stream has marked its end. */
   readonly over: boolean
-  /** Set when what came is to be read even if the connection broke before its end. */
+  /** Set when the bytes so far are to be read even if the connection broke. */
   partial?: true
 }
 
-/** How a stream of the OpenAI family ends; what follows it is nobody's. */
-const OVER = '[DONE]'
+/** Ends a stream of the OpenAI family. Anything after it is ignored. */
+const END_MARK = '[DONE]'
 
 export function eventReader(limits: FrameLimits, give: (frame: Frame) => void): FrameReader {
   const decoder = new TextDecoder()
@@ -34,7 +34,7 @@ export function eventReader(limits: FrameLimits, give: (frame: Frame) => void): 
     onEvent: ({ event, data }) => {
       if (over) return
       if (data.length > limits.maxEventChars) tooLarge = true
-      else if (data.length < 20 && data.trim() === OVER) over = true
+      else if (data.length < 20 && data.trim() === END_MARK) over = true
       else give(event === undefined ? { data } : { event, data })
     },
     onError: error => {
@@ -49,7 +49,7 @@ export function eventReader(limits: FrameLimits, give: (frame: Frame) => void): 
       if (text !== '') endsInCr = text.endsWith('\r')
     },
     end() {
-      // The parser holds a last CR back, as an LF could follow it. None does now.
+      // The parser holds a last CR back because an LF could follow it. None follows now.
       if (endsInCr) parser.feed('\n')
     },
     get over() {

@@ -7,13 +7,13 @@ import { after, type TestContext } from 'node:test'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { type RunningDouble, type ScriptedTurn, startDouble } from '../testing/doubles/index.ts'
-import type { Target } from './protocol.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
+import type { ModelTarget } from './protocol.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel, type RunLimits } from './run.ts'
 import { createAgents } from './run-http.ts'
 
 export const KEY = 'sk-canary-0123456789abcdef'
-export const target: Target = {
+export const target: ModelTarget = {
   model: 'm',
   family: 'f',
   maxTokens: 100,

@@ -1,9 +1,9 @@
-// One POST over node's own HTTP client, which costs half of what fetch does for a streamed answer. It owns the
-// sockets (kept alive, through the proxy of the environment where one is set) and two deadlines: for the first
-// byte, and for the silence between two chunks. It knows no vendor and never follows a redirect: a key stays
-// with the host that it was meant for.
+// One POST over node's own HTTP client, which costs half of what fetch does for a streamed answer. It owns the sockets
+// (kept alive, through the environment's proxy if there is one) and two deadlines: until the first byte, and between two
+// chunks. It knows no vendor and never follows a redirect, so that a key stays with the host that it was meant for.
 
 import {
+  type ClientRequest,
   Agent as HttpAgent,
   request as httpRequest,
   type IncomingHttpHeaders,
@@ -22,38 +22,38 @@ export type Post = {
   agents: Agents
 }
 
-export type Reader = {
-  /** Called once, before any chunk. What it gives takes the chunks, and says true once it wants no more. */
+export type PostReader = {
+  /** Called once, before any chunk. The returned function takes the chunks and gives true once it wants no more. */
   open(status: number, headers: IncomingHttpHeaders): (chunk: Uint8Array) => boolean
 }
 
-/** How an exchange ended. `lost`: the connection broke; `code` is the system's word for it. */
-export type End =
+/** How an exchange ended. `lost`: the connection broke; `code` is the system's error code. */
+export type PostEnd =
   | { end: 'complete' }
   | { end: 'aborted' }
   | { end: 'timeout'; phase: 'first-byte' | 'idle' }
   | { end: 'lost'; code: string }
 
-/** Where a request goes, as node's client takes it: reading a URL costs more than all else that it does to send one. */
+/** Where a request goes, as node's client takes it. It is kept, since parsing a URL is the costliest part of sending. */
 export type Address = Readonly<{
   secure: boolean
-  place: { hostname: string; port: string | number; path: string; auth?: string }
+  host: { hostname: string; port: string | number; path: string; auth?: string }
 }>
 
-/** Undefined for what is not an address of the web. */
+/** Undefined when the text is not a web address. */
 export function readAddress(text: string): Address | undefined {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return undefined
   const { hostname, port, path, auth } = urlToHttpOptions(url)
   return {
     secure: url.protocol === 'https:',
-    place: { hostname: hostname ?? '', port: port ?? '', path: path ?? '/', ...(auth != null && { auth }) },
+    host: { hostname: hostname ?? '', port: port ?? '', path: path ?? '/', ...(auth != null && { auth }) },
   }
 }
 
 export type Agents = { http: HttpAgent; https: HttpsAgent }
 
-/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of `env` are heeded, in either case. */
+/** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of `env` are used, in either case. */
 export function createAgents(env: Record<string, string | undefined> = process.env): Agents {
   const options = { keepAlive: true, proxyEnv: env }
   return { http: new HttpAgent(options), https: new HttpsAgent(options) }
@@ -68,13 +68,12 @@ export function sharedAgents(): Agents {
 }
 
 /**
- * Never rejects but with what `reader` throws, or with what node has against the headers. After it resolves, `reader` is not called again and the socket is
- * closed, or free for the next request when the answer was read to its end.
+ * Rejects only with what `reader` throws, or with node's error about a header. After it resolves, `reader` is not called
+ * again, and the socket is closed, or free for the next request if the answer was read to its end.
  */
-export function post(options: Post, reader: Reader): Promise<End> {
-  const { address, body, signal, agents } = options
-  const { secure, place } = address
-  return new Promise<End>((resolve, reject) => {
+export function post(options: Post, reader: PostReader): Promise<PostEnd> {
+  const { body, signal } = options
+  return new Promise<PostEnd>((resolve, reject) => {
     let response: IncomingMessage | undefined
     let settled = false
     const timer = quietTimer(() =>
@@ -87,9 +86,9 @@ export function post(options: Post, reader: Reader): Promise<End> {
       signal.removeEventListener('abort', onAbort)
       run()
     }
-    const finish = (end: End): void =>
+    const finish = (end: PostEnd): void =>
       settle(() => {
-        if (end.end === 'complete') lettingGo(response)
+        if (end.end === 'complete') drain(response)
         else outgoing.destroy()
         resolve(end)
       })
@@ -100,17 +99,12 @@ export function post(options: Post, reader: Reader): Promise<End> {
       })
     const onAbort = (): void => finish({ end: 'aborted' })
 
-    const outgoing = (secure ? httpsRequest : httpRequest)({
-      ...place,
-      method: 'POST',
-      agent: secure ? agents.https : agents.http,
-      headers: { ...options.headers, 'content-length': Buffer.byteLength(body) },
-    })
-    outgoing.on('error', error => finish({ end: 'lost', code: codeOf(error) }))
+    const outgoing = openRequest(options)
+    outgoing.on('error', error => finish({ end: 'lost', code: errorCodeOf(error) }))
     outgoing.on('response', incoming => {
       response = incoming
       timer.start(options.idleMs)
-      incoming.on('error', error => finish({ end: 'lost', code: codeOf(error) }))
+      incoming.on('error', error => finish({ end: 'lost', code: errorCodeOf(error) }))
       incoming.on('close', () => finish({ end: 'lost', code: 'ECONNRESET' }))
       incoming.on('end', () =>
         finish(incoming.complete ? { end: 'complete' } : { end: 'lost', code: 'ECONNRESET' }),
@@ -137,19 +131,28 @@ export function post(options: Post, reader: Reader): Promise<End> {
   })
 }
 
-const LINGER_MS = 1000
+function openRequest({ address: { secure, host }, headers, body, agents }: Post): ClientRequest {
+  return (secure ? httpsRequest : httpRequest)({
+    ...host,
+    method: 'POST',
+    agent: secure ? agents.https : agents.http,
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+  })
+}
 
-/** What is left of an answer is read and thrown away, so that its socket can be used again; but not for long. */
-function lettingGo(response: IncomingMessage | undefined): void {
+const DRAIN_MS = 1000
+
+/** Reads and discards the rest of an answer, so that its socket can be used again, but not for long. */
+function drain(response: IncomingMessage | undefined): void {
   if (response === undefined || response.complete) return
-  const timer = setTimeout(() => response.destroy(), LINGER_MS)
+  const timer = setTimeout(() => response.destroy(), DRAIN_MS)
   timer.unref()
   response.once('close', () => clearTimeout(timer))
 }
 
 type QuietTimer = { start(ms: number): void; clear(): void }
 
-/** A deadline that each sign of life pushes out. Restarting is a field write, not a new timer. */
+/** A deadline that each chunk postpones. Restarting it makes no new timer. */
 function quietTimer(expire: () => void): QuietTimer {
   let timer: NodeJS.Timeout | undefined
   let running = 0
@@ -171,6 +174,6 @@ function quietTimer(expire: () => void): QuietTimer {
   }
 }
 
-function codeOf(error: Error): string {
+function errorCodeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { Model } from '../engine/ports.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel } from './run.ts'
 import {
   addressOf,
@@ -22,7 +22,7 @@ import {
 import { createAgents } from './run-http.ts'
 
 describe('secrets', () => {
-  test('a vendor that echoes the key is masked, in any wrapping', async context => {
+  test('a key that the vendor repeats is masked in any form', async context => {
     for (const body of [
       JSON.stringify({ error: { message: `Incorrect API key provided: ${KEY}`, code: 'invalid_api_key' } }),
       `<html>Authorization: Bearer ${KEY}</html>`,
@@ -35,7 +35,7 @@ describe('secrets', () => {
     }
   })
 
-  test('a key under any other name of a header is one too', async context => {
+  test('a key in any other auth header is masked too', async context => {
     for (const header of ['ocp-apim-subscription-key', 'helicone-auth', 'x-credential']) {
       const server = await serve(context, response => response.writeHead(403).end('no: 7f3a9c canary 11'))
       const model = createModel({
@@ -58,7 +58,7 @@ describe('secrets', () => {
     assert.ok(!(await failing(modelAt(server))).message.includes('canary'))
   })
 
-  test('a key with a line break is told of, not sent', async context => {
+  test('a key with a line break is an error and is not sent', async context => {
     const server = await double(context, { text: 'x' })
     const model = createModel({
       protocol: openaiChat,
@@ -76,7 +76,7 @@ describe('secrets', () => {
   })
 })
 
-test('the proxy of the environment is used, but for the hosts that it leaves out', async context => {
+test('the environment\u2019s proxy is used, except for the hosts in NO_PROXY', async context => {
   const seen: string[] = []
   const proxy = createServer((incoming, response) => {
     seen.push(incoming.url ?? '')

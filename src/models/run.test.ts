@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { ModelDelta, ModelRequest } from '../engine/ports.ts'
 import type { ScriptedTurn } from '../testing/doubles/index.ts'
-import { anthropicMessages } from './protocols/anthropic.ts'
-import { openaiChat } from './protocols/openai-chat.ts'
+import { anthropicMessages } from './protocols/anthropic/index.ts'
+import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel, preparedFor } from './run.ts'
 import {
   agents,
@@ -23,7 +23,7 @@ import {
   textOf,
 } from './run-harness.test.ts'
 
-describe('trying again', () => {
+describe('retries', () => {
   for (const fault of [
     { kind: 'server-error' },
     { kind: 'server-error', status: 503 },
@@ -60,7 +60,7 @@ describe('trying again', () => {
     }
   })
 
-  test('gives up after so many attempts', async context => {
+  test('gives up after the configured number of retries', async context => {
     const fault = { kind: 'server-error' } as const
     const server = await double(context, ...Array.from({ length: 9 }, () => ({ fault })))
     assert.equal((await failing(modelAt(server.url, { retries: 2 }))).code, 'model_failed')
@@ -84,7 +84,7 @@ describe('trying again', () => {
     assert.equal(server.exchanges.length, 1)
   })
 
-  test('not after a rejection, whose words are told', async context => {
+  test('not after a rejection, whose message is reported', async context => {
     const server = await double(context, { text: 'x' })
     const bad: ModelRequest = { ...request, history: [] }
     const model = createModel({
@@ -106,7 +106,7 @@ describe('trying again', () => {
     assert.equal(server.exchanges.length, 1)
   })
 
-  test('a refused connection is a failure that says where', async () => {
+  test('a refused connection is a failure that names the provider', async () => {
     const server = createServer()
     const url = await listen(server)
     await closing(server)
@@ -125,7 +125,7 @@ describe('deadlines', () => {
     assert.equal(server.exchanges.length, 2)
   })
 
-  test('for the silence after the headers, and in the middle', async context => {
+  test('for the time after the headers and between two chunks', async context => {
     const server = await double(
       context,
       { text: 'x', fault: { kind: 'hang-after-headers' } },
@@ -136,7 +136,7 @@ describe('deadlines', () => {
     assert.equal(server.exchanges.length, 2)
   })
 
-  test('an answer that was whole before the silence is an answer', async context => {
+  test('an answer that was whole before the timeout is an answer', async context => {
     const server = await serve(context, response => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: {"choices":[{"index":0,"delta":{"content":"whole"},"finish_reason":"stop"}]}\n\n')
@@ -145,7 +145,7 @@ describe('deadlines', () => {
     assert.equal(textOf(answer), 'whole')
   })
 
-  test('after [DONE] nothing is waited for', async context => {
+  test('[DONE] ends the answer at once', async context => {
     const server = await serve(context, response => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: {"choices":[{"index":0,"delta":{"content":"done"},"finish_reason":"stop"}]}\n\n')
@@ -190,7 +190,7 @@ describe('abort', () => {
       await closed
     })
 
-  test('during a wait ends the wait', async context => {
+  test('ends the wait for a retry', async context => {
     const server = await double(context, { fault: { kind: 'rate-limit', retryAfter: 30 } })
     const abort = new AbortController()
     const answer = ask(modelAt(server.url), abort.signal)
@@ -224,7 +224,7 @@ describe('what is sent and read', () => {
     assert.equal(server.exchanges[0]?.headers['content-type'], 'application/json')
   })
 
-  test('what came together is shown together', async context => {
+  test('deltas of one chunk are merged', async context => {
     const delta = (fields: object): string => `data: ${JSON.stringify({ choices: [{ delta: fields }] })}\n\n`
     const url = await serve(context, response => {
       response.setHeader('content-type', 'text/event-stream')
@@ -256,7 +256,7 @@ describe('what is sent and read', () => {
     assert.equal(ports.size, 1)
   })
 
-  test('the prepared body can be looked at with no network', () => {
+  test('preparedFor gives the body with no network', () => {
     const model = modelAt('http://127.0.0.1:1')
     const prepared = preparedFor(model, request)
     assert.ok(prepared !== undefined)
@@ -264,7 +264,7 @@ describe('what is sent and read', () => {
     assert.equal(preparedFor({ id: 'x', respond: () => Promise.reject(new Error('no')) }, request), undefined)
   })
 
-  test('fields for this protocol come over the operator\u2019s; those for another are left out, in words', () => {
+  test('fields for this protocol override the operator\u2019s; those for another are left out with a warning', () => {
     const model = createModel({
       protocol: openaiChat,
       provider: { name: 'p', url: () => 'http://127.0.0.1:1', headers: () => ({}) },
@@ -304,12 +304,12 @@ describe('what is sent and read', () => {
     assert.equal(prepared?.headers['anthropic-beta'], 'a-2026,b-2026,c-2026')
   })
 
-  test('a vendor that has forgotten the conversation is sent the whole of it, once', async context => {
+  test('a vendor that lost the stored conversation is sent the whole of it, once', async context => {
     const forgetful: typeof openaiChat = {
       ...openaiChat,
       prepare: (asked, at) => ({
         ...openaiChat.prepare(asked, { ...at, body: at.forgotten ? {} : { bogus: 1 } }),
-        leans: at.forgotten !== true,
+        usesStored: at.forgotten !== true,
       }),
       failure: (status, headers, body) => ({ ...openaiChat.failure(status, headers, body), forgotten: true }),
     }
@@ -330,7 +330,7 @@ describe('what is sent and read', () => {
       ...forgetful,
       prepare: (asked: ModelRequest, at: typeof target) => ({
         ...openaiChat.prepare(asked, { ...at, body: { bogus: 1 } }),
-        leans: at.forgotten !== true,
+        usesStored: at.forgotten !== true,
       }),
     }
     const other = createModel({
@@ -343,7 +343,7 @@ describe('what is sent and read', () => {
     assert.equal(never.exchanges.length, 2)
   })
 
-  test('warnings of what was sent reach the answer', async context => {
+  test('warnings about the request are in the answer', async context => {
     const server = await double(context, { text: 'x' })
     const warned: typeof openaiChat = {
       ...openaiChat,
@@ -352,7 +352,7 @@ describe('what is sent and read', () => {
     assert.deepEqual((await ask(modelAt(server.url, {}, warned))).answer.warnings, ['adapted'])
   })
 
-  test('an event without end is not kept without end', async context => {
+  test('an endless event is refused', async context => {
     const server = await serve(context, response => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${'x'.repeat(5000)}`)
@@ -360,7 +360,7 @@ describe('what is sent and read', () => {
     assert.equal((await failing(modelAt(server, { maxEventChars: 1000 }))).code, 'model_failed')
   })
 
-  test('a codec that cannot read an answer is a failure of the model', async context => {
+  test('an answer that a protocol cannot read is a failure of the model', async context => {
     const server = await double(context, { text: 'x' })
     const broken: typeof openaiChat = {
       ...openaiChat,
@@ -384,7 +384,7 @@ describe('what is sent and read', () => {
     assert.equal(hits, 0)
   })
 
-  test('a base URL that is none is told, without what it held', async () => {
+  test('a base URL that is no web address is an error that does not repeat it', async () => {
     const error = await failing(modelAt('not an address'))
     assert.equal(error.code, 'model_rejected')
   })

@@ -1,6 +1,6 @@
-// The one runner behind every model API: it asks a protocol for the body, sends it, feeds the frames back and
-// gives the answer. Retry, deadlines, abort and secrets live here once; what an API looks like is a protocol's
-// business, and where it is and who pays a provider's.
+// The one runner behind every model API: it asks a protocol for the body, sends it, feeds the frames back and gives the
+// answer. Retries, deadlines, abort and secrets are here. A protocol knows what an API looks like; a
+// provider knows where it is and who pays.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
@@ -9,12 +9,13 @@ import { hostedApproval } from '../language/tools.ts'
 import { untilAborted } from '../lib/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { costOf, type Prices } from './common/cost.ts'
-import type { Prepared, Protocol, Target } from './protocol.ts'
+import { SessionCache } from './common/session-cache.ts'
+import type { ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
 import { type Address, type Agents, readAddress, sharedAgents } from './run-http.ts'
 
-/** Contract: all of it is asked at each request, and nothing before the first, so that keys may come late and rotate. */
+/** Contract: all of it is asked for at each request and nothing earlier, so that keys may come late and rotate. */
 export type Provider = {
   readonly name: string
   /** Where the API is; a protocol's path is appended to it. */
@@ -34,7 +35,7 @@ export type RunLimits = {
   retries: number
   backoffMs: number
   maxBackoffMs: number
-  /** A vendor that wants a longer wait is not waited for. */
+  /** If the vendor asks for a longer wait, the request fails at once. */
   maxRetryAfterMs: number
   maxEventChars: number
   maxBodyChars: number
@@ -51,10 +52,13 @@ export const runLimits: RunLimits = {
   maxBodyChars: 64 * 1024 * 1024,
 }
 
-export type ModelOptions<State> = {
-  protocol: Protocol<State>
+/** Give up after so many attempts that timed out. */
+const MAX_TIMEOUTS = 2
+
+export type ModelOptions<State, Reading> = {
+  protocol: Protocol<State, Reading>
   provider: Provider
-  target: Target
+  target: ModelTarget
   /** Absent: the provider's and the model's name. */
   id?: string
   /** How many tokens a request may hold, where that is known. */
@@ -65,132 +69,123 @@ export type ModelOptions<State> = {
   agents?: Agents
 }
 
-type Runner<State> = {
-  protocol: Protocol<State>
+/** A model behind HTTP. `prepare` gives what it would send, with no network. */
+export type HttpModel = Model & { prepare(request: ModelRequest): Prepared }
+
+type Runner<State, Reading> = {
+  protocol: Protocol<State, Reading>
   provider: Provider
-  /** Replaced when the deployment tells of a quirk, so that it is told once. */
-  target: Target
+  /** Replaced when a refusal shows an undeclared quirk, so that later requests have it. */
+  target: ModelTarget
   limits: RunLimits
   agents(): Agents
-  /** The last address that was asked, which is most often the next one too. */
-  asked?: { base: string; path: string; address: Address }
+  /** The last address, which is mostly the next one too. */
+  resolved?: { base: string; path: string; address: Address }
 }
 
-/** Fields of the body that list what is to be switched on. */
-const FEATURES: ReadonlySet<string> = new Set(['betas', 'include'])
-
-const preparers = new WeakMap<Model, (request: ModelRequest) => Prepared>()
-
-export function createModel<State>(options: ModelOptions<State>): Model {
+export function createModel<State, Reading>(options: ModelOptions<State, Reading>): HttpModel {
   const { protocol, provider, target, agents, prices } = options
-  const runner: Runner<State> = {
+  const runner: Runner<State, Reading> = {
     protocol,
     provider,
     target,
     limits: { ...runLimits, ...options.limits },
     agents: () => agents ?? sharedAgents(),
   }
-  const model: Model = {
+  return {
     id: options.id ?? `${provider.name}/${target.model}`,
     origin: { protocol: protocol.name, family: target.family },
-    ...(target.hosted.some(mayAsk) && { asksApproval: true }),
+    ...(target.hosted.some(mayAskApproval) && { asksApproval: true }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
+    prepare: request => prepareRequest(protocol, runner.target, request),
     async respond(request, watch, signal) {
       const answer = await respond(runner, request, watch, signal)
       const { usage } = answer
       return prices && usage ? { ...answer, usage: { ...usage, cost: costOf(usage, prices) } } : answer
     },
   }
-  preparers.set(model, request => prepare(protocol, runner.target, request))
-  return model
 }
 
 /** What `model` would send for this request, with no network; undefined for a model that sends nothing. */
-export function preparedFor(model: Model, request: ModelRequest): Prepared | undefined {
-  return preparers.get(model)?.(request)
+export function preparedFor(model: Model | HttpModel, request: ModelRequest): Prepared | undefined {
+  return 'prepare' in model ? model.prepare(request) : undefined
 }
 
-async function respond<State>(
-  runner: Runner<State>,
+async function respond<State, Reading>(
+  runner: Runner<State, Reading>,
   request: ModelRequest,
   watch: (delta: ModelDelta) => void,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
   signal.throwIfAborted()
   const { protocol, provider, limits } = runner
-  const place = provider.name
   let { target } = runner
-  let prepared = prepare(protocol, target, request)
+  let prepared = prepareRequest(protocol, target, request)
   let timeouts = 0
   for (let tried = 0; ; tried++) {
     const given = provider.headers()
-    // Whoever gets keys from elsewhere may take long, and does not hear that nobody waits any more.
+    // A provider that fetches its keys does not know the signal.
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
-    const agents = runner.agents()
-    const address = addressOf(runner, prepared.path)
-    const exchange = { protocol, prepared, place, address, auth, limits, agents, watch, signal }
-    const result = await attempt(exchange)
+    const address = addressFor(runner, prepared.path)
+    const exchange = { protocol, prepared, provider: provider.name, address, auth, limits }
+    const result = await attempt({ ...exchange, agents: runner.agents(), watch, signal })
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)
     const { failure, shown } = result
-    // Some vendors answer with an error of their own where something that they kept is gone.
-    const inVain = failure.code === 'model_failed' && tried >= limits.retries
-    if (prepared.leans === true && (failure.forgotten === true || inVain) && !shown) {
-      target = { ...target, forgotten: true }
-      prepared = prepare(protocol, target, request)
-      continue
-    }
-    if (failure.quirk !== undefined && !target.quirks.has(failure.quirk) && !shown) {
-      const quirks = new Set([...target.quirks, failure.quirk])
-      runner.target = { ...runner.target, quirks }
-      target = { ...target, quirks }
-      prepared = prepare(protocol, target, request)
+    const adapted = shown ? undefined : adaptedTarget(runner, target, prepared, failure, tried)
+    if (adapted !== undefined) {
+      target = adapted
+      prepared = prepareRequest(protocol, target, request)
       continue
     }
     if (failure.code === 'model_timeout') timeouts++
     const waitMs =
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
-    // A second silence is answered no better by a third question.
-    const again = failure.retry && !shown && tried < limits.retries && timeouts < 2
-    if (!again || waitMs > limits.maxRetryAfterMs) throw toError(failure, place, secretsIn(auth))
+    const mayRetry = failure.retry && !shown && tried < limits.retries && timeouts < MAX_TIMEOUTS
+    if (!mayRetry || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
     await sleep(waitMs, undefined, { signal })
   }
 }
 
+/** The target for another attempt at once, if the failure shows that the request has to be made otherwise. */
+function adaptedTarget<State, Reading>(
+  runner: Runner<State, Reading>,
+  target: ModelTarget,
+  prepared: Prepared,
+  { code, forgotten, quirk }: ModelFailure,
+  tried: number,
+): ModelTarget | undefined {
+  // Some vendors answer with a server error when something that they stored is gone.
+  const isLost = forgotten === true || (code === 'model_failed' && tried >= runner.limits.retries)
+  if (prepared.usesStored && isLost) return { ...target, forgotten: true }
+  if (quirk === undefined || target.quirks.has(quirk)) return undefined
+  const quirks = new Set([...target.quirks, quirk])
+  runner.target = { ...runner.target, quirks }
+  return { ...target, quirks }
+}
+
 /** A hosted MCP server asks before each call, unless it was declared not to. */
-function mayAsk(tool: JsonObject): boolean {
+function mayAskApproval(tool: JsonObject): boolean {
   return tool['type'] === 'mcp' && tool['require_approval'] !== 'never'
 }
 
-const withoutApproval = new WeakMap<ModelRequest['tools'], ModelRequest['tools']>()
+// ---- the request -------------------------------------------------------------------------------------------
 
-/** The vendor's own questions are no tool that a model could choose. The same list gives the same list: codecs remember by it. */
-function declared(tools: ModelRequest['tools']): ModelRequest['tools'] {
-  let rest = withoutApproval.get(tools)
-  if (!rest) {
-    rest = tools.some(tool => tool.name === hostedApproval)
-      ? tools.filter(tool => tool.name !== hostedApproval)
-      : tools
-    withoutApproval.set(tools, rest)
-  }
-  return rest
-}
-
-/** The operator's cap holds whatever the caller asks for. */
-function withinCap(request: ModelRequest, { mostTokens }: Target): ModelRequest {
-  if (mostTokens === undefined || request.maxTokens === undefined || request.maxTokens <= mostTokens)
-    return request
-  return { ...request, maxTokens: mostTokens }
-}
-
-/** Fields that a caller sent for this very protocol come over the operator's; for another they mean nothing. */
-function prepare<State>(protocol: Protocol<State>, deployed: Target, asked: ModelRequest): Prepared {
-  const request = withinCap({ ...asked, tools: declared(asked.tools) }, deployed)
-  const target = request.hosted === false ? { ...deployed, hosted: [] } : deployed
-  const { body } = request
-  if (body === undefined) return protocol.prepare(request, target)
+/** Fields that a caller sent for this protocol come over the operator's. Fields for another protocol are left out. */
+function prepareRequest<State, Reading>(
+  protocol: Protocol<State, Reading>,
+  deployed: ModelTarget,
+  asked: ModelRequest,
+): Prepared<Reading> {
+  const request = withinCap({ ...asked, tools: withoutApproval(asked.tools) }, deployed)
+  const { body = {}, hosted } = request
   const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined
-  const prepared = protocol.prepare(request, own ? { ...target, body: overlaid(target.body, own) } : target)
+  const target: ModelTarget = {
+    ...deployed,
+    ...(hosted === false && { hosted: [] }),
+    ...(own && { body: mergeFields(deployed.body, own) }),
+  }
+  const prepared = protocol.prepare(request, target, SessionCache.of(request.memory))
   for (const [name, fields] of Object.entries(body)) {
     const keys = Object.keys(fields)
     if (name === protocol.name || keys.length === 0) continue
@@ -201,38 +196,55 @@ function prepare<State>(protocol: Protocol<State>, deployed: Target, asked: Mode
   return prepared
 }
 
-/**
- * An object that names its `type` is one choice of several and is replaced whole; any other is joined by member. Lists
- * of features are joined too: what the operator has declared may need its own.
- */
-function overlaid(under: JsonObject, over: JsonObject): JsonObject {
-  const joined: JsonObject = { ...under }
-  for (const [key, value] of Object.entries(over)) {
-    const old = under[key]
-    const joins = isJsonObject(old) && isJsonObject(value) && !('type' in old) && !('type' in value)
-    if (FEATURES.has(key) && Array.isArray(old) && Array.isArray(value))
-      joined[key] = [...old, ...value.filter(name => !old.includes(name))]
-    else joined[key] = joins ? { ...old, ...value } : value
-  }
-  return joined
+/** The vendor's question about a hosted tool is no tool that a model can choose. */
+function withoutApproval(tools: ModelRequest['tools']): ModelRequest['tools'] {
+  return tools.some(tool => tool.name === hostedApproval)
+    ? tools.filter(tool => tool.name !== hostedApproval)
+    : tools
 }
 
-function addressOf<State>(runner: Runner<State>, path: string): Address {
-  const { provider, asked } = runner
+/** The operator's cap holds whatever the caller asks for. */
+function withinCap(request: ModelRequest, { mostTokens }: ModelTarget): ModelRequest {
+  if (mostTokens === undefined || request.maxTokens === undefined || request.maxTokens <= mostTokens)
+    return request
+  return { ...request, maxTokens: mostTokens }
+}
+
+/** Fields of the body that list features to switch on. */
+const FEATURE_LISTS: ReadonlySet<string> = new Set(['betas', 'include'])
+
+/**
+ * Objects are merged by member, except that an object with a `type` is one choice of several and is replaced whole. Lists
+ * of features are merged too: the operator's tools may need theirs.
+ */
+function mergeFields(under: JsonObject, over: JsonObject): JsonObject {
+  const merged: JsonObject = { ...under }
+  for (const [key, value] of Object.entries(over)) {
+    const old = under[key]
+    const isMerged = isJsonObject(old) && isJsonObject(value) && !('type' in old) && !('type' in value)
+    if (FEATURE_LISTS.has(key) && Array.isArray(old) && Array.isArray(value))
+      merged[key] = [...old, ...value.filter(name => !old.includes(name))]
+    else merged[key] = isMerged ? { ...old, ...value } : value
+  }
+  return merged
+}
+
+function addressFor<State, Reading>(runner: Runner<State, Reading>, path: string): Address {
+  const { provider, resolved } = runner
   const base = provider.url()
   const own = provider.path?.(path) ?? path
-  if (asked?.base === base && asked.path === own) return asked.address
+  if (resolved?.base === base && resolved.path === own) return resolved.address
   const address = readAddress(base.replace(/\/+$/, '') + own)
   if (address === undefined)
     throw new TurnwireError(
       'model_rejected',
       `The base URL of ${provider.name} is not a web address. Write it like https://host/v1.`,
     )
-  runner.asked = { base, path: own, address }
+  runner.resolved = { base, path: own, address }
   return address
 }
 
-/** Asking a vendor in a form that it takes may lose something: whoever reads the answer is to know. */
+/** Warnings about the request belong to the answer, whose reader should know what was adapted. */
 function withWarnings(answer: ModelAnswer, prepared: Prepared): ModelAnswer {
   const warnings = [...new Set([...prepared.warnings, ...(answer.warnings ?? [])])]
   return warnings.length === 0 ? answer : { ...answer, warnings }

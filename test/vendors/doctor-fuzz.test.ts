@@ -9,14 +9,13 @@ import { type Protocol, protocols } from '../../src/models/index.ts'
 import { checkHistory, type DoctorVendor, doctorVendors, repairHistory } from '../../src/testing/index.ts'
 import { clientTool } from '../engine/rig.ts'
 
-// A protocol prepares whatever state its answers are read with.
-const codecs = {
+const codecs: Record<DoctorVendor, Protocol> = {
   anthropic: protocols.anthropicMessages,
   'openai-chat': protocols.openaiChat,
   'openai-responses': protocols.openaiResponses,
   gemini: protocols.geminiGenerate,
   'gemini-interactions': protocols.geminiInteractions,
-} as unknown as Record<DoctorVendor, Protocol<never>>
+}
 
 const models: Record<DoctorVendor, string> = {
   anthropic: 'claude-sonnet-4-6',

@@ -28,7 +28,7 @@ export const vendorNames = [
 ] as const satisfies readonly VendorName[]
 
 type Deployed = {
-  protocol: Protocol<never>
+  protocol: Protocol
   base: string
   auth: Record<string, string>
   model: string
@@ -37,14 +37,12 @@ type Deployed = {
   hosted: JsonObject[]
 }
 
-/** The runner gives a protocol nothing but its own state, so any of them fits. */
-const anyState = (protocol: unknown): Protocol<never> => protocol as Protocol<never>
 const bearer = { authorization: 'Bearer key-of-a-test' }
 const google = { 'x-goog-api-key': 'key-of-a-test' }
 
 const deployed: Record<Vendor, Deployed> = {
   anthropic: {
-    protocol: anyState(protocols.anthropicMessages),
+    protocol: protocols.anthropicMessages,
     base: '',
     auth: { 'x-api-key': 'key-of-a-test' },
     model: 'claude-sonnet-4-6',
@@ -53,7 +51,7 @@ const deployed: Record<Vendor, Deployed> = {
     hosted: [{ type: 'web_search_20260318', name: 'web_search' }],
   },
   'openai-responses': {
-    protocol: anyState(protocols.openaiResponses),
+    protocol: protocols.openaiResponses,
     base: '/v1',
     auth: bearer,
     model: 'gpt-5.2',
@@ -62,7 +60,7 @@ const deployed: Record<Vendor, Deployed> = {
     hosted: [{ type: 'web_search' }],
   },
   'openai-chat': {
-    protocol: anyState(protocols.openaiChat),
+    protocol: protocols.openaiChat,
     base: '/v1',
     auth: bearer,
     model: 'gpt-5.2',
@@ -71,7 +69,7 @@ const deployed: Record<Vendor, Deployed> = {
     hosted: [],
   },
   gemini: {
-    protocol: anyState(protocols.geminiGenerate),
+    protocol: protocols.geminiGenerate,
     base: '/v1beta',
     auth: google,
     model: 'gemini-3-pro',
@@ -80,7 +78,7 @@ const deployed: Record<Vendor, Deployed> = {
     hosted: [],
   },
   'gemini-interactions': {
-    protocol: anyState(protocols.geminiInteractions),
+    protocol: protocols.geminiInteractions,
     base: '/v1beta',
     auth: google,
     model: 'gemini-3-pro',
@@ -230,7 +228,9 @@ export function say(vendors: Vendors, session: Session, name: Vendor, turn: Scri
     parallel: true,
     options: {},
   })
-  const wire = new Map([...(prepared?.names ?? [])].map(([theirs, ours]) => [ours, theirs]))
+  // Every protocol reads its answers with a map of names.
+  const { names } = (prepared?.reading ?? { names: new Map() }) as { names: ReadonlyMap<string, string> }
+  const wire = new Map([...names].map(([theirs, ours]) => [ours, theirs]))
   const native = name === 'openai-responses' || name === 'openai-chat'
   const calls = turn.calls?.map((call): ScriptedCall => {
     const isText = session.offer.byName.get(call.name)?.tool.input.form === 'text'

@@ -1,16 +1,16 @@
-// What passes between our content and any vendor's: who may have a native block back, what a result says in
-// words, what a data URI holds, and JSON text that every parser takes. No vendor's field names are here.
+// Conversions between our content and any vendor's: who may have a native block back, the text of a result, the content of
+// a data URI, and JSON text that every parser takes. No vendor's field names are here.
 
 import type { Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
 import { wellFormed } from '../../lib/text.ts'
 
 export function sameOrigin(a: Origin | undefined, b: Origin): boolean {
   return a !== undefined && a.protocol === b.protocol && a.family === b.family
 }
 
-/** The maker's own block, when `target` is its maker; undefined else, and then the whole block is left out. */
+/** The maker's own block, if `target` is its maker. Otherwise undefined: the whole block is left out. */
 export function nativeFor(part: { native?: Native }, target: Origin): Json | undefined {
   return sameOrigin(part.native?.origin, target) ? part.native?.data : undefined
 }
@@ -19,7 +19,7 @@ export function isFailed(outcome: Outcome): boolean {
   return outcome.kind !== 'ok'
 }
 
-/** What a result says in words: never empty, well-formed. `mention` stands in for what is not text. */
+/** The text of a result: never empty, well-formed. `mention` gives the words for what is not text. */
 export function resultText(
   outcome: Outcome,
   mention: (part: Exclude<ResultPart, { type: 'text' }>) => string = mediaNote,
@@ -33,7 +33,7 @@ export function resultText(
   return text.trim() === '' ? emptyWords(outcome) : text
 }
 
-/** The same for a vendor that has no flag for a failed call. */
+/** The same for a vendor without a flag for failed calls. */
 export function flaggedText(
   outcome: Outcome,
   mention?: (part: Exclude<ResultPart, { type: 'text' }>) => string,
@@ -58,10 +58,16 @@ export function splitDataUri(url: string): { mediaType: string; base64: string }
   return { mediaType: found[1] || 'application/octet-stream', base64: url.slice(found[0].length) }
 }
 
+/** A body whose one long list is JSON text already, so that only the other fields are written anew for each request. */
+export function bodyWith(fields: JsonObject, name: string, list: string): string {
+  const text = wireJson(fields)
+  return `${text === '{}' ? '{' : `${text.slice(0, -1)},`}"${name}":${list}}`
+}
+
 /** JSON text in well-formed Unicode: a lone surrogate anywhere in the value becomes U+FFFD. */
 export function wireJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null'
-  // The writer escapes lone surrogates and nothing else in this range; an escaped backslash is stepped over.
+  // JSON.stringify escapes lone surrogates and nothing else in this range; an escaped backslash is skipped.
   if (!text.includes('\\ud')) return text
   return text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, found => (found === '\\\\' ? found : '\\ufffd'))
 }

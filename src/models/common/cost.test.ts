@@ -6,14 +6,14 @@ import { costOf, type Prices } from './cost.ts'
 
 const prices: Prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }
 
-test('what was read, what came from the cache, what went into it and what was written, each at its price', () => {
+test('input, cache reads, cache writes and output each have their price', () => {
   const usage = { input: 1_000_000, output: 100_000, cacheRead: 400_000, cacheWrite: 200_000 }
   assert.equal(costOf(usage, prices), 3.57)
   assert.equal(costOf({ input: 1000, output: 0 }, prices), 0.003)
   assert.equal(costOf(usage, { input: 3, output: 15 }), 4.5)
 })
 
-test('an answer says what it cost, when its prices are known', async t => {
+test('an answer has its cost if prices are known', async t => {
   const double = await startDouble({ vendor: 'anthropic', script: [{ text: 'Hello.' }, { text: 'Hello.' }] })
   t.after(() => double.close())
   const request = {

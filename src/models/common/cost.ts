@@ -1,12 +1,18 @@
-// What an answer cost, from what the operator says that its model costs. Nobody's price list is built in: prices change
-// more often than programs, and a wrong one is worse than none.
+// The cost of an answer, by the operator's prices. No price list is built in: prices change more often than programs, and a
+// wrong price is worse than none.
+
 import { TurnwireError } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
 
-/** Per million tokens, in any one currency. What is left out of the cache costs as `input` does. */
+/** Per million tokens, in any one currency. Absent cache prices are those of `input`. */
 export type Prices = { input: number; output: number; cacheRead?: number; cacheWrite?: number }
 
-const names: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite'] satisfies (keyof Prices)[]
+const priceNames: readonly string[] = [
+  'input',
+  'output',
+  'cacheRead',
+  'cacheWrite',
+] satisfies (keyof Prices)[]
 
 /** Throws `config_invalid`. `where` names the provider. */
 export function checkPrices(prices: Prices, where: string): void {
@@ -18,14 +24,14 @@ export function checkPrices(prices: Prices, where: string): void {
   }
   if (typeof prices !== 'object' || prices === null) wrong('must be an object')
   for (const [name, price] of Object.entries(prices)) {
-    if (!names.includes(name)) wrong(`name the unknown kind ${JSON.stringify(name)}`)
+    if (!priceNames.includes(name)) wrong(`name the unknown kind ${JSON.stringify(name)}`)
     if (typeof price !== 'number' || !Number.isFinite(price) || price < 0)
       wrong(`have ${name} as ${String(price)}, which is no price`)
   }
   if (prices.input === undefined || prices.output === undefined) wrong('must say input and output')
 }
 
-/** `input` counts all that was read; what came from the cache or went into it is part of that. */
+/** `input` includes what was read from the cache and what was written to it. */
 export function costOf({ input, output, cacheRead = 0, cacheWrite = 0 }: Usage, prices: Prices): number {
   const fresh = Math.max(0, input - cacheRead - cacheWrite)
   const total =
@@ -33,6 +39,6 @@ export function costOf({ input, output, cacheRead = 0, cacheWrite = 0 }: Usage, 
     cacheRead * (prices.cacheRead ?? prices.input) +
     cacheWrite * (prices.cacheWrite ?? prices.input) +
     output * prices.output
-  // So that the log reads 0.003 and not 0.0030000000000000005.
+  // Rounded, so that the log has 0.003 and not 0.0030000000000000005.
   return Math.round(total * 1e6) / 1e12
 }

@@ -49,7 +49,7 @@ function sent(model: Model, part: ImagePart | FilePart): { body: string; warning
 }
 
 for (const [name, model, pictures] of vendors) {
-  test(`${name}: a picture is sent under the type of its bytes, in words and results alike`, () => {
+  test(`${name}: a picture is sent with the type of its bytes, in messages and results`, () => {
     for (const kind of pictures) {
       const { body, warnings } = sent(model, { type: 'image', url: `data:image/png;base64,${bytes[kind]}` })
       assert.equal(body.split(bytes[kind]).length, 3, kind)
@@ -70,7 +70,7 @@ for (const [name, model, pictures] of vendors) {
       }
   })
 
-  test(`${name}: a PDF is a document, a text is read, and an archive is mentioned`, () => {
+  test(`${name}: a PDF is sent as a document, a text as text, and an archive is mentioned`, () => {
     const file = (mediaType: string, text: string): FilePart => ({
       type: 'file',
       mediaType,
@@ -90,7 +90,7 @@ for (const [name, model, pictures] of vendors) {
   })
 }
 
-test('base64 is taken with blanks and without its padding, and refused when it is none', () => {
+test('base64 may have blanks and no padding; anything else is refused', () => {
   const of = (base64: string) => inlineOf({ type: 'image', url: `data:image/png;base64,${base64}` })
   assert.equal(of('iVBORw0K\nGgoAAAA')?.base64, 'iVBORw0KGgoAAAA=')
   assert.equal(of('iVBO*'), undefined)

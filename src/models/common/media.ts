@@ -1,6 +1,6 @@
-// What a picture or a file is: told from its bytes where they are here, from its declared type where they are not.
-// Vendors refuse a picture of a kind that they do not know, or whose bytes are of another kind than declared, and then
-// refuse every later request of the session with it. So what a vendor does not take is mentioned, not sent.
+// Pictures and files: recognised by their bytes if they are here, else by their declared type. A vendor refuses a picture
+// of a kind that it does not know, or whose bytes are of another kind than declared, and then refuses every later request
+// of the session. So media that a vendor does not take is mentioned in words, not sent.
 
 import type { FilePart, ImagePart } from '../../language/content.ts'
 import { mediaNote, splitDataUri } from './artifacts.ts'
@@ -9,8 +9,15 @@ export type Media = ImagePart | FilePart
 export type Inline = { mediaType: string; base64: string }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+/** The pictures that most vendors take. */
+export const commonPictures: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+])
 /** How the bytes of each kind of picture begin. */
-const BEGINNINGS: readonly (readonly [start: RegExp, mediaType: string])[] = [
+const SIGNATURES: readonly (readonly [start: RegExp, mediaType: string])[] = [
   [/^\x89PNG\r\n/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
   [/^GIF8[79]a/, 'image/gif'],
@@ -18,12 +25,12 @@ const BEGINNINGS: readonly (readonly [start: RegExp, mediaType: string])[] = [
   [/^.{4}ftyp(?:hei[cxms]|hev[cm])/s, 'image/heic'],
   [/^.{4}ftyp(?:mif1|msf1)/s, 'image/heif'],
 ]
-/** As many characters of base64 as hold the longest beginning. */
-const HEAD = 16
+/** As many characters of base64 as hold the longest signature. */
+const SIGNATURE_CHARS = 16
 const TEXTUAL =
   /^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|x-javascript|x-ndjson|x-sh|sql|toml)$)|\+(?:json|xml)$/
 
-/** What a data URI holds, in base64 that every parser takes; undefined for any other address, and for broken base64. */
+/** The content of a data URI, in base64 that every parser takes; undefined for other addresses and broken base64. */
 export function inlineOf(part: Media): Inline | undefined {
   const data = splitDataUri(part.url)
   if (data === undefined) return undefined
@@ -42,12 +49,12 @@ export function isPicture(part: Media): boolean {
   return part.type === 'image' || /^image\//i.test(part.mediaType)
 }
 
-/** The picture under the type that its bytes are of, when that is one of `takes`. */
-export function pictureOf(inline: Inline | undefined, takes: ReadonlySet<string>): Inline | undefined {
+/** The picture with the type of its bytes, if that is one of `accepted`. */
+export function pictureOf(inline: Inline | undefined, accepted: ReadonlySet<string>): Inline | undefined {
   if (inline === undefined) return undefined
-  const head = Buffer.from(inline.base64.slice(0, HEAD), 'base64').toString('latin1')
-  const mediaType = BEGINNINGS.find(([start]) => start.test(head))?.[1]
-  return mediaType !== undefined && takes.has(mediaType) ? { ...inline, mediaType } : undefined
+  const head = Buffer.from(inline.base64.slice(0, SIGNATURE_CHARS), 'base64').toString('latin1')
+  const mediaType = SIGNATURES.find(([start]) => start.test(head))?.[1]
+  return mediaType !== undefined && accepted.has(mediaType) ? { ...inline, mediaType } : undefined
 }
 
 export function isTextual(mediaType: string): boolean {
@@ -61,7 +68,7 @@ export function textOfFile({ mediaType, base64 }: Inline): string | undefined {
   return text.trim() === '' ? undefined : text
 }
 
-/** Words for what is not sent, with its address where somebody could follow it. */
+/** Words in place of media that is not sent, with its address if that can be opened. */
 export function mention(part: Media): string {
   return /^https?:/i.test(part.url) ? `${mediaNote(part)} ${part.url}` : mediaNote(part)
 }

@@ -198,7 +198,7 @@ function geminiVerdict(field: string): Judge {
   }
 }
 
-describe('every dialect takes what the converter gives', () => {
+describe('the vendors accept what the converter gives', () => {
   for (const [dialect, judge] of judges)
     for (const [name, schema] of Object.entries(nasty))
       test(`${dialect.name}: ${name}`, () => {
@@ -215,7 +215,7 @@ describe('every dialect takes what the converter gives', () => {
       })
 })
 
-describe('what is kept and what is lost', () => {
+describe('kept and lost keywords', () => {
   const adapted = (schema: JsonObject, dialect: Dialect) => {
     const result = toDialect(schema, dialect)
     assert.ok(!('unusable' in result), JSON.stringify(result))
@@ -237,7 +237,7 @@ describe('what is kept and what is lost', () => {
     assert.deepEqual(adapted(schema, anthropicPlain).schema, schema)
   })
 
-  test('root alternatives become one object that says them in words', () => {
+  test('alternatives at the root become one object that describes them', () => {
     const { schema, lost } = adapted(nasty['root anyOf']!, anthropicPlain)
     assert.deepEqual(schema['properties'], {
       id: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
@@ -248,7 +248,7 @@ describe('what is kept and what is lost', () => {
     assert.equal(lost.length, 1)
   })
 
-  test('a property with a name that the vendor refuses is said in words, and may still be given', () => {
+  test('a property whose name the vendor refuses is described in words', () => {
     const { schema } = adapted(nasty['odd property names']!, anthropicPlain)
     assert.deepEqual(Object.keys(schema['properties'] ?? {}), ['ok'])
     assert.deepEqual(schema['required'], ['ok'])
@@ -264,7 +264,7 @@ describe('what is kept and what is lost', () => {
     }
   })
 
-  test('recursion stays where references are known, and is cut where they are not', () => {
+  test('recursion is kept if the dialect has references, else cut', () => {
     const tree = nasty['recursion through $defs']!
     assert.deepEqual(adapted(tree, anthropicPlain).lost, [])
     const cut = adapted(tree, geminiOpenApi)
@@ -272,7 +272,7 @@ describe('what is kept and what is lost', () => {
     assert.ok(!JSON.stringify(cut.schema).includes('$ref'))
   })
 
-  test('strict is refused for what it would change', () => {
+  test('a schema that strict mode would change is not strict', () => {
     const closed = { type: 'object', properties: { a: text }, required: ['a'], additionalProperties: false }
     assert.ok('schema' in toDialect(closed, openaiStrict))
     for (const change of [
@@ -290,7 +290,7 @@ describe('what is kept and what is lost', () => {
     assert.ok('schema' in toDialect(bound, openaiStrict))
   })
 
-  test('strict leaves out notes but not properties that are named like notes', () => {
+  test('strict drops annotations but not properties with such names', () => {
     const schema = {
       type: 'object',
       properties: { default: { type: 'string', default: 'x', examples: ['y'] } },
@@ -305,7 +305,7 @@ describe('what is kept and what is lost', () => {
       assert.ok('unusable' in toDialect(schema, openaiLoose))
   })
 
-  test('bounds go when a vendor could not serve them', () => {
+  test('bounds are dropped if the schema has too many states', () => {
     const { schema, lost } = adapted(nasty['wide bounds']!, geminiOpenApi)
     assert.ok(!JSON.stringify(schema).includes('maxItems'))
     assert.match(lost.join(), /bounds and long lists/)
@@ -316,7 +316,7 @@ describe('what is kept and what is lost', () => {
     assert.equal(toDialect(schema, openaiLoose), toDialect(schema, openaiLoose))
   })
 
-  test('what a strict tool costs', () => {
+  test('the cost of a strict tool', () => {
     const cost = strictCost({
       type: 'object',
       properties: { a: { type: ['string', 'null'] }, b: { type: 'object', properties: { c: text } } },
@@ -326,7 +326,7 @@ describe('what is kept and what is lost', () => {
   })
 })
 
-test('deep nesting and fans of references end', () => {
+test('deep nesting and wide references terminate', () => {
   let deep: JsonObject = { type: 'string' }
   for (let level = 0; level < 500; level++) deep = { type: 'object', properties: { d: deep } }
   const defs: JsonObject = {}
@@ -343,7 +343,7 @@ test('deep nesting and fans of references end', () => {
     }
 })
 
-test('whatever passes a schema as declared passes it as sent', () => {
+test('a value that passes the declared schema passes the sent one', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
   const leaf = fc.constantFrom(1, 2, 7, 0.5, '', 'a', 'x', 'k', 'city-3', null, true, 'yyy')
   const value = fc.letrec<{ any: unknown }>(tie => ({

@@ -1,11 +1,11 @@
-// The JSON Schema dialects of the vendors, as data, and the one door to the converters. A tool's schema is adapted
-// to what a vendor takes, each loss in words; a schema that no adapting helps is unusable, and then that one
-// tool is left out, never the request. The gate goes on checking arguments against the schema as declared.
+// The JSON Schema dialects of the vendors, as data, and the conversion of a tool's schema into one of them. Each loss is
+// recorded in words. A schema that cannot be converted is unusable, and then its tool is left out, never the request. The
+// gate checks arguments against the schema as declared.
 
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { toJsonSchema } from './schema-json.ts'
 import { type OpenApiRules, toOpenApi } from './schema-openapi.ts'
-import { lose, startWalk, stringsIn, type Walk } from './schema-refs.ts'
+import { lose, startWalk, stringsIn, type Walk, wordSet } from './schema-refs.ts'
 import { objectRoot } from './schema-root.ts'
 import { type StrictRules, strictProblem } from './schema-strict.ts'
 
@@ -13,23 +13,23 @@ export { strictCost } from './schema-strict.ts'
 
 export type Dialect = {
   name: string
-  /** JSON Schema keywords that are known; absent: all. */
+  /** The JSON Schema keywords that the vendor knows; absent: all. */
   keywords?: ReadonlySet<string>
   bareRefs?: boolean
   /** The names that properties of the root may have. */
   rootKey?: RegExp
   /** The subset of OpenAPI in place of JSON Schema. */
   openApi?: OpenApiRules
-  /** The vendor builds states from a schema; estimated as in `statesOf`. */
+  /** The vendor compiles a schema into states, as estimated by `statesOf`. */
   maxStates?: number
-  /** Nothing may be lost, and these rules hold; else the schema is unusable in this dialect. */
+  /** The schema is unusable if anything is lost or a rule is broken. */
   strict?: StrictRules
 }
 
 export type Adapted = {
   /** `type: 'object'` at its root, with `properties`, which may be empty. */
   schema: JsonObject
-  /** What could not be said, in words; empty when nothing was lost. */
+  /** Losses, in words. */
   lost: string[]
 }
 
@@ -39,11 +39,11 @@ export const openaiStrict: Dialect = {
   name: 'openai-strict',
   bareRefs: true,
   strict: {
-    keywords: words(
+    keywords: wordSet(
       'type enum const anyOf $ref $defs properties required additionalProperties items title description pattern format multipleOf maximum exclusiveMaximum minimum exclusiveMinimum minItems maxItems',
     ),
     allRequired: true,
-    formats: words('date-time time date duration email hostname ipv4 ipv6 uuid'),
+    formats: wordSet('date-time time date duration email hostname ipv4 ipv6 uuid'),
     recursion: true,
     maxMinItems: Number.POSITIVE_INFINITY,
     limits: { depth: 10, properties: 5000, enumValues: 1000, characters: 120_000 },
@@ -58,11 +58,11 @@ export const anthropicStrict: Dialect = {
   name: 'anthropic-strict',
   rootKey: anthropicKey,
   strict: {
-    keywords: words(
+    keywords: wordSet(
       'type enum const anyOf $ref $defs properties required additionalProperties items title description pattern format minItems',
     ),
     allRequired: false,
-    formats: words('date-time time date duration email hostname uri ipv4 ipv6 uuid'),
+    formats: wordSet('date-time time date duration email hostname uri ipv4 ipv6 uuid'),
     recursion: false,
     maxMinItems: 1,
     limits: { depth: 50, properties: 5000, enumValues: 1000, characters: 50_000 },
@@ -76,8 +76,8 @@ export const geminiOpenApi: Dialect = {
   name: 'gemini-openapi',
   maxStates: GEMINI_STATES,
   openApi: {
-    stringFormats: words('enum date-time'),
-    numberFormats: words('float double int32 int64'),
+    stringFormats: wordSet('enum date-time'),
+    numberFormats: wordSet('float double int32 int64'),
     maxEnum: 500,
     bounds: true,
   },
@@ -87,23 +87,20 @@ export const geminiOpenApi: Dialect = {
 export const geminiJson: Dialect = {
   name: 'gemini-json',
   maxStates: GEMINI_STATES,
-  keywords: words(
+  keywords: wordSet(
     'type format title description enum items prefixItems minItems maxItems minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering',
   ),
 }
 
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.split(' '))
-}
+// ---- conversion ------------------------------------------------------------------------------------------
 
-// ---- the door --------------------------------------------------------------------------------------------
-
-const remembered = new WeakMap<JsonObject, Map<string, Adapted | { unusable: string }>>()
+/** By the tool's own schema object, which never changes: all sessions that offer the tool share the result. */
+const adaptedSchemas = new WeakMap<JsonObject, Map<string, Adapted | { unusable: string }>>()
 
 /** The same result object for the same schema object and dialect. */
 export function toDialect(schema: JsonObject, dialect: Dialect): Adapted | { unusable: string } {
-  const byDialect = remembered.get(schema) ?? new Map<string, Adapted | { unusable: string }>()
-  remembered.set(schema, byDialect)
+  const byDialect = adaptedSchemas.get(schema) ?? new Map<string, Adapted | { unusable: string }>()
+  adaptedSchemas.set(schema, byDialect)
   let adapted = byDialect.get(dialect.name)
   if (adapted === undefined) {
     adapted = adapt(schema, dialect)
@@ -113,11 +110,11 @@ export function toDialect(schema: JsonObject, dialect: Dialect): Adapted | { unu
 }
 
 function adapt(schema: JsonObject, dialect: Dialect): Adapted | { unusable: string } {
-  const first = convert(schema, dialect, dialect.openApi)
+  const first = convertSchema(schema, dialect, dialect.openApi)
   if ('unusable' in first || dialect.maxStates === undefined || statesOf(first.schema) <= dialect.maxStates)
     return first
   const tight = dialect.openApi === undefined ? undefined : { ...dialect.openApi, maxEnum: 50, bounds: false }
-  const second = convert(schema, dialect, tight)
+  const second = convertSchema(schema, dialect, tight)
   if ('unusable' in second) return second
   const loosened = tight === undefined ? withoutBounds(second.schema) : second.schema
   if (statesOf(loosened) > dialect.maxStates) return { unusable: 'it is too large for this vendor' }
@@ -127,7 +124,7 @@ function adapt(schema: JsonObject, dialect: Dialect): Adapted | { unusable: stri
   }
 }
 
-function convert(
+function convertSchema(
   schema: JsonObject,
   dialect: Dialect,
   openApi: OpenApiRules | undefined,
@@ -145,7 +142,7 @@ function convert(
   return problem === undefined ? { schema: plain, lost } : { unusable: problem }
 }
 
-/** A property whose name the vendor refuses is described in words: the model can still give it. */
+/** A property whose name the vendor refuses is described in words, so that the model can still give it. */
 function hideKeys(walk: Walk, root: JsonObject, allowed: RegExp): void {
   const properties = isJsonObject(root['properties']) ? Object.entries(root['properties']) : []
   const hidden = properties.filter(([name]) => !allowed.test(name))
@@ -164,47 +161,44 @@ function hideKeys(walk: Walk, root: JsonObject, allowed: RegExp): void {
   lose(walk, '', `the properties ${[...names].slice(0, 5).join(', ')} are said in words only`)
 }
 
-const NOTES = new Set([
-  'default',
-  'examples',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'contentEncoding',
-  'contentMediaType',
-])
+const NOTES: ReadonlySet<string> = wordSet(
+  'default examples deprecated readOnly writeOnly contentEncoding contentMediaType',
+)
+const BOUNDS: ReadonlySet<string> = wordSet('minimum maximum minItems maxItems')
 
-/** Notes say nothing about what is valid; strict modes refuse some of them. */
-function withoutNotes(node: JsonObject, isMap = false): JsonObject {
-  const entries: [string, JsonObject[string]][] = []
+/** Notes say nothing about what is valid. Strict modes refuse some of them. */
+function withoutNotes(schema: JsonObject): JsonObject {
+  return withoutKeywords(schema, keyword => NOTES.has(keyword))
+}
+
+function withoutBounds(schema: JsonObject): JsonObject {
+  const isLong = (value: Json): boolean => Array.isArray(value) && value.length > 50
+  return withoutKeywords(
+    schema,
+    (keyword, value) => BOUNDS.has(keyword) || (keyword === 'enum' && isLong(value)),
+  )
+}
+
+/** `isMap`: the keys of `node` are names, not keywords. */
+function withoutKeywords(
+  node: JsonObject,
+  isLeftOut: (keyword: string, value: Json) => boolean,
+  isMap = false,
+): JsonObject {
+  const entries: [string, Json][] = []
   for (const [key, value] of Object.entries(node)) {
-    if (!isMap && NOTES.has(key)) continue
+    if (!isMap && isLeftOut(key, value)) continue
+    const holdsNames = !isMap && (key === 'properties' || key === '$defs')
     if (!isMap && (key === 'enum' || key === 'const')) entries.push([key, value])
-    else if (isJsonObject(value))
-      entries.push([key, withoutNotes(value, !isMap && (key === 'properties' || key === '$defs'))])
+    else if (isJsonObject(value)) entries.push([key, withoutKeywords(value, isLeftOut, holdsNames)])
     else if (Array.isArray(value))
-      entries.push([key, value.map(item => (isJsonObject(item) ? withoutNotes(item) : item))])
+      entries.push([key, value.map(item => (isJsonObject(item) ? withoutKeywords(item, isLeftOut) : item))])
     else entries.push([key, value])
   }
   return Object.fromEntries(entries)
 }
 
-const BOUNDS = new Set(['minimum', 'maximum', 'minItems', 'maxItems'])
-
-function withoutBounds(node: JsonObject, isMap = false): JsonObject {
-  const entries: [string, JsonObject[string]][] = []
-  for (const [key, value] of Object.entries(node)) {
-    if (!isMap && (BOUNDS.has(key) || (key === 'enum' && Array.isArray(value) && value.length > 50))) continue
-    const map = !isMap && (key === 'properties' || key === '$defs')
-    if (isJsonObject(value)) entries.push([key, withoutBounds(value, map)])
-    else if (Array.isArray(value) && key !== 'enum')
-      entries.push([key, value.map(item => (isJsonObject(item) ? withoutBounds(item) : item))])
-    else entries.push([key, value])
-  }
-  return Object.fromEntries(entries)
-}
-
-/** A rough count of what bounded arrays, bounded numbers, enums and long names multiply to. */
+/** A rough count of the states that bounded arrays, bounded numbers, enums and long names multiply to. */
 function statesOf(node: unknown): number {
   if (!isJsonObject(node)) return 1
   let total = 1 + (Array.isArray(node['enum']) ? node['enum'].length : 0)

@@ -1,99 +1,57 @@
-// JSON Schema for vendors that take JSON Schema: 2020-12, references only into the root's `$defs`, nothing that
-// a strict reader of the metaschema refuses, and of the keywords only those that the vendor knows.
-// Whether the result may be used in a vendor's strict mode is judged in schema-strict.ts.
+// JSON Schema for vendors that take JSON Schema: 2020-12, references only into the root's `$defs`, nothing that a strict
+// reader of the metaschema refuses, and only the keywords that the vendor knows. Whether the result may be used in a strict
+// mode is decided in schema-strict.ts.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isEmptyObject } from './json-read.ts'
 import {
+  followRef,
   lose,
-  modern,
-  objectsIn,
-  refOf,
+  modernise,
   resolveRef,
-  spend,
+  schemasIn,
+  splitRef,
   stringsIn,
   typesOf,
+  visitNode,
   type Walk,
+  wordSet,
 } from './schema-refs.ts'
 import { mergeObjects } from './schema-root.ts'
 
-type Kind =
-  | 'schema'
-  | 'schemas'
-  | 'map'
-  | 'number'
-  | 'count'
-  | 'text'
-  | 'flag'
-  | 'names'
-  | 'list'
-  | 'any'
-  | 'nameMap'
-
-const KINDS: Readonly<Record<string, Kind>> = {
-  title: 'text',
-  description: 'text',
-  default: 'any',
-  examples: 'list',
-  deprecated: 'flag',
-  readOnly: 'flag',
-  writeOnly: 'flag',
-  enum: 'list',
-  const: 'any',
-  format: 'text',
-  pattern: 'text',
-  minLength: 'count',
-  maxLength: 'count',
-  minimum: 'number',
-  maximum: 'number',
-  exclusiveMinimum: 'number',
-  exclusiveMaximum: 'number',
-  multipleOf: 'number',
-  items: 'schema',
-  prefixItems: 'schemas',
-  contains: 'schema',
-  minItems: 'count',
-  maxItems: 'count',
-  minContains: 'count',
-  maxContains: 'count',
-  uniqueItems: 'flag',
-  properties: 'map',
-  patternProperties: 'map',
-  additionalProperties: 'schema',
-  propertyNames: 'schema',
-  required: 'names',
-  minProperties: 'count',
-  maxProperties: 'count',
-  dependentRequired: 'nameMap',
-  dependentSchemas: 'map',
-  unevaluatedItems: 'schema',
-  unevaluatedProperties: 'schema',
-  anyOf: 'schemas',
-  oneOf: 'schemas',
-  allOf: 'schemas',
-  not: 'schema',
-  if: 'schema',
-  then: 'schema',
-  else: 'schema',
-  contentEncoding: 'text',
-  contentMediaType: 'text',
-  propertyOrdering: 'names',
+/** Keywords by the kind of their value. */
+const KEYWORDS = {
+  text: 'title description format pattern contentEncoding contentMediaType',
+  flag: 'deprecated readOnly writeOnly uniqueItems',
+  list: 'examples enum',
+  any: 'default const',
+  number: 'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
+  count: 'minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties',
+  names: 'required propertyOrdering',
+  nameMap: 'dependentRequired',
+  schema:
+    'items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties not if then else',
+  schemas: 'prefixItems anyOf oneOf allOf',
+  map: 'properties patternProperties dependentSchemas',
 }
 
-const ANNOTATIONS = new Set([
-  'default',
-  'examples',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'title',
-  'contentEncoding',
-  'contentMediaType',
-])
+type KeywordKind = keyof typeof KEYWORDS
+
+const KIND_OF_KEYWORD: ReadonlyMap<string, KeywordKind> = new Map(
+  // The keys of the record above, and no others.
+  (Object.keys(KEYWORDS) as KeywordKind[]).flatMap(kind =>
+    KEYWORDS[kind].split(' ').map((keyword): [string, KeywordKind] => [keyword, kind]),
+  ),
+)
+
+const ANNOTATIONS = wordSet(
+  'default examples deprecated readOnly writeOnly title contentEncoding contentMediaType',
+)
 
 export type JsonRules = {
   /** Absent: all of JSON Schema 2020-12. */
   keywords?: ReadonlySet<string>
-  /** Nothing may stand beside a reference. */
+  /** A reference must stand alone. */
   bareRefs?: boolean
 }
 
@@ -104,33 +62,33 @@ type Conversion = {
   queue: { name: string; target: Json }[]
 }
 
-/** `root` is an object schema; references are followed in the schema that the walk was started with. */
+/** `root` is an object schema. References are followed in the schema that the walk was started with. */
 export function toJsonSchema(walk: Walk, root: JsonObject, rules: JsonRules): JsonObject {
   const conversion: Conversion = { walk, rules, names: new Map(), queue: [] }
-  const schema = convert(conversion, root, '', 0)
+  const schema = toSchema(conversion, root, '', 0)
   const definitions: [string, JsonObject][] = []
   for (let next = conversion.queue.shift(); next !== undefined; next = conversion.queue.shift())
-    definitions.push([next.name, convert(conversion, next.target, `$defs/${next.name}`, 0)])
+    definitions.push([next.name, toSchema(conversion, next.target, `$defs/${next.name}`, 0)])
   if (definitions.length > 0) schema['$defs'] = Object.fromEntries(definitions)
   return schema
 }
 
-function convert(conversion: Conversion, node: Json, path: string, depth: number): JsonObject {
+function toSchema(conversion: Conversion, node: Json, path: string, depth: number): JsonObject {
   const { walk, rules } = conversion
-  if (node === true || !spend(walk, path, depth)) return {}
-  if (node === false) return allows(rules, 'not') ? { not: {} } : nothing(walk, path)
+  if (node === true || !visitNode(walk, path, depth)) return {}
+  if (node === false) return allows(rules, 'not') ? { not: {} } : refuseNothing(walk, path)
   if (!isJsonObject(node)) {
     lose(walk, path, 'is no schema; anything passes here')
     return {}
   }
-  const ref = refOf(node)
-  if (ref !== undefined) return convertRef(conversion, node, ref, path, depth)
-  const source = adapted(conversion, modern(node), path)
+  const found = splitRef(node)
+  if (found !== undefined) return convertRef(conversion, found.ref, found.beside, path, depth)
+  const source = withKnownKeywords(conversion, modernise(node), path)
   const entries: [string, Json][] = []
   const types = typesOf(source)
   if (types !== undefined) entries.push(['type', types.length === 1 ? types[0]! : types])
   for (const [keyword, value] of Object.entries(source)) {
-    const kind = Object.hasOwn(KINDS, keyword) ? KINDS[keyword] : undefined
+    const kind = KIND_OF_KEYWORD.get(keyword)
     if (kind === undefined) continue
     if (!allows(rules, keyword)) {
       if (!ANNOTATIONS.has(keyword)) lose(walk, path, `"${keyword}" is left out`)
@@ -141,7 +99,7 @@ function convert(conversion: Conversion, node: Json, path: string, depth: number
     else entries.push([keyword, converted])
   }
   const schema = Object.fromEntries(entries)
-  // Without the patterns that it made an exception for, a closed object would refuse what was meant to pass.
+  // Without its patterns, a closed object would refuse the properties that they allow.
   if ('patternProperties' in source && !allows(rules, 'patternProperties'))
     delete schema['additionalProperties']
   if (types?.includes('array') && !('items' in schema) && !('prefixItems' in schema)) schema['items'] = {}
@@ -152,13 +110,13 @@ function allows(rules: JsonRules, keyword: string): boolean {
   return rules.keywords === undefined || rules.keywords.has(keyword)
 }
 
-function nothing(walk: Walk, path: string): JsonObject {
+function refuseNothing(walk: Walk, path: string): JsonObject {
   lose(walk, path, 'no value passes here, which cannot be said')
   return {}
 }
 
-/** What the dialect lacks, said with what it has. */
-function adapted(conversion: Conversion, node: JsonObject, path: string): JsonObject {
+/** Replaces keywords that the dialect lacks by equivalent ones that it has. */
+function withKnownKeywords(conversion: Conversion, node: JsonObject, path: string): JsonObject {
   const { rules, walk } = conversion
   let next = node
   if ('const' in next && !allows(rules, 'const')) {
@@ -172,9 +130,8 @@ function adapted(conversion: Conversion, node: JsonObject, path: string): JsonOb
   if (Array.isArray(next['allOf']) && !allows(rules, 'allOf')) {
     const { allOf, ...rest } = next
     next = rest
-    for (const branch of objectsIn(allOf)) {
-      const target =
-        isJsonObject(branch) && refOf(branch) !== undefined ? resolveRef(walk.root, refOf(branch)) : branch
+    for (const branch of schemasIn(allOf)) {
+      const target = followRef(walk.root, branch)
       if (isJsonObject(target)) next = mergeObjects(next, target)
     }
     lose(walk, path, '"allOf" is merged')
@@ -184,22 +141,21 @@ function adapted(conversion: Conversion, node: JsonObject, path: string): JsonOb
 
 function convertRef(
   conversion: Conversion,
-  node: JsonObject,
   ref: Json,
+  siblings: JsonObject,
   path: string,
   depth: number,
 ): JsonObject {
   const { walk, rules } = conversion
-  const { $ref: _r, $recursiveRef: _c, $dynamicRef: _d, ...siblings } = node
   const target = resolveRef(walk.root, ref)
   if (target === undefined)
     lose(walk, path, `the reference ${JSON.stringify(ref)} leads nowhere; anything passes here`)
-  const beside = Object.keys(siblings).length === 0 ? {} : convert(conversion, siblings, path, depth + 1)
+  const beside = isEmptyObject(siblings) ? {} : toSchema(conversion, siblings, path, depth + 1)
   if (target === undefined) return beside
   const pointer: JsonObject = { $ref: `#/$defs/${definitionName(conversion, target, ref)}` }
   if (rules.bareRefs !== true) return { ...pointer, ...beside }
   const { description: _, title: _t, ...demands } = beside
-  if (Object.keys(demands).length > 0) lose(walk, path, 'what stands beside a reference is left out')
+  if (!isEmptyObject(demands)) lose(walk, path, 'what stands beside a reference is left out')
   return pointer
 }
 
@@ -210,7 +166,7 @@ function definitionName(conversion: Conversion, target: Json, ref: Json): string
   const stem = last.replace(/[^a-zA-Z0-9_]/g, '_').slice(0, 40) || 'root'
   const taken = new Set(conversion.names.values())
   let name = stem
-  for (let turn = 2; taken.has(name); turn++) name = `${stem}_${turn}`
+  for (let count = 2; taken.has(name); count++) name = `${stem}_${count}`
   conversion.names.set(target, name)
   conversion.queue.push({ name, target })
   return name
@@ -219,7 +175,7 @@ function definitionName(conversion: Conversion, target: Json, ref: Json): string
 function convertValue(
   conversion: Conversion,
   keyword: string,
-  kind: Kind,
+  kind: KeywordKind,
   value: Json,
   path: string,
   depth: number,
@@ -228,11 +184,11 @@ function convertValue(
   switch (kind) {
     case 'schema':
       if (typeof value === 'boolean')
-        return keyword === 'items' ? convert(conversion, value, at, depth + 1) : value
-      return isJsonObject(value) ? convert(conversion, value, at, depth + 1) : undefined
+        return keyword === 'items' ? toSchema(conversion, value, at, depth + 1) : value
+      return isJsonObject(value) ? toSchema(conversion, value, at, depth + 1) : undefined
     case 'schemas': {
-      const list = objectsIn(value).map((item, index) =>
-        convert(conversion, item, `${at}/${index}`, depth + 1),
+      const list = schemasIn(value).map((item, index) =>
+        toSchema(conversion, item, `${at}/${index}`, depth + 1),
       )
       return list.length === 0 ? undefined : list
     }
@@ -241,7 +197,7 @@ function convertValue(
       return Object.fromEntries(
         Object.entries(value)
           .filter(([name]) => keyword !== 'patternProperties' || compiles(name))
-          .map(([name, item]) => [name, convert(conversion, item, `${at}/${name}`, depth + 1)]),
+          .map(([name, item]) => [name, toSchema(conversion, item, `${at}/${name}`, depth + 1)]),
       )
     case 'names':
       return Array.isArray(value) ? stringsIn(value) : undefined
@@ -249,11 +205,11 @@ function convertValue(
       if (!isJsonObject(value)) return undefined
       return Object.fromEntries(Object.entries(value).map(([name, names]) => [name, stringsIn(names)]))
     default:
-      return isPlain(keyword, kind, value) ? value : undefined
+      return isPlainValue(keyword, kind, value) ? value : undefined
   }
 }
 
-function isPlain(keyword: string, kind: Kind, value: Json): boolean {
+function isPlainValue(keyword: string, kind: KeywordKind, value: Json): boolean {
   if (kind === 'text') return typeof value === 'string' && (keyword !== 'pattern' || compiles(value))
   if (kind === 'flag') return typeof value === 'boolean'
   if (kind === 'list') return Array.isArray(value)

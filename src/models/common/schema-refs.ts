@@ -1,32 +1,32 @@
-// The ground that both schema converters stand on: following a local reference, spelling an older draft's keywords
-// as 2020-12 does, and the ledger of what could not be said. Nothing here knows a vendor.
+// Helpers of both schema converters: following a local reference, writing older drafts' keywords as 2020-12 does, and
+// recording losses. Nothing here knows a vendor.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
-/** One conversion: the schema as declared, what was lost on the way, and how much work may still be done. */
+/** One conversion: the schema as declared, the losses so far, and how many nodes may still be visited. */
 export type Walk = { root: JsonObject; lost: Set<string>; budget: number }
 
 const MAX_LOSSES = 20
-export const MAX_DEPTH = 80
+const MAX_SCHEMA_DEPTH = 80
 const MAX_NODES = 20_000
 
 export function startWalk(root: JsonObject): Walk {
   return { root, lost: new Set(), budget: MAX_NODES }
 }
 
-export function lose(walk: Walk, path: string, words: string): void {
-  if (walk.lost.size < MAX_LOSSES) walk.lost.add(`${path === '' ? 'the root' : path}: ${words}`)
+export function lose(walk: Walk, path: string, loss: string): void {
+  if (walk.lost.size < MAX_LOSSES) walk.lost.add(`${path === '' ? 'the root' : path}: ${loss}`)
 }
 
-/** False when the schema is too deep or expands too far to go on. */
-export function spend(walk: Walk, path: string, depth: number): boolean {
+/** False when the schema is too deep or expands too far. */
+export function visitNode(walk: Walk, path: string, depth: number): boolean {
   walk.budget--
-  if (walk.budget >= 0 && depth <= MAX_DEPTH) return true
+  if (walk.budget >= 0 && depth <= MAX_SCHEMA_DEPTH) return true
   lose(walk, path.slice(0, 200), 'too deep or too large to be sent; anything passes here')
   return false
 }
 
-/** What a local reference points to; undefined when it points nowhere, or outside. */
+/** The target of a local reference; undefined when it has none, or is outside the schema. */
 export function resolveRef(root: JsonObject, ref: Json | undefined): Json | undefined {
   if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined
   if (ref === '#') return root
@@ -41,8 +41,17 @@ export function resolveRef(root: JsonObject, ref: Json | undefined): Json | unde
   return node
 }
 
-export function refOf(node: JsonObject): Json | undefined {
-  return node['$ref'] ?? node['$recursiveRef'] ?? node['$dynamicRef']
+/** The reference of a node and what stands beside it; undefined for a node without a reference. */
+export function splitRef(node: JsonObject): { ref: Json; beside: JsonObject } | undefined {
+  const { $ref, $recursiveRef, $dynamicRef, ...beside } = node
+  const ref = $ref ?? $recursiveRef ?? $dynamicRef
+  return ref === undefined ? undefined : { ref, beside }
+}
+
+/** A node, or the target of its reference. */
+export function followRef(root: JsonObject, node: Json): Json | undefined {
+  const found = isJsonObject(node) ? splitRef(node) : undefined
+  return found === undefined ? node : resolveRef(root, found.ref)
 }
 
 function pointerKey(raw: string): string {
@@ -50,13 +59,13 @@ function pointerKey(raw: string): string {
   try {
     text = decodeURIComponent(raw)
   } catch {
-    // A stray percent sign is taken as it stands.
+    // A stray percent sign is part of the name.
   }
   return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function findAnchor(node: Json, name: string, depth: number): Json | undefined {
-  if (depth > MAX_DEPTH || typeof node !== 'object' || node === null) return undefined
+  if (depth > MAX_SCHEMA_DEPTH || typeof node !== 'object' || node === null) return undefined
   if (!Array.isArray(node) && (node['$anchor'] === name || node['$dynamicAnchor'] === name)) return node
   for (const child of Object.values(node)) {
     const found = findAnchor(child, name, depth + 1)
@@ -65,8 +74,8 @@ function findAnchor(node: Json, name: string, depth: number): Json | undefined {
   return undefined
 }
 
-/** Keywords of older drafts in their 2020-12 spelling; the original is left alone. */
-export function modern(node: JsonObject): JsonObject {
+/** A node with keywords of older drafts in their 2020-12 spelling. The original is not changed. */
+export function modernise(node: JsonObject): JsonObject {
   const old =
     Array.isArray(node['items']) ||
     typeof node['exclusiveMinimum'] === 'boolean' ||
@@ -107,21 +116,25 @@ function splitDependencies(node: JsonObject): void {
   if (schemas.length > 0) node['dependentSchemas'] = Object.fromEntries(schemas)
 }
 
-const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+const JSON_TYPES = wordSet('string number integer boolean object array null')
 
 /** The types that a node names, each once; undefined when it names none. */
 export function typesOf(node: JsonObject): string[] | undefined {
   const { type } = node
   const named = (Array.isArray(type) ? type : [type]).filter(
-    (name): name is string => typeof name === 'string' && TYPES.has(name),
+    (name): name is string => typeof name === 'string' && JSON_TYPES.has(name),
   )
   return named.length === 0 ? undefined : [...new Set(named)]
 }
 
-export function objectsIn(value: Json | undefined): Json[] {
+export function schemasIn(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value.filter(item => isJsonObject(item) || typeof item === 'boolean') : []
 }
 
 export function stringsIn(value: Json | undefined): string[] {
   return Array.isArray(value) ? [...new Set(value.filter(item => typeof item === 'string'))] : []
+}
+
+export function wordSet(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '))
 }

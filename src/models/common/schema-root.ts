@@ -1,15 +1,24 @@
-// A schema whose root is a plain object, which is what every vendor wants of a function's arguments. References
-// are followed, alternatives merged into one object that takes any of them; the rules between alternatives are
-// then only said in words, and the runtime's own check still holds the model to them.
+// A schema whose root is a plain object, which every vendor wants for a function's arguments. References are followed, and
+// alternatives are merged into one object that takes any of them. The rules between alternatives are then only said in
+// words; the runtime's own check still enforces them.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { lose, objectsIn, refOf, resolveRef, spend, stringsIn, typesOf, type Walk } from './schema-refs.ts'
+import {
+  lose,
+  resolveRef,
+  schemasIn,
+  splitRef,
+  stringsIn,
+  typesOf,
+  visitNode,
+  type Walk,
+} from './schema-refs.ts'
 
 const MAX_ROOT_DEPTH = 16
 
 /** Undefined when the arguments cannot be an object at all. */
 export function objectRoot(walk: Walk, schema: JsonObject): JsonObject | undefined {
-  const root = flatten(walk, schema, 0)
+  const root = flattenRoot(walk, schema, 0)
   if (root === undefined) return undefined
   for (const keyword of ['enum', 'const', 'not'])
     if (keyword in root) {
@@ -21,31 +30,30 @@ export function objectRoot(walk: Walk, schema: JsonObject): JsonObject | undefin
   return root
 }
 
-function flatten(walk: Walk, node: Json, depth: number): JsonObject | undefined {
+function flattenRoot(walk: Walk, node: Json, depth: number): JsonObject | undefined {
   if (node === true) return {}
-  if (!isJsonObject(node) || depth > MAX_ROOT_DEPTH || !spend(walk, '', depth)) return undefined
-  const ref = refOf(node)
-  if (ref !== undefined) {
-    const { $ref: _r, $recursiveRef: _c, $dynamicRef: _d, ...siblings } = node
-    const target = resolveRef(walk.root, ref)
-    if (target === undefined || target === node)
-      lose(walk, '', `the reference ${JSON.stringify(ref)} leads nowhere`)
-    const base = target === undefined || target === node ? {} : flatten(walk, target, depth + 1)
-    const own = flatten(walk, siblings, depth + 1)
+  if (!isJsonObject(node) || depth > MAX_ROOT_DEPTH || !visitNode(walk, '', depth)) return undefined
+  const found = splitRef(node)
+  if (found !== undefined) {
+    const target = resolveRef(walk.root, found.ref)
+    const isLost = target === undefined || target === node
+    if (isLost) lose(walk, '', `the reference ${JSON.stringify(found.ref)} leads nowhere`)
+    const base = isLost ? {} : flattenRoot(walk, target, depth + 1)
+    const own = flattenRoot(walk, found.beside, depth + 1)
     return base === undefined || own === undefined ? undefined : mergeObjects(base, own)
   }
   const types = typesOf(node)
   if (types !== undefined && !types.includes('object')) return undefined
   const { allOf, anyOf, oneOf, ...rest } = node
   let root: JsonObject = { ...rest }
-  for (const branch of objectsIn(allOf)) {
-    const flat = flatten(walk, branch, depth + 1)
+  for (const branch of schemasIn(allOf)) {
+    const flat = flattenRoot(walk, branch, depth + 1)
     if (flat === undefined) return undefined
     root = mergeObjects(root, flat)
   }
   for (const alternatives of [anyOf, oneOf]) {
     if (!Array.isArray(alternatives)) continue
-    const flats = alternatives.map(branch => flatten(walk, branch, depth + 1))
+    const flats = alternatives.map(branch => flattenRoot(walk, branch, depth + 1))
     const objects = flats.filter(flat => flat !== undefined)
     if (objects.length === 0) return undefined
     lose(walk, '', 'its alternatives are merged into one object')
@@ -54,19 +62,19 @@ function flatten(walk: Walk, node: Json, depth: number): JsonObject | undefined 
   return root
 }
 
-/** Both hold: properties and demands are added up. */
+/** Both hold: their properties and required names are added up. */
 export function mergeObjects(a: JsonObject, b: JsonObject): JsonObject {
   const merged: JsonObject = { ...b, ...a }
   const properties = joinProperties(a['properties'], b['properties'], 'allOf')
   if (properties !== undefined) merged['properties'] = properties
   const required = [...new Set([...stringsIn(a['required']), ...stringsIn(b['required'])])]
   if (required.length > 0) merged['required'] = required
-  // Each side forbade what it did not know itself; together they would forbid one another's properties.
+  // Each side forbids what it does not name: together they would forbid one another's properties.
   if (a['additionalProperties'] !== b['additionalProperties']) delete merged['additionalProperties']
   return merged
 }
 
-/** One of them holds: what all of them demand is demanded, and what any of them knows is known. */
+/** One of them holds: a name is required if all require it, and a property is known if any knows it. */
 function withAlternatives(base: JsonObject, alternatives: JsonObject[]): JsonObject {
   const merged: JsonObject = { ...base }
   let properties: JsonObject | undefined

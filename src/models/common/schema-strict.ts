@@ -1,13 +1,13 @@
-// May a schema be used in a vendor's strict mode without a change of meaning? Strict mode binds the model to the
-// schema while it writes, but takes a part of JSON Schema only. A schema outside of that part is not bent into
-// it (an optional property made required would change what tools receive): it is used without strict mode.
+// Whether a schema may be used in a vendor's strict mode without a change of meaning. Strict mode binds the model to the
+// schema while it writes, but takes only a part of JSON Schema. A schema outside that part is used without strict mode and
+// never bent into it: an optional property made required would change what tools receive.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { stringsIn, typesOf } from './schema-refs.ts'
 
 export type StrictRules = {
   keywords: ReadonlySet<string>
-  /** Every property must be demanded. */
+  /** Every property must be required. */
   allRequired: boolean
   formats: ReadonlySet<string>
   recursion: boolean
@@ -15,12 +15,12 @@ export type StrictRules = {
   limits: { depth: number; properties: number; enumValues: number; characters: number }
 }
 
-type Count = { properties: number; enumValues: number; characters: number }
+type Sizes = { properties: number; enumValues: number; characters: number }
 
-/** Why not; undefined when it may. `schema` is in the vendor's plain dialect already. */
+/** Why a schema may not be strict; undefined when it may. `schema` is in the vendor's plain dialect. */
 export function strictProblem(schema: JsonObject, rules: StrictRules): string | undefined {
   if (!rules.recursion && isRecursive(schema)) return 'it refers to itself'
-  const count: Count = { properties: 0, enumValues: 0, characters: 0 }
+  const count: Sizes = { properties: 0, enumValues: 0, characters: 0 }
   const problem = problemAt(schema, rules, count, '', 0)
   if (problem !== undefined) return problem
   for (const name of ['properties', 'enumValues', 'characters'] as const)
@@ -31,7 +31,7 @@ export function strictProblem(schema: JsonObject, rules: StrictRules): string | 
 function problemAt(
   node: Json,
   rules: StrictRules,
-  count: Count,
+  count: Sizes,
   path: string,
   level: number,
 ): string | undefined {
@@ -51,7 +51,7 @@ function problemAt(
   )
 }
 
-function valueProblem(node: JsonObject, rules: StrictRules, count: Count, at: string): string | undefined {
+function valueProblem(node: JsonObject, rules: StrictRules, count: Sizes, at: string): string | undefined {
   const { format, pattern, minItems } = node
   if (typeof format === 'string' && !rules.formats.has(format)) return `${at} has the format "${format}"`
   if (typeof pattern === 'string' && /\(\?[=!<]|\\[1-9]/.test(pattern))
@@ -69,7 +69,7 @@ function valueProblem(node: JsonObject, rules: StrictRules, count: Count, at: st
   return undefined
 }
 
-function objectProblem(node: JsonObject, rules: StrictRules, count: Count, at: string): string | undefined {
+function objectProblem(node: JsonObject, rules: StrictRules, count: Sizes, at: string): string | undefined {
   if (node['additionalProperties'] !== false) return `${at} allows properties that it does not name`
   const names = isJsonObject(node['properties']) ? Object.keys(node['properties']) : []
   const required = stringsIn(node['required'])
@@ -85,7 +85,7 @@ function objectProblem(node: JsonObject, rules: StrictRules, count: Count, at: s
 function childProblem(
   node: JsonObject,
   rules: StrictRules,
-  count: Count,
+  count: Sizes,
   path: string,
   level: number,
 ): string | undefined {
@@ -109,7 +109,7 @@ function childrenOf(node: JsonObject): [step: string, child: Json, inDefs: boole
   return found
 }
 
-/** References point into the root's `$defs` only, so a cycle is a cycle between definitions. */
+/** References point only into the root's `$defs`, so a cycle is one between definitions. */
 function isRecursive(schema: JsonObject): boolean {
   const definitions = isJsonObject(schema['$defs']) ? schema['$defs'] : {}
   const state = new Map<string, 'open' | 'done'>()
@@ -131,7 +131,7 @@ function refsIn(node: Json): string[] {
   return [...own, ...Object.entries(node).flatMap(([key, value]) => (key === 'enum' ? [] : refsIn(value)))]
 }
 
-/** What a strict tool costs where a vendor limits the sum over all strict tools of a request. */
+/** What a strict tool adds to the sums that a vendor limits over all strict tools of a request. */
 export function strictCost(schema: JsonObject): { optional: number; unions: number; characters: number } {
   const cost = { optional: 0, unions: 0, characters: JSON.stringify(schema).length }
   const visit = (node: Json): void => {

@@ -1,27 +1,24 @@
-// Call ids as a vendor allows them. The id that the same protocol gave is preferred, then ours, then a hash of
-// ours; and no two calls of one request share an id, whatever a vendor once handed out (some repeat or blank
-// theirs). Nothing is stored: the choice follows from the history alone.
+// Call ids as a vendor allows them. The id that the same protocol gave is preferred, then ours, then a hash of ours.
+// No two calls of one request share an id, even if a vendor repeated or left out its own. Nothing is stored: the
+// choice follows from the history alone.
 
 import type { CallPart } from '../../language/calls.ts'
 import type { Origin } from '../../language/content.ts'
-import type { Entry } from '../../language/history.ts'
+import type { AssistantEntry, Entry } from '../../language/history.ts'
 import { sha256 } from '../../lib/hash.ts'
-import { grown } from './grown.ts'
+import type { SessionCache } from './session-cache.ts'
 
 /** `pattern` matches a whole allowed id. No `g` flag. */
 export type IdRule = { pattern: RegExp; maxLength: number }
 
 export type WireIds = {
-  /** `index`: the place in the history of the assistant entry that made the call, or of the tool entry that answers it. */
+  /** `index`: of the assistant entry that made the call, or of the tool entry that answers it. */
   of: (index: number, callId: string) => string
-  /**
-   * Not empty where this entry's ids depend on other entries: to be a part of the key under which its encoding is
-   * remembered.
-   */
+  /** Not empty where the ids of this entry depend on other entries: part of the key of its cached encoding. */
   variant: (index: number) => string
 }
 
-/** The id of one call, as far as it can be said without looking at the rest of the request. */
+/** The id of one call, before it is compared with the other ids of the request. */
 export function wireId(
   call: CallPart,
   maker: Origin | undefined,
@@ -30,40 +27,41 @@ export function wireId(
 ): string {
   const { nativeId } = call
   const protocol = call.native?.origin.protocol ?? maker?.protocol
-  if (nativeId !== undefined && protocol === target.protocol && isAllowed(nativeId, rule)) return nativeId
+  if (nativeId !== undefined && protocol === target.protocol && isAllowedId(nativeId, rule)) return nativeId
   return ownId(call.id, rule)
 }
 
 /** The ids of all calls of a request: unique, and the same for a call and its result. */
-export function wireIds(history: readonly Entry[], target: Pick<Origin, 'protocol'>, rule: IdRule): WireIds {
-  const { asked } = walk(history, { target, rule })
+export function wireIds(
+  cache: SessionCache,
+  history: readonly Entry[],
+  target: Pick<Origin, 'protocol'>,
+  rule: IdRule,
+): WireIds {
+  const { answers } = cache.fold<UsedIds>(history, {
+    key: `ids ${target.protocol} ${rule.maxLength} ${rule.pattern.source}`,
+    start: () => ({ used: new Set(), answers: [] }),
+    add({ used, answers: known }, entries, index) {
+      const entry = entries[index]!
+      known.push(entry.role === 'assistant' ? idsOfAnswer(entry, used, target, rule) : known.at(-1))
+    },
+  })
   return {
-    of: (index, callId) => asked[index]?.ids.get(callId) ?? ownId(callId, rule),
-    variant: index => (history[index]?.role === 'user' ? '' : (asked[index]?.variant ?? '')),
+    of: (index, callId) => answers[index]?.ids.get(callId) ?? ownId(callId, rule),
+    variant: index => (history[index]?.role === 'user' ? '' : (answers[index]?.variant ?? '')),
   }
 }
 
-/** The calls of one assistant entry; shared by the entries after it, up to the next. */
-type Asked = { ids: ReadonlyMap<string, string>; variant: string }
-type Walked = { used: Set<string>; asked: (Asked | undefined)[] }
+/** The ids of one assistant entry's calls. The entries after it share them, up to the next assistant entry. */
+type AnswerIds = { ids: ReadonlyMap<string, string>; variant: string }
+type UsedIds = { used: Set<string>; answers: (AnswerIds | undefined)[] }
 
-const walk = grown<Walked, { target: Pick<Origin, 'protocol'>; rule: IdRule }>({
-  key: ({ target, rule }) => `${target.protocol} ${rule.maxLength} ${rule.pattern.source}`,
-  begin: () => ({ used: new Set(), asked: [] }),
-  add({ used, asked }, history, index, { target, rule }) {
-    const entry = history[index]!
-    asked.push(entry.role === 'assistant' ? askedIn(entry, used, target, rule) : asked.at(-1))
-  },
-})
-
-type AssistantLike = Extract<Entry, { role: 'assistant' }>
-
-function askedIn(
-  entry: AssistantLike,
+function idsOfAnswer(
+  entry: AssistantEntry,
   used: Set<string>,
   target: Pick<Origin, 'protocol'>,
   rule: IdRule,
-): Asked {
+): AnswerIds {
   const natural = new Map<string, string>()
   const own = new Set<string>()
   let clashes = false
@@ -83,7 +81,7 @@ function askedIn(
 }
 
 function freeIds(
-  entry: AssistantLike,
+  entry: AssistantEntry,
   natural: ReadonlyMap<string, string>,
   used: Set<string>,
   rule: IdRule,
@@ -93,7 +91,7 @@ function freeIds(
     if (part.type !== 'call') continue
     let id = natural.get(part.id) ?? ownId(part.id, rule)
     if (used.has(id)) id = ownId(part.id, rule)
-    for (let turn = 1; used.has(id); turn++) id = hashId(`${part.id} ${turn}`, rule)
+    for (let attempt = 1; used.has(id); attempt++) id = hashId(`${part.id} ${attempt}`, rule)
     used.add(id)
     free.set(part.id, id)
   }
@@ -101,15 +99,15 @@ function freeIds(
 }
 
 function ownId(id: string, rule: IdRule): string {
-  return isAllowed(id, rule) ? id : hashId(id, rule)
+  return isAllowedId(id, rule) ? id : hashId(id, rule)
 }
 
 function hashId(text: string, rule: IdRule): string {
   const digest = sha256(text).replace(/[^a-zA-Z0-9]/g, '')
   const marked = `call_${digest.slice(0, 24)}`
-  return isAllowed(marked, rule) ? marked : digest.slice(0, Math.min(24, rule.maxLength))
+  return isAllowedId(marked, rule) ? marked : digest.slice(0, Math.min(24, rule.maxLength))
 }
 
-function isAllowed(id: string, rule: IdRule): boolean {
+function isAllowedId(id: string, rule: IdRule): boolean {
   return id.length > 0 && id.length <= rule.maxLength && rule.pattern.test(id)
 }

@@ -1,6 +1,6 @@
 // Anthropic's own API.
 import type { Model } from '../../engine/ports.ts'
-import { anthropicMessages } from '../protocols/anthropic.ts'
+import { anthropicMessages } from '../protocols/anthropic/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
 const deployment = {

@@ -1,7 +1,7 @@
 // Any server that speaks Chat Completions, by its address. The named providers beside this file add an address, a key
 // variable and known quirks.
 import type { Model } from '../../engine/ports.ts'
-import { compatibleQuirks, openaiChat, type State } from '../protocols/openai-chat.ts'
+import { compatibleQuirks, openaiChat, type State } from '../protocols/openai-chat/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
 export type CompatibleDeployment = Omit<Deployment<State>, 'protocol'>

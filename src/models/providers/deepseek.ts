@@ -1,6 +1,6 @@
 // DeepSeek's own API. It requires the thinking that led to a call to be sent back with the call.
 import type { Model } from '../../engine/ports.ts'
-import { compatibleQuirks } from '../protocols/openai-chat.ts'
+import { compatibleQuirks } from '../protocols/openai-chat/index.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'
 import type { ProviderOptions } from './deployment.ts'
 

@@ -1,6 +1,6 @@
 // Google's Gemini API, by generateContent.
 import type { Model } from '../../engine/ports.ts'
-import { geminiGenerate, type State } from '../protocols/gemini.ts'
+import { geminiGenerate, type State } from '../protocols/gemini/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
 export const googleKey = (key: string): Record<string, string> => ({ 'x-goog-api-key': key })

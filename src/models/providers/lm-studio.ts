@@ -1,6 +1,6 @@
 // LM Studio on this machine.
 import type { Model } from '../../engine/ports.ts'
-import { compatibleQuirks } from '../protocols/openai-chat.ts'
+import { compatibleQuirks } from '../protocols/openai-chat/index.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'
 import type { ProviderOptions } from './deployment.ts'
 

@@ -1,6 +1,6 @@
 // Mistral's own API: nine-character call ids, no unknown fields, no user message directly after a tool message.
 import type { Model } from '../../engine/ports.ts'
-import { compatibleQuirks } from '../protocols/openai-chat.ts'
+import { compatibleQuirks } from '../protocols/openai-chat/index.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'
 import type { ProviderOptions } from './deployment.ts'
 

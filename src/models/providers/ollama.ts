@@ -1,6 +1,6 @@
 // Ollama on this machine. It has no required tool choice and no switch for parallel calls.
 import type { Model } from '../../engine/ports.ts'
-import { compatibleQuirks } from '../protocols/openai-chat.ts'
+import { compatibleQuirks } from '../protocols/openai-chat/index.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'
 import type { ProviderOptions } from './deployment.ts'
 

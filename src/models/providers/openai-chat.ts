@@ -1,6 +1,6 @@
 // OpenAI's own API, by Chat Completions.
 import type { Model } from '../../engine/ports.ts'
-import { openaiChat as protocol, type State } from '../protocols/openai-chat.ts'
+import { openaiChat as protocol, type State } from '../protocols/openai-chat/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
 const deployment: Deployment<State> = {

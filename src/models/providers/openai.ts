@@ -1,6 +1,6 @@
 // OpenAI's own API, by Responses.
 import type { Model } from '../../engine/ports.ts'
-import { noReasoning, openaiResponses, type State } from '../protocols/openai-responses.ts'
+import { noReasoning, openaiResponses, type State } from '../protocols/openai-responses/index.ts'
 import { type Deployment, deploy, familyOf, type ProviderOptions } from './deployment.ts'
 
 export const openaiReasoning: NonNullable<Deployment<State>['thinking']> = wanted => ({

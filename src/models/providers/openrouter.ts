@@ -1,6 +1,6 @@
 // OpenRouter: many vendors' models behind one address. It requires their reasoning back as `reasoning_details`.
 import type { Model } from '../../engine/ports.ts'
-import { compatibleQuirks } from '../protocols/openai-chat.ts'
+import { compatibleQuirks } from '../protocols/openai-chat/index.ts'
 import { type CompatibleDeployment, deployCompatible } from './compatible.ts'
 import type { ProviderOptions } from './deployment.ts'
 

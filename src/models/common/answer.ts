@@ -1,0 +1,68 @@
+// The answer that a decoder ends with, its calls and its token counts, built with empty fields left out.
+
+import type { ModelAnswer, ModelCall } from '../../engine/ports.ts'
+import type { CallForm } from '../../language/calls.ts'
+import type { Native, Origin } from '../../language/content.ts'
+import type { Usage } from '../../language/events.ts'
+
+export type AnswerStop = ModelAnswer['stop']
+export type ModelPart = ModelAnswer['parts'][number]
+
+export function wholeAnswer(answer: {
+  parts: ModelPart[]
+  stop: AnswerStop
+  origin: Origin
+  usage: Usage | undefined
+  continuity?: Native | undefined
+  warnings?: string[]
+}): ModelAnswer {
+  const { parts, stop, origin, usage, continuity, warnings = [] } = answer
+  return {
+    parts,
+    stop,
+    origin,
+    ...(usage && { usage }),
+    ...(continuity && { continuity }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
+
+/** `nativeId`: '' for none. */
+export function wholeCall(
+  call: { name: string; form: CallForm; text: string },
+  cut: boolean,
+  nativeId: string,
+  native?: Native,
+): ModelCall {
+  const { name, form, text } = call
+  return {
+    type: 'call',
+    name,
+    form,
+    text,
+    ...(cut && { cut }),
+    ...(nativeId !== '' && { nativeId }),
+    ...(native && { native }),
+  }
+}
+
+type TokenCounts = {
+  /** Includes what was read from the cache and what was written to it. */
+  input: number
+  /** Includes thinking. */
+  output: number
+  cacheRead?: number
+  cacheWrite?: number
+  thinking?: number
+}
+
+export function usageOfCounts(counts: TokenCounts): Usage {
+  const { input, output, cacheRead = 0, cacheWrite = 0, thinking = 0 } = counts
+  return {
+    input,
+    output,
+    ...(cacheRead > 0 && { cacheRead }),
+    ...(cacheWrite > 0 && { cacheWrite }),
+    ...(thinking > 0 && { thinking }),
+  }
+}

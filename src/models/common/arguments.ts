@@ -1,0 +1,88 @@
+// The arguments of a call: gathered while they stream, found cut or whole at the end of an answer, and written into a
+// history. A cut call never runs. In a history, arguments that are no JSON object are wrapped in one, because vendors take
+// only objects; the text in the log stays as the model wrote it.
+
+import type { CallForm, CallPart } from '../../language/calls.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { type TextUnwrapper, textUnwrapper, wrapText } from './text-tools.ts'
+
+/**
+ * `closed`: the vendor marked the arguments as whole. `unclosed`: the vendor has such a mark and it never came.
+ * `length`: the answer hit its limit in its last call, and the vendor has no mark.
+ */
+export type ArgumentsEnd = 'closed' | 'unclosed' | 'length'
+
+export function isCut(call: { form: CallForm; text: string }, end: ArgumentsEnd): boolean {
+  if (end === 'closed') return false
+  if (end === 'unclosed') return true
+  return call.form === 'text' || parseObject(call.text) === undefined
+}
+
+/** Empty arguments mean this on every vendor. */
+export const NO_ARGUMENTS = '{}'
+
+/** The arguments of one call while they stream. */
+export class CallArguments {
+  readonly form: CallForm
+  /** As the vendor sent them. */
+  raw = ''
+  /** As they are shown: `raw`, or the text in it when the tool was declared as a function of one string. */
+  text = ''
+  readonly #unwrapper: TextUnwrapper | undefined
+  /** The string that the text was wrapped in has ended. */
+  #closed = false
+
+  /** `wrapped`: a text tool that was declared as a function. */
+  constructor(form: CallForm, wrapped = form === 'text') {
+    this.form = form
+    this.#unwrapper = wrapped ? textUnwrapper() : undefined
+  }
+
+  /** Takes a fragment; gives the text that it adds. */
+  push(fragment: string): string {
+    this.raw += fragment
+    return this.#add(this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment))
+  }
+
+  /** Gives the rest of the text once no fragment follows. `fill`: empty arguments become an empty object. */
+  end(fill = true): string {
+    if (this.#unwrapper === undefined)
+      return fill && this.form === 'json' && this.raw === '' ? this.#add(NO_ARGUMENTS) : ''
+    const { rest, closed } = this.#unwrapper.end()
+    this.#closed = closed
+    return this.#add(rest)
+  }
+
+  /** Valid after `end()`. */
+  isCut(end: ArgumentsEnd): boolean {
+    if (this.#unwrapper !== undefined && end === 'length') return !this.#closed
+    return isCut({ form: this.form, text: this.raw }, end)
+  }
+
+  #add(text: string): string {
+    this.text += text
+    return text
+  }
+}
+
+/** The arguments of a past call as an object: never null, a list or a text, which vendors refuse in a history. */
+export function historyArguments(call: CallPart): JsonObject {
+  if (call.form === 'text') return wrapText(call.text)
+  if (call.text.trim() === '') return {}
+  return parseObject(call.text) ?? { invalid_arguments: call.text }
+}
+
+/** The same as JSON text, in the model's own spelling if that is an object. */
+export function historyArgumentsText(call: CallPart): string {
+  if (call.form === 'json' && parseObject(call.text) !== undefined) return call.text
+  return JSON.stringify(historyArguments(call))
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

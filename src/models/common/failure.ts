@@ -1,0 +1,32 @@
+// Failures that all vendors have in common: an HTTP status by itself, an answer that broke off, and error text that is safe
+// to show. A vendor's own error codes are read in its failure.ts.
+
+import { cutUtf8, printable } from '../../lib/text.ts'
+import type { ModelFailure } from '../protocol.ts'
+
+const TIMEOUTS: ReadonlySet<number> = new Set([408, 504, 524])
+/** Statuses below 500 after which another attempt may succeed. */
+const RETRIED: ReadonlySet<number> = new Set([408, 409, 425, 429, 499])
+const MAX_BYTES = 2_000
+
+/** `final`: the vendor said that no later attempt can succeed, as when a quota is used up. */
+export function statusFailure(status: number, message: string, final = false): ModelFailure {
+  const retry = !final && (status >= 500 || RETRIED.has(status))
+  const code = TIMEOUTS.has(status) ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected'
+  return { code, message: failureText(message), retry }
+}
+
+/** Another attempt may succeed. */
+export function passingFailure(message: string): ModelFailure {
+  return { code: 'model_failed', message: failureText(message), retry: true }
+}
+
+/** The vendor refused what we sent, and would refuse it again. */
+export function finalFailure(message: string): ModelFailure {
+  return { code: 'model_rejected', message: failureText(message), retry: false }
+}
+
+/** A vendor's own words, bounded and without control characters. */
+export function failureText(text: string): string {
+  return printable(cutUtf8(text, MAX_BYTES).text, { multiline: true })
+}

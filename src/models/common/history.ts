@@ -1,0 +1,105 @@
+// Facts about a history that every encoder needs: which system entries belong to the instructions, which calls and results
+// stand side by side, and the text for those that do not. No vendor's field names are here.
+
+import type { ModelRequest } from '../../engine/ports.ts'
+import type { CallPart, CallResult } from '../../language/calls.ts'
+import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
+import { resultText } from './artifacts.ts'
+import type { WireNames } from './wire-names.ts'
+
+// ---- system entries --------------------------------------------------------------------------------------
+
+/** The agent's instructions with the system entries that the history begins with, and the rest of the history. */
+export function splitSystem(request: ModelRequest): { system: string[]; spoken: readonly Entry[] } {
+  const { history } = request
+  const first = history.findIndex(entry => entry.role !== 'system')
+  const leading = first < 0 ? history.length : first
+  const system = [request.system ?? '']
+  for (const entry of history.slice(0, leading)) if (entry.role === 'system') system.push(entry.text)
+  return {
+    system: system.filter(text => text.trim() !== ''),
+    spoken: leading === 0 ? history : history.slice(leading),
+  }
+}
+
+/** A system entry in mid-conversation, for a vendor that takes none there; '' for a blank one. */
+export function systemNote(text: string, warn: (warning: string) => void): string {
+  if (text.trim() === '') return ''
+  warn('A system message in mid-conversation was sent as a note in the user’s role.')
+  return `<system>\n${text}\n</system>`
+}
+
+/** Said in the user's role where a vendor wants the user to have spoken and nobody has. */
+export const CONTINUE = 'Continue.'
+
+/** Stands for a message that says nothing. */
+export const EMPTY_MESSAGE = '(empty message)'
+
+export const ASKED_TO_CONTINUE = 'The history ended with an answer, so the model was asked to continue.'
+
+// ---- pairs of calls and results ----------------------------------------------------------------------------
+
+export type CallPair = { call: CallPart; result: CallResult; entry: AssistantEntry }
+
+/**
+ * The calls of the answer at `index`, or of the answer before the results at `index`, with their results, in the order
+ * in which the model asked. A call and a result are a pair only if their entries stand side by side.
+ */
+export function pairsAt(history: readonly Entry[], index: number): CallPair[] {
+  const { answer, results } = batchAt(history, index)
+  if (answer === undefined || results === undefined) return []
+  const byCall = new Map(results.map(result => [result.callId, result]))
+  return callsOf(answer).flatMap(call => {
+    const result = byCall.get(call.id)
+    return result === undefined ? [] : [{ call, result, entry: answer }]
+  })
+}
+
+/** Ids of the calls without a result, or of the results without a call, in the entry at `index`. */
+export function unpairedIds(history: readonly Entry[], index: number): string[] {
+  const entry = history[index]
+  if (entry?.role !== 'assistant' && entry?.role !== 'tool') return []
+  const { answer, results = [] } = batchAt(history, index)
+  if (answer !== undefined && isAnsweredInOrder(answer, results)) return []
+  const called = answer === undefined ? [] : callsOf(answer).map(call => call.id)
+  const answered = results.map(result => result.callId)
+  const [own, others] = entry.role === 'tool' ? [answered, new Set(called)] : [called, new Set(answered)]
+  return own.filter(id => !others.has(id))
+}
+
+type CallBatch = { answer: AssistantEntry | undefined; results: readonly CallResult[] | undefined }
+
+function batchAt(history: readonly Entry[], index: number): CallBatch {
+  const at = history[index]?.role === 'tool' ? index - 1 : index
+  const [answer, answered] = [history[at], history[at + 1]]
+  return {
+    answer: answer?.role === 'assistant' ? answer : undefined,
+    results: answered?.role === 'tool' ? answered.results : undefined,
+  }
+}
+
+/** The usual case, checked without building anything. */
+function isAnsweredInOrder(answer: AssistantEntry, results: readonly CallResult[]): boolean {
+  let count = 0
+  for (const part of answer.parts)
+    if (part.type === 'call' && results[count++]?.callId !== part.id) return false
+  return count === results.length
+}
+
+/** Stands for a call whose result is not in the next entry. Vendors refuse such a call. */
+export function loneCall(call: CallPart): string {
+  return `[${call.name} was called; nothing is known of its result]`
+}
+
+/** Stands for a result whose call is not in the entry before. */
+export function loneResult({ name, outcome }: CallResult): string {
+  return `[result of ${name}] ${resultText(outcome)}`
+}
+
+/** Wire names of all tools that were called, for vendors that refuse calls in a history without declared tools. */
+export function calledNames(history: readonly Entry[], names: WireNames): Set<string> {
+  const called = new Set<string>()
+  for (const entry of history)
+    if (entry.role === 'assistant') for (const call of callsOf(entry)) called.add(names.toWire(call.name))
+  return called
+}

@@ -1,0 +1,41 @@
+// Failures of Anthropic, as a status with a body or as an event after a good status. How often and when to try again, and
+// the headers about that, are the runner's.
+
+import type { Json, JsonObject } from '../../../lib/json.ts'
+import { failureText, finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
+import { asObject, asString } from '../../common/json-read.ts'
+import type { ModelFailure } from '../../protocol.ts'
+
+/** Types of errors that are about what we sent. All others may pass. */
+const FINAL: ReadonlySet<string> = new Set([
+  'invalid_request_error',
+  'authentication_error',
+  'billing_error',
+  'permission_error',
+  'not_found_error',
+  'request_too_large',
+])
+
+/** A response with an error status. */
+export function failure(status: number, headers: Headers, body: Json | string): ModelFailure {
+  const id = headers.get('request-id')
+  const where = `status ${status}${id === null ? '' : `, request ${id}`}`
+  const error =
+    typeof body === 'string' && body !== '' ? { message: body } : asObject(asObject(body)['error'])
+  const message = describeError(error, where)
+  const forgotten = (status === 400 || status === 404) && /\bcontainer\b/i.test(message)
+  return { ...statusFailure(status, message), ...(forgotten && { forgotten: true }) }
+}
+
+/** An `error` event after a good status. */
+export function streamFailure(error: JsonObject): ModelFailure {
+  const type = asString(error['type'])
+  const message = describeError(error, 'in mid-answer')
+  if (type === 'timeout_error') return { code: 'model_timeout', message: failureText(message), retry: true }
+  return FINAL.has(type) ? finalFailure(message) : passingFailure(message)
+}
+
+function describeError(error: JsonObject, where: string): string {
+  const type = asString(error['type'])
+  return `Anthropic (${where}): ${type && `${type}: `}${asString(error['message']) || 'no reason was given'}`
+}

@@ -1,0 +1,17 @@
+// Anthropic Messages as a protocol: what the API looks like. Where it is and who pays is a provider's.
+//
+// Body fields that are not the API's own: `betas` is a list that becomes a header.
+
+import type { Protocol } from '../../protocol.ts'
+import { halt, initial, type Reading, type State, step } from './decode.ts'
+import { prepare, protocolName } from './encode.ts'
+import { failure } from './failure.ts'
+
+export const anthropicMessages: Protocol<State, Reading> = {
+  name: protocolName,
+  prepare,
+  initial,
+  step,
+  halt,
+  failure,
+}

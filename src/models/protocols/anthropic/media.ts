@@ -1,0 +1,90 @@
+// Text, images and files as Anthropic's content blocks, in a user's message and in a tool's result. Media that the API
+// would refuse, now and in every later request of the session, is mentioned in words. Each block is JSON text.
+
+import type { Outcome } from '../../../language/calls.ts'
+import type { InputPart, ResultPart } from '../../../language/content.ts'
+import type { JsonObject } from '../../../lib/json.ts'
+import { emptyWords, isFailed, mediaNote, resultText, wireJson } from '../../common/artifacts.ts'
+import { EMPTY_MESSAGE } from '../../common/history.ts'
+import {
+  commonPictures,
+  type Inline,
+  inlineOf,
+  isInline,
+  isPicture,
+  type Media,
+  mention,
+  pictureOf,
+  textOfFile,
+} from '../../common/media.ts'
+import type { Warn } from '../../common/warnings.ts'
+
+/** The API refuses empty and blank text, so it gives no block. */
+export function textBlock(text: string): string | undefined {
+  return text.trim() === '' ? undefined : `{"type":"text","text":${wireJson(text)}}`
+}
+
+/** The blocks of a user's message: at least one. */
+export function encodeContent(parts: readonly InputPart[], warn: Warn): string[] {
+  const blocks = encodeParts(parts, warn)
+  return blocks.length > 0 ? blocks : [textBlock(EMPTY_MESSAGE)!]
+}
+
+/** The content of a result. A failed call may give text only. */
+export function encodeResultContent(outcome: Outcome, warn: Warn): string {
+  const hasMedia = outcome.parts.some(part => part.type !== 'text')
+  if (!hasMedia) return wireJson(resultText(outcome))
+  if (isFailed(outcome)) {
+    warn('Images and files of a failed call were left out: Anthropic takes only text there.')
+    return wireJson(resultText(outcome))
+  }
+  const blocks = encodeParts(outcome.parts, warn)
+  return blocks.length > 0 ? `[${blocks.join(',')}]` : wireJson(emptyWords(outcome))
+}
+
+function encodeParts(parts: readonly (InputPart | ResultPart)[], warn: Warn): string[] {
+  return parts.flatMap(part => {
+    if (part.type === 'text') return textBlock(part.text) ?? []
+    const media = encodeMedia(part)
+    if (media !== undefined) return wireJson(media)
+    warn(`${mediaNote(part)} could not be sent to Anthropic and was only mentioned.`)
+    return textBlock(mention(part)) ?? []
+  })
+}
+
+function encodeMedia(part: Media): JsonObject | undefined {
+  if (!isInline(part)) return addressBlock(part)
+  const inline = inlineOf(part)
+  if (inline === undefined) return undefined
+  return isPicture(part) ? pictureBlock(inline) : documentBlock(part, inline)
+}
+
+function addressBlock(part: Media): JsonObject | undefined {
+  if (!/^https:\/\//i.test(part.url)) return undefined
+  const source = { type: 'url', url: part.url }
+  if (isPicture(part)) return { type: 'image', source }
+  const isPdf = part.type === 'file' && part.mediaType.toLowerCase() === 'application/pdf'
+  return isPdf ? { type: 'document', source, ...titleOf(part) } : undefined
+}
+
+function pictureBlock(inline: Inline): JsonObject | undefined {
+  const picture = pictureOf(inline, commonPictures)
+  if (picture === undefined) return undefined
+  return { type: 'image', source: { type: 'base64', media_type: picture.mediaType, data: picture.base64 } }
+}
+
+function documentBlock(part: Media, inline: Inline): JsonObject | undefined {
+  if (inline.mediaType === 'application/pdf') {
+    const source = { type: 'base64', media_type: inline.mediaType, data: inline.base64 }
+    return { type: 'document', source, ...titleOf(part) }
+  }
+  const data = textOfFile(inline)
+  if (data === undefined) return undefined
+  return { type: 'document', source: { type: 'text', media_type: 'text/plain', data }, ...titleOf(part) }
+}
+
+function titleOf(part: Media): { title?: string } {
+  return part.type === 'file' && part.name !== undefined && part.name.trim() !== ''
+    ? { title: part.name }
+    : {}
+}

@@ -1,0 +1,221 @@
+// Tools and the choice between them as Anthropic takes them: our tools under names that it allows, the vendor's own
+// beside them, strict only where a schema can honour it and the sum of all stays within the vendor's limits. A tool
+// that cannot be declared is left out, never the request.
+
+import type { ModelRequest } from '../../../engine/ports.ts'
+import type { Entry } from '../../../language/history.ts'
+import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
+import type { JsonObject } from '../../../lib/json.ts'
+import { calledNames } from '../../common/history.ts'
+import { anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
+import { textToolDescription } from '../../common/text-tools.ts'
+import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
+import type { Warn } from '../../common/warnings.ts'
+import type { NameRule, WireNames } from '../../common/wire-names.ts'
+import type { ModelTarget } from '../../protocol.ts'
+
+/** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
+const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
+
+/** Names of the vendor's own tools are taken: a tool of ours with such a name gets another spelling. */
+export function nameRuleFor(hosted: readonly JsonObject[]): NameRule & { reserved: ReadonlySet<string> } {
+  const taken = hosted.flatMap(tool =>
+    typeof tool['name'] === 'string' && !isOverlay(tool) ? tool['name'] : [],
+  )
+  return { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128, reserved: new Set(taken) }
+}
+
+/**
+ * An object in `target.hosted` that has a name but neither a vendor's type nor a schema. It adds fields such as
+ * `defer_loading`, `allowed_callers` or `cache_control` to our tool of that name, or to all of ours if the name is `*`.
+ */
+function isOverlay(tool: JsonObject): boolean {
+  const isPlain = tool['type'] === undefined || tool['type'] === 'custom'
+  return isPlain && tool['input_schema'] === undefined && typeof tool['name'] === 'string'
+}
+
+// ---- declarations ----------------------------------------------------------------------------------------
+
+export type ToolContext = {
+  request: ModelRequest
+  target: ModelTarget
+  names: WireNames
+  spoken: readonly Entry[]
+  /** Wire names that the vendor's tool search found: each must be declared, whatever is offered. */
+  found: ReadonlySet<string>
+  /** The model thinks in this request. */
+  thinks: boolean
+  warn: Warn
+}
+
+export type Declarations = {
+  /** `tools` and `tool_choice`. */
+  fields: JsonObject
+  /** Wire name → our name, of the tools that are declared. */
+  names: ReadonlyMap<string, string>
+  textTools: ReadonlySet<string>
+}
+
+export function declareTools(context: ToolContext): Declarations {
+  const { request, target, names, spoken, found, warn } = context
+  const { offered, choice } = settleChoice(context)
+  const wanted = request.tools.filter(
+    ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
+  )
+  const own = wanted.flatMap(tool => declareTool(tool, names, target.hosted, warn) ?? [])
+  allowStrict(own, warn)
+  const tools = [...own.map(({ json }) => json), ...target.hosted.filter(tool => !isOverlay(tool))]
+  addPlaceholders(tools, found)
+  const hasTools = tools.length > 0
+  // The API refuses calls in a history when no tool is declared.
+  if (!hasTools) addPlaceholders(tools, calledNames(spoken, names))
+  const loaded = keepOneLoaded(tools, warn)
+  const tool_choice = hasTools ? encodeChoice(context, choice, loaded) : noChoice(context, loaded)
+  return {
+    fields: { ...(loaded.length > 0 && { tools: loaded }), ...(tool_choice && { tool_choice }) },
+    names: new Map(own.map(({ wire, tool }) => [wire, tool.name])),
+    textTools: textToolNames(
+      own.map(({ tool }) => tool),
+      names,
+    ),
+  }
+}
+
+type DeclaredTool = { tool: ToolDeclaration; wire: string; json: JsonObject; strict: JsonObject | undefined }
+
+function declareTool(
+  tool: ToolDeclaration,
+  names: WireNames,
+  hosted: readonly JsonObject[],
+  warn: Warn,
+): DeclaredTool | undefined {
+  const input_schema = functionSchema(tool, anthropicPlain, warn)
+  if (input_schema === undefined) return undefined
+  const wire = names.toWire(tool.name)
+  const description = textToolDescription(tool)
+  const json: JsonObject = {
+    name: wire,
+    description: description.trim() === '' ? tool.name : description,
+    input_schema,
+  }
+  for (const overlay of hosted) {
+    if (!isOverlay(overlay) || (overlay['name'] !== '*' && overlay['name'] !== tool.name)) continue
+    const { name: _, type: __, ...fields } = overlay
+    Object.assign(json, fields)
+  }
+  const wantsStrict = tool.input.form === 'json' && tool.input.strict === true && !isCalledFromCode(json)
+  return { tool, wire, json, strict: wantsStrict ? strictSchema(tool, anthropicStrict, warn) : undefined }
+}
+
+/** In the order of declaration, as many as the limits hold. Our own gate checks every call anyway. */
+function allowStrict(declared: readonly DeclaredTool[], warn: Warn): void {
+  const left = { ...STRICT_LIMITS }
+  for (const { tool, json, strict } of declared) {
+    if (strict === undefined || json['strict'] !== undefined) continue
+    const { optional, unions, characters } = strictCost(strict)
+    const fits =
+      left.tools > 0 && optional <= left.optional && unions <= left.unions && characters <= left.characters
+    if (!fits) {
+      warn(`The tool "${tool.name}" is not strict: the strict tools before it use up what Anthropic allows.`)
+      continue
+    }
+    left.tools -= 1
+    left.optional -= optional
+    left.unions -= unions
+    left.characters -= characters
+    json['input_schema'] = strict
+    json['strict'] = true
+  }
+}
+
+/** Declares tools that the history names and that are no longer offered. */
+function addPlaceholders(tools: JsonObject[], wanted: ReadonlySet<string>): void {
+  const declared = new Set(tools.map(tool => tool['name']))
+  const description = 'This tool is no longer available. Do not call it.'
+  for (const name of wanted)
+    if (!declared.has(name))
+      tools.push({ name, description, input_schema: { type: 'object', properties: {} } })
+}
+
+/** The API refuses a request in which every tool is loaded later. */
+function keepOneLoaded(tools: JsonObject[], warn: Warn): JsonObject[] {
+  if (tools.length === 0 || tools.some(tool => tool['defer_loading'] !== true)) return tools
+  warn('No tool would be loaded from the start: none is deferred. Declare a tool search tool.')
+  return tools.map(tool => ({ ...tool, defer_loading: false }))
+}
+
+function isCalledFromCode(tool: JsonObject): boolean {
+  const callers = tool['allowed_callers']
+  return (
+    Array.isArray(callers) &&
+    callers.some(caller => typeof caller === 'string' && caller.startsWith('code_execution_'))
+  )
+}
+
+// ---- choice ----------------------------------------------------------------------------------------------
+
+type SettledChoice = {
+  /** Our tools that are offered; undefined: all. */
+  offered: ReadonlySet<string> | undefined
+  choice: 'auto' | 'none' | 'any' | { tool: string }
+}
+
+/** The API refuses a forced call while the model thinks: the choice is then made by offering fewer tools. */
+function settleChoice({ request: { choice, tools }, thinks, warn }: ToolContext): SettledChoice {
+  const known = new Set(tools.map(tool => tool.name))
+  if (choice === 'auto' || choice === 'none') return { offered: undefined, choice }
+  if (choice === 'required') return { offered: undefined, choice: thinks ? unforced(choice, warn) : 'any' }
+  if ('tool' in choice) {
+    if (!known.has(choice.tool)) {
+      warn(`The tool "${choice.tool}" cannot be forced: it is not offered.`)
+      return { offered: undefined, choice: 'auto' }
+    }
+    return thinks
+      ? { offered: new Set([choice.tool]), choice: unforced(choice, warn) }
+      : { offered: undefined, choice }
+  }
+  const offered = new Set(choice.allowed.filter(name => known.has(name)))
+  if (offered.size === 0) return { offered: undefined, choice: 'none' }
+  if (choice.mode === 'auto') return { offered, choice: 'auto' }
+  return { offered, choice: thinks ? unforced(choice, warn) : 'any' }
+}
+
+function unforced(choice: ToolChoice, warn: Warn): 'auto' {
+  const what = typeof choice === 'object' && 'tool' in choice ? `"${choice.tool}"` : 'a tool'
+  warn(
+    `A call of ${what} was demanded, which Anthropic refuses while the model thinks: the model may choose.`,
+  )
+  return 'auto'
+}
+
+/** Nothing but placeholders is declared. */
+function noChoice({ request, warn }: ToolContext, tools: readonly JsonObject[]): JsonObject | undefined {
+  if (request.choice !== 'auto' && request.choice !== 'none')
+    warn('The use of a tool was demanded, but no tool is offered.')
+  return tools.length > 0 ? { type: 'none' } : undefined
+}
+
+/** Undefined: the model chooses, which is the default. */
+function encodeChoice(
+  { request, names, warn }: ToolContext,
+  choice: SettledChoice['choice'],
+  tools: readonly JsonObject[],
+): JsonObject | undefined {
+  if (choice === 'none') return { type: 'none' }
+  const single = request.parallel ? {} : oneAtATime(tools, warn)
+  const auto = Object.keys(single).length === 0 ? undefined : { type: 'auto', ...single }
+  if (choice === 'auto') return auto
+  if (choice === 'any') return { type: 'any', ...single }
+  const name = names.toWire(choice.tool)
+  const tool = tools.find(each => each['name'] === name)
+  if (tool !== undefined && !isCalledFromCode(tool)) return { type: 'tool', name, ...single }
+  const why = tool === undefined ? 'it could not be declared' : 'it is called from code'
+  warn(`The tool "${choice.tool}" cannot be forced: ${why}.`)
+  return auto
+}
+
+function oneAtATime(tools: readonly JsonObject[], warn: Warn): JsonObject {
+  if (!tools.some(isCalledFromCode)) return { disable_parallel_tool_use: true }
+  warn('Calls cannot be limited to one at a time while tools are called from code.')
+  return {}
+}

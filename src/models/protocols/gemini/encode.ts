@@ -1,0 +1,231 @@
+// A request to generateContent: the body, and the history as its `contents`. Roles alternate, the turn after a batch of
+// calls holds as many responses, and signatures stand on the parts that they came with. Each entry is encoded once;
+// neighbours of one role are joined as text. A call that lacks a signature has the documented stand-in wherever it is, so
+// that an encoding does not depend on which turn is the current one.
+
+import type { ModelRequest } from '../../../engine/ports.ts'
+import type { CallPart } from '../../../language/calls.ts'
+import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
+import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { wellFormed } from '../../../lib/text.ts'
+import { historyArguments } from '../../common/arguments.ts'
+import { bodyWith, isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
+import {
+  ASKED_TO_CONTINUE,
+  type CallPair,
+  CONTINUE,
+  loneCall,
+  loneResult,
+  pairsAt,
+  splitSystem,
+  systemNote,
+  unpairedIds,
+} from '../../common/history.ts'
+import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
+import { type Media, mention } from '../../common/media.ts'
+import { SessionCache } from '../../common/session-cache.ts'
+import { collectWarnings, type Warn } from '../../common/warnings.ts'
+import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import type { ModelTarget, Prepared } from '../../protocol.ts'
+import { googleReading } from '../google/decode.ts'
+import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
+import type { Reading } from './decode.ts'
+import { declareTools, nameRule } from './tools.ts'
+
+export const protocolName = 'gemini'
+
+export function prepare(
+  request: ModelRequest,
+  target: ModelTarget,
+  cache = new SessionCache(),
+): Prepared<Reading> {
+  const { warnings, warn } = collectWarnings()
+  const origin: Origin = { protocol: protocolName, family: target.family }
+  const names = toolNames(request.tools, nameRule)
+  const declared = declareTools(request, target, names, warn)
+  const { system, spoken } = splitSystem(request)
+  const isOlder = isOlderGemini(target)
+  const { contents, encoded } = encodeHistory(cache, { spoken, origin, names, isOlder, warn })
+  const { contents: _, ...own } = target.body
+  const fields: JsonObject = {
+    ...own,
+    ...(system.length > 0 && { systemInstruction: { parts: system.map(text => ({ text })) } }),
+    ...declared,
+    ...generationField(request, target),
+  }
+  return {
+    path: `/models/${encodeURIComponent(target.model)}:streamGenerateContent?alt=sse`,
+    headers: {},
+    body: bodyWith(fields, 'contents', contents),
+    warnings,
+    reading: googleReading(request, names, origin),
+    usesStored: false,
+    encoded,
+  }
+}
+
+// ---- fields ----------------------------------------------------------------------------------------------
+
+/** Without a positive limit the model's own holds. */
+function generationField(request: ModelRequest, target: ModelTarget): JsonObject {
+  const own = asObject(target.body['generationConfig'])
+  const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
+  const generationConfig: JsonObject = limit === undefined ? own : { ...own, maxOutputTokens: limit }
+  return isEmptyObject(generationConfig) ? {} : { generationConfig }
+}
+
+// ---- the history -----------------------------------------------------------------------------------------
+
+type EncodingContext = {
+  /** The history without its leading system entries. */
+  spoken: readonly Entry[]
+  origin: Origin
+  names: WireNames
+  /** Signatures are optional, and results hold no media. */
+  isOlder: boolean
+  warn: Warn
+}
+
+type Role = 'user' | 'model'
+
+const ASK = `{"role":"user","parts":[${wireJson({ text: CONTINUE })}]}`
+
+function encodeHistory(cache: SessionCache, context: EncodingContext): { contents: string; encoded: number } {
+  const { spoken, origin, names, isOlder, warn } = context
+  const { encoded, join } = cache.encode(spoken, {
+    key: googleKey(origin, names, isOlder),
+    variant: index => unpairedIds(spoken, index).join(' '),
+    encode: (entry, index) => encodeEntry(context, entry, index).map(wireJson).join(','),
+  })
+  const roleAt = (index: number): Role => (spoken[index]?.role === 'assistant' ? 'model' : 'user')
+  const { text, last } = join((before, index) => {
+    const role = roleAt(index)
+    const opening = `{"role":"${role}","parts":[`
+    // The first content must be a user's.
+    if (before < 0) return role === 'user' ? opening : `${ASK},${opening}`
+    return roleAt(before) === role ? ',' : `]},${opening}`
+  })
+  if (last < 0) return { contents: `[${ASK}]`, encoded }
+  if (roleAt(last) === 'user') return { contents: `[${text}]}]`, encoded }
+  // And so must the last.
+  warn(ASKED_TO_CONTINUE)
+  return { contents: `[${text}]},${ASK}]`, encoded }
+}
+
+// ---- entries ---------------------------------------------------------------------------------------------
+
+function encodeEntry(context: EncodingContext, entry: Entry, index: number): JsonObject[] {
+  switch (entry.role) {
+    case 'system':
+      return textParts(systemNote(entry.text, context.warn))
+    case 'user':
+      return entry.parts.flatMap(part => encodeContent(context, part))
+    case 'assistant':
+      return encodeAnswer(context, entry, index)
+    case 'tool':
+      return encodeResults(context, entry, index)
+  }
+}
+
+/** An empty text is no part. */
+function textParts(text: string): JsonObject[] {
+  return text === '' ? [] : [{ text }]
+}
+
+function encodeContent(context: EncodingContext, part: InputPart): JsonObject[] {
+  if (part.type === 'text') return textParts(part.text)
+  return [encodeMedia(context, part) ?? { text: mention(part) }]
+}
+
+function encodeMedia(context: EncodingContext, part: Media): JsonObject | undefined {
+  const media = googleMedia(part, context.warn)
+  if (media === undefined) return undefined
+  return 'base64' in media
+    ? { inlineData: { mimeType: media.mediaType, data: media.base64 } }
+    : { fileData: { mimeType: media.mediaType, fileUri: media.url } }
+}
+
+function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: number): JsonObject[] {
+  const paired = new Set(pairsAt(context.spoken, index).map(pair => pair.call))
+  let isSigned = context.isOlder
+  return entry.parts.flatMap(part => {
+    if (part.type !== 'call') {
+      const native = nativeFor(part, context.origin)
+      if (isJsonObject(native)) return [native]
+      return part.type === 'text' ? textParts(part.text) : []
+    }
+    if (!paired.has(part)) return [{ text: loneCall(part) }]
+    const call = encodeCall(context, part, entry)
+    // Only the first of parallel calls is signed.
+    const needsSignature = !isSigned && !('thoughtSignature' in call)
+    isSigned = true
+    return [needsSignature ? { ...call, thoughtSignature: FOREIGN_SIGNATURE } : call]
+  })
+}
+
+function encodeCall(context: EncodingContext, call: CallPart, entry: AssistantEntry): JsonObject {
+  const args = historyArguments(call)
+  const native = nativeCall(context, call)
+  if (native !== undefined) {
+    const { functionCall, ...rest } = native
+    return { functionCall: { args, ...functionCall }, ...rest }
+  }
+  const id = nativeCallId(context, call, entry)
+  const name = context.names.toWire(call.name)
+  return { functionCall: { ...(id !== '' && { id }), name, args } }
+}
+
+type NativeCall = JsonObject & { functionCall: JsonObject }
+
+function nativeCall(context: EncodingContext, call: CallPart): NativeCall | undefined {
+  const native = nativeFor(call, context.origin)
+  if (!isJsonObject(native) || !isJsonObject(native['functionCall'])) return undefined
+  return { ...native, functionCall: native['functionCall'] }
+}
+
+/** '' for the calls of another model: without ids, calls and responses are paired by their order. */
+function nativeCallId(context: EncodingContext, call: CallPart, entry: AssistantEntry): string {
+  const native = nativeCall(context, call)
+  if (native !== undefined) return asString(native.functionCall['id'])
+  return sameOrigin(entry.origin, context.origin) ? (call.nativeId ?? '') : ''
+}
+
+function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): JsonObject[] {
+  const pairs = pairsAt(context.spoken, index)
+  const paired = new Set(pairs.map(pair => pair.result))
+  const lone = entry.results.filter(result => !paired.has(result))
+  return [
+    ...pairs.map(pair => encodeResult(context, pair)),
+    ...(context.isOlder ? pairs.flatMap(pair => mediaAfterResults(context, pair)) : []),
+    ...lone.map(result => ({ text: loneResult(result) })),
+  ]
+}
+
+function encodeResult(context: EncodingContext, { call, result, entry }: CallPair): JsonObject {
+  const { outcome } = result
+  const id = nativeCallId(context, call, entry)
+  const name = asString(nativeCall(context, call)?.functionCall['name']) || context.names.toWire(call.name)
+  const text = resultText(outcome)
+  const media = context.isOlder ? [] : mediaIn(context, outcome.parts)
+  return {
+    functionResponse: {
+      ...(id !== '' && { id }),
+      name,
+      response: isFailed(outcome) ? { error: text } : { output: text },
+      ...(media.length > 0 && { parts: media }),
+    },
+  }
+}
+
+/** Media that cannot be sent is mentioned in the result's own text. */
+function mediaIn(context: EncodingContext, parts: readonly ResultPart[]): JsonObject[] {
+  const media = parts.map(part => (part.type === 'text' ? undefined : encodeMedia(context, part)))
+  return media.filter(part => part !== undefined)
+}
+
+/** For models whose responses hold no media: it follows all responses, with the name of its tool. */
+function mediaAfterResults(context: EncodingContext, { call, result }: CallPair): JsonObject[] {
+  const media = mediaIn(context, result.outcome.parts)
+  return media.length === 0 ? [] : [{ text: wellFormed(`[from ${call.name}]`) }, ...media]
+}

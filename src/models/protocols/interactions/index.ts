@@ -1,0 +1,21 @@
+// Gemini Interactions as a protocol. By default the vendor stores nothing: all steps are sent, with thoughts in their
+// places. A stateful target continues from the last interaction where that is sound. Tools, instructions and settings
+// are sent every time.
+//
+// Quirk: `no-thought-signatures` treats a model as older than version 3, whatever its name is.
+
+import type { Protocol } from '../../protocol.ts'
+import { halt, initial, type Reading, type State, step } from './decode.ts'
+import { prepare, protocolName } from './encode.ts'
+import { failure } from './failure.ts'
+
+export type { State } from './decode.ts'
+
+export const geminiInteractions: Protocol<State, Reading> = {
+  name: protocolName,
+  prepare,
+  initial,
+  step,
+  halt,
+  failure,
+}

@@ -1,0 +1,129 @@
+// The output items of the Responses API, read as parts of ours. Decoding builds an answer from them; encoding checks
+// whether a kept item still says what its part says.
+
+import type { CallForm } from '../../../language/calls.ts'
+import type { Origin } from '../../../language/content.ts'
+import { hostedApproval } from '../../../language/tools.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { printable } from '../../../lib/text.ts'
+import { type ModelPart, wholeCall } from '../../common/answer.ts'
+import { NO_ARGUMENTS } from '../../common/arguments.ts'
+import { asList, asObject, asString } from '../../common/json-read.ts'
+
+export type CallKind = { form: CallForm; field: 'arguments' | 'input' }
+
+/** An item that asks whether a hosted MCP tool may run. */
+export const approvalRequest = 'mcp_approval_request'
+
+/** The items that become calls: what we run, and the question whether the vendor may run something. */
+export const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json | undefined, CallKind>([
+  ['function_call', { form: 'json', field: 'arguments' }],
+  ['custom_tool_call', { form: 'text', field: 'input' }],
+  [approvalRequest, { form: 'json', field: 'arguments' }],
+])
+
+export function objectsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : []
+}
+
+/** The texts and refusals of a message, one after the other. */
+export function messageText(item: JsonObject): string {
+  return objectsOf(item['content'])
+    .map(part => asString(part['type'] === 'refusal' ? part['refusal'] : part['text']))
+    .join('')
+}
+
+export function hasRefusal(item: JsonObject): boolean {
+  return item['type'] === 'message' && objectsOf(item['content']).some(part => part['type'] === 'refusal')
+}
+
+export const SEGMENT_BREAK = '\n\n'
+
+/** Summaries first, then the reasoning itself if the vendor shows it. */
+export function reasoningText(item: JsonObject): string {
+  return [...objectsOf(item['summary']), ...objectsOf(item['content'])]
+    .map(part => asString(part['text']))
+    .filter(text => text !== '')
+    .join(SEGMENT_BREAK)
+}
+
+/** One item as one part, with the item itself beside it. `cut`: the item is a call that is not whole. */
+export function readItem(
+  item: JsonObject,
+  cut: boolean,
+  origin: Origin,
+  names: ReadonlyMap<string, string>,
+): ModelPart {
+  const native = { origin, data: item }
+  const kind = callKinds.get(item['type'])
+  if (kind !== undefined) {
+    const call = { name: ourName(item, names), form: kind.form, text: callText(item, kind, cut) }
+    return wholeCall(call, cut, asString(item['call_id']), native)
+  }
+  if (item['type'] === 'message') return { type: 'text', text: messageText(item), native }
+  if (item['type'] === 'reasoning') return { type: 'thinking', text: reasoningText(item), native }
+  return { type: 'hosted', tool: hostedTool(item), summary: hostedSummary(item), native }
+}
+
+/** Whole but empty arguments of a function become an empty object. */
+export function callText(item: JsonObject, kind: CallKind, cut: boolean): string {
+  if (item['type'] === approvalRequest) return approvalText(item)
+  const text = asString(item[kind.field])
+  return kind.form === 'json' && !cut && text.trim() === '' ? NO_ARGUMENTS : text
+}
+
+/** The text that a person decides about: which tool of which server, with which arguments. */
+function approvalText(item: JsonObject): string {
+  const { server_label: server, name: tool, arguments: given } = item
+  return JSON.stringify({ server: asString(server), tool: asString(tool), arguments: asString(given) })
+}
+
+export function ourName(item: JsonObject, names: ReadonlyMap<string, string>): string {
+  if (item['type'] === approvalRequest) return hostedApproval
+  const name = asString(item['name'])
+  return names.get(name) ?? name
+}
+
+// ---- hosted tools -------------- --------------------------------------------------------------------------
+
+function hostedTool(item: JsonObject): string {
+  const type = asString(item['type'])
+  if (type === 'mcp_call') return `${asString(item['server_label'])}.${asString(item['name'])}`
+  return type.replace(/_call$/, '')
+}
+
+const SUMMARY_CHARS = 200
+
+function hostedSummary(item: JsonObject): string {
+  return printable(describeItem(item), SUMMARY_CHARS)
+}
+
+function describeItem(item: JsonObject): string {
+  const action = asObject(item['action'])
+  const status = asString(item['status'])
+  switch (item['type']) {
+    case 'web_search_call':
+      return asString(action['query']) || asString(action['url']) || status
+    case 'file_search_call':
+      return (
+        asList(item['queries'])
+          .filter(query => typeof query === 'string')
+          .join(', ') || status
+      )
+    case 'code_interpreter_call':
+    case 'program':
+      return asString(item['code'])
+    case 'program_output':
+      return asString(item['result']) || status
+    case 'mcp_list_tools':
+      return `${asString(item['server_label'])}: ${objectsOf(item['tools']).length} tools`
+    case 'mcp_call':
+      return asString(item['error']) || asString(item['arguments'])
+    case 'image_generation_call':
+      return asString(item['revised_prompt']) || status
+    case 'tool_search_output':
+      return `${objectsOf(item['tools']).length} tools found`
+    default:
+      return status
+  }
+}

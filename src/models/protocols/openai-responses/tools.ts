@@ -1,0 +1,64 @@
+// Tools and the choice between them as the Responses API takes them. Text tools are native here. A tool that cannot be
+// declared is left out, never the request.
+
+import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
+import type { Json, JsonObject } from '../../../lib/json.ts'
+import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
+import { hasUsableGrammar } from '../../common/tool-declarations.ts'
+import type { Warn } from '../../common/warnings.ts'
+import type { NameRule, WireNames } from '../../common/wire-names.ts'
+
+export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128 }
+
+/** `tools`, and the fields that the vendor takes only beside them. */
+export function declareTools(
+  request: Pick<ModelRequest, 'tools' | 'choice' | 'parallel'>,
+  hosted: readonly JsonObject[],
+  names: WireNames,
+  warn: Warn,
+): JsonObject {
+  /** By our name. */
+  const declared = new Map<string, JsonObject>()
+  for (const tool of request.tools) {
+    const json = declareTool(tool, names.toWire(tool.name), warn)
+    if (json !== undefined) declared.set(tool.name, json)
+  }
+  const tools = [...declared.values(), ...hosted]
+  if (tools.length === 0) {
+    if (request.choice !== 'auto' && request.choice !== 'none')
+      warn('The use of a tool was demanded, but no tool is offered.')
+    return {}
+  }
+  const tool_choice = encodeChoice(request.choice, declared, warn)
+  return {
+    tools,
+    ...(tool_choice !== undefined && { tool_choice }),
+    parallel_tool_calls: request.parallel,
+  }
+}
+
+function declareTool(tool: ToolDeclaration, wireName: string, warn: Warn): JsonObject | undefined {
+  const { description, input } = tool
+  if (input.form === 'text') {
+    if (!hasUsableGrammar(tool, warn)) return undefined
+    const format = input.grammar ? { type: 'grammar', ...input.grammar } : { type: 'text' }
+    return { type: 'custom', name: wireName, description, format }
+  }
+  // Without `strict` the vendor decides by itself, so it is always set.
+  const fields = openaiFunction(tool, true, warn)
+  return fields && { type: 'function', name: wireName, description, ...fields }
+}
+
+function encodeChoice(
+  choice: ToolChoice,
+  declared: ReadonlyMap<string, JsonObject>,
+  warn: Warn,
+): Json | undefined {
+  const reference = (name: string): JsonObject | undefined => {
+    const tool = declared.get(name)
+    return tool && { type: tool['type']!, name: tool['name']! }
+  }
+  const among: ChoiceForm['among'] = allowed => ({ type: 'allowed_tools', ...allowed })
+  return openaiChoice(choice, { reference, among, canRequire: true }, warn)
+}
