@@ -11,9 +11,9 @@ import type { Session } from './session.ts'
 import { StatusTracker } from './status-tracker.ts'
 import { StepDeltas } from './step-deltas.ts'
 
-/** Contract: `open` gives the live session to its owner; `read` gives the events after a number, in pages. */
+/** Contract: `hold` gives the live session and counts as a use of it; `read` gives the events after a number, in pages. */
 export type FollowSource = {
-  open(ref: SessionRef): Promise<Session>
+  hold(ref: SessionRef): Promise<Session>
   read(session: string, after: number, maxBytes: number): Promise<Recorded[]>
 }
 
@@ -90,14 +90,18 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     this.#over = true
     this.#live = []
     this.#detach()
+    this.#release()
     this.#wakeReader()
   }
 
   #detach(): void {
-    if (!this.#unwatch) return
-    this.#unwatch()
+    this.#unwatch?.()
     this.#unwatch = undefined
+  }
+
+  #release(): void {
     if (this.#session) this.#session.uses -= 1
+    this.#session = undefined
   }
 
   #untilWoken(): Promise<void> {
@@ -115,19 +119,22 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   // ---- the log ---------------------------------------------------------------------------------------------
 
   async #open(): Promise<void> {
-    const session = await this.#source.open(this.#ref)
-    if (this.#over) return
+    const session = await this.#source.hold(this.#ref)
+    this.#session = session
+    if (this.#over) {
+      this.#release()
+      return
+    }
     const { seq } = session.state
     if (this.#options.from === undefined && this.#next === 0) this.#next = seq + 1
     if (this.#next > seq + 1)
       throw new TurnwireError('bad_request', `There is no event ${this.#next - 1} yet; the last is ${seq}.`)
     if (this.#tracker) await this.#track(session, this.#tracker)
-    if (!this.#over) this.#session = session
   }
 
   async #readOrAttach(session: Session): Promise<void> {
     if (session.lost) {
-      this.#session = undefined
+      this.#release()
       await this.#reopen()
       return
     }
@@ -188,7 +195,6 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       else if (this.#deltas) this.#takeDelta(item)
       if (this.#over) return
     }
-    session.uses += 1
     this.#unwatch = feed.watch(item => this.#takeFromFeed(item))
     if (feed.shown < this.#next - 1) return
     if (deltas === 'raw' || (this.#deltas && !kept)) this.#takeSnapshot(feed.live.snapshot())

@@ -93,7 +93,7 @@ export class LocalEngine implements Engine {
     signal?: AbortSignal,
   ): AsyncIterable<readonly FollowItem[]> {
     const source = {
-      open: ({ owner, session }: SessionRef) => this.sessions.open(owner, session),
+      hold: (of: SessionRef) => this.sessions.hold(of),
       read: (session: string, after: number, maxBytes: number) =>
         this.#ports.store.read(session, after, { maxBytes }),
     }
@@ -110,12 +110,10 @@ export class LocalEngine implements Engine {
     tools: readonly AttachedTool[],
     signal?: AbortSignal,
   ): AsyncIterable<readonly AttachedItem[]> {
-    const session = await this.sessions.open(ref.owner, ref.session)
-    if (signal?.aborted) return
+    const session = await this.sessions.hold(ref)
     const attachment = new Attachment(tools, prefix => this.#ports.world.id(prefix))
     const leave = (): void => attachment.close()
     signal?.addEventListener('abort', leave, { once: true })
-    session.uses += 1
     session.attachments.add(attachment)
     session.attach(attachment.tools)
     attachment.items.push({ type: 'attached' })

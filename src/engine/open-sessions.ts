@@ -1,5 +1,6 @@
-// All sessions of one process: creates them, finds them for their owner, takes up what a crash left unfinished,
-// and lets go of those that nothing is happening in. A session that waits for a person lives in the store.
+// The sessions that are in memory: opens them from the store for their owner, recovers those that a crash left unfinished,
+// and drops idle ones. A session that waits for a person lives in the store. There is never more than one copy of a session:
+// everyone who needs a copy to stay counts as a use of it.
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
@@ -7,33 +8,24 @@ import type { RequestKey, SessionRef } from './boundary.ts'
 import { type Create, decideCreate } from './decide.ts'
 import { decideRecovery } from './decide-turn.ts'
 import { evolve } from './evolve.ts'
-import type { FeedItem, Watcher } from './feed.ts'
 import { goneAgent } from './gone-agent.ts'
-import { ManualControl } from './manual-control.ts'
-import { statusOf } from './next.ts'
 import { stoppedEngine } from './outcomes.ts'
 import type { Agent, EnginePorts, ListedRow } from './ports.ts'
 import { Session } from './session.ts'
 import { type CallState, emptyState, listSummaryOf, type SessionState } from './state.ts'
 
-const kept = 256
+/** Idle sessions that stay in memory. */
+const mostIdle = 256
 const pageBytes = 1024 * 1024
-/** One for all: making an error costs more than dropping a session. */
-const dropped = new TurnwireError('session_not_found', 'The session was dropped.')
 
 export class OpenSessions {
   readonly ports: EnginePorts
   /** In the order in which they were last used. */
   readonly #open = new Map<string, Session>()
-  /** No longer kept, but perhaps still held by whoever is at work with it: while that is so, it is the one copy. */
-  readonly #released = new Map<string, WeakRef<Session>>()
-  readonly #collected = new FinalizationRegistry<string>(id => {
-    if (this.#released.get(id)?.deref() === undefined) this.#released.delete(id)
-  })
   readonly #opening = new Map<string, Promise<Session>>()
   #stopping = false
-  /** How often each lost session was tried again. */
-  readonly #takingUp = new Map<string, number>()
+  /** How often the recovery of a session was tried. */
+  readonly #recoveries = new Map<string, number>()
 
   constructor(ports: EnginePorts) {
     this.ports = ports
@@ -126,16 +118,23 @@ export class OpenSessions {
   }
 
   /** Keeps the session in memory while something is done with it. */
-  async use<Result>(
-    { owner, session: id }: SessionRef,
-    act: (session: Session) => Result | Promise<Result>,
-  ): Promise<Result> {
-    const session = await this.open(owner, id)
-    session.uses += 1
+  async use<Result>(ref: SessionRef, act: (session: Session) => Result | Promise<Result>): Promise<Result> {
+    const session = await this.hold(ref)
     try {
       return await act(session)
     } finally {
       session.uses -= 1
+    }
+  }
+
+  /** Opens the session and counts as a use of it. The caller subtracts the use when it is done. */
+  async hold({ owner, session: id }: SessionRef): Promise<Session> {
+    for (;;) {
+      const session = await this.open(owner, id)
+      // It may have been dropped or lost since it was opened.
+      if (this.#find(id) !== session) continue
+      session.uses += 1
+      return session
     }
   }
 
@@ -163,12 +162,6 @@ export class OpenSessions {
     await this.ports.store.remove(id)
   }
 
-  /** Drops a session without a trace, whatever it is doing: for sessions that nobody will ask for again. */
-  async discard(session: Session): Promise<void> {
-    session.lose(dropped)
-    await this.ports.store.remove(session.id)
-  }
-
   /** The whole of a result that was cut for the model. */
   async blob(owner: string, id: string, name: string): Promise<string> {
     const row = await this.ports.store.row(id)
@@ -177,93 +170,39 @@ export class OpenSessions {
     return body
   }
 
-  /**
-   * Everything after number `after` that is durable, then the step in flight as a few deltas, then live. Nothing
-   * is missed and nothing comes twice. Gives a function that ends it.
-   */
-  async watch(owner: string, id: string, after: number, watcher: Watcher): Promise<() => void> {
-    const session = await this.open(owner, id)
-    if (after > session.state.seq)
-      throw new TurnwireError(
-        'bad_request',
-        `There is no event ${after} yet; the last is ${session.state.seq}.`,
-      )
-    // Lost between the opening and now: it is read again.
-    if (session.lost) return this.watch(owner, id, after, watcher)
-    const { feed } = session
-    const waiting: FeedItem[] = []
-    let ready = false
-    let last = after
-    const show = (item: FeedItem): void => {
-      if (item.type === 'event' && item.seq <= last) return
-      // The reader is ahead of this feed (it read the log itself): what belongs to events that it has is not news.
-      if (item.type !== 'event' && item.type !== 'closed' && feed.shown < last) return
-      if (item.type === 'event') last = item.seq
-      watcher(item)
-    }
-    const unwatch = feed.watch(item => (ready ? show(item) : void waiting.push(item)))
-    try {
-      const log = await this.ports.store.read(id, after)
-      // What is durable but not shown yet comes through the feed, in its place among the deltas.
-      for (const recorded of log) if (recorded.seq <= feed.shown) show({ type: 'event', ...recorded })
-      ready = true
-      for (const item of waiting) if (item.type === 'event' || item.type === 'closed') show(item)
-      if (session.lost) return unwatch
-      for (const delta of feed.live.snapshot()) show({ type: 'delta', delta })
-      show({ type: 'status', status: feed.shownStatus })
-      return unwatch
-    } catch (error) {
-      unwatch()
-      throw error
-    }
-  }
-
-  /** Takes up every session that was at work when its writer went away. */
+  /** Continues every session that was at work when its writer went away. */
   async recover(): Promise<number> {
     const ids = await this.ports.store.unfinished()
     // Together, so that they share their commits.
-    await Promise.all(ids.map(id => this.#takeUp(id)))
+    await Promise.all(ids.map(id => this.#recover(id)))
     return ids.length
   }
 
-  async #takeUp(id: string): Promise<void> {
+  async #recover(id: string): Promise<void> {
     try {
       if ((await this.ports.store.row(id))?.status === 'running') await this.#load(id)
-      this.#takingUp.delete(id)
+      this.#recoveries.delete(id)
     } catch (error) {
       if (this.#stopping) return
-      this.ports.log('error', 'A session could not be taken up.', { session: id, error: String(error) })
-      if (mayPass(error)) this.#takeUpLater(id)
+      this.ports.log('error', 'A session could not be recovered.', { session: id, error: String(error) })
+      if (mayPass(error)) this.#recoverLater(id)
     }
   }
 
-  /** A write failed in a way that may pass, and work was under way: it is taken up again, at longer and longer intervals. */
-  #takeUpLater(id: string): void {
-    const tries = (this.#takingUp.get(id) ?? 0) + 1
-    this.#takingUp.set(id, tries)
+  /** The store failed in a way that may pass: recovery is tried again, at longer and longer intervals. */
+  #recoverLater(id: string): void {
+    const tries = (this.#recoveries.get(id) ?? 0) + 1
+    this.#recoveries.set(id, tries)
     this.ports.world.timer(Math.min(500 * 2 ** tries, 60_000), () => {
-      if (!this.#stopping) void this.#takeUp(id)
+      if (!this.#stopping) void this.#recover(id)
     })
   }
 
-  /**
-   * Someone takes the wheel of a session: the loop does nothing more until it is given back. `force` takes it from
-   * whoever holds it, such as a hand that went away with its process.
-   */
-  async takeOver(
-    owner: string,
-    id: string,
-    by: string,
-    options: { force?: boolean } = {},
-  ): Promise<ManualControl> {
-    return ManualControl.take(await this.open(owner, id), by, options.force)
-  }
-
-  /** Steps in flight are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
+  /** Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     const reason = stoppedEngine()
-    const sessions = [...this.#open.keys(), ...this.#released.keys()].flatMap(id => this.#find(id) ?? [])
+    const sessions = [...this.#open.values()].filter(session => !session.lost)
     for (const session of sessions) {
       session.stopping = true
       session.driver.dropStep(reason)
@@ -278,9 +217,9 @@ export class OpenSessions {
 
   // ---- keeping -------------------------------------------------------------------------------------------
 
-  /** The copy of this process, if there is one that still counts. */
+  /** The copy in memory. */
   #find(id: string): Session | undefined {
-    const session = this.#open.get(id) ?? this.#released.get(id)?.deref()
+    const session = this.#open.get(id)
     return session?.lost ? undefined : session
   }
 
@@ -304,37 +243,31 @@ export class OpenSessions {
       this.#forget(lost, reason),
     )
     this.#keep(session)
-    await takeUp(session)
+    await recoverTurn(session)
     return session
   }
 
   #keep(session: Session): Session {
     session.stopping ||= this.#stopping
-    this.#released.delete(session.id)
     this.#open.delete(session.id)
     this.#open.set(session.id, session)
-    if (this.#open.size > kept) this.#letGo()
+    if (this.#open.size > mostIdle) this.#dropIdle(session)
     return session
   }
 
-  #letGo(): void {
+  /** Drops idle sessions, the least recently used first, but not the one that is being opened. */
+  #dropIdle(opening: Session): void {
     for (const [id, session] of this.#open) {
-      if (this.#open.size <= kept) return
-      if (session.uses > 0 || session.status === 'running' || session.feed.watched) continue
-      if (session.driver.callsRunning > 0) continue
-      this.#open.delete(id)
-      this.#released.set(id, new WeakRef(session))
-      this.#collected.register(session, id)
+      if (this.#open.size <= mostIdle) return
+      if (session !== opening && session.isIdle) this.#open.delete(id)
     }
   }
 
   #forget(session: Session, reason: unknown): void {
-    const known = this.#open.get(session.id) ?? this.#released.get(session.id)?.deref()
-    if (known !== session) return
+    if (this.#open.get(session.id) !== session) return
     this.#open.delete(session.id)
-    this.#released.delete(session.id)
-    // What memory says is ahead of the log: whether there is work left is the store's to say.
-    if (!this.#stopping && mayPass(reason)) this.#takeUpLater(session.id)
+    // Memory was ahead of the log, so the store says whether there is work left.
+    if (!this.#stopping && mayPass(reason)) this.#recoverLater(session.id)
   }
 
   refuseIfStopping(): void {
@@ -342,25 +275,25 @@ export class OpenSessions {
   }
 }
 
-/** What a writer that went away left half done is finished, or settled as unknown, before anything else happens. */
-async function takeUp(session: Session): Promise<void> {
+/** Finishes the calls that a writer left unfinished, or settles them as unknown, before anything else happens. */
+async function recoverTurn(session: Session): Promise<void> {
   if (session.status !== 'running') return
   const started = session.state.batch.filter(call => call.stage === 'started')
   const mayRepeat = (call: CallState): boolean => {
     const offered = session.offer.byName.get(call.part.name)
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
-    // A tool that takes the process down with it must not do so at every start.
+    // A tool that crashes the process must not do so at every start.
     return (offered.tool.readOnly || offered.tool.idempotent) && call.attempt <= offered.tool.retries + 2
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
   if (events.length > 0) await session.save(events)
-  // Whoever holds the wheel decides about the rest.
+  // Under manual control the rest is up to the person.
   if (session.state.controlledBy !== undefined) return
   await session.driver.run(started.filter(call => call.stage === 'started'))
   session.driver.wake()
 }
 
-/** The store may be full, locked or failing for a while; whoever has the session now, or deleted it, keeps it. */
+/** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */
 function mayPass(reason: unknown): boolean {
   return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
 }
@@ -369,26 +302,6 @@ export function fold(id: string, events: readonly Recorded[]): SessionState {
   const state = emptyState(id)
   for (const { event } of events) evolve(state, event)
   return state
-}
-
-/** The events of a request, from its first on, until the session came to rest or had to wait. */
-export function segment(
-  id: string,
-  events: readonly Recorded[],
-  first: number,
-): { events: Recorded[]; over: boolean } {
-  const state = emptyState(id)
-  const found: Recorded[] = []
-  let own = 0
-  for (const recorded of events) {
-    evolve(state, recorded.event)
-    if (recorded.seq < first) continue
-    found.push(recorded)
-    if (recorded.seq === first) own = recorded.event.type === 'request.accepted' ? recorded.event.events : 0
-    else if (own > 0) own -= 1
-    if (own === 0 && statusOf(state) !== 'running') return { events: found, over: true }
-  }
-  return { events: found, over: false }
 }
 
 function notFound(): TurnwireError {

@@ -99,6 +99,12 @@ export class Session {
     return statusOf(this.state)
   }
 
+  /** Nothing is happening in it and nobody needs this copy to stay. */
+  get isIdle(): boolean {
+    const { uses, status, feed, driver } = this
+    return uses === 0 && status !== 'running' && !feed.watched && driver.callsRunning === 0 && this.clean
+  }
+
   get lost(): boolean {
     return this.#journal.lost !== undefined
   }
