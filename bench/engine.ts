@@ -228,7 +228,7 @@ export async function longStreams(): Promise<Trial[]> {
       await cycle(session)
       unwatch()
       // What is kept of one round must not burden the next.
-      await engine.discard(session)
+      await engine.remove(session.state.owner, session.id)
       return shown
     }
   }

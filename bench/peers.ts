@@ -126,7 +126,7 @@ export async function cyclesOfPeers(): Promise<Trial[]> {
   const ours = many(us, async () => {
     const session = await begin(engine)
     await converse(() => turn(session, sizeOf))
-    await engine.discard(session)
+    await engine.remove(session.state.owner, session.id)
   })
   const theirs = (await loadAll()).map(peer => many(peer.name, () => converse(peer.converse(cycleScript))))
   const trial = { measure: 'cpu', units: conversations * turns } as const

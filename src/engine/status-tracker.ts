@@ -44,6 +44,8 @@ export class StatusTracker {
         this.#waiting.set(event.callId, true)
         break
       case 'approval.decided':
+        if (event.granted) this.#waiting.set(event.callId, false)
+        break
       case 'call.allowed':
       case 'call.started':
         this.#waiting.set(event.callId, false)

@@ -62,13 +62,10 @@ test(cites('AAP-STOP-11', 'a server that stops says so; the turn goes on at the 
       code: 'stopping',
     })
     const again = await at.restart({ script: [{ text: 'whole' }] })
-    const over = Promise.withResolvers<void>()
     await again.engine.recover()
-    const unwatch = await again.engine.watch('alice', id, 0, item => {
-      if (item.type === 'status' && item.status === 'idle') over.resolve()
-    })
-    await over.promise
-    unwatch()
+    const ref = { owner: 'alice', session: id }
+    for await (const batch of again.host.engine.follow(ref, { from: 1, until: 'never', deltas: 'none' }))
+      if (batch.some(item => item.type === 'ended')) break
     const { entries } = await again.engine.peek('alice', id)
     assert.deepEqual(entries.at(-1), { role: 'assistant', parts: [{ type: 'text', text: 'whole' }] })
   }

@@ -15,6 +15,7 @@ import {
   plainSettings,
   say,
   stopAll,
+  takeControl,
   typesOf,
   until,
 } from './rig.ts'
@@ -43,7 +44,7 @@ describe('a tool that never returns', () => {
   })
   const quick = tool({ name: 'quick', description: 'd', input: anything, trust: 'trusted', run: () => 'ok' })
 
-  test('does not hold up the next turn, nor a hand, once its turn was cancelled', async () => {
+  test('does not hold up the next turn, nor a control, once its turn was cancelled', async () => {
     const script = [
       { calls: [{ name: 'deaf', input: {} }] },
       { calls: [{ name: 'quick', input: {} }] },
@@ -58,8 +59,8 @@ describe('a tool that never returns', () => {
     })
     await say(session, 'and now the quick one')
     assert.equal(session.state.lastStop?.stop, 'end')
-    const hand = await rig.engine.takeOver(owner, session.id, 'bo')
-    assert.equal(hand.look().do, 'rest')
+    const control = await takeControl(rig, session.id, 'bo')
+    assert.equal(control.look().do, 'rest')
   })
 })
 
@@ -97,23 +98,23 @@ describe('an edit', () => {
   })
 })
 
-describe('a hand', () => {
+describe('a control', () => {
   test('does one thing at a time', async () => {
     const rig = makeRig({
       script: [{ calls: [{ name: 'mine', input: {} }], stepDelayMs: 5 }, { text: 'ok' }],
     })
     const session = await begin(rig, { clientTools: [clientTool('mine')] })
-    const hand = await rig.engine.takeOver(owner, session.id, 'bo')
+    const control = await takeControl(rig, session.id, 'bo')
     await session.say(hello)
-    const first = hand.perform()
-    await assert.rejects(hand.perform(), { code: 'busy' })
-    await assert.rejects(hand.answerModel({ parts: [], stop: 'end' }), { code: 'busy' })
-    await assert.rejects(hand.release(), { code: 'busy' })
+    const first = control.perform()
+    await assert.rejects(control.perform(), { code: 'busy' })
+    await assert.rejects(control.answerModel({ parts: [], stop: 'end' }), { code: 'busy' })
+    await assert.rejects(control.release(), { code: 'busy' })
     await first
     assert.equal(session.state.batch.length, 1)
   })
 
-  test('that went away with its process can be replaced, and what it left started is the next hand\u2019s to repeat', async () => {
+  test('that went away with its process can be replaced, and what it left started is the next control\u2019s to repeat', async () => {
     const store = memoryStore()
     const runs: string[] = []
     const look = tool({
@@ -130,7 +131,7 @@ describe('a hand', () => {
     const script = [{ calls: [{ name: 'look', input: {} }] }, { text: 'ok' }]
     const before = makeRig({ store, tools: [look], script })
     const session = await begin(before)
-    const gone = await before.engine.takeOver(owner, session.id, 'bo')
+    const gone = await takeControl(before, session.id, 'bo')
     await session.say(hello)
     await gone.perform()
     await gone.perform()
@@ -139,12 +140,12 @@ describe('a hand', () => {
     const after = makeRig({ store, tools: [look], script })
     await after.engine.recover()
     assert.equal(runs.length, 1)
-    await assert.rejects(after.engine.takeOver(owner, session.id, 'ann'), { code: 'controlled' })
-    const hand = await after.engine.takeOver(owner, session.id, 'ann', { force: true })
-    assert.equal(hand.look().do, 'await')
-    await hand.perform()
+    await assert.rejects(takeControl(after, session.id, 'ann'), { code: 'controlled' })
+    const control = await takeControl(after, session.id, 'ann', true)
+    assert.equal(control.look().do, 'await')
+    await control.perform()
     assert.deepEqual(runs, [runs[0], runs[0]])
-    assert.equal(hand.look().do, 'ask-model')
+    assert.equal(control.look().do, 'ask-model')
   })
 })
 

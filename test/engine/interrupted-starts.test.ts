@@ -2,11 +2,23 @@
 // runs once at the most, is settled once, and whoever waits or watches is told.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { FeedItem, Session, Store } from '../../src/engine/index.ts'
+import type { FeedItem, FollowItem, Session, Store } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
-import { begin, clientTool, eventsOf, makeRig, owner, say, stopAll, typesOf, until } from './rig.ts'
+import {
+  begin,
+  clientTool,
+  collect,
+  eventsOf,
+  makeRig,
+  owner,
+  say,
+  stopAll,
+  takeControl,
+  typesOf,
+  until,
+} from './rig.ts'
 
 after(stopAll)
 
@@ -117,10 +129,14 @@ test('whoever attaches while something lingers misses nothing, and sees nothing 
   first.end()
   await turns()
   assert.equal(session.clean, false)
-  const items: FeedItem[] = []
-  await rig.engine.watch(owner, session.id, 0, item => void items.push(item))
+  const items: FollowItem[] = []
+  const over = new AbortController()
+  const reading = collect(rig, session.id, items, over.signal)
   second.end()
   await turn
+  while (items.at(-1)?.type !== 'ended') await new Promise(resolve => setImmediate(resolve))
+  over.abort()
+  await reading
   const shown = items.flatMap(item => (item.type === 'event' ? [item.event] : []))
   assert.deepEqual(shown, await eventsOf(rig, session))
 })
@@ -130,7 +146,7 @@ describe('a session that is lost while a message lingers', () => {
     const rig = makeRig({ store: lingering(), script: [{ hang: true }] })
     const session = await begin(rig)
     const refused = assert.rejects(session.say(go), { code: 'session_not_found' })
-    await rig.engine.discard(session)
+    session.lose(new TurnwireError('session_not_found', 'The session was dropped.'))
     await refused
   })
 
@@ -240,15 +256,15 @@ describe('policy takes its time over one call while another runs', () => {
     assert.equal(before.filter(type => type === 'call.settled').length, 2)
   })
 
-  test('someone takes over: what was allowed waits for the hand', async () => {
+  test('someone takes over: what was allowed waits for the control', async () => {
     const { rig, session, turn, policy, runs } = await start()
-    const taking = rig.engine.takeOver(owner, session.id, 'olga')
+    const taking = takeControl(rig, session.id, 'olga')
     await turns()
     policy.end()
-    const hand = await taking
-    assert.deepEqual([hand.look().do, runs], ['run', ['now']])
-    await hand.perform()
-    await hand.release()
+    const control = await taking
+    assert.deepEqual([control.look().do, runs], ['run', ['now']])
+    await control.perform()
+    await control.release()
     await turn
     assert.deepEqual(runs, ['now', 'late'])
   })

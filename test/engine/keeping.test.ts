@@ -4,18 +4,20 @@ import { after, test } from 'node:test'
 import type { OpenSessions } from '../../src/engine/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
-import { begin, makeRig, owner, stopAll, until } from './rig.ts'
+import { begin, makeRig, owner, stopAll } from './rig.ts'
 
 after(stopAll)
 
 test('a session that is at work is never opened a second time, however many there are', async () => {
   const go = Promise.withResolvers<void>()
+  let runs = 0
   const work = tool({
     name: 'work',
     description: 'Ends when the test lets it.',
     input: { type: 'object' },
     trust: 'trusted',
     run: async () => {
+      runs += 1
       await go.promise
       return 'done'
     },
@@ -24,17 +26,28 @@ test('a session that is at work is never opened a second time, however many ther
     tools: [work],
     script: [{ calls: [{ name: 'work', input: {} }] }, { text: 'Done.' }],
   })
-  // More than are kept, and none of them doing anything yet.
-  const sessions = await Promise.all(Array.from({ length: 300 }, () => begin(rig)))
-  const turns = sessions.map(session =>
-    until(session, () => session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })),
+  // More than stay in memory while they are idle.
+  const refs = await Promise.all(
+    Array.from({ length: 300 }, async () => ({ owner, session: (await begin(rig)).id })),
   )
-  while (sessions.some(session => session.driver.callsRunning === 0)) await new Promise(setImmediate)
-  for (const session of sessions)
-    assert.ok((await rig.engine.open(owner, session.id)) === session, 'there are two copies')
+  const accepted = await Promise.all(
+    refs.map(ref =>
+      rig.local.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'go' }] }),
+    ),
+  )
+  while (runs < refs.length) await new Promise(setImmediate)
+  // Every one is opened again while its call runs.
+  for (const ref of refs) assert.equal((await rig.local.summary(ref)).status, 'running')
   go.resolve()
-  await Promise.all(turns)
-  assert.deepEqual([...new Set(sessions.map(session => session.state.lastStop?.stop))], ['end'])
+  const stops = await Promise.all(
+    refs.map(async (ref, index) => {
+      const options = { from: accepted[index]!.first, until: 'turn', deltas: 'none' } as const
+      for await (const _ of rig.local.follow(ref, options));
+      return (await rig.local.summary(ref)).lastStop?.stop
+    }),
+  )
+  assert.deepEqual([...new Set(stops)], ['end'])
+  assert.equal(runs, refs.length)
 })
 
 test('T-14 a stranger is turned away by the same steps, whether the session is open, at rest or nowhere', async () => {
@@ -62,7 +75,7 @@ test('T-14 a stranger is turned away by the same steps, whether the session is o
     (engine: OpenSessions, id: string) => engine.open('eve', id),
     (engine: OpenSessions, id: string) => engine.peek('eve', id),
     (engine: OpenSessions, id: string) => engine.events('eve', id),
-    (engine: OpenSessions, id: string) => engine.watch('eve', id, 0, () => {}),
+    (engine: OpenSessions, id: string) => engine.hold({ owner: 'eve', session: id }),
     (engine: OpenSessions, id: string) => engine.remove('eve', id),
     (engine: OpenSessions, id: string) => engine.blob('eve', id, 'x'),
   ]) {

@@ -2,7 +2,9 @@
 import {
   type Agent,
   type FeedItem,
+  type FollowItem,
   LocalEngine,
+  ManualControl,
   type Model,
   type OpenSessions,
   type Session,
@@ -150,4 +152,25 @@ export function clientTool(name: string): Settings['clientTools'][number] {
     destructive: true,
     side: 'client',
   }
+}
+
+/** Someone takes manual control of a session. */
+export async function takeControl(
+  { engine }: Pick<Rig, 'engine'>,
+  id: string,
+  by: string,
+  force = false,
+): Promise<ManualControl> {
+  return ManualControl.take(await engine.open(owner, id), by, force)
+}
+
+/** Reads a session from its first event until the signal aborts, and adds what it is given. */
+export async function collect(
+  { local }: Pick<Rig, 'local'>,
+  id: string,
+  items: FollowItem[],
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { from: 1, until: 'never', deltas: 'raw' } as const
+  for await (const batch of local.follow({ owner, session: id }, options, signal)) items.push(...batch)
 }

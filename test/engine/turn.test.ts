@@ -1,11 +1,23 @@
 // The turn, end to end, on the scripted model: given a script and tools, when someone speaks, then these events.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type FeedItem, fold, statusOf } from '../../src/engine/index.ts'
+import { type FeedItem, type FollowItem, fold, statusOf } from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
-import { begin, clientTool, eventsOf, makeRig, owner, plainSettings, say, typesOf, until } from './rig.ts'
+import {
+  begin,
+  clientTool,
+  collect,
+  eventsOf,
+  makeRig,
+  owner,
+  plainSettings,
+  say,
+  takeControl,
+  typesOf,
+  until,
+} from './rig.ts'
 
 const anything = { type: 'object' } as const
 
@@ -504,10 +516,14 @@ describe('the log', () => {
           item => item.type === 'delta' && item.delta.type === 'text' && item.delta.text === 'd' && resolve(),
         ),
       )
-      const items: FeedItem[] = []
-      await rig.engine.watch(owner, session.id, 0, item => items.push(item))
+      const items: FollowItem[] = []
+      const over = new AbortController()
+      const reading = collect(rig, session.id, items, over.signal)
       await session.driver.settle()
       await session.flushed()
+      while (items.at(-1)?.type !== 'ended') await new Promise(resolve => setImmediate(resolve))
+      over.abort()
+      await reading
       const seqs = items.flatMap(item => (item.type === 'event' ? [item.seq] : []))
       assert.deepEqual(seqs, [1, 2, 3, 4])
       const text = items
@@ -543,7 +559,7 @@ describe('the log', () => {
   })
 })
 
-describe('by hand', () => {
+describe('by control', () => {
   test('look, do, replace, answer, and give the wheel back', async () => {
     const { tool: count, runs } = counter()
     const rig = makeRig({
@@ -551,29 +567,29 @@ describe('by hand', () => {
       script: [{ calls: [call('count', { n: 1 }), call('count', { n: 2 })] }, { text: 'Done.' }],
     })
     const session = await begin(rig)
-    const hand = await rig.engine.takeOver(owner, session.id, 'bo')
+    const control = await takeControl(rig, session.id, 'bo')
     await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
-    assert.equal(hand.look().do, 'ask-model')
-    await hand.perform()
-    const look = hand.look()
+    assert.equal(control.look().do, 'ask-model')
+    await control.perform()
+    const look = control.look()
     assert.equal(look.do, 'judge')
     const [first, second] = session.state.batch.map(each => each.part.id)
-    await hand.answerCall(first!, { parts: [{ type: 'text', text: 'by hand' }] })
-    await hand.replaceArguments(second!, '{"n":3}')
-    await hand.perform()
-    assert.equal(hand.look().do, 'run')
-    await hand.perform()
+    await control.answerCall(first!, { parts: [{ type: 'text', text: 'by control' }] })
+    await control.replaceArguments(second!, '{"n":3}')
+    await control.perform()
+    assert.equal(control.look().do, 'run')
+    await control.perform()
     assert.deepEqual(runs, [{ n: 3 }])
-    assert.equal(hand.look().do, 'ask-model')
-    await hand.answerModel({ parts: [{ type: 'text', text: 'I say so.' }], stop: 'end' })
-    assert.equal(hand.look().do, 'end')
-    await until(session, () => hand.release())
+    assert.equal(control.look().do, 'ask-model')
+    await control.answerModel({ parts: [{ type: 'text', text: 'I say so.' }], stop: 'end' })
+    assert.equal(control.look().do, 'end')
+    await until(session, () => control.release())
     assert.equal(session.status, 'idle')
     assert.deepEqual(session.state.entries.at(-1), {
       role: 'assistant',
       parts: [{ type: 'text', text: 'I say so.' }],
     })
-    await assert.rejects(hand.perform(), { code: 'controlled' })
+    await assert.rejects(control.perform(), { code: 'controlled' })
   })
 
   test('a running session can be taken over between two steps', async () => {
@@ -584,11 +600,11 @@ describe('by hand', () => {
     })
     const session = await begin(rig)
     await session.say({ parts: [{ type: 'text', text: 'go' }], wire: 'test' })
-    const hand = await rig.engine.takeOver(owner, session.id, 'bo')
+    const control = await takeControl(rig, session.id, 'bo')
     assert.equal(runs.length, 0)
-    assert.equal(hand.look().do, 'judge')
-    await assert.rejects(rig.engine.takeOver(owner, session.id, 'eve'), { code: 'controlled' })
-    await until(session, () => hand.release())
+    assert.equal(control.look().do, 'judge')
+    await assert.rejects(takeControl(rig, session.id, 'eve'), { code: 'controlled' })
+    await until(session, () => control.release())
     assert.equal(runs.length, 1)
   })
 })

@@ -7,7 +7,7 @@ import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
-import { begin, clientTool, makeRig, owner, type RigOptions, say, until } from '../engine/rig.ts'
+import { begin, clientTool, makeRig, owner, type RigOptions, say, takeControl, until } from '../engine/rig.ts'
 import { summaryOf, type Transcript } from './summary.ts'
 
 const numbered = { type: 'object', properties: { n: { type: 'integer' } } }
@@ -101,23 +101,23 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
-  'by-hand': {
+  'by-control': {
     about:
       'Someone takes the wheel, speaks for the model, changes arguments, answers a call, and gives it back.',
     async play() {
       const rig = rigOf([{ text: 'unused' }, { text: 'By myself again.' }])
       const session = await begin(rig)
-      const hand = await rig.engine.takeOver(owner, session.id, 'olga')
+      const control = await takeControl(rig, session.id, 'olga')
       await session.say({ parts: words('go'), wire: 'test' })
       const form = 'json' as const
       const calls = ['look', 'pay'].map(name => ({ type: 'call' as const, name, form, text: '{"n":1}' }))
-      await hand.answerModel({ parts: calls, stop: 'calls' })
+      await control.answerModel({ parts: calls, stop: 'calls' })
       const [looked, paid] = session.state.batch.map(each => each.part.id)
-      await hand.replaceArguments(looked ?? '', '{"n":2}')
-      await hand.answerCall(paid ?? '', { parts: words('never mind') })
-      await hand.perform()
-      await hand.perform()
-      await until(session, () => hand.release())
+      await control.replaceArguments(looked ?? '', '{"n":2}')
+      await control.answerCall(paid ?? '', { parts: words('never mind') })
+      await control.perform()
+      await control.perform()
+      await until(session, () => control.release())
       return { session, engine: rig.engine }
     },
   },
