@@ -105,8 +105,8 @@ describe('a reader', () => {
 
   test('of the whole log gets every event once, in pages smaller than the log', async () => {
     const big = 'x'.repeat(200_000)
-    const { rig, ref } = await start({ script: Array.from({ length: 12 }, () => ({ text: big })) })
-    for (let turn = 0; turn < 12; turn++) {
+    const { rig, ref } = await start({ script: Array.from({ length: 24 }, () => ({ text: big })) })
+    for (let turn = 0; turn < 24; turn++) {
       const { first } = await say(rig, ref, 'go')
       await read(rig, ref, { from: first, until: 'stop', deltas: 'none' })
     }
@@ -126,7 +126,7 @@ describe('a reader', () => {
       seqs,
       seqs.map((_, index) => index + 1),
     )
-    assert.equal(seqs.length, 37)
+    assert.equal(seqs.length, 73)
     assert.ok(batches.length > 2, `the log came in ${batches.length} batches`)
   })
 
