@@ -60,20 +60,28 @@ const stillBeingRewritten = [
   'src/runtime/',
   'src/models/providers/',
   'src/models/scripted/',
-  'src/stores/',
   'src/testing/',
   'src/cli/',
 ]
 
 const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
-  shared: ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/', 'src/models/protocols/google/'],
+  shared: [
+    'src/stores/cursor.ts',
+    'src/stores/failures.ts',
+    'src/wires/host.ts',
+    'src/wires/http/',
+    'src/wires/stateless/',
+    'src/models/protocols/google/',
+  ],
   flatFilesIgnoredIn: stillBeingRewritten,
 }
 
 const longestFunction = 60
 /** Functions that may be longer, because they are tables, as `path: name`, each with the reason. */
-const tables: Readonly<Record<string, string>> = {}
+const tables: Readonly<Record<string, string>> = {
+  'src/stores/sqlite/statements.ts: prepareStatements': 'all SQL of the store, one entry for each statement',
+}
 
 type Import = { from: string; to: string; typeOnly: boolean }
 
