@@ -2,8 +2,7 @@
  * The list of vendors that have a double, by name, and the doors that take a name instead of a vendor.
  * A new vendor is one line here. Nothing registers itself by being imported.
  */
-import { anthropicDouble } from './anthropic.ts'
-import { openaiChat, openaiCompatible } from './chat.ts'
+import { anthropicDouble } from './anthropic/index.ts'
 import {
   checkWith,
   type RunningDouble,
@@ -12,9 +11,10 @@ import {
   type VendorDouble,
   type VendorName,
 } from './double.ts'
-import { geminiDouble } from './gemini.ts'
-import { interactionsDouble } from './interactions.ts'
-import { openaiResponses } from './responses.ts'
+import { geminiDouble } from './gemini/index.ts'
+import { interactionsDouble } from './interactions/index.ts'
+import { openaiChat, openaiCompatible } from './openai-chat/index.ts'
+import { openaiResponses } from './openai-responses/index.ts'
 import type { Mode, Rejection } from './script.ts'
 
 // Methods compare bivariantly, so each vendor's own memory type fits under `unknown`;
