@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parseBody, surrogateProblem } from './body.ts'
 import type { VendorName } from './double.ts'
 import { bendFrames, cutBytes, FAULT_KINDS, type Fault, frameText, reshapeTurn } from './faults.ts'
-import { createPlayer, type Frame, pieces, type ScriptedTurn, stopOf } from './script.ts'
+import { createPlayer, type Frame, type ScriptedTurn, splitText, stopOf } from './script.ts'
 import { readScript } from './script-data.ts'
 import { startDouble, vendorDouble } from './vendors.ts'
 
@@ -262,7 +262,7 @@ test('a player gives pushed turns after a list and before a function', () => {
 test('pieces join to the text and never split a pair', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 5 }), (text, size) => {
-      const parts = pieces(text, size)
+      const parts = splitText(text, size)
       assert.equal(parts.join(''), text)
       assert.ok(parts.every(part => part.isWellFormed()))
     }),

@@ -1,20 +1,19 @@
 /**
  * What an Anthropic double remembers of its own answers, to check that they come back unchanged.
- * Signatures verify by themselves (`seal.ts`); memory is for what a script chose and for whole turns.
+ * Signatures verify by themselves (`seal.ts`). Memory is for what a script wrote itself, and for whole turns.
  */
-
+import type { MemoryOptions } from '../double.ts'
 import type { JsonRecord } from '../shape.ts'
 import type { Thread } from './threads.ts'
 
 export type AnthropicMemory = {
   counter: number
-  /** Signatures and encrypted texts of unknown origin are taken as genuine. */
   trustForeign: boolean
-  /** Scripted signature → the thinking text it was handed out with. */
+  /** Signature → the thinking text it was issued with. */
   signatures: Map<string, string>
   redacted: Set<string>
   encrypted: Set<string>
-  /** Tool call id → the thinking blocks of the response that asked for it. */
+  /** Tool call id → the thinking blocks of the response that made the call. */
   thinking: Map<string, JsonRecord[]>
   /** Server tool call id → the whole content of the paused response it came in. */
   paused: Map<string, unknown[]>
@@ -24,9 +23,9 @@ export type AnthropicMemory = {
   threads: Map<string, Thread>
 }
 
-export const newAnthropicMemory = (options: { trustForeign?: boolean } = {}): AnthropicMemory => ({
+export const newAnthropicMemory = ({ trustForeign = false }: MemoryOptions = {}): AnthropicMemory => ({
   counter: 0,
-  trustForeign: options.trustForeign ?? false,
+  trustForeign,
   signatures: new Map(),
   redacted: new Set(),
   encrypted: new Set(),

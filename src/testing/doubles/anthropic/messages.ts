@@ -1,224 +1,216 @@
 /**
- * What Anthropic refuses about the shape of single messages and content blocks: fields, ids, names, empty
- * text. How messages stand to one another is another file's (`anthropic-history.ts`).
+ * What Anthropic refuses about single messages and content blocks: fields, ids, names, empty text, pictures.
+ * `history.ts` checks how messages follow one another.
  */
+import { pictureKind, WEB_PICTURES } from '../pictures.ts'
+import type { Mode, Rejections } from '../script.ts'
+import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import {
+  anthropicError,
+  extraInput,
+  fieldRequired,
+  inputShouldBe,
+  patternExpected,
+  unexpectedTag,
+} from './refusals.ts'
+import { NAME_PATTERN } from './tools.ts'
 
-import { pictureKind } from '../pictures.ts'
-import type { Mode, Rejection } from '../script.ts'
-import { extraKeys, isRecord, type JsonRecord, recordsOf, stringOf } from '../shape.ts'
-import { extra, invalid } from './tools.ts'
+type BlockShape = { required: string[]; optional: string[] }
 
-type Shape = { required: readonly string[]; optional: readonly string[] }
-
-const cached = (required: string[], optional: string[] = []): Shape => ({
-  required,
-  optional: ['type', 'cache_control', ...optional],
+/** A block that may have a cache breakpoint. */
+const cacheable = (required: string, optional = ''): BlockShape => ({
+  required: words(required),
+  optional: ['type', 'cache_control', ...words(optional)],
 })
 
-const RESULT = cached(['tool_use_id', 'content'])
-const SHAPES: Readonly<Record<string, Shape>> = {
-  text: cached(['text'], ['citations']),
-  image: cached(['source'], ['transformations']),
-  document: cached(['source'], ['title', 'context', 'citations']),
-  search_result: cached(['source', 'title', 'content'], ['citations']),
+const SERVER_RESULT = cacheable('tool_use_id content')
+const BLOCK_SHAPES: Readonly<Record<string, BlockShape>> = {
+  text: cacheable('text', 'citations'),
+  image: cacheable('source', 'transformations'),
+  document: cacheable('source', 'title context citations'),
+  search_result: cacheable('source title content', 'citations'),
   thinking: { required: ['thinking', 'signature'], optional: ['type'] },
   redacted_thinking: { required: ['data'], optional: ['type'] },
-  tool_use: cached(['id', 'name', 'input'], ['caller', 'toolset_name']),
-  tool_result: cached(['tool_use_id'], ['content', 'is_error', 'toolset_name']),
-  server_tool_use: cached(['id', 'name', 'input'], ['caller']),
-  web_search_tool_result: cached(['tool_use_id', 'content'], ['caller']),
-  web_fetch_tool_result: cached(['tool_use_id', 'content'], ['caller']),
-  code_execution_tool_result: RESULT,
-  bash_code_execution_tool_result: RESULT,
-  text_editor_code_execution_tool_result: RESULT,
-  tool_search_tool_result: RESULT,
-  advisor_tool_result: RESULT,
-  mcp_tool_use: cached(['id', 'name', 'input', 'server_name']),
-  mcp_tool_result: cached(['tool_use_id'], ['content', 'is_error']),
-  container_upload: cached(['file_id']),
-  compaction: cached([], ['content', 'encrypted_content', 'signature']),
+  tool_use: cacheable('id name input', 'caller toolset_name'),
+  tool_result: cacheable('tool_use_id', 'content is_error toolset_name'),
+  server_tool_use: cacheable('id name input', 'caller'),
+  web_search_tool_result: cacheable('tool_use_id content', 'caller'),
+  web_fetch_tool_result: cacheable('tool_use_id content', 'caller'),
+  code_execution_tool_result: SERVER_RESULT,
+  bash_code_execution_tool_result: SERVER_RESULT,
+  text_editor_code_execution_tool_result: SERVER_RESULT,
+  tool_search_tool_result: SERVER_RESULT,
+  advisor_tool_result: SERVER_RESULT,
+  mcp_tool_use: cacheable('id name input server_name'),
+  mcp_tool_result: cacheable('tool_use_id', 'content is_error'),
+  container_upload: cacheable('file_id'),
+  compaction: cacheable('', 'content encrypted_content signature'),
 }
-const IN_RESULT = ['text', 'image', 'search_result', 'document', 'tool_reference', 'browser_state']
+const BLOCKS_IN_RESULT = words('text image search_result document tool_reference browser_state')
 
-const NAME = /^[a-zA-Z0-9_-]{1,128}$/
-const ID: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
-  tool_use: { pattern: /^[a-zA-Z0-9_-]+$/, text: '^[a-zA-Z0-9_-]+$' },
-  server_tool_use: { pattern: /^srvtoolu_[a-zA-Z0-9_]+$/, text: '^srvtoolu_[a-zA-Z0-9_]+$' },
-  mcp_tool_use: { pattern: /^mcptoolu_[a-zA-Z0-9_]+$/, text: '^mcptoolu_[a-zA-Z0-9_]+$' },
+const CALL_ID = /^[a-zA-Z0-9_-]+$/
+/** Blocks that are calls, and the pattern of their ids. */
+const CALL_IDS: Readonly<Record<string, RegExp>> = {
+  tool_use: CALL_ID,
+  server_tool_use: /^srvtoolu_[a-zA-Z0-9_]+$/,
+  mcp_tool_use: /^mcptoolu_[a-zA-Z0-9_]+$/,
 }
 
-const EMPTY_TEXT = 'messages: text content blocks must be non-empty'
 const BLANK_TEXT = 'messages: text content blocks must contain non-whitespace text'
-const EMPTY_MESSAGE =
-  'messages: all messages must have non-empty content except for the optional final assistant message'
 
-export function checkMessages(messages: unknown, mode: Mode): Rejection[] {
-  if (messages === undefined) return [invalid('A-00', 'messages: Field required')]
-  if (!Array.isArray(messages)) return [invalid('A-00', 'messages: Input should be a valid list')]
-  if (messages.length === 0) return [invalid('A-00', 'messages: at least one message is required')]
-  return messages.flatMap((message, at) => checkMessage(message, at, at === messages.length - 1, mode))
+export function* checkAnthropicMessages(messages: unknown, mode: Mode): Rejections {
+  if (messages === undefined) return yield fieldRequired('A-00', 'messages')
+  if (!Array.isArray(messages)) return yield inputShouldBe('A-00', 'messages', 'a valid list')
+  if (messages.length === 0) return yield anthropicError('A-00', 'messages: at least one message is required')
+  for (const [at, message] of messages.entries()) {
+    const path = `messages.${at}`
+    if (!isRecord(message)) {
+      yield inputShouldBe('A-00', path, 'an object')
+      continue
+    }
+    yield* checkRole(message['role'], at)
+    for (const key of extraKeys(message, ['role', 'content'])) yield extraInput(`${path}.${key}`)
+    const mayBeEmpty = at === messages.length - 1 && message['role'] === 'assistant'
+    yield* checkContent(message, path, mayBeEmpty, mode)
+  }
 }
 
-function checkMessage(message: unknown, index: number, isLast: boolean, mode: Mode): Rejection[] {
-  const at = `messages.${index}`
-  if (!isRecord(message)) return [invalid('A-00', `${at}: Input should be an object`)]
-  const found: Rejection[] = []
-  const role = message['role']
-  if (role === undefined) found.push(invalid('A-00', `${at}.role: Field required`))
-  else if (role === 'system' && index === 0) {
-    found.push(invalid('A-20', `${at}: use the top-level 'system' parameter for the initial system prompt`))
+function* checkRole(role: unknown, at: number): Rejections {
+  if (role === undefined) yield fieldRequired('A-00', `messages.${at}.role`)
+  else if (role === 'system' && at === 0) {
+    const message = "messages.0: use the top-level 'system' parameter for the initial system prompt"
+    yield anthropicError('A-20', message)
   } else if (role !== 'user' && role !== 'assistant' && role !== 'system') {
-    found.push(invalid('A-20', `${at}.role: Input should be 'user' or 'assistant'`))
+    yield inputShouldBe('A-20', `messages.${at}.role`, "'user' or 'assistant'")
   }
-  found.push(...extraKeys(message, ['role', 'content']).map(key => extra(`${at}.${key}`)))
-  const content = message['content']
-  if (content === undefined) return [...found, invalid('A-12', `${at}.content: Field required`)]
+}
+
+function* checkContent(
+  { role, content }: JsonRecord,
+  path: string,
+  mayBeEmpty: boolean,
+  mode: Mode,
+): Rejections {
+  if (content === undefined) return yield fieldRequired('A-12', `${path}.content`)
   if (typeof content === 'string') {
-    if (content === '' && !(isLast && role === 'assistant')) found.push(invalid('A-12', EMPTY_MESSAGE))
-    else if (mode === 'strict' && content !== '' && content.trim() === '')
-      found.push(invalid('A-12', BLANK_TEXT))
-    return found
+    if (content === '' && !mayBeEmpty) {
+      const message =
+        'messages: all messages must have non-empty content except for the optional final assistant message'
+      yield anthropicError('A-12', message)
+    } else if (mode === 'strict' && content !== '' && content.trim() === '') {
+      yield anthropicError('A-12', BLANK_TEXT)
+    }
+    return
   }
-  if (!Array.isArray(content))
-    return [...found, invalid('A-12', `${at}.content: Input should be a valid list`)]
-  if (content.length === 0) found.push(invalid('A-12', `${at}.content: List should have at least 1 item`))
-  for (const [place, block] of content.entries()) {
-    found.push(...checkBlock(block, stringOf(role), at, place, mode))
+  if (!Array.isArray(content)) return yield inputShouldBe('A-12', `${path}.content`, 'a valid list')
+  if (content.length === 0) {
+    yield anthropicError('A-12', `${path}.content: List should have at least 1 item`)
   }
-  return found
+  for (const [at, block] of content.entries()) {
+    const place = `${path}.content.${at}`
+    if (isRecord(block)) yield* checkBlock(block, asString(role), path, place, mode)
+    else yield inputShouldBe('A-28', place, 'an object')
+  }
 }
 
-function checkBlock(block: unknown, role: string, message: string, index: number, mode: Mode): Rejection[] {
-  const place = `${message}.content.${index}`
-  if (!isRecord(block)) return [invalid('A-28', `${place}: Input should be an object`)]
-  const type = stringOf(block['type'])
-  const shape = SHAPES[type]
-  if (shape === undefined) {
-    return [
-      invalid(
-        'A-28',
-        `${place}: Input tag '${type}' found using 'type' does not match any of the expected tags: ${Object.keys(
-          SHAPES,
-        )
-          .map(tag => `'${tag}'`)
-          .join(', ')}`,
-      ),
-    ]
+/** `message` and `place` are the paths of the message and of its block, as the API reports them. */
+function* checkBlock(
+  block: JsonRecord,
+  role: string,
+  message: string,
+  place: string,
+  mode: Mode,
+): Rejections {
+  const type = asString(block['type'])
+  const shape = BLOCK_SHAPES[type]
+  if (shape === undefined) return yield unexpectedTag('A-28', place, type, Object.keys(BLOCK_SHAPES))
+  const path = `${place}.${type}`
+  for (const key of shape.required) {
+    if (block[key] === undefined) yield fieldRequired(missingFieldRule(type, key), `${path}.${key}`)
   }
-  const at = `${place}.${type}`
-  const found = shape.required
-    .filter(key => block[key] === undefined)
-    .map(key => invalid(missingRule(type, key), `${at}.${key}: Field required`))
-  found.push(...extraKeys(block, [...shape.required, ...shape.optional]).map(key => extra(`${at}.${key}`)))
+  for (const key of extraKeys(block, [...shape.required, ...shape.optional]))
+    yield extraInput(`${path}.${key}`)
   if (role === 'system' && type !== 'text') {
-    found.push(invalid('A-20', `${place}: \`system\` messages may only contain text blocks`))
+    yield anthropicError('A-20', `${place}: \`system\` messages may only contain text blocks`)
   }
-  if (type === 'text') found.push(...checkText(block, mode))
-  if (type in ID) found.push(...checkUse(block, type, role, message, at))
-  if (type === 'tool_result') found.push(...checkResult(block, role, message, at, mode))
-  if (type === 'image') found.push(...checkPicture(block, at, mode))
-  return found
+  if (type === 'text') yield* checkText(block, mode)
+  if (type in CALL_IDS) yield* checkCallBlock(block, type, role, message, path)
+  if (type === 'tool_result') yield* checkResultBlock(block, role, message, path, mode)
+  if (type === 'image') yield* checkPictureBlock(block, path, mode)
 }
 
-const PICTURES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
-
-/** The type is one of four, and the one that the bytes are of. */
-function checkPicture(block: JsonRecord, at: string, mode: Mode): Rejection[] {
-  const source = isRecord(block['source']) ? block['source'] : {}
-  if (source['type'] !== 'base64') return []
-  const type = stringOf(source['media_type'])
-  if (!PICTURES.includes(type)) {
-    const wanted = "'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
-    return [invalid('A-IMG', `${at}.source.base64.media_type: Input should be ${wanted}`)]
-  }
-  const kind = pictureKind(stringOf(source['data']))
-  if (mode === 'lenient' || kind === type) return []
-  return [
-    kind === null
-      ? invalid('A-IMG', 'Could not process image')
-      : invalid(
-          'A-IMG',
-          `${at}.source.base64.data: The image was specified using the ${type} media type, but the image appears to be a ${kind} image`,
-        ),
-  ]
-}
-
-function missingRule(type: string, key: string): string {
+function missingFieldRule(type: string, key: string): string {
   if (type === 'tool_result') return 'A-11'
   if (key === 'input') return 'A-09'
   return type === 'thinking' || type === 'redacted_thinking' ? 'A-19' : 'A-28'
 }
 
-function checkText(block: JsonRecord, mode: Mode): Rejection[] {
-  const text = block['text']
-  if (text === undefined) return []
-  if (typeof text !== 'string') return [invalid('A-12', 'messages: text content blocks must be strings')]
-  if (text === '') return [invalid('A-12', EMPTY_TEXT)]
-  return mode === 'strict' && text.trim() === '' ? [invalid('A-12', BLANK_TEXT)] : []
+/** The media type is one of four, and the bytes are of that type. */
+function* checkPictureBlock(block: JsonRecord, path: string, mode: Mode): Rejections {
+  const source = asRecord(block['source'])
+  if (source['type'] !== 'base64') return
+  const type = asString(source['media_type'])
+  if (!WEB_PICTURES.includes(type)) {
+    const wanted = "'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+    return yield inputShouldBe('A-IMG', `${path}.source.base64.media_type`, wanted)
+  }
+  const kind = pictureKind(asString(source['data']))
+  if (mode === 'lenient' || kind === type) return
+  const mismatch = `${path}.source.base64.data: The image was specified using the ${type} media type, but the image appears to be a ${kind} image`
+  yield anthropicError('A-IMG', kind === null ? 'Could not process image' : mismatch)
 }
 
-function checkUse(block: JsonRecord, type: string, role: string, message: string, at: string): Rejection[] {
-  const found: Rejection[] = []
-  const id = ID[type]
-  if (id !== undefined && block['id'] !== undefined && !id.pattern.test(stringOf(block['id']))) {
-    found.push(invalid('A-06', `${at}.id: String should match pattern '${id.text}'`))
+function* checkText({ text }: JsonRecord, mode: Mode): Rejections {
+  if (text === undefined) return
+  if (typeof text !== 'string') yield anthropicError('A-12', 'messages: text content blocks must be strings')
+  else if (text === '') yield anthropicError('A-12', 'messages: text content blocks must be non-empty')
+  else if (mode === 'strict' && text.trim() === '') yield anthropicError('A-12', BLANK_TEXT)
+}
+
+function* checkCallBlock(
+  { id, name, input }: JsonRecord,
+  type: string,
+  role: string,
+  message: string,
+  path: string,
+): Rejections {
+  const pattern = CALL_IDS[type] ?? CALL_ID
+  if (id !== undefined && !pattern.test(asString(id))) yield patternExpected('A-06', `${path}.id`, pattern)
+  if (type === 'tool_use' && name !== undefined && !NAME_PATTERN.test(asString(name))) {
+    yield patternExpected('A-07', `${path}.name`, NAME_PATTERN)
   }
-  if (type === 'tool_use' && block['name'] !== undefined && !NAME.test(stringOf(block['name']))) {
-    found.push(invalid('A-07', `${at}.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`))
-  }
-  if (block['input'] !== undefined && !isRecord(block['input'])) {
-    found.push(invalid('A-09', `${at}.input: Input should be a valid dictionary`))
-  }
+  if (input !== undefined && !isRecord(input))
+    yield inputShouldBe('A-09', `${path}.input`, 'a valid dictionary')
   if (role === 'user') {
-    found.push(invalid('A-10', `${message}: \`${type}\` blocks can only be in \`assistant\` messages`))
+    yield anthropicError('A-10', `${message}: \`${type}\` blocks can only be in \`assistant\` messages`)
   }
-  return found
 }
 
-function checkResult(block: JsonRecord, role: string, message: string, at: string, mode: Mode): Rejection[] {
-  const found: Rejection[] = []
+function* checkResultBlock(
+  block: JsonRecord,
+  role: string,
+  message: string,
+  path: string,
+  mode: Mode,
+): Rejections {
+  const { content, tool_use_id: id } = block
   if (role !== 'user') {
-    found.push(invalid('A-10', `${message}: \`tool_result\` blocks can only be in \`user\` messages`))
+    yield anthropicError('A-10', `${message}: \`tool_result\` blocks can only be in \`user\` messages`)
   }
-  if (block['tool_use_id'] !== undefined && !/^[a-zA-Z0-9_-]+$/.test(stringOf(block['tool_use_id']))) {
-    found.push(invalid('A-06', `${at}.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'`))
-  }
-  const content = block['content']
+  if (id !== undefined && !CALL_ID.test(asString(id)))
+    yield patternExpected('A-06', `${path}.tool_use_id`, CALL_ID)
   const isEmpty = content === undefined || content === '' || (Array.isArray(content) && content.length === 0)
   if (block['is_error'] === true && isEmpty) {
-    found.push(invalid('A-12', `${at}: content cannot be empty if \`is_error\` is true`))
+    yield anthropicError('A-12', `${path}: content cannot be empty if \`is_error\` is true`)
   }
   if (content !== undefined && typeof content !== 'string' && !Array.isArray(content)) {
-    found.push(invalid('A-12', `${at}.content: Input should be a valid list`))
+    yield inputShouldBe('A-12', `${path}.content`, 'a valid list')
   }
-  for (const [place, part] of recordsOf(content).entries()) {
-    const type = stringOf(part['type'])
-    if (!IN_RESULT.includes(type)) {
-      const tags = IN_RESULT.map(tag => `'${tag}'`).join(', ')
-      found.push(
-        invalid(
-          'A-28',
-          `${at}.content.${place}: Input tag '${type}' found using 'type' does not match any of the expected tags: ${tags}`,
-        ),
-      )
-    } else if (type === 'text') found.push(...checkText(part, mode))
-    else if (type === 'image') found.push(...checkPicture(part, `${at}.content.${place}.image`, mode))
+  for (const [at, part] of asRecords(content).entries()) {
+    const type = asString(part['type'])
+    const place = `${path}.content.${at}`
+    if (!BLOCKS_IN_RESULT.includes(type)) yield unexpectedTag('A-28', place, type, BLOCKS_IN_RESULT)
+    else if (type === 'text') yield* checkText(part, mode)
+    else if (type === 'image') yield* checkPictureBlock(part, `${place}.image`, mode)
   }
-  return found
-}
-
-/** Cache breakpoints anywhere in the request; the API takes four. */
-export function checkCacheControl(body: JsonRecord): Rejection[] {
-  const blocks = [
-    ...recordsOf(body['tools']),
-    ...recordsOf(body['system']),
-    ...recordsOf(body['messages']).flatMap(message =>
-      recordsOf(message['content']).flatMap(block => [block, ...recordsOf(block['content'])]),
-    ),
-  ]
-  const marked = blocks.filter(block => isRecord(block['cache_control'])).length
-  const total = marked + (isRecord(body['cache_control']) ? 1 : 0)
-  return total <= 4
-    ? []
-    : [invalid('A-28', `A maximum of 4 blocks with cache_control may be provided. Found ${total}.`)]
 }

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ApiError, type Content, GoogleGenAI } from '@google/genai'
 import type { RunningDouble, ServeOptions } from '../double.ts'
+import { DUMMY_SIGNATURES } from '../google/signatures.ts'
 import type { Mode } from '../script.ts'
 import { seal } from '../seal.ts'
 import { checkRequestAll, startDouble } from '../vendors.ts'
-import { DUMMY_SIGNATURES, signedText } from './history.ts'
+import { signedText } from './history.ts'
 
 type Body = Record<string, unknown>
 

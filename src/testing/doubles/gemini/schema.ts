@@ -1,157 +1,119 @@
 /**
- * Which schemas Gemini takes in `functionDeclarations[].parameters`: the OpenAPI subset by name and value
- * (G-10), its semantics (G-11), and the size of what would be compiled (G-13).
- * Pure functions over one schema, apart from the rest, since down-converters are tested with them.
+ * Which schemas Gemini accepts in `functionDeclarations[].parameters`: the OpenAPI subset by name and value, its
+ * semantics, and the size of what would be compiled.
+ * Pure functions over one schema, apart from the rest of the request, since schema converters are tested with them.
  */
-import { isRecord, type JsonRecord, listOf, stringOf } from '../shape.ts'
+import type { Rejection, Rejections } from '../script.ts'
+import { asList, asRecord, asString, isRecord, words } from '../shape.ts'
+import { camelCase, geminiError, invalidValue, PROTO, unknownName } from './refusals.ts'
 
-export type SchemaComplaint = { rule: 'G-10' | 'G-11' | 'G-13'; message: string }
+/** Names as the API documents them. Their snake_case spelling is the same field. */
+const SCHEMA_KEYS = words(`
+  type format title description nullable enum maxItems minItems properties required minProperties maxProperties
+  minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum`)
+const SCHEMA_TYPES = words('TYPE_UNSPECIFIED STRING NUMBER INTEGER BOOLEAN ARRAY OBJECT NULL')
+/** The real limit is not published. A schema above this one is certain to be refused; below it the double accepts. */
+const MOST_STATES = 10_000
 
-/** Names as the API documents them; their snake_case spelling is the same field. */
-export const SCHEMA_KEYS: readonly string[] = [
-  'type',
-  'format',
-  'title',
-  'description',
-  'nullable',
-  'enum',
-  'maxItems',
-  'minItems',
-  'properties',
-  'required',
-  'minProperties',
-  'maxProperties',
-  'minLength',
-  'maxLength',
-  'pattern',
-  'example',
-  'anyOf',
-  'propertyOrdering',
-  'default',
-  'items',
-  'minimum',
-  'maximum',
-]
-const TYPES = ['TYPE_UNSPECIFIED', 'STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL']
-const PROTO = 'type.googleapis.com/google.ai.generativelanguage.v1beta'
-/** Not published; past it a schema is certain to be refused, below it the double lets it pass. */
-export const MOST_STATES = 10_000
-
-export const camel = (name: string): string =>
-  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
-const g10 = (message: string): SchemaComplaint => ({ rule: 'G-10', message })
-const g11 = (message: string): SchemaComplaint => ({ rule: 'G-11', message })
-
-/** All complaints about one `parameters` schema, those of the parser first. `at` e.g. `tools[0].function_declarations[0].parameters`. */
+/** Everything wrong with one `parameters` schema, the parser's problems first. */
 export function checkGeminiSchema(
   schema: unknown,
   at = 'tools[0].function_declarations[0].parameters',
-): SchemaComplaint[] {
-  const parsed = parseProblems(schema, at)
+): Rejection[] {
+  const parsed = [...parseProblems(schema, at)]
   // The real service parses the whole payload before it looks at meaning.
   if (parsed.length > 0) return parsed
   return [...meaningProblems(schema, `GenerateContentRequest.${at}`), ...sizeProblems(schema)]
 }
 
-function parseProblems(node: unknown, at: string): SchemaComplaint[] {
-  if (!isRecord(node)) {
-    return [g10(`Invalid value at '${at}' (${PROTO}.Schema), ${JSON.stringify(node)}`)]
-  }
-  return Object.entries(node).flatMap(([name, value]) => parseField(camel(name), name, value, at))
+function* parseProblems(node: unknown, path: string): Rejections {
+  if (!isRecord(node)) return yield invalidValue('G-10', path, `${PROTO}.Schema`, node)
+  for (const [name, value] of Object.entries(node)) yield* parseField(name, value, path)
 }
 
-function parseField(field: string, name: string, value: unknown, at: string): SchemaComplaint[] {
-  if (!SCHEMA_KEYS.includes(field)) {
-    return [g10(`Invalid JSON payload received. Unknown name "${name}" at '${at}': Cannot find field.`)]
+function* parseField(name: string, value: unknown, path: string): Rejections {
+  const key = camelCase(name)
+  if (!SCHEMA_KEYS.includes(key)) return yield unknownName('G-10', name, path)
+  if ((key === 'type' || key === 'items') && Array.isArray(value)) {
+    const text = `Invalid JSON payload received. Unknown name "${name}" at '${path}': Proto field is not repeating, cannot start list.`
+    return yield geminiError('G-10', text)
   }
-  if ((field === 'type' || field === 'items') && Array.isArray(value)) {
-    return [
-      g10(
-        `Invalid JSON payload received. Unknown name "${name}" at '${at}': Proto field is not repeating, cannot start list.`,
-      ),
-    ]
+  switch (key) {
+    case 'type':
+      if (!SCHEMA_TYPES.includes(asString(value).toUpperCase()))
+        yield invalidValue('G-10', `${path}.type`, `${PROTO}.Type`, value)
+      return
+    case 'enum':
+    case 'required':
+    case 'propertyOrdering':
+      for (const [index, item] of asList(value).entries()) {
+        if (typeof item === 'string') continue
+        yield invalidValue('G-10', `${path}.${snakeCase(key)}[${index}]`, 'TYPE_STRING', item)
+      }
+      return
+    case 'items':
+      return yield* parseProblems(value, `${path}.items`)
+    case 'anyOf':
+      for (const [index, item] of asList(value).entries()) {
+        yield* parseProblems(item, `${path}.any_of[${index}]`)
+      }
+      return
+    case 'properties':
+      for (const [index, item] of Object.values(asRecord(value)).entries()) {
+        yield* parseProblems(item, `${path}.properties[${index}].value`)
+      }
   }
-  if (field === 'type' && !TYPES.includes(stringOf(value).toUpperCase())) {
-    return [g10(`Invalid value at '${at}.type' (${PROTO}.Type), ${JSON.stringify(value)}`)]
-  }
-  if (field === 'enum' || field === 'required' || field === 'propertyOrdering') {
-    return listOf(value).flatMap((item, index) =>
-      typeof item === 'string'
-        ? []
-        : [g10(`Invalid value at '${at}.${snake(field)}[${index}]' (TYPE_STRING), ${JSON.stringify(item)}`)],
-    )
-  }
-  if (field === 'items') return parseProblems(value, `${at}.items`)
-  if (field === 'anyOf') {
-    return listOf(value).flatMap((item, index) => parseProblems(item, `${at}.any_of[${index}]`))
-  }
-  if (field === 'properties' && isRecord(value)) {
-    return Object.values(value).flatMap((item, index) =>
-      parseProblems(item, `${at}.properties[${index}].value`),
-    )
-  }
-  return []
 }
 
-const snake = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
-const typeOf = (node: JsonRecord): string => stringOf(node['type']).toUpperCase()
-
-function meaningProblems(node: unknown, at: string): SchemaComplaint[] {
-  if (!isRecord(node)) return []
-  const type = typeOf(node)
-  const found: SchemaComplaint[] = []
-  const properties = isRecord(node['properties']) ? node['properties'] : {}
+function* meaningProblems(node: unknown, path: string): Rejections {
+  if (!isRecord(node)) return
+  const { items, format, enum: values } = node
+  const type = asString(node['type']).toUpperCase()
+  const properties = asRecord(node['properties'])
+  const problem = (text: string): Rejection => geminiError('G-11', `${path}.${text}`)
   if (type === 'OBJECT' && Object.keys(properties).length === 0) {
-    found.push(g11(`${at}.properties: should be non-empty for OBJECT type`))
+    yield problem('properties: should be non-empty for OBJECT type')
   }
-  if (type === 'ARRAY' && node['items'] === undefined) found.push(g11(`${at}.items: missing field`))
-  if (node['enum'] !== undefined && type !== 'STRING')
-    found.push(g11(`${at}.enum: only allowed for STRING type`))
-  for (const [index, name] of listOf(node['required']).entries()) {
-    if (!Object.hasOwn(properties, stringOf(name))) {
-      found.push(g11(`${at}.required[${index}]: property is not defined`))
-    }
+  if (type === 'ARRAY' && items === undefined) yield problem('items: missing field')
+  if (values !== undefined && type !== 'STRING') yield problem('enum: only allowed for STRING type')
+  for (const [index, name] of asList(node['required']).entries()) {
+    if (!Object.hasOwn(properties, asString(name)))
+      yield problem(`required[${index}]: property is not defined`)
   }
-  const format = node['format']
   if (type === 'STRING' && format !== undefined && format !== 'enum' && format !== 'date-time') {
-    found.push(g11(`${at}.format: only 'enum' and 'date-time' are supported for STRING type`))
+    yield problem("format: only 'enum' and 'date-time' are supported for STRING type")
   }
   for (const [name, child] of Object.entries(properties)) {
-    found.push(...meaningProblems(child, `${at}.properties[${name}]`))
+    yield* meaningProblems(child, `${path}.properties[${name}]`)
   }
-  found.push(...meaningProblems(node['items'], `${at}.items`))
-  for (const [index, child] of listOf(node['anyOf'] ?? node['any_of']).entries()) {
-    found.push(...meaningProblems(child, `${at}.any_of[${index}]`))
+  yield* meaningProblems(items, `${path}.items`)
+  for (const [index, child] of asList(node['anyOf'] ?? node['any_of']).entries()) {
+    yield* meaningProblems(child, `${path}.any_of[${index}]`)
   }
-  return found
 }
 
-/** G-13, for either dialect: bounded arrays, bounded numbers and enums are what makes states. */
-export function sizeProblems(schema: unknown): SchemaComplaint[] {
-  return states(schema) <= MOST_STATES
-    ? []
-    : [
-        {
-          rule: 'G-13',
-          message:
-            'The specified schema produces a constraint that has too many states for serving. Typical causes of this error are schemas with lots of text (for example, very long property or enum names), schemas with long array length limits (especially when nested), or schemas using complex value matchers (for example, integers or numbers with minimum/maximum bounds or strings with complex formats like date-time).',
-        },
-      ]
+/** For either dialect: bounded arrays, bounded numbers and enums make states. */
+export function* sizeProblems(schema: unknown): Rejections {
+  if (countStates(schema) <= MOST_STATES) return
+  const text =
+    'The specified schema produces a constraint that has too many states for serving. Typical causes of this error are schemas with lots of text (for example, very long property or enum names), schemas with long array length limits (especially when nested), or schemas using complex value matchers (for example, integers or numbers with minimum/maximum bounds or strings with complex formats like date-time).'
+  yield geminiError('G-13', text)
 }
 
-function states(node: unknown): number {
+function countStates(node: unknown): number {
   if (!isRecord(node)) return 1
-  let total = 1 + listOf(node['enum']).length
-  if (typeof node['minimum'] === 'number' && typeof node['maximum'] === 'number') {
-    total += Math.min(MOST_STATES, Math.max(0, Math.log2(1 + node['maximum'] - node['minimum']) * 8))
+  const { minimum, maximum, items } = node
+  let total = 1 + asList(node['enum']).length
+  if (typeof minimum === 'number' && typeof maximum === 'number') {
+    total += Math.min(MOST_STATES, Math.max(0, Math.log2(1 + maximum - minimum) * 8))
   }
-  const properties = isRecord(node['properties']) ? Object.entries(node['properties']) : []
-  for (const [name, child] of properties) total += name.length / 8 + states(child)
-  for (const child of listOf(node['anyOf'] ?? node['any_of'])) total += states(child)
+  for (const [name, child] of Object.entries(asRecord(node['properties']))) {
+    total += name.length / 8 + countStates(child)
+  }
+  for (const child of asList(node['anyOf'] ?? node['any_of'])) total += countStates(child)
   const most = node['maxItems'] ?? node['max_items']
   const repeats = typeof most === 'number' || typeof most === 'string' ? Math.max(1, Number(most)) : 1
-  if (node['items'] !== undefined) total += repeats * states(node['items'])
-  return total
+  return items === undefined ? total : total + repeats * countStates(items)
 }

@@ -1,168 +1,83 @@
-/**
- * What Gemini refuses about tools as they are declared, and about the tool configuration.
- * Contents are `gemini-history.ts`; the schema dialect is `gemini-schema.ts`.
- */
+/** What Gemini refuses about tools as they are declared, and about the tool configuration. */
+import type { Mode, Rejections } from '../script.ts'
+import { asList, asRecords, asString, isRecord, type JsonRecord, words } from '../shape.ts'
+import { field, geminiError, invalidValue, PROTO, unknownFields } from './refusals.ts'
+import { checkGeminiSchema, sizeProblems } from './schema.ts'
 
-import type { Mode, Rejection } from '../script.ts'
-import { isRecord, type JsonRecord, listOf, recordsOf, stringOf } from '../shape.ts'
-import { camel, checkGeminiSchema, sizeProblems } from './schema.ts'
+const TOOL_FIELDS = words(`
+  functionDeclarations googleSearch googleSearchRetrieval urlContext codeExecution computerUse fileSearch googleMaps
+  mcpServers retrieval enterpriseWebSearch parallelAiSearch`)
+const DECLARATION_FIELDS = words(
+  'name description parameters parametersJsonSchema response responseJsonSchema behavior',
+)
+const CONFIG_FIELDS = words('functionCallingConfig retrievalConfig includeServerSideToolInvocations')
+const CALLING_FIELDS = words('mode allowedFunctionNames streamFunctionCallArguments')
+const MODES = words('MODE_UNSPECIFIED AUTO ANY NONE VALIDATED')
 
-export const invalid = (rule: string, message: string): Rejection => ({
-  rule,
-  status: 400,
-  type: 'INVALID_ARGUMENT',
-  message,
-})
-
-/** A field by its documented name or by its snake_case spelling; the API reads both. */
-export function field(value: unknown, name: string): unknown {
-  if (!isRecord(value)) return undefined
-  if (value[name] !== undefined) return value[name]
-  return Object.entries(value).find(([key]) => camel(key) === name)?.[1]
-}
-
-export const unknownName = (rule: string, name: string, at: string): Rejection =>
-  invalid(
-    rule,
-    `Invalid JSON payload received. Unknown name "${name}"${at === '' ? '' : ` at '${at}'`}: Cannot find field.`,
-  )
-
-export function unknownFields(
-  value: JsonRecord,
-  known: readonly string[],
-  at: string,
-  rule = 'G-00',
-): Rejection[] {
-  return Object.keys(value)
-    .filter(key => !known.includes(camel(key)))
-    .map(key => unknownName(rule, key, at))
-}
-
-const TOOL_FIELDS = [
-  'functionDeclarations',
-  'googleSearch',
-  'googleSearchRetrieval',
-  'urlContext',
-  'codeExecution',
-  'computerUse',
-  'fileSearch',
-  'googleMaps',
-  'mcpServers',
-  'retrieval',
-  'enterpriseWebSearch',
-  'parallelAiSearch',
-]
-const DECLARATION_FIELDS = [
-  'name',
-  'description',
-  'parameters',
-  'parametersJsonSchema',
-  'response',
-  'responseJsonSchema',
-  'behavior',
-]
-const MODES = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']
-
-export function declarationsOf(body: JsonRecord): JsonRecord[] {
-  return recordsOf(body['tools']).flatMap(tool => recordsOf(field(tool, 'functionDeclarations')))
-}
-
-export function checkGeminiTools(body: JsonRecord, mode: Mode): Rejection[] {
+export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
   const tools = body['tools']
   if (tools !== undefined && !Array.isArray(tools)) {
-    return [
-      invalid(
-        'G-00',
-        "Invalid value at 'tools' (type.googleapis.com/google.ai.generativelanguage.v1beta.Tool)",
-      ),
-    ]
+    return yield geminiError('G-00', `Invalid value at 'tools' (${PROTO}.Tool)`)
   }
-  const found = recordsOf(tools).flatMap((tool, at) => [
-    ...unknownFields(tool, TOOL_FIELDS, `tools[${at}]`),
-    ...recordsOf(field(tool, 'functionDeclarations')).flatMap((declaration, index) =>
-      checkDeclaration(declaration, `tools[${at}].function_declarations[${index}]`, mode),
-    ),
-  ])
-  const names = declarationsOf(body).map(declaration => stringOf(declaration['name']))
-  for (const name of new Set(names.filter((value, at) => names.indexOf(value) !== at))) {
-    found.push(invalid('G-09', `Duplicate function declaration found: ${name}`))
+  const names: string[] = []
+  for (const [at, tool] of asRecords(tools).entries()) {
+    yield* unknownFields(tool, TOOL_FIELDS, `tools[${at}]`)
+    for (const [index, declaration] of asRecords(field(tool, 'functionDeclarations')).entries()) {
+      yield* checkDeclaration(declaration, `tools[${at}].function_declarations[${index}]`, mode)
+      names.push(asString(declaration['name']))
+    }
   }
-  return [...found, ...checkToolConfig(body, names)]
+  for (const name of new Set(names.filter((each, at) => names.indexOf(each) !== at))) {
+    yield geminiError('G-09', `Duplicate function declaration found: ${name}`)
+  }
+  yield* checkToolConfig(field(body, 'toolConfig'), names)
 }
 
-function checkDeclaration(declaration: JsonRecord, at: string, mode: Mode): Rejection[] {
-  const found = unknownFields(declaration, DECLARATION_FIELDS, at)
-  const name = stringOf(declaration['name'])
-  const most = mode === 'strict' ? 64 : 128
-  if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]*$/.test(name) || name.length > most) {
-    found.push(
-      invalid(
-        'G-08',
-        `GenerateContentRequest.${at}.name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.`,
-      ),
-    )
+function* checkDeclaration(declaration: JsonRecord, path: string, mode: Mode): Rejections {
+  yield* unknownFields(declaration, DECLARATION_FIELDS, path)
+  const name = asString(declaration['name'])
+  if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]*$/.test(name) || name.length > (mode === 'strict' ? 64 : 128)) {
+    const text = `GenerateContentRequest.${path}.name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.`
+    yield geminiError('G-08', text)
   }
   const parameters = declaration['parameters']
   const jsonSchema = field(declaration, 'parametersJsonSchema')
   if (parameters !== undefined && jsonSchema !== undefined) {
-    found.push(invalid('G-12', `${at}: only one of 'parameters' and 'parameters_json_schema' can be set.`))
+    const text = `${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`
+    yield geminiError('G-12', text)
   }
-  const complaints = [
-    ...(parameters === undefined ? [] : checkGeminiSchema(parameters, `${at}.parameters`)),
-    ...(jsonSchema === undefined ? [] : sizeProblems(jsonSchema)),
-  ]
-  found.push(...complaints.map(complaint => invalid(complaint.rule, complaint.message)))
-  if (jsonSchema !== undefined && (!isRecord(jsonSchema) || jsonSchema['type'] !== 'object')) {
-    found.push(
-      invalid('G-12', `GenerateContentRequest.${at}.parameters_json_schema: must be an object schema.`),
-    )
+  if (parameters !== undefined) yield* checkGeminiSchema(parameters, `${path}.parameters`)
+  if (jsonSchema === undefined) return
+  yield* sizeProblems(jsonSchema)
+  if (!isRecord(jsonSchema) || jsonSchema['type'] !== 'object') {
+    const text = `GenerateContentRequest.${path}.parameters_json_schema: must be an object schema.`
+    yield geminiError('G-12', text)
   }
-  return found
 }
 
-function checkToolConfig(body: JsonRecord, declared: string[]): Rejection[] {
-  const config = field(body, 'toolConfig')
-  if (config === undefined) return []
-  if (!isRecord(config)) return [invalid('G-15', "Invalid value at 'tool_config'")]
-  const found = unknownFields(
-    config,
-    ['functionCallingConfig', 'retrievalConfig', 'includeServerSideToolInvocations'],
-    'tool_config',
-    'G-15',
-  )
+function* checkToolConfig(config: unknown, declared: string[]): Rejections {
+  if (config === undefined) return
+  if (!isRecord(config)) return yield geminiError('G-15', "Invalid value at 'tool_config'")
+  yield* unknownFields(config, CONFIG_FIELDS, 'tool_config', 'G-15')
   const calling = field(config, 'functionCallingConfig')
-  if (calling === undefined) return found
-  if (!isRecord(calling))
-    return [...found, invalid('G-15', "Invalid value at 'tool_config.function_calling_config'")]
-  const at = 'tool_config.function_calling_config'
-  found.push(
-    ...unknownFields(calling, ['mode', 'allowedFunctionNames', 'streamFunctionCallArguments'], at, 'G-15'),
-  )
+  const path = 'tool_config.function_calling_config'
+  if (calling === undefined) return
+  if (!isRecord(calling)) return yield geminiError('G-15', `Invalid value at '${path}'`)
+  yield* unknownFields(calling, CALLING_FIELDS, path, 'G-15')
   const mode = calling['mode']
-  if (mode !== undefined && !MODES.includes(stringOf(mode))) {
-    found.push(
-      invalid(
-        'G-15',
-        `Invalid value at '${at}.mode' (type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCallingConfig.Mode), ${JSON.stringify(mode)}`,
-      ),
-    )
+  if (mode !== undefined && !MODES.includes(asString(mode))) {
+    yield invalidValue('G-15', `${path}.mode`, `${PROTO}.FunctionCallingConfig.Mode`, mode)
   }
-  const allowed = listOf(field(calling, 'allowedFunctionNames'))
+  const allowed = asList(field(calling, 'allowedFunctionNames')).map(asString)
   if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') {
-    found.push(
-      invalid(
-        'G-15',
-        'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.',
-      ),
-    )
+    const text = 'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.'
+    yield geminiError('G-15', text)
   }
   for (const name of allowed) {
-    if (!declared.includes(stringOf(name))) {
-      found.push(invalid('G-15', `allowed_function_names: '${stringOf(name)}' is not a declared function.`))
-    }
+    if (declared.includes(name)) continue
+    yield geminiError('G-15', `allowed_function_names: '${name}' is not a declared function.`)
   }
   if (mode === 'ANY' && declared.length === 0) {
-    found.push(invalid('G-15', 'Function calling config is set without function_declarations.'))
+    yield geminiError('G-15', 'Function calling config is set without function_declarations.')
   }
-  return found
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import OpenAI from 'openai'
-import type { RunningDouble, ScriptedTurn, VendorName } from '../double.ts'
+import type { RunningDouble, VendorName } from '../double.ts'
+import type { ScriptedTurn } from '../script.ts'
 import { startDouble } from '../vendors.ts'
 
 async function open(

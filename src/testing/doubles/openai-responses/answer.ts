@@ -1,8 +1,8 @@
 /**
- * A scripted turn as a whole Response object: its output items with their ids and seals, its status, and
- * every field that the real object has. Streaming is made from this object in `responses-stream.ts`.
+ * Builds the Response object of a scripted turn: output items with ids and encrypted reasoning, the status, and every
+ * field that the real object has. `stream.ts` streams from this object.
  */
-import { isObject, type Json, textOf } from '../openai/refusals.ts'
+import { shownText } from '../openai/refusals.ts'
 import { countTokens } from '../openai/usage.ts'
 import {
   argumentsText,
@@ -13,18 +13,18 @@ import {
   thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
+import { asList, asRecord, asRecords, isRecord, type JsonRecord } from '../shape.ts'
 import { type ResponsesMemory, sealReasoning } from './memory.ts'
 import { echoTools, namespaceOf } from './tools.ts'
 
-export type ResponsesContext = {
+type ResponsesContext = {
   turn: ScriptedTurn
-  body: Json
+  body: JsonRecord
   rawText: string
   memory: ResponsesMemory
   organisation: string | null
-  /** What the ids of this response are made from; no other response has the same. */
+  /** The ids of this response are made from it. No other response has the same. */
   salt: string
-  now: number
 }
 
 const OWN_STOPS: Record<string, NeutralStop> = {
@@ -54,33 +54,36 @@ const ID_PREFIXES: Record<string, string> = {
 }
 
 /** The response in its final state. A scripted `raw` object overrides fields; a raw list gives output items. */
-export function answerResponses(context: ResponsesContext): Json {
-  const { turn, body, salt, now } = context
+export function buildResponse(context: ResponsesContext): JsonRecord {
+  const { turn, body, salt, rawText } = context
   const stop = stopOf(turn, OWN_STOPS)
   const reason = stop === 'filter' ? 'content_filter' : 'max_output_tokens'
-  const incomplete = stop === 'length' || stop === 'context' || stop === 'filter'
+  const isIncomplete = stop === 'length' || stop === 'context' || stop === 'filter'
   const output = outputItems(context)
-  const made: Json = {
+  const now = Math.floor(Date.now() / 1000)
+  const response: JsonRecord = {
     id: mintId('resp_', 0, salt),
     object: 'response',
     created_at: now,
-    completed_at: incomplete ? null : now,
-    status: incomplete ? 'incomplete' : 'completed',
+    completed_at: isIncomplete ? null : now,
+    status: isIncomplete ? 'incomplete' : 'completed',
     error: null,
-    incomplete_details: incomplete ? { reason } : null,
+    incomplete_details: isIncomplete ? { reason } : null,
     output,
-    usage: usageOf(context),
-    tool_usage: toolUsageOf(output),
-    ...settingsOf(body),
+    usage: responsesUsage(turn, rawText),
+    tool_usage: toolUsage(output),
+    ...echoSettings(body),
   }
-  const override = wholeResponse(turn.raw)
-  return override === null ? made : { ...made, ...override, output: withIds(override, made, context) }
+  // A raw object with a `type` is an output item; one without overrides fields of the response.
+  if (!isRecord(turn.raw) || typeof turn.raw['type'] === 'string') return response
+  const raw = turn.raw['output']
+  const items = Array.isArray(raw) ? asRecords(raw).map((item, at) => finishItem(item, at, context)) : output
+  return { ...response, ...turn.raw, output: items }
 }
 
-/** What the response says back of the request, with the defaults filled in. */
-function settingsOf(body: Json): Json {
-  const reasoning = isObject(body['reasoning']) ? body['reasoning'] : {}
-  const text = isObject(body['text']) ? body['text'] : {}
+/** The settings of the request, with the vendor's defaults, as the response repeats them. */
+function echoSettings(body: JsonRecord): JsonRecord {
+  const text = asRecord(body['text'])
   return {
     access_programs: null,
     background: body['background'] ?? false,
@@ -97,7 +100,7 @@ function settingsOf(body: Json): Json {
     prompt_cache_key: body['prompt_cache_key'] ?? null,
     prompt_cache_options: { mode: 'implicit', ttl: '30m' },
     prompt_cache_retention: body['prompt_cache_retention'] ?? null,
-    reasoning: { effort: null, summary: null, ...reasoning },
+    reasoning: { effort: null, summary: null, ...asRecord(body['reasoning']) },
     safety_identifier: body['safety_identifier'] ?? null,
     service_tier: 'default',
     store: body['store'] ?? true,
@@ -112,7 +115,7 @@ function settingsOf(body: Json): Json {
   }
 }
 
-function usageOf({ turn, rawText }: ResponsesContext): Json {
+function responsesUsage(turn: ScriptedTurn, rawText: string): JsonRecord {
   const counts = countTokens(turn, rawText)
   return {
     input_tokens: counts.input,
@@ -123,7 +126,7 @@ function usageOf({ turn, rawText }: ResponsesContext): Json {
   }
 }
 
-function toolUsageOf(output: Json[]): Json {
+function toolUsage(output: JsonRecord[]): JsonRecord {
   const none = { image_tokens: 0, text_tokens: 0 }
   return {
     image_gen: { input_tokens: 0, input_tokens_details: none, output_tokens: 0, total_tokens: 0 },
@@ -131,27 +134,28 @@ function toolUsageOf(output: Json[]): Json {
   }
 }
 
-/** Thinking, then items in the vendor's own shape, then text, then calls: the order in which the model says things. */
-function outputItems(context: ResponsesContext): Json[] {
-  const { turn } = context
+/** In the order in which the model makes them: thinking, items in the vendor's own shape, text, calls. */
+function outputItems(context: ResponsesContext): JsonRecord[] {
+  const { turn, body } = context
   const calls = turn.calls ?? []
-  const items: Json[] = [
-    ...(turn.thinking === undefined ? [] : [{ type: 'reasoning', summary: summaryOf(turn) }]),
+  const thinking = thinkingOf(turn)
+  const summary = thinking?.text ? [{ type: 'summary_text', text: thinking.text }] : []
+  const items: JsonRecord[] = [
+    ...(thinking === undefined ? [] : [{ type: 'reasoning', summary }]),
     ...rawItems(turn.native),
     ...rawItems(turn.raw),
     ...messageItems(turn, calls.length > 0),
-    ...calls.map(call => callItem(call, context)),
+    ...calls.map(call => callItem(call, body)),
   ]
-  return items.map((item, at) => finished(item, at, context))
+  return items.map((item, at) => finishItem(item, at, context))
 }
 
-function summaryOf(turn: ScriptedTurn): Json[] {
-  const text = thinkingOf(turn)?.text ?? ''
-  return text === '' ? [] : [{ type: 'summary_text', text }]
+function rawItems(raw: unknown): JsonRecord[] {
+  return isRecord(raw) && typeof raw['type'] === 'string' ? [raw] : asRecords(raw)
 }
 
-function messageItems(turn: ScriptedTurn, callsFollow: boolean): Json[] {
-  const content: Json[] = []
+function messageItems(turn: ScriptedTurn, callsFollow: boolean): JsonRecord[] {
+  const content: JsonRecord[] = []
   if (turn.text !== undefined) {
     content.push({ type: 'output_text', annotations: [], logprobs: [], text: turn.text })
   }
@@ -161,52 +165,32 @@ function messageItems(turn: ScriptedTurn, callsFollow: boolean): Json[] {
   return [{ type: 'message', status: 'completed', role: 'assistant', phase, content }]
 }
 
-function callItem(call: ScriptedCall, { body }: ResponsesContext): Json {
-  const namespace = namespaceOf(call.name, offeredTools(body))
-  const status = call.cut === true ? 'incomplete' : 'completed'
-  const shared = { status, ...(call.id === undefined ? {} : { call_id: call.id }), name: call.name }
-  const owner = namespace === undefined ? {} : { namespace }
-  return call.custom === true
-    ? { type: 'custom_tool_call', ...shared, ...owner, input: argumentsText(call) }
-    : { type: 'function_call', ...shared, ...owner, arguments: argumentsText(call) }
-}
-
-/** Tools of the request itself, and those that the conversation brought in later. */
-function offeredTools(body: Json): Json[] {
-  const input: unknown[] = Array.isArray(body['input']) ? body['input'] : []
-  const lists = [body['tools'], ...input.map(item => (isObject(item) ? item['tools'] : undefined))]
-  return lists.flatMap(list => (Array.isArray(list) ? list.filter(isObject) : []))
+function callItem(call: ScriptedCall, body: JsonRecord): JsonRecord {
+  // Tools of the request itself, and those that items of the input brought along.
+  const offered = [body, ...asRecords(body['input'])].flatMap(({ tools }) => asRecords(tools))
+  const namespace = namespaceOf(call.name, offered)
+  return {
+    type: call.custom ? 'custom_tool_call' : 'function_call',
+    status: call.cut ? 'incomplete' : 'completed',
+    ...(call.id !== undefined && { call_id: call.id }),
+    name: call.name,
+    ...(namespace !== undefined && { namespace }),
+    [call.custom ? 'input' : 'arguments']: argumentsText(call),
+  }
 }
 
 /** Gives an item its ids, and reasoning its encrypted content when the caller asked for that. */
-function finished(item: Json, at: number, context: ResponsesContext): Json {
+function finishItem(item: JsonRecord, at: number, context: ResponsesContext): JsonRecord {
   const { salt, body, memory, organisation, turn } = context
-  const type = textOf(item['type'])
+  const type = shownText(item['type'])
   const id = typeof item['id'] === 'string' ? item['id'] : mintId(ID_PREFIXES[type] ?? 'item_', at, salt)
   const { id: _, type: __, ...rest } = item
-  const named: Json = { id, type, ...rest }
+  const named: JsonRecord = { id, type, ...rest }
   const isCall = type === 'function_call' || type === 'custom_tool_call'
   if (isCall && named['call_id'] === undefined) named['call_id'] = mintId('call_', at, salt)
-  const include: unknown[] = Array.isArray(body['include']) ? body['include'] : []
-  if (type !== 'reasoning' || !include.includes('reasoning.encrypted_content')) return named
+  const isEncrypted = asList(body['include']).includes('reasoning.encrypted_content')
+  if (type !== 'reasoning' || !isEncrypted) return named
   const scripted = item['encrypted_content'] ?? thinkingOf(turn)?.encrypted
   if (typeof scripted === 'string') memory.scriptedTokens.set(scripted, id)
-  named['encrypted_content'] = scripted ?? sealReasoning(id, organisation)
-  return named
-}
-
-function withIds(override: Json, made: Json, context: ResponsesContext): unknown {
-  const output = override['output']
-  if (!Array.isArray(output)) return made['output']
-  return output.filter(isObject).map((item, at) => finished(item, at, context))
-}
-
-/** A raw object that is a response (or fields of one), as against an output item, which has another type. */
-function wholeResponse(raw: unknown): Json | null {
-  return isObject(raw) && typeof raw['type'] !== 'string' ? raw : null
-}
-
-function rawItems(raw: unknown): Json[] {
-  if (Array.isArray(raw)) return raw.filter(isObject)
-  return isObject(raw) && typeof raw['type'] === 'string' ? [raw] : []
+  return { ...named, encrypted_content: scripted ?? sealReasoning(id, organisation) }
 }

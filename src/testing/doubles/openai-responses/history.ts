@@ -1,14 +1,15 @@
 /**
- * How the items of a conversation must hang together: calls with their outputs (R-01, R-02), ids that occur
- * once (R-03), reasoning with what it led to (R-06 to R-09), programs with their callers, and the order of
- * what the model said (R-14). Items by themselves are judged in `responses-items.ts`.
+ * What the Responses endpoint refuses about how items relate to each other and to what it stored: calls and outputs, ids
+ * that occur once, reasoning and the items it led to, encrypted content, programs, approvals, the order of an echo.
+ * `messages.ts` checks each item by itself.
  */
-import { absent, isObject, type Json, refuse, textOf, wrongType } from '../openai/refusals.ts'
-import type { Mode, Rejection } from '../script.ts'
+import { invalidType, isAbsent, openaiError, shownText } from '../openai/refusals.ts'
+import type { Mode, Rejection, Rejections } from '../script.ts'
+import { asList, asRecord, isRecord, type JsonRecord } from '../shape.ts'
 import { chainItems, openReasoning, type ResponsesMemory } from './memory.ts'
-import { checkItem, isModelOutput, kindOf } from './messages.ts'
+import { checkItem, isModelOutput, itemType } from './messages.ts'
 
-/** Calls that someone outside the model answers: the output's type and the word for it in refusals. */
+/** Calls that the caller answers: the type of the output, and the word for the call in refusals. */
 const PAIRS: Record<string, { output: string; noun: string }> = {
   function_call: { output: 'function_call_output', noun: 'function call' },
   custom_tool_call: { output: 'custom_tool_call_output', noun: 'custom tool call' },
@@ -19,242 +20,225 @@ const PAIRS: Record<string, { output: string; noun: string }> = {
   tool_search_call: { output: 'tool_search_output', noun: 'tool search call' },
 }
 
-type Reading = {
+type InputHistory = {
   memory: ResponsesMemory
   organisation: string | null
-  /** Measured leniency of stateless requests: dangling and repeated encrypted reasoning passes. */
+  /** Stateless requests in lenient mode: dangling and repeated encrypted reasoning was measured to pass. */
   lax: boolean
-  /** What earlier responses hold, then this request's own items; references are resolved. */
-  chain: Json[]
-  own: { item: Json; path: string }[]
-  /** The request builds on a response that this memory has not seen and was told to trust. */
+  /** The items of earlier responses. */
+  chain: JsonRecord[]
+  /** The items of this request, with references resolved. */
+  own: { item: JsonRecord; path: string }[]
+  /** The request continues a response that this memory has not seen and was told to trust. */
   unseen: boolean
 }
 
-export function checkInput(
-  body: Json,
+export function* checkResponsesHistory(
+  body: JsonRecord,
   memory: ResponsesMemory,
   mode: Mode,
   organisation: string | null,
-): Rejection[] {
-  const input = body['input']
-  if (!absent(input) && typeof input !== 'string' && !Array.isArray(input)) {
-    return [wrongType('R-00', 'input', 'one of a string or array of items', input)]
+): Rejections {
+  const { input, previous_response_id: previous } = body
+  if (!isAbsent(input) && typeof input !== 'string' && !Array.isArray(input)) {
+    return yield invalidType('R-00', 'input', 'one of a string or array of items', input)
   }
-  const items: unknown[] = Array.isArray(input) ? input : []
-  const shape = items.flatMap((item, at) => checkItem(item, `input[${at}]`))
-  const previous = body['previous_response_id']
-  const reading: Reading = {
+  const items = asList(input)
+  for (const [at, item] of items.entries()) yield* checkItem(item, `input[${at}]`)
+  const history: InputHistory = {
     memory,
     organisation,
     lax: mode === 'lenient' && body['store'] === false,
     chain: chainItems(memory, previous),
-    unseen: memory.trustForeign && !absent(previous) && !memory.responses.has(textOf(previous)),
     own: items.flatMap((item, at) =>
-      isObject(item) ? [{ item: resolved(memory, item), path: `input[${at}]` }] : [],
+      isRecord(item) ? [{ item: resolveReference(memory, item), path: `input[${at}]` }] : [],
     ),
+    unseen: memory.trustForeign && !isAbsent(previous) && !memory.responses.has(shownText(previous)),
   }
-  return [
-    ...shape,
-    ...checkReferences(reading),
-    ...checkSeals(reading),
-    ...checkDuplicates(reading),
-    ...checkReasoning(reading),
-    ...checkPairs(reading),
-    ...checkPrograms(reading),
-    ...checkApprovals(reading),
-    ...checkEcho(reading),
-  ]
+  yield* checkStoredItems(history)
+  yield* checkEncryptedContent(history)
+  yield* checkDuplicateIds(history)
+  yield* checkReasoning(history)
+  yield* checkCallPairs(history)
+  yield* checkPrograms(history)
+  yield* checkApprovals(history)
+  yield* checkEcho(history)
 }
 
-function resolved(memory: ResponsesMemory, item: Json): Json {
-  if (kindOf(item) !== 'item_reference') return item
-  const issued = memory.issued.get(textOf(item['id']))
+function resolveReference(memory: ResponsesMemory, item: JsonRecord): JsonRecord {
+  if (itemType(item) !== 'item_reference') return item
+  const issued = memory.issued.get(shownText(item['id']))
   return issued?.stored === true ? issued.item : item
 }
 
-/** R-07: what is named but not sent must have been stored. */
-function checkReferences({ own, memory }: Reading): Rejection[] {
-  return own.flatMap(({ item }) => {
-    const id = textOf(item['id'])
-    const named =
-      kindOf(item) === 'item_reference' ||
-      (kindOf(item) === 'reasoning' && absent(item['encrypted_content']) && !absent(item['id']))
-    if (!named || memory.trustForeign || memory.issued.get(id)?.stored === true) return []
+/** R-07: an item that is named but not sent must have been stored. */
+function* checkStoredItems({ own, memory }: InputHistory): Rejections {
+  for (const { item } of own) {
+    const id = shownText(item['id'])
+    const isNamedOnly =
+      itemType(item) === 'item_reference' ||
+      (itemType(item) === 'reasoning' && isAbsent(item['encrypted_content']) && !isAbsent(item['id']))
+    if (!isNamedOnly || memory.trustForeign || memory.issued.get(id)?.stored === true) continue
     const message = `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`
-    return [refuse('R-07', message, 'input', null, 404)]
-  })
+    yield openaiError('R-07', message, 'input', null, 404)
+  }
 }
 
-/** R-08 and R-09: encrypted content is whole, and was made for this item and this caller. */
-function checkSeals({ own, memory, organisation }: Reading): Rejection[] {
-  return own.flatMap(({ item }) => {
+/** R-08: encrypted content is whole, and was made for this item and this caller. */
+function* checkEncryptedContent({ own, memory, organisation }: InputHistory): Rejections {
+  for (const { item } of own) {
     const token = item['encrypted_content']
-    if (kindOf(item) !== 'reasoning' || typeof token !== 'string') return []
-    const id = textOf(item['id'])
+    if (itemType(item) !== 'reasoning' || typeof token !== 'string') continue
+    const id = shownText(item['id'])
     const scripted = memory.scriptedTokens.get(token)
-    const sealed = scripted === undefined ? openReasoning(token) : { item: scripted, organisation }
-    if (sealed === null) {
-      return memory.trustForeign
-        ? []
-        : [unverified(id, 'Encrypted content could not be decrypted or parsed.')]
-    }
-    if (sealed.item !== id) {
-      return [unverified(id, 'Encrypted content item_id did not match the target item id.')]
-    }
-    const foreign =
-      sealed.organisation !== null && organisation !== null && sealed.organisation !== organisation
-    return foreign
-      ? [unverified(id, 'Encrypted content organization_id did not match the target organization.')]
-      : []
-  })
+    const opened = scripted === undefined ? openReasoning(token) : { item: scripted, organisation }
+    if (opened === null && memory.trustForeign) continue
+    const reason = encryptionProblem(opened, id, organisation)
+    if (reason === null) continue
+    const message = `The encrypted content for item ${id} could not be verified. Reason: Encrypted content ${reason}`
+    yield openaiError('R-08', message, null, 'invalid_encrypted_content')
+  }
 }
 
-function unverified(id: string, reason: string): Rejection {
-  const message = `The encrypted content for item ${id} could not be verified. Reason: ${reason}`
-  return refuse('R-08', message, null, 'invalid_encrypted_content')
+function encryptionProblem(
+  opened: ReturnType<typeof openReasoning>,
+  id: string,
+  organisation: string | null,
+): string | null {
+  if (opened === null) return 'could not be decrypted or parsed.'
+  if (opened.item !== id) return 'item_id did not match the target item id.'
+  const isForeign =
+    opened.organisation !== null && organisation !== null && opened.organisation !== organisation
+  return isForeign ? 'organization_id did not match the target organization.' : null
 }
 
-function checkDuplicates({ own, chain, lax }: Reading): Rejection[] {
+function* checkDuplicateIds({ own, chain, lax }: InputHistory): Rejections {
   const seen = new Set(chain.map(item => item['id']))
-  return own.flatMap(({ item }) => {
+  for (const { item } of own) {
     const id = item['id']
-    if (typeof id !== 'string') return []
-    const repeated = seen.has(id)
+    if (typeof id !== 'string') continue
+    const isAllowed = lax && typeof item['encrypted_content'] === 'string'
+    if (seen.has(id) && !isAllowed) {
+      const message = `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`
+      yield openaiError('R-03', message, 'input')
+    }
     seen.add(id)
-    if (!repeated || (lax && typeof item['encrypted_content'] === 'string')) return []
-    const message = `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`
-    return [refuse('R-03', message, 'input')]
-  })
+  }
 }
 
-/** R-06, both ways: reasoning needs what it led to, and what it led to needs the reasoning. */
-function checkReasoning({ own, chain, memory, lax }: Reading): Rejection[] {
+/** R-06, both ways: reasoning needs the item it led to, and that item needs its reasoning. */
+function* checkReasoning({ own, chain, memory, lax }: InputHistory): Rejections {
   const before = new Set(chain.map(item => item['id']))
-  return own.flatMap(({ item }, at) => {
-    const id = textOf(item['id'])
+  for (const [at, { item }] of own.entries()) {
+    const id = shownText(item['id'])
     before.add(item['id'])
-    const kind = kindOf(item)
-    if (kind === 'reasoning') {
-      if ((lax && typeof item['encrypted_content'] === 'string') || isFollowed(own, at)) return []
+    const type = itemType(item)
+    if (type === 'reasoning') {
+      if ((lax && typeof item['encrypted_content'] === 'string') || isFollowed(own, at)) continue
       const message = `Item '${id}' of type 'reasoning' was provided without its required following item.`
-      return [refuse('R-06', message, 'input')]
+      yield openaiError('R-06', message, 'input')
+      continue
     }
     const issued = memory.issued.get(id)
-    if (issued?.stored !== true || issued.reasoning === null) return []
-    const direct = kind === 'web_search_call' && issued.adjacent
+    if (issued?.stored !== true || issued.reasoning === null) continue
+    const mustBeAdjacent = type === 'web_search_call' && issued.adjacent
     const previous = own[at - 1]?.item ?? chain.at(-1)
-    if (direct ? previous?.['id'] === issued.reasoning : before.has(issued.reasoning)) return []
-    const message = `Item '${id}' of type '${kind}' was provided without its required 'reasoning' item: '${issued.reasoning}'.`
-    return [refuse('R-06', message, 'input')]
-  })
-}
-
-function isFollowed(own: Reading['own'], at: number): boolean {
-  let next = at + 1
-  while (own[next] !== undefined && kindOf(own[next]!.item) === 'reasoning') next += 1
-  const item = own[next]?.item
-  return item !== undefined && isModelOutput(item)
-}
-
-/** R-01 and R-02 over the whole conversation; only this request's items are to blame for an orphan. */
-function checkPairs({ own, chain, unseen }: Reading): Rejection[] {
-  const open = new Map<string, { call: Json; noun: string }>()
-  const orphans: Rejection[] = []
-  const read = (item: Json, mine: boolean) => {
-    const kind = kindOf(item)
-    const pair = PAIRS[kind]
-    const id = callIdOf(item)
-    if (pair !== undefined && asksCaller(item))
-      open.set(`${pair.output}:${id}`, { call: item, noun: pair.noun })
-    const answers = Object.values(PAIRS).find(({ output }) => output === kind)
-    if (answers === undefined || absent(item['call_id'] ?? item['id']) || open.delete(`${kind}:${id}`)) return
-    if (!mine || unseen || (kind === 'tool_search_output' && item['execution'] !== 'client')) return
-    const message = `No tool call found for ${answers.noun} output with call_id ${id}.`
-    orphans.push(refuse('R-02', message, 'input'))
+    if (mustBeAdjacent ? previous?.['id'] === issued.reasoning : before.has(issued.reasoning)) continue
+    const message = `Item '${id}' of type '${type}' was provided without its required 'reasoning' item: '${issued.reasoning}'.`
+    yield openaiError('R-06', message, 'input')
   }
-  for (const item of chain) read(item, false)
-  for (const { item } of own) read(item, true)
-  const silent = [...open.values()].filter(({ call }) => call['async'] !== true)
-  return [
-    ...orphans,
-    ...silent.map(({ call, noun }) =>
-      refuse('R-01', `No tool output found for ${noun} ${callIdOf(call)}.`, 'input'),
-    ),
-  ]
 }
 
-/** Local shell outputs name the call by `id`; everything else has a `call_id`. */
-function callIdOf(item: Json): string {
-  return textOf(item['call_id'] ?? item['id'])
+function isFollowed(own: InputHistory['own'], at: number): boolean {
+  const next = own.slice(at + 1).find(({ item }) => itemType(item) !== 'reasoning')
+  return next !== undefined && isModelOutput(next.item)
 }
 
-/** A search that the server carries out itself, and a container's shell, want nothing from the caller. */
-function asksCaller(item: Json): boolean {
-  return kindOf(item) !== 'tool_search_call' || item['execution'] === 'client'
+/** R-01 and R-02 over the whole conversation. Only an item of this request can be an orphan. */
+function* checkCallPairs({ own, chain, unseen }: InputHistory): Rejections {
+  const open = new Map<string, { call: JsonRecord; noun: string }>()
+  for (const { item, path } of [...chain.map(one => ({ item: one, path: null })), ...own]) {
+    const type = itemType(item)
+    const id = callIdOf(item)
+    const pair = PAIRS[type]
+    if (pair !== undefined && needsOutput(item))
+      open.set(`${pair.output}:${id}`, { call: item, noun: pair.noun })
+    const answered = Object.values(PAIRS).find(({ output }) => output === type)
+    if (answered === undefined || isAbsent(item['call_id'] ?? item['id']) || open.delete(`${type}:${id}`))
+      continue
+    const isServers = type === 'tool_search_output' && item['execution'] !== 'client'
+    if (path === null || unseen || isServers) continue
+    const message = `No tool call found for ${answered.noun} output with call_id ${id}.`
+    yield openaiError('R-02', message, 'input')
+  }
+  for (const { call, noun } of open.values()) {
+    if (call['async'] === true) continue
+    yield openaiError('R-01', `No tool output found for ${noun} ${callIdOf(call)}.`, 'input')
+  }
 }
 
-function checkPrograms({ own, chain, memory, unseen }: Reading): Rejection[] {
+/** Local shell outputs name the call by `id`. Everything else has a `call_id`. */
+const callIdOf = (item: JsonRecord): string => shownText(item['call_id'] ?? item['id'])
+
+/** A search that the server carries out itself needs no output from the caller. */
+const needsOutput = (item: JsonRecord): boolean =>
+  itemType(item) !== 'tool_search_call' || item['execution'] === 'client'
+
+function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejections {
   const programs = new Set<unknown>()
   const callers = new Map<string, unknown>()
-  const found: Rejection[] = []
-  for (const { item, path } of [...chain.map(item => ({ item, path: '' })), ...own]) {
-    const kind = kindOf(item)
-    const caller = isObject(item['caller']) ? item['caller'] : undefined
-    if (kind === 'program') {
+  for (const { item, path } of [...chain.map(one => ({ item: one, path: '' })), ...own]) {
+    const type = itemType(item)
+    const id = callIdOf(item)
+    const { type: callerType, caller_id: caller } = asRecord(item['caller'])
+    if (type === 'program') {
       programs.add(item['call_id'])
-      const known = memory.issued.get(textOf(item['id']))?.item['fingerprint']
-      if (known !== undefined && known !== item['fingerprint']) {
-        const message = `The fingerprint of program ${textOf(item['id'])} could not be verified.`
-        found.push(refuse('program', message, `${path}.fingerprint`, 'invalid_value'))
-      }
-    } else if (PAIRS[kind] !== undefined && caller?.['type'] === 'program') {
-      callers.set(callIdOf(item), caller['caller_id'])
-      if (!unseen && !programs.has(caller['caller_id'])) {
-        const message = `No program found for ${PAIRS[kind].noun} ${callIdOf(item)} with caller_id ${textOf(caller['caller_id'])}.`
-        found.push(refuse('program', message, 'input'))
-      }
-    } else if (callers.has(callIdOf(item)) && caller?.['caller_id'] !== callers.get(callIdOf(item))) {
-      const message = `The output of call ${callIdOf(item)} must carry the caller of its call.`
-      found.push(refuse('program', message, `${path}.caller`, 'invalid_value'))
+      const known = memory.issued.get(shownText(item['id']))?.item['fingerprint']
+      if (known === undefined || known === item['fingerprint']) continue
+      const message = `The fingerprint of program ${shownText(item['id'])} could not be verified.`
+      yield openaiError('program', message, `${path}.fingerprint`, 'invalid_value')
+    } else if (PAIRS[type] !== undefined && callerType === 'program') {
+      callers.set(id, caller)
+      if (unseen || programs.has(caller)) continue
+      const message = `No program found for ${PAIRS[type].noun} ${id} with caller_id ${shownText(caller)}.`
+      yield openaiError('program', message, 'input')
+    } else if (callers.has(id) && caller !== callers.get(id)) {
+      const message = `The output of call ${id} must carry the caller of its call.`
+      yield openaiError('program', message, `${path}.caller`, 'invalid_value')
     }
   }
-  return found
 }
 
-function checkApprovals({ own, chain, unseen }: Reading): Rejection[] {
-  const asked = new Set<unknown>()
-  for (const item of [...chain, ...own.map(({ item }) => item)]) {
-    if (kindOf(item) === 'mcp_approval_request') asked.add(item['id'])
+function* checkApprovals({ own, chain, unseen }: InputHistory): Rejections {
+  const items = [...chain, ...own.map(({ item }) => item)]
+  const requests = items.filter(item => itemType(item) === 'mcp_approval_request').map(item => item['id'])
+  for (const { item } of own) {
+    const id = item['approval_request_id']
+    if (itemType(item) !== 'mcp_approval_response' || unseen || requests.includes(id)) continue
+    yield openaiError('mcp-approval', `No approval request found with id ${shownText(id)}.`, 'input')
   }
-  return own.flatMap(({ item }) => {
-    if (kindOf(item) !== 'mcp_approval_response' || unseen) return []
-    if (asked.has(item['approval_request_id'])) return []
-    const message = `No approval request found with id ${textOf(item['approval_request_id'])}.`
-    return [refuse('mcp-approval', message, 'input')]
-  })
 }
 
 /**
- * R-14. The API itself stays silent when an echo is reordered or loses its phase, and answers worse; so this
- * is the double's own complaint, in a status that no SDK retries.
+ * R-14. The API accepts an echo that is reordered or has lost its phase, and answers worse. So this refusal is the
+ * double's own, with a status that no SDK retries.
  */
-function checkEcho({ own, memory }: Reading): Rejection[] {
+function* checkEcho({ own, memory }: InputHistory): Rejections {
   const last = new Map<string, number>()
-  return own.flatMap(({ item, path }) => {
-    const issued = memory.issued.get(textOf(item['id']))
-    if (issued === undefined) return []
+  for (const { item, path } of own) {
+    const issued = memory.issued.get(shownText(item['id']))
+    if (issued === undefined) continue
     const earlier = last.get(issued.response) ?? -1
     last.set(issued.response, issued.position)
     const phase = issued.item['phase']
-    if (earlier > issued.position) return [unfaithful(path, 'stands in another order than it was given in')]
-    if (!absent(phase) && item['phase'] !== phase)
-      return [unfaithful(path, `lost its phase '${textOf(phase)}'`)]
-    return []
-  })
+    if (earlier > issued.position) yield unfaithfulEcho(path, 'stands in another order than it was given in')
+    else if (!isAbsent(phase) && item['phase'] !== phase) {
+      yield unfaithfulEcho(path, `lost its phase '${shownText(phase)}'`)
+    }
+  }
 }
 
-function unfaithful(path: string, how: string): Rejection {
+function unfaithfulEcho(path: string, how: string): Rejection {
   const message = `${path} ${how}: echo output items as they came.`
   return { rule: 'R-14', status: 422, type: 'double_harness_error', message, param: path, code: null }
 }

@@ -1,34 +1,32 @@
 /**
- * The Responses double: create, and the endpoints around what was created (retrieve, resume, cancel, delete,
- * input items), put together as one `VendorDouble`. Rules, answers and streams are in the files beside it.
+ * The double of the Responses API: create, and the endpoints around what was created (retrieve, resume, cancel, delete,
+ * input items). `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
  */
 import type { DirectAnswer, DoubleRequest, VendorDouble } from '../double.ts'
 import { faultOf } from '../faults.ts'
+import { openaiEnvelope, organisationOf, SERVER_ERROR } from '../openai/envelope.ts'
+import { openaiError, shownText } from '../openai/refusals.ts'
 import {
-  authoriseBearer,
-  failureOf,
-  isObject,
-  type Json,
-  organisationOf,
-  refuse,
-  rejectionBody,
-  textOf,
-  unreadableBody,
-} from '../openai/refusals.ts'
-import { type Frame, type Rejection, rawFrames, type ScriptedTurn } from '../script.ts'
+  type Answer,
+  type Frame,
+  jsonFrame,
+  type Rejections,
+  rawFrames,
+  type ScriptedTurn,
+} from '../script.ts'
 import { mintId } from '../seal.ts'
-import { answerResponses } from './answer.ts'
+import { asRecord, asRecords, type JsonRecord } from '../shape.ts'
+import { buildResponse } from './answer.ts'
 import {
   chainItems,
-  createResponsesMemory,
   forgetResponse,
-  outputOf,
+  newResponsesMemory,
   type ResponsesMemory,
   rememberItems,
   type StoredResponse,
 } from './memory.ts'
 import { checkResponses } from './request.ts'
-import { inProgress, streamResponse } from './stream.ts'
+import { streamResponse, unfinished } from './stream.ts'
 
 const PATHS: [method: string, pattern: RegExp, kind: string][] = [
   ['POST', /\/responses$/, 'create'],
@@ -38,9 +36,10 @@ const PATHS: [method: string, pattern: RegExp, kind: string][] = [
   ['GET', /\/responses\/([^/]+)\/input_items$/, 'input_items'],
 ]
 
-export const openaiResponses: VendorDouble<ResponsesMemory> = {
+export const openaiResponsesDouble: VendorDouble<ResponsesMemory> = {
+  ...openaiEnvelope,
   name: 'openai-responses',
-  memory: createResponsesMemory,
+  memory: newResponsesMemory,
   route(method, path) {
     for (const [wanted, pattern, kind] of PATHS) {
       const match = method === wanted ? pattern.exec(path) : null
@@ -48,108 +47,76 @@ export const openaiResponses: VendorDouble<ResponsesMemory> = {
     }
     return null
   },
-  authorise: (headers, _query, apiKey) => authoriseBearer(headers, apiKey),
-  unreadable: unreadableBody,
-  check(request, memory, mode) {
-    return request.route.kind === 'create'
-      ? checkResponses(request.body, memory, mode, request.headers)
-      : checkStored(request, memory)
-  },
+  check: (request, memory, mode) =>
+    request.route.kind === 'create'
+      ? [...checkResponses(request.body, memory, mode, request.headers)]
+      : [...checkStored(request, memory)],
   direct: answerStored,
-  streams: request => isObject(request.body) && request.body['stream'] === true,
-  respond: create,
-  failure: failureOf,
-  rejectionBody,
-  errorFrame: (type, message, sent) => ({
-    event: 'error',
-    data: JSON.stringify({
-      type: 'error',
-      sequence_number: nextSequence(sent),
-      code: type ?? 'server_error',
-      message: message ?? 'The server had an error while processing your request. Sorry about that!',
-      param: null,
-    }),
-  }),
+  respond: createResponse,
+  errorFrame: (code = 'server_error', message = SERVER_ERROR, sent = []) => {
+    const sequence_number = nextSequence(sent)
+    return jsonFrame('error', { type: 'error', sequence_number, code, message, param: null })
+  },
   noiseFrame: kind =>
-    kind === 'ping'
-      ? null
-      : { event: 'response.unheard_of', data: JSON.stringify({ type: 'response.unheard_of' }) },
+    kind === 'ping' ? null : jsonFrame('response.unheard_of', { type: 'response.unheard_of' }),
 }
 
-function create(
-  turn: ScriptedTurn,
-  request: DoubleRequest,
-  memory: ResponsesMemory,
-): { body: unknown; frames: Frame[] } {
+function createResponse(turn: ScriptedTurn, request: DoubleRequest, memory: ResponsesMemory): Answer {
   const scripted = rawFrames(turn.raw)
   if (scripted !== null) return { body: null, frames: scripted }
-  const body = isObject(request.body) ? request.body : {}
+  const body = asRecord(request.body)
   memory.answered += 1
   const salt = `${memory.salt}:${memory.answered}`
-  const response = answerResponses({
-    turn,
-    body,
-    rawText: request.rawText,
-    memory,
-    organisation: organisationOf(request.headers),
-    salt,
-    now: Math.floor(Date.now() / 1000),
-  })
+  const organisation = organisationOf(request.headers)
+  const response = buildResponse({ turn, body, rawText: request.rawText, memory, organisation, salt })
   const background = body['background'] === true
-  const options = isObject(body['stream_options']) ? body['stream_options'] : {}
   const frames = streamResponse(response, {
     chunk: turn.chunk,
-    obfuscate: options['include_obfuscation'] !== false,
+    obfuscate: asRecord(body['stream_options'])['include_obfuscation'] !== false,
     queued: background,
     omitArgumentsDone: faultOf(turn, 'omit-arguments-done') !== undefined,
   })
-  remember(memory, body, response, frames, salt)
-  return { body: background ? inProgress(response, 'queued') : response, frames }
-}
-
-function remember(memory: ResponsesMemory, body: Json, response: Json, frames: Frame[], salt: string): void {
   const stored = body['store'] !== false
-  const id = textOf(response['id'])
-  rememberItems(memory, id, outputOf(response), stored)
-  if (!stored) return
-  const previous = body['previous_response_id']
-  memory.responses.set(id, {
-    response,
-    input: inputItems(body['input'], salt),
-    previous: typeof previous === 'string' ? previous : null,
-    background: body['background'] === true,
-    frames,
-    polls: 0,
-    cancelled: false,
-  })
+  rememberItems(memory, response, stored)
+  if (stored) {
+    const previous = body['previous_response_id']
+    memory.responses.set(shownText(response['id']), {
+      response,
+      input: storedInput(body['input'], salt),
+      previous: typeof previous === 'string' ? previous : null,
+      background,
+      frames,
+      polls: 0,
+      cancelled: false,
+    })
+  }
+  return { body: background ? unfinished(response, 'queued') : response, frames }
 }
 
-/** The input as the server keeps it: every item has an id and a type, and text stands in parts. */
-function inputItems(input: unknown, salt: string): Json[] {
-  const items: unknown[] =
-    typeof input === 'string' ? [{ role: 'user', content: input }] : Array.isArray(input) ? input : []
-  return items.filter(isObject).map((item, at) => {
+/** The input as the server stores it: every item has an id and a type, and text is in parts. */
+function storedInput(input: unknown, salt: string): JsonRecord[] {
+  const items = asRecords(typeof input === 'string' ? [{ role: 'user', content: input }] : input)
+  return items.map((item, at) => {
     const isMessage = item['type'] === 'message' || 'role' in item
     const id = item['id'] ?? mintId(isMessage ? 'msg_' : 'item_', at, `${salt}:input`)
     if (!isMessage || item['type'] === 'additional_tools') return { ...item, id }
     const { content, role, ...rest } = item
-    const partType = role === 'assistant' ? 'output_text' : 'input_text'
-    const parts = typeof content === 'string' ? [{ type: partType, text: content }] : content
+    const type = role === 'assistant' ? 'output_text' : 'input_text'
+    const parts = typeof content === 'string' ? [{ type, text: content }] : content
     return { status: 'completed', ...rest, id, type: 'message', role, content: parts }
   })
 }
 
-function checkStored({ route, query }: DoubleRequest, memory: ResponsesMemory): Rejection[] {
+function* checkStored({ route, query }: DoubleRequest, memory: ResponsesMemory): Rejections {
   const id = route.params['id'] ?? ''
   const stored = memory.responses.get(id)
-  if (stored === undefined) return [refuse('R-07', `Response with id '${id}' not found.`, null, null, 404)]
-  if (route.kind === 'cancel' && !stored.background) {
-    return [refuse('R-00', 'Cannot cancel a synchronous response.')]
+  if (stored === undefined) yield openaiError('R-07', `Response with id '${id}' not found.`, null, null, 404)
+  else if (stored.background) return
+  else if (route.kind === 'cancel') yield openaiError('R-00', 'Cannot cancel a synchronous response.')
+  else if (route.kind === 'retrieve' && query.get('stream') === 'true') {
+    const message = 'Only responses created with background=true can be streamed again.'
+    yield openaiError('R-00', message, 'stream')
   }
-  if (route.kind === 'retrieve' && query.get('stream') === 'true' && !stored.background) {
-    return [refuse('R-00', 'Only responses created with background=true can be streamed again.', 'stream')]
-  }
-  return []
 }
 
 function answerStored({ route, query }: DoubleRequest, memory: ResponsesMemory): DirectAnswer | null {
@@ -160,9 +127,9 @@ function answerStored({ route, query }: DoubleRequest, memory: ResponsesMemory):
     case 'retrieve':
       return query.get('stream') === 'true'
         ? { status: 200, frames: framesAfter(stored, query.get('starting_after')) }
-        : { status: 200, body: currentState(stored) }
+        : { status: 200, body: pollResponse(stored) }
     case 'cancel':
-      return { status: 200, body: cancel(stored) }
+      return { status: 200, body: cancelResponse(stored) }
     case 'delete':
       forgetResponse(memory, id)
       return { status: 200, body: { id, object: 'response', deleted: true } }
@@ -171,18 +138,18 @@ function answerStored({ route, query }: DoubleRequest, memory: ResponsesMemory):
   }
 }
 
-/** A background response is running when first asked for, and done when asked again. */
-function currentState(stored: StoredResponse): Json {
-  if (stored.cancelled) return inProgress(stored.response, 'cancelled')
+/** A background response runs when it is first retrieved, and is done the next time. */
+function pollResponse(stored: StoredResponse): JsonRecord {
+  if (stored.cancelled) return unfinished(stored.response, 'cancelled')
   stored.polls += 1
-  return stored.background && stored.polls < 2 ? inProgress(stored.response, 'in_progress') : stored.response
+  return stored.background && stored.polls < 2 ? unfinished(stored.response, 'in_progress') : stored.response
 }
 
-/** Cancelling twice is the same as once; what is done already stays as it is. */
-function cancel(stored: StoredResponse): Json {
+/** Cancelling twice is the same as once. A response that is done stays done. */
+function cancelResponse(stored: StoredResponse): JsonRecord {
   if (stored.polls >= 2) return stored.response
   stored.cancelled = true
-  return inProgress(stored.response, 'cancelled')
+  return unfinished(stored.response, 'cancelled')
 }
 
 function framesAfter(stored: StoredResponse, after: string | null): Frame[] {
@@ -190,7 +157,7 @@ function framesAfter(stored: StoredResponse, after: string | null): Frame[] {
   return after === null ? stored.frames : stored.frames.slice(Number(after) + 1)
 }
 
-function listInput(stored: StoredResponse, query: URLSearchParams, memory: ResponsesMemory): Json {
+function listInput(stored: StoredResponse, query: URLSearchParams, memory: ResponsesMemory): JsonRecord {
   const items = [...chainItems(memory, stored.previous), ...stored.input]
   if (query.get('order') !== 'asc') items.reverse()
   const start = items.findIndex(item => item['id'] === query.get('after')) + 1
@@ -208,7 +175,6 @@ function listInput(stored: StoredResponse, query: URLSearchParams, memory: Respo
 function nextSequence(sent: readonly Frame[]): number {
   const last = sent.findLast(frame => frame.data.startsWith('{'))
   if (last === undefined) return 0
-  const parsed: unknown = JSON.parse(last.data)
-  const sequence = isObject(parsed) ? parsed['sequence_number'] : undefined
+  const { sequence_number: sequence } = asRecord(JSON.parse(last.data))
   return typeof sequence === 'number' ? sequence + 1 : sent.length
 }

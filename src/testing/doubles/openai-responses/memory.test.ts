@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DoubleRequest, Mode, Rejection } from '../double.ts'
-import type { ScriptedTurn } from '../script.ts'
+import type { DoubleRequest } from '../double.ts'
+import type { Mode, Rejection, ScriptedTurn } from '../script.ts'
 import { checkRequestAll } from '../vendors.ts'
-import { openaiResponses } from './index.ts'
-import { createResponsesMemory, type ResponsesMemory } from './memory.ts'
+import { openaiResponsesDouble } from './index.ts'
+import { newResponsesMemory, type ResponsesMemory } from './memory.ts'
 
 type Body = Record<string, unknown>
 
@@ -31,7 +31,7 @@ const tool = (name: string, more: Body = {}) => ({
 })
 
 /** One request after another against one memory, as a caller with this key would send them. */
-function session(key = 'sk-a', memory: ResponsesMemory = createResponsesMemory()) {
+function session(key = 'sk-a', memory: ResponsesMemory = newResponsesMemory()) {
   const requestOf = (sent: Body): DoubleRequest => ({
     route: { kind: 'create', params: {} },
     query: new URLSearchParams(),
@@ -42,9 +42,9 @@ function session(key = 'sk-a', memory: ResponsesMemory = createResponsesMemory()
   return {
     memory,
     check: (sent: Body, mode: Mode = 'strict'): Rejection[] =>
-      openaiResponses.check(requestOf(sent), memory, mode),
+      openaiResponsesDouble.check(requestOf(sent), memory, mode),
     say: (sent: Body, turn: ScriptedTurn) => {
-      const answered = openaiResponses.respond(turn, requestOf(sent), memory)
+      const answered = openaiResponsesDouble.respond(turn, requestOf(sent), memory)
       // The double's own answer: an object with an id and output items, which the tests index into.
       const response = answered.body as { id: string; output: Body[] }
       return { ...response, frames: answered.frames }
@@ -107,7 +107,7 @@ test('R-07 what was not stored, or was deleted, cannot be named', () => {
   const stored = say(body('x'), thinkAndCall)
   const references = stored.output.map(item => ({ type: 'item_reference', id: item['id'] }))
   assert.deepEqual(check(body([...references, output('call_1')])), [])
-  openaiResponses.direct?.(
+  openaiResponsesDouble.direct?.(
     {
       route: { kind: 'delete', params: { id: stored.id } },
       query: new URLSearchParams(),

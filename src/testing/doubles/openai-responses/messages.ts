@@ -1,111 +1,101 @@
 /**
- * The items that may stand in the input of the Responses endpoint, one by one: their fields, ids and names
- * (R-03, R-04, R-05). How items relate to each other and to what was stored is `responses-input.ts`.
+ * What the Responses endpoint refuses about single input items: fields, ids, names, content parts, outputs.
+ * `history.ts` checks how items relate to each other and to stored responses.
  */
 import {
-  absent,
-  checkPicture,
-  checkString,
-  isObject,
-  type Json,
-  missing,
-  refuse,
-  TOOL_NAME_PATTERN,
-  textOf,
+  invalidType,
+  isAbsent,
+  missingParameter,
+  openaiError,
+  shownText,
   unknownParameter,
   unsupportedValue,
-  wrongType,
 } from '../openai/refusals.ts'
-import type { Rejection } from '../script.ts'
-import { checkTools } from './tools.ts'
+import {
+  checkParts,
+  checkPicture,
+  checkString,
+  type PartChecks,
+  textPart,
+  uncheckedPart,
+} from '../openai/shapes.ts'
+import type { Rejections } from '../script.ts'
+import { extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import { checkResponsesTools, FUNCTION_NAME, NAMESPACE_NAME } from './tools.ts'
 
 type ItemKind = {
-  /** How an id of this kind begins, where the vendor minds. */
+  /** How an id of this kind begins, where the vendor checks it. */
   prefix?: string
-  /** Its fields besides `type` and `id`; undefined where any are taken. */
-  keys?: string[]
-  /** Said by the model, as against by the caller. */
+  /** Its fields besides `type` and `id`. Without it, any fields are accepted. */
+  keys?: string
+  /** The model made it, not the caller. */
   output?: boolean
-  check?: (item: Json, path: string) => Rejection[]
+  check?: (item: JsonRecord, path: string) => Rejections
 }
 
-const NAME = { max: 128, pattern: TOOL_NAME_PATTERN }
-const NAMESPACE = { max: 64, pattern: TOOL_NAME_PATTERN }
 const ID_LIMIT = 64
 const OUTPUT_LIMIT = 10_485_760
-const INPUT_PARTS = ['input_text', 'input_image', 'input_file']
-const OUTPUT_PARTS = ['output_text', 'refusal']
+const INPUT_PARTS: PartChecks = {
+  input_text: textPart('text'),
+  input_image: (part, path) => checkPicture('R-IMG', `${path}.image_url`, part['image_url']),
+  input_file: uncheckedPart,
+}
+const OUTPUT_PARTS: PartChecks = { output_text: textPart('text'), refusal: textPart('refusal') }
 
-const KINDS: Record<string, ItemKind> = {
-  message: { prefix: 'msg', keys: ['role', 'content', 'status', 'phase'], check: checkMessage },
+const CALL_KEYS = 'call_id name namespace caller async status'
+
+const ITEM_KINDS: Record<string, ItemKind> = {
+  message: { prefix: 'msg', keys: 'role content status phase', check: checkMessageItem },
   function_call: {
     prefix: 'fc',
     output: true,
-    keys: ['call_id', 'name', 'arguments', 'namespace', 'caller', 'async', 'status'],
-    check: (item, path) => [
-      ...checkCall(item, path),
-      ...checkString('R-00', `${path}.arguments`, item['arguments'], { allowEmpty: true }),
-    ],
+    keys: `${CALL_KEYS} arguments`,
+    check: checkCall('arguments'),
   },
-  function_call_output: {
-    keys: ['call_id', 'output', 'status', 'caller', 'name', 'namespace'],
-    check: checkOutput,
-  },
-  custom_tool_call: {
-    prefix: 'ctc',
-    output: true,
-    keys: ['call_id', 'name', 'input', 'namespace', 'caller', 'async', 'status'],
-    check: (item, path) => [
-      ...checkCall(item, path),
-      ...checkString('R-00', `${path}.input`, item['input'], { allowEmpty: true }),
-    ],
-  },
-  custom_tool_call_output: { keys: ['call_id', 'output', 'status', 'caller'], check: checkOutput },
+  function_call_output: { keys: 'call_id output status caller name namespace', check: checkOutput },
+  custom_tool_call: { prefix: 'ctc', output: true, keys: `${CALL_KEYS} input`, check: checkCall('input') },
+  custom_tool_call_output: { keys: 'call_id output status caller', check: checkOutput },
   reasoning: {
     prefix: 'rs',
     output: true,
-    keys: ['summary', 'content', 'encrypted_content', 'status'],
-    check: (item, path) => [
-      ...(absent(item['id']) ? [missing('R-03', `${path}.id`)] : []),
-      ...(Array.isArray(item['summary']) ? [] : [missing('R-00', `${path}.summary`)]),
-    ],
+    keys: 'summary content encrypted_content status',
+    *check(item, path) {
+      if (isAbsent(item['id'])) yield missingParameter('R-03', `${path}.id`)
+      if (!Array.isArray(item['summary'])) yield missingParameter('R-00', `${path}.summary`)
+    },
   },
-  tool_search_call: { output: true, keys: ['call_id', 'execution', 'arguments', 'status'] },
+  tool_search_call: { output: true, keys: 'call_id execution arguments status' },
   tool_search_output: {
-    keys: ['call_id', 'execution', 'tools', 'status'],
-    check: (item, path) => checkTools(item['tools'] ?? [], `${path}.tools`),
+    keys: 'call_id execution tools status',
+    check: (item, path) => checkResponsesTools(item['tools'], `${path}.tools`),
   },
   additional_tools: {
-    keys: ['role', 'tools'],
-    check: (item, path) => [
-      ...(item['role'] === 'developer'
-        ? []
-        : [unsupportedValue('R-00', `${path}.role`, item['role'], ['developer'])]),
-      ...checkTools(item['tools'] ?? [], `${path}.tools`),
-    ],
+    keys: 'role tools',
+    *check({ role, tools }, path) {
+      if (role !== 'developer') yield unsupportedValue('R-00', `${path}.role`, role, ['developer'])
+      yield* checkResponsesTools(tools, `${path}.tools`)
+    },
   },
   mcp_list_tools: { prefix: 'mcpl', output: true },
   mcp_approval_request: { prefix: 'mcpr', output: true },
   mcp_call: { prefix: 'mcp', output: true },
   mcp_approval_response: {
-    keys: ['approval_request_id', 'approve', 'reason'],
-    check: (item, path) => [
-      ...checkString('R-00', `${path}.approval_request_id`, item['approval_request_id']),
-      ...(typeof item['approve'] === 'boolean'
-        ? []
-        : [wrongType('R-00', `${path}.approve`, 'a boolean', item['approve'])]),
-    ],
+    keys: 'approval_request_id approve reason',
+    *check({ approval_request_id: id, approve }, path) {
+      yield* checkString('R-00', `${path}.approval_request_id`, id)
+      if (typeof approve !== 'boolean') yield invalidType('R-00', `${path}.approve`, 'a boolean', approve)
+    },
   },
   program: {
     output: true,
-    keys: ['call_id', 'code', 'fingerprint'],
-    check: (item, path) =>
-      ['id', 'call_id', 'code', 'fingerprint'].flatMap(key =>
-        checkString('R-00', `${path}.${key}`, item[key]),
-      ),
+    keys: 'call_id code fingerprint',
+    *check(item, path) {
+      for (const key of ['id', 'call_id', 'code', 'fingerprint'])
+        yield* checkString('R-00', `${path}.${key}`, item[key])
+    },
   },
-  program_output: { output: true, keys: ['call_id', 'result', 'status'] },
-  item_reference: { keys: [], check: (item, path) => checkString('R-00', `${path}.id`, item['id']) },
+  program_output: { output: true, keys: 'call_id result status' },
+  item_reference: { keys: '', check: (item, path) => checkString('R-00', `${path}.id`, item['id']) },
   web_search_call: { prefix: 'ws', output: true },
   file_search_call: { prefix: 'fs', output: true },
   code_interpreter_call: { prefix: 'ci', output: true },
@@ -123,110 +113,83 @@ const KINDS: Record<string, ItemKind> = {
   configuration_update: {},
 }
 
-/** The kind of an item. A message may leave its type out. */
-export function kindOf(item: Json): string {
+/** The type of an item. A message may leave its type out. */
+export function itemType(item: JsonRecord): string {
   const type = item['type']
   if (typeof type === 'string') return type
   return 'role' in item ? 'message' : 'item_reference'
 }
 
-/** Whether the model said this item; what follows a reasoning item must be one of these. */
-export function isModelOutput(item: Json): boolean {
-  const kind = kindOf(item)
-  return kind === 'message' ? item['role'] === 'assistant' : KINDS[kind]?.output === true
+/** Whether the model made this item. A reasoning item must be followed by one of these. */
+export function isModelOutput(item: JsonRecord): boolean {
+  const type = itemType(item)
+  return type === 'message' ? item['role'] === 'assistant' : ITEM_KINDS[type]?.output === true
 }
 
-export function checkItem(item: unknown, path: string): Rejection[] {
-  if (!isObject(item)) return [wrongType('R-00', path, 'an object', item)]
-  const name = kindOf(item)
-  const kind = KINDS[name]
-  if (kind === undefined) return [unsupportedValue('R-00', `${path}.type`, name, Object.keys(KINDS))]
-  const keys = kind.keys
-  const unknown =
-    keys === undefined
-      ? []
-      : Object.keys(item).filter(key => key !== 'type' && key !== 'id' && !keys.includes(key))
-  return [
-    ...unknown.map(key => unknownParameter('R-00', `${path}.${key}`)),
-    ...checkId(item['id'], `${path}.id`, kind.prefix),
-    ...(kind.check?.(item, path) ?? []),
-  ]
-}
-
-function checkId(id: unknown, path: string, prefix: string | undefined): Rejection[] {
-  if (absent(id)) return []
-  const wrong = checkString('R-03', path, id, { max: ID_LIMIT })
-  if (wrong.length > 0) return wrong
-  if (!/^[A-Za-z0-9_-]+$/.test(textOf(id))) {
-    const message = `Invalid '${path}': '${textOf(id)}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`
-    return [refuse('R-03', message, path, 'invalid_value')]
+export function* checkItem(item: unknown, path: string): Rejections {
+  if (!isRecord(item)) return yield invalidType('R-00', path, 'an object', item)
+  const type = itemType(item)
+  const kind = ITEM_KINDS[type]
+  if (kind === undefined) {
+    return yield unsupportedValue('R-00', `${path}.type`, type, Object.keys(ITEM_KINDS))
   }
-  if (prefix === undefined || textOf(id).startsWith(prefix)) return []
-  const message = `Invalid '${path}': '${textOf(id)}'. Expected an ID that begins with '${prefix}'.`
-  return [refuse('R-03', message, path, 'invalid_value')]
+  const unknown = kind.keys === undefined ? [] : extraKeys(item, ['type', 'id', ...words(kind.keys)])
+  for (const key of unknown) yield unknownParameter('R-00', `${path}.${key}`)
+  if (!isAbsent(item['id'])) yield* checkItemId(item['id'], `${path}.id`, kind.prefix ?? '')
+  yield* kind.check?.(item, path) ?? []
 }
 
-function checkCallId(item: Json, path: string): Rejection[] {
+function* checkItemId(id: unknown, path: string, prefix: string): Rejections {
+  const wrong = checkString('R-03', path, id, { max: ID_LIMIT })
+  if (wrong.length > 0) return yield* wrong
+  const text = shownText(id)
+  if (!/^[A-Za-z0-9_-]+$/.test(text)) {
+    const message = `Invalid '${path}': '${text}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`
+    yield openaiError('R-03', message, path, 'invalid_value')
+  } else if (!text.startsWith(prefix)) {
+    const message = `Invalid '${path}': '${text}'. Expected an ID that begins with '${prefix}'.`
+    yield openaiError('R-03', message, path, 'invalid_value')
+  }
+}
+
+function checkCallId(item: JsonRecord, path: string): Rejections {
   return checkString('R-03', `${path}.call_id`, item['call_id'] ?? undefined, { max: ID_LIMIT })
 }
 
-function checkCall(item: Json, path: string): Rejection[] {
-  return [
-    ...checkCallId(item, path),
-    ...checkString('R-04', `${path}.name`, item['name'], NAME),
-    ...(absent(item['namespace'])
-      ? []
-      : checkString('R-04', `${path}.namespace`, item['namespace'], NAMESPACE)),
-  ]
+function checkCall(field: 'arguments' | 'input'): NonNullable<ItemKind['check']> {
+  return function* check(item, path) {
+    yield* checkCallId(item, path)
+    yield* checkString('R-04', `${path}.name`, item['name'], FUNCTION_NAME)
+    const namespace = item['namespace']
+    if (!isAbsent(namespace)) yield* checkString('R-04', `${path}.namespace`, namespace, NAMESPACE_NAME)
+    yield* checkString('R-00', `${path}.${field}`, item[field], { allowEmpty: true })
+  }
 }
 
-function checkOutput(item: Json, path: string): Rejection[] {
+function* checkOutput(item: JsonRecord, path: string): Rejections {
+  yield* checkCallId(item, path)
+  const place = `${path}.output`
   const output = item['output']
-  const call = checkCallId(item, path)
-  if (output === undefined) return [...call, missing('R-05', `${path}.output`)]
-  if (typeof output === 'string') {
-    return [
-      ...call,
-      ...checkString('R-05', `${path}.output`, output, { max: OUTPUT_LIMIT, allowEmpty: true }),
-    ]
-  }
-  if (Array.isArray(output)) return [...call, ...checkParts('R-05', `${path}.output`, output, INPUT_PARTS)]
-  return [...call, wrongType('R-05', `${path}.output`, 'one of an array of objects or string', output)]
+  if (output === undefined) yield missingParameter('R-05', place)
+  else if (typeof output === 'string') {
+    yield* checkString('R-05', place, output, { max: OUTPUT_LIMIT, allowEmpty: true })
+  } else if (Array.isArray(output)) yield* checkParts('R-05', place, output, INPUT_PARTS)
+  else yield invalidType('R-05', place, 'one of an array of objects or string', output)
 }
 
-function checkMessage(item: Json, path: string): Rejection[] {
+function* checkMessageItem({ role, content, phase }: JsonRecord, path: string): Rejections {
   const roles = ['assistant', 'system', 'developer', 'user']
-  const role = item['role']
   if (typeof role !== 'string' || !roles.includes(role)) {
-    return [unsupportedValue('R-00', `${path}.role`, role, roles)]
+    return yield unsupportedValue('R-00', `${path}.role`, role, roles)
   }
-  const content = item['content']
-  if (content === undefined) return [missing('R-00', `${path}.content`)]
+  if (content === undefined) return yield missingParameter('R-00', `${path}.content`)
+  if (Array.isArray(content)) {
+    yield* checkParts('R-00', `${path}.content`, content, role === 'assistant' ? OUTPUT_PARTS : INPUT_PARTS)
+  } else if (typeof content !== 'string') {
+    return yield invalidType('R-00', `${path}.content`, 'one of an array of objects or string', content)
+  }
   const phases = ['commentary', 'final_answer']
-  const phase = item['phase']
-  const wrongPhase =
-    absent(phase) || phases.includes(textOf(phase))
-      ? []
-      : [unsupportedValue('R-14', `${path}.phase`, phase, phases)]
-  if (typeof content === 'string') return wrongPhase
-  if (!Array.isArray(content)) {
-    return [wrongType('R-00', `${path}.content`, 'one of an array of objects or string', content)]
+  if (!isAbsent(phase) && !phases.includes(shownText(phase))) {
+    yield unsupportedValue('R-14', `${path}.phase`, phase, phases)
   }
-  const parts = role === 'assistant' ? OUTPUT_PARTS : INPUT_PARTS
-  return [...checkParts('R-00', `${path}.content`, content, parts), ...wrongPhase]
-}
-
-function checkParts(rule: string, path: string, parts: unknown[], types: string[]): Rejection[] {
-  return parts.flatMap((part, at) => {
-    if (!isObject(part)) return [wrongType(rule, `${path}[${at}]`, 'an object', part)]
-    const type = part['type']
-    if (typeof type !== 'string' || !types.includes(type)) {
-      return [unsupportedValue(rule, `${path}[${at}].type`, type, types)]
-    }
-    if (type === 'input_image') return checkPicture('R-IMG', `${path}[${at}].image_url`, part['image_url'])
-    const field = type === 'refusal' ? 'refusal' : type.endsWith('_text') ? 'text' : null
-    return field === null
-      ? []
-      : checkString(rule, `${path}[${at}].${field}`, part[field], { allowEmpty: true })
-  })
 }
