@@ -1,7 +1,5 @@
-/**
- * Reads a request's bytes the way a strict server does: the right content type, valid UTF-8, JSON, no lone surrogate.
- * It names the problem; each vendor words it. Lone surrogates are looked for in the text, since parsing hides them.
- */
+// Reads a request's bytes the way a strict server does: the right content type, valid UTF-8, JSON, no lone surrogate.
+// It names the problem; each vendor words it. Lone surrogates are looked for in the text, since parsing hides them.
 
 /** A body that could not be read as JSON. `at` is the character offset. */
 export type BodyProblem = { kind: 'json' | 'surrogate' | 'utf8' | 'content-type'; at: number; detail: string }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parseBody, surrogateProblem } from './body.ts'
 import type { VendorName } from './double.ts'
 import { bendFrames, cutBytes, FAULT_KINDS, type Fault, frameText, reshapeTurn } from './faults.ts'
-import { createPlayer, type Frame, type ScriptedTurn, splitText, stopOf } from './script.ts'
+import { createPlayer, type Frame, type ScriptedTurn, scriptedStop, splitText } from './script.ts'
 import { readScript } from './script-data.ts'
 import { startDouble, vendorDouble } from './vendors.ts'
 
@@ -181,7 +181,7 @@ const turns = fc.record(
 test('a random turn never yields an impossible pair', () => {
   fc.assert(
     fc.property(turns, made => {
-      const stop = stopOf(made, {})
+      const stop = scriptedStop(made, {})
       const calls = made.calls?.length ?? 0
       assert.ok(!(stop === 'tool' && calls === 0))
       assert.ok(!(calls > 0 && ['end', 'pause', 'stop-sequence'].includes(stop)))
@@ -244,7 +244,10 @@ test('a random turn of Gemini and of Interactions has calls exactly when it says
 })
 
 test('an unknown stop is said to be one, with what can be used', () => {
-  assert.throws(() => stopOf({ stop: 'finished' }, { end_turn: 'end' }), /unknown stop "finished".*end_turn/)
+  assert.throws(
+    () => scriptedStop({ stop: 'finished' }, { end_turn: 'end' }),
+    /unknown stop "finished".*end_turn/,
+  )
 })
 
 test('a player gives pushed turns after a list and before a function', () => {
@@ -288,7 +291,7 @@ test('max tokens in arguments cuts the last call and stops for length', () => {
     fault: { kind: 'max-tokens-in-arguments' },
   })
   assert.deepEqual(cut.calls?.[1]?.text, '{"long"')
-  assert.equal(stopOf(cut, {}), 'length')
+  assert.equal(scriptedStop(cut, {}), 'length')
 })
 
 test('a frame fault on frames without marks still ends early', () => {

@@ -1,8 +1,6 @@
-/**
- * The HTTP server that every strict double runs in, on 127.0.0.1. It hands each request to a vendor's pure functions,
- * answers with the first rule that the request breaks, or plays the next scripted turn.
- * It owns the socket, the script and the record of exchanges. It knows no vendor's shapes; those are in `VendorDouble`.
- */
+// The HTTP server that every strict double runs in, on 127.0.0.1. It hands each request to a vendor's pure functions,
+// answers with the first rule that the request breaks, or plays the next scripted turn.
+// It owns the socket, the script and the record of exchanges. It knows no vendor's shapes; those are in `VendorDouble`.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -17,14 +15,15 @@ import {
   frameText,
   planWrites,
   reshapeTurn,
+  type WritePlan,
 } from './faults.ts'
 import {
-  type Answer,
   createPlayer,
+  type DoubleAnswer,
   type Frame,
   type Mode,
-  type Player,
   type Rejection,
+  rawFrames,
   type Script,
   type ScriptedTurn,
 } from './script.ts'
@@ -52,7 +51,7 @@ export type DoubleRequest = {
 }
 
 /** An answer that uses no turn of the script: a stored response, a token count. */
-export type DirectAnswer = { status: number; body?: unknown; frames?: Frame[] }
+export type DirectAnswer = { body?: unknown; frames?: Frame[] }
 
 /** With `trustForeign`, ids and signatures of unknown origin count as genuine: for bodies that a real API answered. */
 export type MemoryOptions = { trustForeign?: boolean }
@@ -74,7 +73,7 @@ export type VendorDouble<Memory> = FrameMaker & {
   direct?(request: DoubleRequest, memory: Memory): DirectAnswer | null
   /** Whether the request asks for a stream. Without it, the body's `stream` says so. */
   streams?(request: DoubleRequest): boolean
-  respond(turn: ScriptedTurn, request: DoubleRequest, memory: Memory): Answer
+  respond(turn: ScriptedTurn, request: DoubleRequest, memory: Memory): DoubleAnswer
   /** The vendor's words for a failure of its own: 404, 429, 500, 529 and so on. */
   failure(status: number): Rejection
   rejectionBody(rejection: Rejection): { status: number; headers?: Record<string, string>; body: unknown }
@@ -138,6 +137,14 @@ export function checkWith(
 /** Whether the body asks for a stream, as most vendors have it. */
 export const asksForStream = ({ body }: DoubleRequest): boolean => isRecord(body) && body['stream'] === true
 
+/** The answer of a turn whose `raw` is a list of frames, or `null`. Frames can only answer a request that streams. */
+export function rawAnswer(turn: ScriptedTurn, request: DoubleRequest): DoubleAnswer | null {
+  const frames = rawFrames(turn.raw)
+  if (frames === null) return null
+  if (asksForStream(request)) return { body: null, frames }
+  throw new Error('raw frames can only answer a request that streams: script the whole response instead')
+}
+
 /** The key of an `Authorization: Bearer` header. */
 export const bearerKey = (headers: RequestHeaders): string | undefined =>
   /^Bearer\s+(\S+)$/i.exec(headers['authorization'] ?? '')?.[1]
@@ -177,7 +184,7 @@ export async function serveDouble(vendor: AnyDouble, options: ServeOptions = {})
 type Serving = {
   vendor: AnyDouble
   memory: unknown
-  player: Player
+  player: ReturnType<typeof createPlayer>
   options: ServeOptions
   exchange: Exchange
   outgoing: ServerResponse
@@ -222,10 +229,9 @@ async function handle(serving: Serving, bytes: Buffer): Promise<void> {
   }
 }
 
-function readRequest(
-  { vendor, exchange, options }: Serving,
-  bytes: Buffer,
-): { request: DoubleRequest } | { refused: Rejection } {
+type ReadRequest = { request: DoubleRequest } | { refused: Rejection }
+
+function readRequest({ vendor, exchange, options }: Serving, bytes: Buffer): ReadRequest {
   const { method, headers, rawText } = exchange
   const { pathname, searchParams: query } = new URL(exchange.path, 'http://127.0.0.1')
   const unauthorised = vendor.authorise(headers, query, options.apiKey)
@@ -250,12 +256,11 @@ async function playTurn(serving: Serving, request: DoubleRequest, turn: Scripted
     outgoing.socket?.resetAndDestroy()
     return
   }
-  const failed = faults.some(fault => writeStatusFault(serving, fault))
-  if (failed) return
+  if (faults.some(fault => writeStatusFault(serving, fault))) return
   const { body, frames } = vendor.respond(reshapeTurn(turn), request, memory)
   const streams = vendor.streams ?? asksForStream
   const answer = streams(request) ? { frames: bendFrames(frames, faults, vendor) } : { body }
-  await writeAnswer(serving, { status: 200, ...answer }, turn.delayMs ?? 0)
+  await writeAnswer(serving, answer, turn.delayMs ?? 0)
 }
 
 /** Answers with a failure of the vendor's, if the fault is one. */
@@ -289,11 +294,8 @@ function harnessError(serving: Serving, message: string): void {
   writeRejection(serving, rejection, { 'x-double-rule': 'harness', 'x-should-retry': 'false' })
 }
 
-function writeRejection(
-  { vendor, exchange, outgoing }: Serving,
-  rejection: Rejection,
-  extra: Record<string, string>,
-): void {
+function writeRejection(serving: Serving, rejection: Rejection, extra: Record<string, string>): void {
+  const { vendor, exchange, outgoing } = serving
   const { status, headers, body } = vendor.rejectionBody(rejection)
   exchange.status = status
   exchange.response = body
@@ -301,14 +303,13 @@ function writeRejection(
   outgoing.end(JSON.stringify(body))
 }
 
-async function writeAnswer(serving: Serving, answer: DirectAnswer, delayMs: number): Promise<void> {
+async function writeAnswer(serving: Serving, { body, frames }: DirectAnswer, delayMs: number): Promise<void> {
   const { exchange, outgoing } = serving
-  const { status, body, frames } = answer
-  exchange.status = status
+  exchange.status = 200
   exchange.response = body
   if (delayMs > 0) await sleep(delayMs)
   const plan = planWrites(exchange.faults)
-  outgoing.writeHead(status, {
+  outgoing.writeHead(200, {
     'content-type': frames ? 'text/event-stream; charset=utf-8' : 'application/json',
     ...(frames && { 'cache-control': 'no-cache' }),
   })
@@ -329,11 +330,7 @@ async function writeAnswer(serving: Serving, answer: DirectAnswer, delayMs: numb
   else if (plan.finish === 'end') outgoing.end()
 }
 
-async function writeText(
-  outgoing: ServerResponse,
-  text: string,
-  cut: Parameters<typeof cutBytes>[1],
-): Promise<void> {
+async function writeText(outgoing: ServerResponse, text: string, cut: WritePlan['cut']): Promise<void> {
   for (const part of cutBytes(Buffer.from(text, 'utf8'), cut)) {
     if (outgoing.destroyed) return
     await new Promise<void>(resolve => outgoing.write(part, () => resolve()))

@@ -1,9 +1,8 @@
-/**
- * Everything that can go wrong between a model API and its caller, as data that a YAML file can name.
- * Three pure layers: a fault changes the turn, then its frames, then the way its bytes are written.
- * A vendor supplies its own error frame and unknown event through `FrameMaker`.
- */
+// Everything that can go wrong between a model API and its caller, as data that a YAML file can name.
+// Three pure layers: a fault changes the turn, then its frames, then the way its bytes are written.
+// A vendor supplies its own error frame and unknown event through `FrameMaker`.
 import { argumentsText, type Frame, type ScriptedCall, type ScriptedTurn } from './script.ts'
+import { wordList } from './shape.ts'
 
 /** The double answers with this instead of the turn. */
 export type RefusalFault =
@@ -50,36 +49,12 @@ export type VendorFault =
 export type Fault = RefusalFault | TurnFault | FrameFault | ByteFault | VendorFault
 export type FaultKind = Fault['kind']
 
-/** Every kind, so that a script read from a file can be checked. */
-export const FAULT_KINDS: readonly FaultKind[] = [
-  'rate-limit',
-  'overloaded',
-  'server-error',
-  'hang',
-  'reset',
-  'max-tokens-in-arguments',
-  'call-ids',
-  'tool-not-offered',
-  'arguments',
-  'same-function-twice',
-  'error-event',
-  'eof-before-end',
-  'eof-after-tool-name',
-  'unknown-events',
-  'ping-flood',
-  'one-byte-writes',
-  'crlf',
-  'split-utf8',
-  'hang-after-headers',
-  'hang-after-frames',
-  'reset-after-frames',
-  'usage-only-delta',
-  'index',
-  'malformed-function-call',
-  'signature-on-empty-part',
-  'omit-ids',
-  'omit-arguments-done',
-]
+/** Every kind, so that a script read from a file can be checked. A test holds the list against the type. */
+export const FAULT_KINDS = wordList(`
+  rate-limit overloaded server-error hang reset max-tokens-in-arguments call-ids tool-not-offered arguments
+  same-function-twice error-event eof-before-end eof-after-tool-name unknown-events ping-flood one-byte-writes crlf
+  split-utf8 hang-after-headers hang-after-frames reset-after-frames usage-only-delta index malformed-function-call
+  signature-on-empty-part omit-ids omit-arguments-done`) as readonly FaultKind[]
 
 /** The frames that a frame fault inserts, in the vendor's own shape. */
 export type FrameMaker = {
@@ -93,13 +68,11 @@ export function faultsOf(turn: ScriptedTurn): Fault[] {
   return turn.fault === undefined ? [] : Array.isArray(turn.fault) ? turn.fault : [turn.fault]
 }
 
+type FaultWith<Kind extends FaultKind> = Extract<Fault, { kind: Kind }>
+
 /** The turn's fault of one kind, if it has one. */
-export function faultOf<K extends FaultKind>(
-  turn: ScriptedTurn,
-  kind: K,
-): Extract<Fault, { kind: K }> | undefined {
-  // The predicate proves the kind; Extract cannot be inferred from a generic comparison.
-  return faultsOf(turn).find(fault => fault.kind === kind) as Extract<Fault, { kind: K }> | undefined
+export function faultOf<Kind extends FaultKind>(turn: ScriptedTurn, kind: Kind): FaultWith<Kind> | undefined {
+  return faultsOf(turn).find((fault): fault is FaultWith<Kind> => fault.kind === kind)
 }
 
 /** Layer one: the turn with its faults applied. */
@@ -197,22 +170,12 @@ export function planWrites(faults: Fault[]): WritePlan {
 }
 
 function writesWith(fault: Fault): Partial<WritePlan> {
-  switch (fault.kind) {
-    case 'crlf':
-      return { newline: '\r\n' }
-    case 'one-byte-writes':
-      return { cut: 'byte' }
-    case 'split-utf8':
-      return { cut: 'inside-utf8' }
-    case 'hang-after-headers':
-      return { stopAfter: 0, finish: 'hang' }
-    case 'hang-after-frames':
-      return { stopAfter: fault.frames, finish: 'hang' }
-    case 'reset-after-frames':
-      return { stopAfter: fault.frames, finish: 'reset' }
-    default:
-      return {}
-  }
+  if (fault.kind === 'crlf') return { newline: '\r\n' }
+  if (fault.kind === 'one-byte-writes') return { cut: 'byte' }
+  if (fault.kind === 'split-utf8') return { cut: 'inside-utf8' }
+  if (fault.kind === 'hang-after-headers') return { stopAfter: 0, finish: 'hang' }
+  if (fault.kind === 'hang-after-frames') return { stopAfter: fault.frames, finish: 'hang' }
+  return fault.kind === 'reset-after-frames' ? { stopAfter: fault.frames, finish: 'reset' } : {}
 }
 
 /** The text of one frame. Each line of `data` becomes a `data:` line, as SSE requires. */

@@ -1,8 +1,6 @@
-/**
- * Every refusal of the two Google doubles that concerns a single field, part, step or tool: by rule, and for
- * generateContent in the vendor's words. How calls and responses stand to one another is in `gemini.test.ts` and
- * `interactions.test.ts`. Take a line of a double away, and one of these fails.
- */
+// Every refusal of the two Google doubles that concerns a single field, part, step or tool: by rule, and for
+// generateContent in the vendor's words. How calls and responses stand to one another is in `gemini.test.ts` and
+// `interactions.test.ts`. Take a line of a double away, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRequestAll, startDouble, type VendorName } from './index.ts'

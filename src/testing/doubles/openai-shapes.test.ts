@@ -1,8 +1,6 @@
-/**
- * Every refusal of the two OpenAI doubles that concerns a single field, part, item or tool: by rule and in the vendor's
- * words. How calls and outputs stand to one another is in the tests of the rules. Take a line of a double away, and one
- * of these fails.
- */
+// Every refusal of the two OpenAI doubles that concerns a single field, part, item or tool: by rule and in the vendor's
+// words. How calls and outputs stand to one another is in the tests of the rules. Take a line of a double away, and one
+// of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRequestAll, startDouble, type VendorName } from './index.ts'

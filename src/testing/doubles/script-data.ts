@@ -1,7 +1,5 @@
-/**
- * Reads a script from data (YAML, JSON) and checks it key by key. A misspelt word is an error that names its place.
- * Without the check such a turn would say nothing, and nobody would know why.
- */
+// Reads a script from data (YAML, JSON) and checks it key by key. A misspelt word is an error that names its place.
+// Without the check such a turn would say nothing, and nobody would know why.
 import { FAULT_KINDS } from './faults.ts'
 import type { ScriptedTurn } from './script.ts'
 import { asList, isRecord, type JsonRecord } from './shape.ts'

@@ -1,10 +1,8 @@
-/**
- * The script that a double plays, as plain data: turns, calls, and the rule that keeps them coherent.
- * It knows no vendor and no socket; each vendor's `answer.ts` turns a scripted turn into that vendor's shapes.
- * It stands apart so that a script can come from a YAML file, a test or a generator.
- */
+// The script that a double plays, as plain data: turns, calls, and the rule that keeps them coherent.
+// It knows no vendor and no socket; each vendor's `answer.ts` turns a scripted turn into that vendor's shapes.
+// It stands apart so that a script can come from a YAML file, a test or a generator.
 import type { Fault } from './faults.ts'
-import { isRecord } from './shape.ts'
+import { isRecord, type JsonRecord } from './shape.ts'
 
 /** A refusal of the real API. `rule` is its id in `src/models/doctor/rules.ts`, e.g. `A-01`. */
 export type Rejection = {
@@ -18,6 +16,9 @@ export type Rejection = {
 
 /** The refusals that a check finds, in the order in which the API looks for them. */
 export type Rejections = Iterable<Rejection>
+
+/** One request under check: its body, and the vendor's memory. */
+export type Check<Memory> = { body: JsonRecord; memory: Memory; mode: Mode }
 
 /** `strict` enforces every rule; `lenient` accepts what a live API was measured to accept. */
 export type Mode = 'strict' | 'lenient'
@@ -41,7 +42,7 @@ export type ScriptedTurn = {
   thinking?: string | ScriptedThinking
   text?: string
   calls?: ScriptedCall[]
-  /** A `NeutralStop` or the vendor's own value. `stopOf` corrects a stop that the API would never send. */
+  /** A `NeutralStop` or the vendor's own value. `scriptedStop` corrects a stop that the API would never send. */
   stop?: string
   usage?: Record<string, number>
   refusal?: string
@@ -72,24 +73,26 @@ export type Frame = {
 }
 
 /** A vendor's answer to one turn: the whole body, and the same as a stream. */
-export type Answer = { body: unknown; frames: Frame[] }
+export type DoubleAnswer = { body: unknown; frames: Frame[] }
+
+/** An event of a stream, before it gets its number. */
+export type StreamEvent = { type: string; fields: JsonRecord; mark?: Frame['mark'] }
+
+export const streamEvent = (type: string, fields: JsonRecord, mark?: Frame['mark']): StreamEvent => ({
+  type,
+  fields,
+  ...(mark && { mark }),
+})
 
 /** An event whose data is JSON. `undefined` leaves the event name or the mark out. */
 export function jsonFrame(event: string | undefined, data: unknown, mark?: Frame['mark']): Frame {
   return { ...(event && { event }), data: JSON.stringify(data), ...(mark && { mark }) }
 }
 
-const NEUTRAL_STOPS = [
-  'end',
-  'tool',
-  'length',
-  'stop-sequence',
-  'pause',
-  'refusal',
-  'filter',
-  'context',
-] as const
-export type NeutralStop = (typeof NEUTRAL_STOPS)[number]
+const STOPS = ['end', 'tool', 'length', 'stop-sequence', 'pause', 'refusal', 'filter', 'context'] as const
+export type NeutralStop = (typeof STOPS)[number]
+
+type OwnStops = Readonly<Record<string, NeutralStop>>
 
 const MAY_HOLD_CALLS: readonly NeutralStop[] = ['tool', 'length', 'refusal', 'filter', 'context']
 
@@ -105,7 +108,7 @@ export function neutralStops(own: Readonly<Record<NeutralStop, string>>): Record
  * A stop that no API sends (an ordinary end with a tool call, a tool stop without a call) becomes the nearest possible
  * one. Only `raw` can send the impossible.
  */
-export function stopOf(turn: ScriptedTurn, own: Readonly<Record<string, NeutralStop>>): NeutralStop {
+export function scriptedStop(turn: ScriptedTurn, own: OwnStops): NeutralStop {
   const hasCalls = (turn.calls?.length ?? 0) > 0
   const stop = requestedStop(turn, own, hasCalls)
   if (hasCalls && turn.calls?.some(call => call.cut)) return stop === 'context' ? 'context' : 'length'
@@ -113,15 +116,11 @@ export function stopOf(turn: ScriptedTurn, own: Readonly<Record<string, NeutralS
   return !hasCalls && stop === 'tool' ? 'end' : stop
 }
 
-function requestedStop(
-  { stop, refusal }: ScriptedTurn,
-  own: Readonly<Record<string, NeutralStop>>,
-  hasCalls: boolean,
-): NeutralStop {
+function requestedStop({ stop, refusal }: ScriptedTurn, own: OwnStops, hasCalls: boolean): NeutralStop {
   if (stop === undefined) return refusal !== undefined ? 'refusal' : hasCalls ? 'tool' : 'end'
-  const known = NEUTRAL_STOPS.find(neutral => neutral === stop) ?? own[stop]
+  const known = STOPS.find(neutral => neutral === stop) ?? own[stop]
   if (known !== undefined) return known
-  const usable = [...NEUTRAL_STOPS, ...Object.keys(own)].join(', ')
+  const usable = [...STOPS, ...Object.keys(own)].join(', ')
   throw new Error(`unknown stop "${stop}": use one of ${usable}, or script the response as raw`)
 }
 
@@ -171,25 +170,20 @@ export function rawFrames(raw: unknown): Frame[] | null {
   return frames
 }
 
-export type Player = {
-  /** The turn for this request, or `null` when the script has run out. */
-  next(body: unknown): { turn: ScriptedTurn; index: number } | null
-  push(turns: ScriptedTurn[]): void
-}
-
 /** Hands out a script's turns one by one. Pushed turns come after a list and before a function. */
-export function createPlayer(script: Script = []): Player {
+export function createPlayer(script: Script = []) {
   const queue: ScriptedTurn[] = Array.isArray(script) ? [...script] : []
   let played = 0
   return {
-    next(body) {
+    /** The turn for this request, or `null` when the script has run out. */
+    next(body: unknown): { turn: ScriptedTurn; index: number } | null {
       const index = played
       const turn = queue.shift() ?? (typeof script === 'function' ? script(body, index) : undefined)
       if (turn === undefined) return null
       played += 1
       return { turn, index }
     },
-    push(turns) {
+    push(turns: ScriptedTurn[]): void {
       queue.push(...turns)
     },
   }

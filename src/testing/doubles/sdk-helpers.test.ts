@@ -1,8 +1,6 @@
-/**
- * The helpers that the vendors' SDKs build on their APIs, as users call them: loops over tools, streams that are put
- * together, answers that are parsed, chats that keep their own history. Each talks to a strict double, which refuses
- * nothing of it.
- */
+// The helpers that the vendors' SDKs build on their APIs, as users call them: loops over tools, streams that are put
+// together, answers that are parsed, chats that keep their own history. Each talks to a strict double, which refuses
+// nothing of it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

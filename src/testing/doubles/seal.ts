@@ -1,8 +1,6 @@
-/**
- * Opaque tokens that a double can verify without remembering them: thinking signatures, thought signatures, encrypted
- * search results. A token proves that a double made it, and for which content.
- * The key is no secret: it only tells our tokens from foreign ones.
- */
+// Opaque tokens that a double can verify without remembering them: thinking signatures, thought signatures, encrypted
+// search results. A token proves that a double made it, and for which content.
+// The key is no secret: it only tells our tokens from foreign ones.
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 
 const KEY = 'turnwire-testing-double'

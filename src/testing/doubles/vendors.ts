@@ -1,7 +1,5 @@
-/**
- * The vendors that have a double, by name, and the functions that take a name instead of a vendor.
- * A new vendor is one line here. Nothing registers itself by being imported.
- */
+// The vendors that have a double, by name, and the functions that take a name instead of a vendor.
+// A new vendor is one line here. Nothing registers itself by being imported.
 import { anthropicDouble } from './anthropic/index.ts'
 import {
   type AnyDouble,

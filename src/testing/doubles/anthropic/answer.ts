@@ -1,17 +1,13 @@
-/**
- * Builds the message of a scripted turn. `stream.ts` streams from this message.
- * It also records what it issued, so that the checks can demand it back unchanged.
- */
-import { asksForStream, type DoubleRequest } from '../double.ts'
+// Builds the message of a scripted turn. `stream.ts` streams from this message.
+// It also records what it issued, so that the checks can demand it back unchanged.
+import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import {
-  type Answer,
   argumentsText,
   argumentsValue,
   type NeutralStop,
   neutralStops,
-  rawFrames,
   type ScriptedTurn,
-  stopOf,
+  scriptedStop,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
@@ -32,29 +28,23 @@ const STOP_REASONS: Readonly<Record<NeutralStop, string>> = {
   context: 'model_context_window_exceeded',
 }
 
-export function answerAnthropic(turn: ScriptedTurn, request: DoubleRequest, memory: AnthropicMemory): Answer {
-  const frames = rawFrames(turn.raw)
-  if (frames) {
-    if (asksForStream(request)) return { body: null, frames }
-    throw new Error('raw frames can only answer a request that streams: script the whole message instead')
-  }
+export const answerAnthropic: VendorDouble<AnthropicMemory>['respond'] = (turn, request, memory) => {
+  const raw = rawAnswer(turn, request)
+  if (raw) return raw
   const body = asRecord(request.body)
-  const message = isRecord(turn.raw) ? turn.raw : buildMessage(turn, body, request.rawText, memory)
+  const message = isRecord(turn.raw) ? turn.raw : buildMessage(turn, request, memory)
   rememberMessage(message, memory)
   holdThread(body, message, memory)
   return { body: message, frames: streamMessage(message, (turn.calls ?? []).map(argumentsText), turn) }
 }
 
-function buildMessage(
-  turn: ScriptedTurn,
-  body: JsonRecord,
-  rawText: string,
-  memory: AnthropicMemory,
-): JsonRecord {
+function buildMessage(turn: ScriptedTurn, request: DoubleRequest, memory: AnthropicMemory): JsonRecord {
+  const body = asRecord(request.body)
   const content = buildContent(turn, body, memory)
   const calls = content.filter(block => block['type'] === 'tool_use')
   const cut = turn.calls?.some(call => call.cut) ?? false
-  const stop = stopOf({ ...turn, calls: calls.map(() => ({ name: '', cut })) }, neutralStops(STOP_REASONS))
+  const counted = calls.map(() => ({ name: '', cut }))
+  const stop = scriptedStop({ ...turn, calls: counted }, neutralStops(STOP_REASONS))
   const stop_reason = STOP_REASONS[stop]
   const refusal = { type: 'refusal', category: null, explanation: turn.refusal ?? null }
   return {
@@ -68,7 +58,7 @@ function buildMessage(
     stop_details: stop_reason === 'refusal' ? refusal : null,
     container: calls.some(isFromCode) ? buildContainer(body, memory) : null,
     usage: {
-      input_tokens: tokensIn(rawText),
+      input_tokens: tokensIn(request.rawText),
       output_tokens: Math.max(1, tokensIn(JSON.stringify(content))),
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,

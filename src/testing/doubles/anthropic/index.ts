@@ -1,7 +1,5 @@
-/**
- * The double of Anthropic Messages: routes, headers and the error envelope. `request.ts` has the rules, `answer.ts` and
- * `stream.ts` the answers.
- */
+// The double of Anthropic Messages: routes, headers and the error envelope. `request.ts` has the rules, `answer.ts` and
+// `stream.ts` the answers.
 import { randomUUID } from 'node:crypto'
 import { bearerKey, type RequestHeaders, type VendorDouble } from '../double.ts'
 import { jsonFrame, type Rejection } from '../script.ts'
@@ -35,7 +33,7 @@ export const anthropicDouble: VendorDouble<AnthropicMemory> = {
   },
   check: (request, memory, mode) => [...checkAnthropic(request, memory, mode)],
   direct: ({ route, rawText }) =>
-    route.kind === 'count' ? { status: 200, body: { input_tokens: tokensIn(rawText) } } : null,
+    route.kind === 'count' ? { body: { input_tokens: tokensIn(rawText) } } : null,
   respond: answerAnthropic,
   failure: anthropicFailure,
   rejectionBody({ status, type, message, code }) {

@@ -1,10 +1,17 @@
-/**
- * What Anthropic refuses about single messages and content blocks: fields, ids, names, empty text, pictures.
- * `history.ts` checks how messages follow one another.
- */
+// What Anthropic refuses about single messages and content blocks: fields, ids, names, empty text, pictures.
+// `history.ts` checks how messages follow one another.
 import { pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Mode, Rejections } from '../script.ts'
-import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import {
+  asRecord,
+  asRecords,
+  asString,
+  entryOf,
+  extraKeys,
+  isRecord,
+  type JsonRecord,
+  wordList,
+} from '../shape.ts'
 import {
   anthropicError,
   extraInput,
@@ -19,8 +26,8 @@ type BlockShape = { required: string[]; optional: string[] }
 
 /** A block that may have a cache breakpoint. */
 const cacheable = (required: string, optional = ''): BlockShape => ({
-  required: words(required),
-  optional: ['type', 'cache_control', ...words(optional)],
+  required: wordList(required),
+  optional: ['type', 'cache_control', ...wordList(optional)],
 })
 
 const SERVER_RESULT = cacheable('tool_use_id content')
@@ -46,7 +53,7 @@ const BLOCK_SHAPES: Readonly<Record<string, BlockShape>> = {
   container_upload: cacheable('file_id'),
   compaction: cacheable('', 'content encrypted_content signature'),
 }
-const BLOCKS_IN_RESULT = words('text image search_result document tool_reference browser_state')
+const BLOCKS_IN_RESULT = wordList('text image search_result document tool_reference browser_state')
 
 const CALL_ID = /^[a-zA-Z0-9_-]+$/
 /** Blocks that are calls, and the pattern of their ids. */
@@ -55,6 +62,9 @@ const CALL_IDS: Readonly<Record<string, RegExp>> = {
   server_tool_use: /^srvtoolu_[a-zA-Z0-9_]+$/,
   mcp_tool_use: /^mcptoolu_[a-zA-Z0-9_]+$/,
 }
+
+/** The message that a block is in. */
+type InMessage = { path: string; role: string; mode: Mode }
 
 const BLANK_TEXT = 'messages: text content blocks must contain non-whitespace text'
 
@@ -71,7 +81,7 @@ export function* checkAnthropicMessages(messages: unknown, mode: Mode): Rejectio
     yield* checkRole(message['role'], at)
     for (const key of extraKeys(message, ['role', 'content'])) yield extraInput(`${path}.${key}`)
     const mayBeEmpty = at === messages.length - 1 && message['role'] === 'assistant'
-    yield* checkContent(message, path, mayBeEmpty, mode)
+    yield* checkMessageContent(message, mayBeEmpty, { path, role: asString(message['role']), mode })
   }
 }
 
@@ -85,12 +95,8 @@ function* checkRole(role: unknown, at: number): Rejections {
   }
 }
 
-function* checkContent(
-  { role, content }: JsonRecord,
-  path: string,
-  mayBeEmpty: boolean,
-  mode: Mode,
-): Rejections {
+function* checkMessageContent({ content }: JsonRecord, mayBeEmpty: boolean, inside: InMessage): Rejections {
+  const { path, mode } = inside
   if (content === undefined) return yield fieldRequired('A-12', `${path}.content`)
   if (typeof content === 'string') {
     if (content === '' && !mayBeEmpty) {
@@ -103,39 +109,32 @@ function* checkContent(
     return
   }
   if (!Array.isArray(content)) return yield inputShouldBe('A-12', `${path}.content`, 'a valid list')
-  if (content.length === 0) {
-    yield anthropicError('A-12', `${path}.content: List should have at least 1 item`)
-  }
+  if (content.length === 0) yield anthropicError('A-12', `${path}.content: List should have at least 1 item`)
   for (const [at, block] of content.entries()) {
     const place = `${path}.content.${at}`
-    if (isRecord(block)) yield* checkBlock(block, asString(role), path, place, mode)
+    if (isRecord(block)) yield* checkBlock(block, place, inside)
     else yield inputShouldBe('A-28', place, 'an object')
   }
 }
 
-/** `message` and `place` are the paths of the message and of its block, as the API reports them. */
-function* checkBlock(
-  block: JsonRecord,
-  role: string,
-  message: string,
-  place: string,
-  mode: Mode,
-): Rejections {
+/** `place` is the path of the block, as the API reports it. */
+function* checkBlock(block: JsonRecord, place: string, inside: InMessage): Rejections {
+  const { role, mode } = inside
   const type = asString(block['type'])
-  const shape = BLOCK_SHAPES[type]
+  const shape = entryOf(BLOCK_SHAPES, type)
   if (shape === undefined) return yield unexpectedTag('A-28', place, type, Object.keys(BLOCK_SHAPES))
   const path = `${place}.${type}`
   for (const key of shape.required) {
     if (block[key] === undefined) yield fieldRequired(missingFieldRule(type, key), `${path}.${key}`)
   }
-  for (const key of extraKeys(block, [...shape.required, ...shape.optional]))
-    yield extraInput(`${path}.${key}`)
+  const known = [...shape.required, ...shape.optional]
+  for (const key of extraKeys(block, known)) yield extraInput(`${path}.${key}`)
   if (role === 'system' && type !== 'text') {
     yield anthropicError('A-20', `${place}: \`system\` messages may only contain text blocks`)
   }
   if (type === 'text') yield* checkText(block, mode)
-  if (type in CALL_IDS) yield* checkCallBlock(block, type, role, message, path)
-  if (type === 'tool_result') yield* checkResultBlock(block, role, message, path, mode)
+  if (type in CALL_IDS) yield* checkCallBlock(block, path, inside)
+  if (type === 'tool_result') yield* checkResultBlock(block, path, inside)
   if (type === 'image') yield* checkPictureBlock(block, path, mode)
 }
 
@@ -167,13 +166,9 @@ function* checkText({ text }: JsonRecord, mode: Mode): Rejections {
   else if (mode === 'strict' && text.trim() === '') yield anthropicError('A-12', BLANK_TEXT)
 }
 
-function* checkCallBlock(
-  { id, name, input }: JsonRecord,
-  type: string,
-  role: string,
-  message: string,
-  path: string,
-): Rejections {
+function* checkCallBlock(block: JsonRecord, path: string, inside: InMessage): Rejections {
+  const { id, name, input } = block
+  const type = asString(block['type'])
   const pattern = CALL_IDS[type] ?? CALL_ID
   if (id !== undefined && !pattern.test(asString(id))) yield patternExpected('A-06', `${path}.id`, pattern)
   if (type === 'tool_use' && name !== undefined && !NAME_PATTERN.test(asString(name))) {
@@ -181,21 +176,15 @@ function* checkCallBlock(
   }
   if (input !== undefined && !isRecord(input))
     yield inputShouldBe('A-09', `${path}.input`, 'a valid dictionary')
-  if (role === 'user') {
-    yield anthropicError('A-10', `${message}: \`${type}\` blocks can only be in \`assistant\` messages`)
+  if (inside.role === 'user') {
+    yield anthropicError('A-10', `${inside.path}: \`${type}\` blocks can only be in \`assistant\` messages`)
   }
 }
 
-function* checkResultBlock(
-  block: JsonRecord,
-  role: string,
-  message: string,
-  path: string,
-  mode: Mode,
-): Rejections {
+function* checkResultBlock(block: JsonRecord, path: string, inside: InMessage): Rejections {
   const { content, tool_use_id: id } = block
-  if (role !== 'user') {
-    yield anthropicError('A-10', `${message}: \`tool_result\` blocks can only be in \`user\` messages`)
+  if (inside.role !== 'user') {
+    yield anthropicError('A-10', `${inside.path}: \`tool_result\` blocks can only be in \`user\` messages`)
   }
   if (id !== undefined && !CALL_ID.test(asString(id)))
     yield patternExpected('A-06', `${path}.tool_use_id`, CALL_ID)
@@ -210,7 +199,7 @@ function* checkResultBlock(
     const type = asString(part['type'])
     const place = `${path}.content.${at}`
     if (!BLOCKS_IN_RESULT.includes(type)) yield unexpectedTag('A-28', place, type, BLOCKS_IN_RESULT)
-    else if (type === 'text') yield* checkText(part, mode)
-    else if (type === 'image') yield* checkPictureBlock(part, `${place}.image`, mode)
+    else if (type === 'text') yield* checkText(part, inside.mode)
+    else if (type === 'image') yield* checkPictureBlock(part, `${place}.image`, inside.mode)
   }
 }

@@ -1,5 +1,5 @@
-/** The sentences with which the Messages API refuses a request. No rule is here; those are in the files beside it. */
-import type { Rejection } from '../script.ts'
+// The sentences with which the Messages API refuses a request. No rule is here; those are in the files beside it.
+import type { Rejection, Rejections } from '../script.ts'
 
 export const anthropicError = (rule: string, message: string): Rejection => ({
   rule,
@@ -29,6 +29,11 @@ export function unexpectedTag(
   const tags = expected.map(each => `'${each}'`).join(', ')
   const message = `${path}: Input tag '${tag}' found using 'type' does not match any of the expected tags: ${tags}`
   return anthropicError(rule, message)
+}
+
+/** Refusals that all break one rule, by their messages. */
+export function* withRule(rule: string, messages: Iterable<string>): Rejections {
+  for (const message of messages) yield anthropicError(rule, message)
 }
 
 const FAILURES: Readonly<Record<number, [type: string, message: string]>> = {

@@ -1,8 +1,6 @@
-/**
- * Every refusal of the Anthropic double that concerns a single field, block, tool or header: by rule and in the vendor's
- * words. How messages stand to one another is in `anthropic.test.ts`. Take a line of the double away, and one of these
- * fails.
- */
+// Every refusal of the Anthropic double that concerns a single field, block, tool or header: by rule and in the vendor's
+// words. How messages stand to one another is in `anthropic.test.ts`. Take a line of the double away, and one of these
+// fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRequestAll, startDouble } from '../index.ts'

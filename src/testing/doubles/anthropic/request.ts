@@ -1,10 +1,8 @@
-/**
- * Everything that the Messages API refuses, in the order in which it looks. This file checks the fields, settings and
- * cache breakpoints; tools, messages, history and thinking have files of their own. `A-00` is the plain shape.
- */
+// Everything that the Messages API refuses, in the order in which it looks. This file checks the fields, settings and
+// cache breakpoints; tools, messages, history and thinking have files of their own. `A-00` is the plain shape.
 import type { DoubleRequest } from '../double.ts'
 import type { Mode, Rejections } from '../script.ts'
-import { asRecords, asString, extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asRecords, asString, entryOf, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { checkAnthropicHistory, modelVersion, readMessages } from './history.ts'
 import type { AnthropicMemory } from './memory.ts'
 import { checkAnthropicMessages } from './messages.ts'
@@ -21,7 +19,7 @@ import { checkThread, withThread } from './threads.ts'
 import { checkAnthropicChoice, checkAnthropicTools, checkMcpConnector } from './tools.ts'
 
 /** `mcp_servers` is a beta field as well; it is checked with its toolsets. */
-const FIELDS = words(`
+const ANTHROPIC_FIELDS = wordList(`
   model max_tokens messages system tools tool_choice stream thinking output_config container stop_sequences metadata
   service_tier speed cache_control inference_geo diagnostics user_profile_id workspace_id temperature top_p top_k
   mcp_servers`)
@@ -54,9 +52,9 @@ export function* checkAnthropic(request: DoubleRequest, memory: AnthropicMemory,
   yield* checkMcpConnector(body, hasBeta('mcp-client-'))
   yield* checkSettings(body)
   yield* checkCacheControl(body)
-  const messages = readMessages(body['messages'], mode)
-  yield* checkAnthropicHistory(body, messages, memory)
-  yield* checkThinking(body, messages, memory, mode)
+  const check = { body, messages: readMessages(body['messages'], mode), memory, mode }
+  yield* checkAnthropicHistory(check)
+  yield* checkThinking(check)
 }
 
 function* checkFields(body: JsonRecord, hasBeta: (prefix: string) => boolean, isCount: boolean): Rejections {
@@ -70,8 +68,8 @@ function* checkFields(body: JsonRecord, hasBeta: (prefix: string) => boolean, is
   if (stream !== undefined && typeof stream !== 'boolean') {
     yield inputShouldBe('A-00', 'stream', 'a valid boolean')
   }
-  for (const key of extraKeys(body, FIELDS)) {
-    const beta = BETA_FIELDS[key]
+  for (const key of extraKeys(body, ANTHROPIC_FIELDS)) {
+    const beta = entryOf(BETA_FIELDS, key)
     if (beta === undefined || !hasBeta(beta)) yield extraInput(key)
   }
 }
@@ -109,9 +107,9 @@ function* checkSettings(body: JsonRecord): Rejections {
   if (thinking === undefined) return
   if (!isRecord(thinking)) return yield inputShouldBe('A-27', 'thinking', 'an object')
   const type = asString(thinking['type'])
-  const keys = THINKING_KEYS[type]
+  const keys = entryOf(THINKING_KEYS, type)
   if (keys === undefined) return yield unexpectedTag('A-27', 'thinking', type, Object.keys(THINKING_KEYS))
-  for (const key of extraKeys(thinking, words(keys))) yield extraInput(`thinking.${type}.${key}`)
+  for (const key of extraKeys(thinking, wordList(keys))) yield extraInput(`thinking.${type}.${key}`)
   if (type === 'enabled') yield* checkBudget(model, thinking['budget_tokens'], body['max_tokens'])
 }
 

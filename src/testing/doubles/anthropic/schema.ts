@@ -1,11 +1,9 @@
-/**
- * Which JSON schemas Anthropic accepts for a tool: the ordinary rules, and those of `strict: true`.
- * Pure functions over schemas, apart from the rest of the request, since schema converters are tested with them.
- */
+// Which JSON schemas Anthropic accepts for a tool: the ordinary rules, and those of `strict: true`.
+// Pure functions over schemas, apart from the rest of the request, since schema converters are tested with them.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Rejection, Rejections } from '../script.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord } from '../shape.ts'
-import { anthropicError, fieldRequired, inputShouldBe } from './refusals.ts'
+import { anthropicError, fieldRequired, inputShouldBe, withRule } from './refusals.ts'
 
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 60_000 } as const
 
@@ -68,7 +66,7 @@ type StrictTool = { schema: unknown; at: string }
 
 /** What is wrong with the strict tools of a request, together: some limits are sums over all of them. */
 export function checkStrictTools(tools: StrictTool[]): Rejection[] {
-  return [...strictToolProblems(tools)].map(message => anthropicError('A-15', message))
+  return [...withRule('A-15', strictToolProblems(tools))]
 }
 
 function* strictToolProblems(tools: StrictTool[]): Iterable<string> {
@@ -96,10 +94,10 @@ function* strictToolProblems(tools: StrictTool[]): Iterable<string> {
   }
 }
 
-const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+const NUMBER_BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
 const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
-  integer: BOUNDS,
-  number: BOUNDS,
+  integer: NUMBER_BOUNDS,
+  number: NUMBER_BOUNDS,
   string: ['minLength', 'maxLength'],
   array: ['maxItems', 'uniqueItems', 'contains', 'prefixItems'],
   object: ['minProperties', 'maxProperties', 'patternProperties', 'propertyNames'],

@@ -1,4 +1,4 @@
-/** Streams a message as Anthropic's events: message_start, the blocks one by one, message_delta, message_stop. */
+// Streams a message as Anthropic's events: message_start, the blocks one by one, message_delta, message_stop.
 import { faultOf } from '../faults.ts'
 import { type Frame, jsonFrame, type ScriptedTurn, splitText } from '../script.ts'
 import { asRecord, asRecords, asString, type JsonRecord } from '../shape.ts'

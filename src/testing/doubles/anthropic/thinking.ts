@@ -1,11 +1,9 @@
-/**
- * How Anthropic guards thinking: blocks come back byte for byte, in their place, with a signature that the API made.
- * Encrypted search results are guarded the same way. `request.ts` checks the settings that turn thinking on.
- */
-import type { Mode, Rejections } from '../script.ts'
+// How Anthropic guards thinking: blocks come back byte for byte, in their place, with a signature that the API made.
+// Encrypted search results are guarded the same way. `request.ts` checks the settings that turn thinking on.
+import type { Rejections } from '../script.ts'
 import { inspectSeal, judgeSignature } from '../seal.ts'
 import { asRecord, asRecords, asString, type JsonRecord } from '../shape.ts'
-import { type AnthropicMessage, isToolResult, isToolUse } from './history.ts'
+import { type AnthropicCheck, type AnthropicMessage, isToolResult, isToolUse } from './history.ts'
 import type { AnthropicMemory } from './memory.ts'
 import { anthropicError, fieldRequired } from './refusals.ts'
 
@@ -16,26 +14,18 @@ const MODIFIED =
   '`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.'
 const BAD_SIGNATURE = 'Invalid `signature` in `thinking` block'
 
-export function* checkThinking(
-  body: JsonRecord,
-  messages: AnthropicMessage[],
-  memory: AnthropicMemory,
-  mode: Mode,
-): Rejections {
+export function* checkThinking(check: AnthropicCheck): Rejections {
+  const { body, messages, memory, mode } = check
   const latest = messages.findLast(message => message.role === 'assistant')
-  for (const message of messages) yield* checkSignatures(message, message === latest, memory, mode)
+  for (const message of messages) yield* checkSignatures(message, message === latest, check)
   for (const message of messages) yield* checkEncryptedResults(message, memory)
   if (mode === 'lenient') return
   if (latest) yield* checkLatestThinking(latest, memory)
   if (asRecord(body['thinking'])['type'] === 'enabled') yield* checkTurnOpening(messages, memory)
 }
 
-function* checkSignatures(
-  message: AnthropicMessage,
-  isLatest: boolean,
-  memory: AnthropicMemory,
-  mode: Mode,
-): Rejections {
+function* checkSignatures(message: AnthropicMessage, isLatest: boolean, check: AnthropicCheck): Rejections {
+  const { memory, mode } = check
   for (const [place, block] of message.blocks.entries()) {
     const path = `messages.${message.index}.content.${place}`
     if (block['type'] === 'redacted_thinking') {

@@ -1,17 +1,16 @@
-/**
- * What Anthropic refuses about tools as they are declared: names, types, schemas, the tool choice, deferred loading,
- * programmatic callers and MCP toolsets. `history.ts` checks their calls.
- */
+// What Anthropic refuses about tools as they are declared: names, types, schemas, the tool choice, deferred loading,
+// programmatic callers and MCP toolsets. `history.ts` checks their calls.
 import type { Rejections } from '../script.ts'
 import {
   asList,
   asRecord,
   asRecords,
   asString,
+  entryOf,
   extraKeys,
   isRecord,
   type JsonRecord,
-  words,
+  wordList,
 } from '../shape.ts'
 import {
   anthropicError,
@@ -20,58 +19,37 @@ import {
   inputShouldBe,
   patternExpected,
   unexpectedTag,
+  withRule,
 } from './refusals.ts'
 import { checkInputSchema, checkStrictTools } from './schema.ts'
 
 export const NAME_PATTERN = /^[a-zA-Z0-9_-]{1,128}$/
-const CUSTOM_KEYS = words(`
+const CUSTOM_KEYS = wordList(`
   type name description input_schema strict eager_input_streaming defer_loading allowed_callers input_examples
   cache_control`)
 const COMMON_KEYS = 'type name cache_control defer_loading allowed_callers strict'
 const CLIENT_KEYS = `${COMMON_KEYS} input_examples`
+const COMPUTER_KEYS = `${CLIENT_KEYS} display_width_px display_height_px display_number enable_zoom`
 const WEB_KEYS = `${COMMON_KEYS} max_uses allowed_domains blocked_domains response_inclusion`
+const WEB_FETCH_KEYS = `${WEB_KEYS} max_content_tokens citations url_sources use_cache`
 
-type ToolKind = { pattern: RegExp; name: string | null; keys: string }
+type ToolKind = readonly [type: RegExp, name: string | null, keys: string]
 
-/** Tools that Anthropic itself defines. `name: null`: a set of tools, which has no name. */
+/** Tools that Anthropic itself defines. A set of tools has no name. */
 const TOOL_KINDS: readonly ToolKind[] = [
-  { pattern: /^bash_(20241022|20250124)$/, name: 'bash', keys: CLIENT_KEYS },
-  {
-    pattern: /^text_editor_(20250429|20250728)$/,
-    name: 'str_replace_based_edit_tool',
-    keys: `${CLIENT_KEYS} max_characters`,
-  },
-  { pattern: /^text_editor_(20241022|20250124)$/, name: 'str_replace_editor', keys: CLIENT_KEYS },
-  { pattern: /^memory_20250818$/, name: 'memory', keys: CLIENT_KEYS },
-  {
-    pattern: /^computer_(20241022|20250124|20251124)$/,
-    name: 'computer',
-    keys: `${CLIENT_KEYS} display_width_px display_height_px display_number enable_zoom`,
-  },
-  { pattern: /^(computer|browser)_toolset_20260801$/, name: null, keys: 'type cache_control configs' },
-  {
-    pattern: /^web_search_(20250305|20260209|20260318)$/,
-    name: 'web_search',
-    keys: `${WEB_KEYS} user_location`,
-  },
-  {
-    pattern: /^web_fetch_(20250910|20260209|20260309|20260318)$/,
-    name: 'web_fetch',
-    keys: `${WEB_KEYS} max_content_tokens citations url_sources use_cache`,
-  },
-  {
-    pattern: /^code_execution_(20250522|20250825|20260120|20260521)$/,
-    name: 'code_execution',
-    keys: COMMON_KEYS,
-  },
-  { pattern: /^tool_search_tool_regex(_20251119)?$/, name: 'tool_search_tool_regex', keys: COMMON_KEYS },
-  { pattern: /^tool_search_tool_bm25(_20251119)?$/, name: 'tool_search_tool_bm25', keys: COMMON_KEYS },
-  { pattern: /^advisor_20260301$/, name: 'advisor', keys: `${COMMON_KEYS} model max_uses caching` },
-  {
-    pattern: /^mcp_toolset$/,
-    name: null,
-    keys: 'type mcp_server_name cache_control configs default_config tools',
-  },
+  [/^bash_(20241022|20250124)$/, 'bash', CLIENT_KEYS],
+  [/^text_editor_(20250429|20250728)$/, 'str_replace_based_edit_tool', `${CLIENT_KEYS} max_characters`],
+  [/^text_editor_(20241022|20250124)$/, 'str_replace_editor', CLIENT_KEYS],
+  [/^memory_20250818$/, 'memory', CLIENT_KEYS],
+  [/^computer_(20241022|20250124|20251124)$/, 'computer', COMPUTER_KEYS],
+  [/^(computer|browser)_toolset_20260801$/, null, 'type cache_control configs'],
+  [/^web_search_(20250305|20260209|20260318)$/, 'web_search', `${WEB_KEYS} user_location`],
+  [/^web_fetch_(20250910|20260209|20260309|20260318)$/, 'web_fetch', WEB_FETCH_KEYS],
+  [/^code_execution_(20250522|20250825|20260120|20260521)$/, 'code_execution', COMMON_KEYS],
+  [/^tool_search_tool_regex(_20251119)?$/, 'tool_search_tool_regex', COMMON_KEYS],
+  [/^tool_search_tool_bm25(_20251119)?$/, 'tool_search_tool_bm25', COMMON_KEYS],
+  [/^advisor_20260301$/, 'advisor', `${COMMON_KEYS} model max_uses caching`],
+  [/^mcp_toolset$/, null, 'type mcp_server_name cache_control configs default_config tools'],
 ]
 /** The tags that the API names when it knows none that fits; it does not name them all. */
 const SHOWN_TAGS = [
@@ -85,12 +63,12 @@ const SHOWN_TAGS = [
 const isCustom = ({ type }: JsonRecord): boolean => type === undefined || type === null || type === 'custom'
 
 const toolKind = (tool: JsonRecord): ToolKind | undefined =>
-  TOOL_KINDS.find(kind => kind.pattern.test(asString(tool['type'])))
+  TOOL_KINDS.find(([type]) => type.test(asString(tool['type'])))
 
 /** Whether a server tool of this block name (`web_search`, `bash_code_execution`, …) is declared. */
 export function declaresServerTool(tools: unknown, name: string): boolean {
   const family = name.endsWith('code_execution') ? 'code_execution' : name
-  return asRecords(tools).some(tool => toolKind(tool)?.name === family)
+  return asRecords(tools).some(tool => toolKind(tool)?.[1] === family)
 }
 
 export function* checkAnthropicTools(body: JsonRecord): Rejections {
@@ -108,8 +86,8 @@ export function* checkAnthropicTools(body: JsonRecord): Rejections {
       return isStrict ? [{ schema, at: `tools.${at}.custom` }] : []
     }),
   )
-  yield* checkDeferral(tools)
-  yield* checkCallers(tools, asRecord(body['tool_choice']))
+  yield* withRule('A-TS', deferralProblems(tools))
+  yield* withRule('A-PTC', callerProblems(tools, asRecord(body['tool_choice'])))
 }
 
 function* checkAnthropicTool(tool: unknown, path: string): Rejections {
@@ -118,10 +96,9 @@ function* checkAnthropicTool(tool: unknown, path: string): Rejections {
   const type = asString(tool['type'])
   const kind = toolKind(tool)
   if (kind === undefined) return yield unexpectedTag('A-07', path, type, SHOWN_TAGS)
-  for (const key of extraKeys(tool, words(kind.keys))) yield extraInput(`${path}.${type}.${key}`)
-  if (kind.name !== null && tool['name'] !== kind.name) {
-    yield inputShouldBe('A-07', `${path}.${type}.name`, `'${kind.name}'`)
-  }
+  const [, name, keys] = kind
+  for (const key of extraKeys(tool, wordList(keys))) yield extraInput(`${path}.${type}.${key}`)
+  if (name !== null && tool['name'] !== name) yield inputShouldBe('A-07', `${path}.${type}.name`, `'${name}'`)
 }
 
 function* checkCustomTool(tool: JsonRecord, path: string): Rejections {
@@ -135,50 +112,42 @@ function* checkCustomTool(tool: JsonRecord, path: string): Rejections {
   for (const key of extraKeys(tool, CUSTOM_KEYS)) yield extraInput(`${path}.${key}`)
 }
 
-function* checkDeferral(tools: JsonRecord[]): Rejections {
+function* deferralProblems(tools: JsonRecord[]): Iterable<string> {
   const deferred = tools.filter(tool => tool['defer_loading'] === true)
   for (const tool of deferred) {
     const name = asString(tool['name'])
     if (asString(tool['type']).startsWith('tool_search_tool_')) {
-      const message = `Tool '${name}' cannot be deferred: a tool search tool must always be loaded.`
-      yield anthropicError('A-TS', message)
+      yield `Tool '${name}' cannot be deferred: a tool search tool must always be loaded.`
     }
     if (isRecord(tool['cache_control'])) {
-      const message = `Tool '${name}' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.`
-      yield anthropicError('A-TS', message)
+      yield `Tool '${name}' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.`
     }
   }
   if (tools.length > 0 && deferred.length === tools.length) {
-    const message = 'All tools have defer_loading set. At least one tool must be non-deferred.'
-    yield anthropicError('A-TS', message)
+    yield 'All tools have defer_loading set. At least one tool must be non-deferred.'
   }
 }
 
 /** Programmatic tool calling: a tool that code may call has restrictions of its own. */
-function* checkCallers(tools: JsonRecord[], choice: JsonRecord): Rejections {
+function* callerProblems(tools: JsonRecord[], choice: JsonRecord): Iterable<string> {
   const fromCode = tools.filter(tool =>
     asList(tool['allowed_callers']).some(caller => asString(caller).startsWith('code_execution_')),
   )
   if (fromCode.length === 0) return
   if (!tools.some(tool => /^code_execution_(20250825|2026)/.test(asString(tool['type'])))) {
-    const message = 'tools: `allowed_callers` names code execution, but no code execution tool was provided.'
-    yield anthropicError('A-PTC', message)
+    yield 'tools: `allowed_callers` names code execution, but no code execution tool was provided.'
   }
   for (const tool of fromCode) {
     const name = asString(tool['name'])
     if (tool['strict'] === true) {
-      const message = `tools: \`strict\` is not supported with programmatic tool calling (tool '${name}').`
-      yield anthropicError('A-PTC', message)
+      yield `tools: \`strict\` is not supported with programmatic tool calling (tool '${name}').`
     }
     if (choice['type'] === 'tool' && choice['name'] === name) {
-      const message = `tool_choice: tool '${name}' is called from code and cannot be forced.`
-      yield anthropicError('A-PTC', message)
+      yield `tool_choice: tool '${name}' is called from code and cannot be forced.`
     }
   }
   if (choice['disable_parallel_tool_use'] === true) {
-    const message =
-      'tool_choice: `disable_parallel_tool_use` is not supported with programmatic tool calling.'
-    yield anthropicError('A-PTC', message)
+    yield 'tool_choice: `disable_parallel_tool_use` is not supported with programmatic tool calling.'
   }
 }
 
@@ -194,9 +163,9 @@ export function* checkAnthropicChoice(body: JsonRecord): Rejections {
   if (choice === undefined) return
   if (!isRecord(choice)) return yield inputShouldBe('A-16', 'tool_choice', 'an object')
   const type = asString(choice['type'])
-  const keys = CHOICE_KEYS[type]
+  const keys = entryOf(CHOICE_KEYS, type)
   if (keys === undefined) return yield unexpectedTag('A-16', 'tool_choice', type, Object.keys(CHOICE_KEYS))
-  for (const key of extraKeys(choice, words(keys))) yield extraInput(`tool_choice.${type}.${key}`)
+  for (const key of extraKeys(choice, wordList(keys))) yield extraInput(`tool_choice.${type}.${key}`)
   const name = choice['name']
   if (asList(body['tools']).length === 0) {
     yield anthropicError('A-16', 'tool_choice may only be specified while providing tools.')
@@ -226,32 +195,30 @@ function* checkLockedMcp(body: JsonRecord, hasToolsets: boolean): Rejections {
 
 /** The MCP connector: a beta field. Every server is used by exactly one toolset. */
 export function* checkMcpConnector(body: JsonRecord, isUnlocked: boolean): Rejections {
-  const given = body['mcp_servers']
   const toolsets = asRecords(body['tools']).filter(tool => tool['type'] === 'mcp_toolset')
-  if (!isUnlocked) return yield* checkLockedMcp(body, toolsets.length > 0)
-  if (given !== undefined && !Array.isArray(given)) {
-    return yield inputShouldBe('A-MCP', 'mcp_servers', 'a valid list')
-  }
+  if (isUnlocked) yield* withRule('A-MCP', connectorProblems(body['mcp_servers'], toolsets))
+  else yield* checkLockedMcp(body, toolsets.length > 0)
+}
+
+function* connectorProblems(given: unknown, toolsets: JsonRecord[]): Iterable<string> {
+  if (given !== undefined && !Array.isArray(given)) return yield 'mcp_servers: Input should be a valid list'
   const servers = asRecords(given)
   const names = servers.map(server => asString(server['name']))
-  if (new Set(names).size !== names.length) {
-    yield anthropicError('A-MCP', 'mcp_servers: MCP server names must be unique')
-  }
+  if (new Set(names).size !== names.length) yield 'mcp_servers: MCP server names must be unique'
   for (const [at, server] of servers.entries()) {
     for (const field of ['type', 'name', 'url']) {
-      if (typeof server[field] !== 'string') yield fieldRequired('A-MCP', `mcp_servers.${at}.${field}`)
+      if (typeof server[field] !== 'string') yield `mcp_servers.${at}.${field}: Field required`
     }
   }
-  for (const toolset of toolsets) {
-    const name = asString(toolset['mcp_server_name'])
-    if (names.includes(name)) continue
-    const message = `tools: mcp_toolset names MCP server '${name}', which is not in mcp_servers`
-    yield anthropicError('A-MCP', message)
+  for (const name of toolsets.map(toolset => asString(toolset['mcp_server_name']))) {
+    if (!names.includes(name)) {
+      yield `tools: mcp_toolset names MCP server '${name}', which is not in mcp_servers`
+    }
   }
   for (const name of names) {
     const uses = toolsets.filter(toolset => toolset['mcp_server_name'] === name).length
-    if (uses === 1) continue
-    const message = `mcp_servers: MCP server '${name}' must be referenced by exactly one mcp_toolset, found ${uses}`
-    yield anthropicError('A-MCP', message)
+    if (uses !== 1) {
+      yield `mcp_servers: MCP server '${name}' must be referenced by exactly one mcp_toolset, found ${uses}`
+    }
   }
 }

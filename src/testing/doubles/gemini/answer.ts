@@ -1,24 +1,23 @@
-/**
- * Builds the response of a scripted turn. `stream.ts` makes the same response a stream of partial ones.
- * It also records the signatures that it issued, so that the checks can demand them back.
- */
+// Builds the response of a scripted turn. `stream.ts` makes the same response a stream of partial ones.
+// It also records the signatures that it issued, so that the checks can demand them back.
 import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
 import { needsSignatures } from '../google/signatures.ts'
 import {
-  type Answer,
   argumentsValue,
+  type DoubleAnswer,
   type Frame,
   hasMalformedCall,
   jsonFrame,
   type NeutralStop,
   rawFrames,
+  type ScriptedThinking,
   type ScriptedTurn,
-  stopOf,
+  scriptedStop,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
-import { asRecord, asRecords, isRecord, type JsonRecord, tokensIn, words } from '../shape.ts'
+import { asRecord, asRecords, isRecord, type JsonRecord, tokensIn, wordList } from '../shape.ts'
 import { signedText } from './history.ts'
 import type { GeminiMemory } from './memory.ts'
 import { streamCandidate } from './stream.ts'
@@ -34,7 +33,7 @@ const FINISH_REASONS: Readonly<Record<NeutralStop, string>> = {
   context: 'MAX_TOKENS',
 }
 /** Finish reasons that end a turn without a call that could be run. */
-const FAILED = words(`
+const FAILED = wordList(`
   SAFETY RECITATION LANGUAGE OTHER BLOCKLIST PROHIBITED_CONTENT SPII MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL
   TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE`)
 
@@ -47,11 +46,11 @@ function finishOf(turn: ScriptedTurn): Finish {
   if (turn.stop !== undefined && FAILED.includes(turn.stop)) {
     return { reason: turn.stop, isBlocked: false, keepsCalls: false }
   }
-  const stop = stopOf(turn, { STOP: turn.calls?.length ? 'tool' : 'end', MAX_TOKENS: 'length' })
+  const stop = scriptedStop(turn, { STOP: turn.calls?.length ? 'tool' : 'end', MAX_TOKENS: 'length' })
   return { reason: FINISH_REASONS[stop], isBlocked: stop === 'filter', keepsCalls: stop !== 'refusal' }
 }
 
-export function answerGemini(turn: ScriptedTurn, request: DoubleRequest, memory: GeminiMemory): Answer {
+export function answerGemini(turn: ScriptedTurn, request: DoubleRequest, memory: GeminiMemory): DoubleAnswer {
   const raw = rawFrames(turn.raw)
   if (raw) return { body: raw.map(frame => JSON.parse(frame.data)), frames: raw }
   if (isRecord(turn.raw)) {
@@ -66,29 +65,25 @@ export function answerGemini(turn: ScriptedTurn, request: DoubleRequest, memory:
     return inRequestedForm(request, blocked, [jsonFrame(undefined, blocked, 'terminal')])
   }
   const calls = finish.keepsCalls ? callParts(turn, model, memory) : []
-  const head = [...thoughtParts(turn), ...asRecords(turn.native)]
+  const thinking = thinkingOf(turn)
+  const thought = thinking?.text ? [{ text: thinking.text, thought: true }] : []
+  const head = [...thought, ...asRecords(turn.native)]
   const text = turn.text ? [{ text: turn.text }] : []
-  const says = Boolean(turn.text) || thinkingOf(turn) !== undefined
-  const isSigned = says && calls.length === 0 && needsSignatures(model)
-  const onEmptyPart = !turn.text || faultOf(turn, 'signature-on-empty-part')
-  const signedParts = onEmptyPart
-    ? [...text, signPart({ text: '' }, turn)]
-    : [signPart({ text: turn.text }, turn)]
-  const body = {
-    candidates: [candidate([...head, ...(isSigned ? signedParts : text), ...calls], finish)],
-    ...envelope,
-  }
-  // A stream has its text signed on an empty part at the end, since the text before it is in pieces.
-  const signature = isSigned ? [signPart({ text: '' }, turn)] : []
+  const isSigned = calls.length === 0 && (text.length > 0 || thinking) && needsSignatures(model)
+  const signature = isSigned ? [signPart({ text: '' }, thinking)] : []
+  // The text of a stream is in pieces, so that an empty part at the end has the signature.
+  const onEmptyPart = text.length === 0 || !isSigned || faultOf(turn, 'signature-on-empty-part')
+  const tail = onEmptyPart ? [...text, ...signature] : text.map(part => signPart(part, thinking))
   const close = (parts: JsonRecord[]): JsonRecord => candidate(parts, finish)
+  const body = { candidates: [close([...head, ...tail, ...calls])], ...envelope }
   const frames = streamCandidate({ parts: [...head, ...text], calls, signature, close, envelope }, turn.chunk)
-  for (const response of [body, ...frames.map(frame => JSON.parse(frame.data))])
-    rememberSignatures(response, memory)
+  const responses = [body, ...frames.map(frame => JSON.parse(frame.data))]
+  for (const response of responses) rememberSignatures(response, memory)
   return inRequestedForm(request, body, frames)
 }
 
 /** Asked to stream without `alt=sse`, the service sends the same chunks as one JSON list. */
-function inRequestedForm(request: DoubleRequest, body: unknown, frames: Frame[]): Answer {
+function inRequestedForm(request: DoubleRequest, body: unknown, frames: Frame[]): DoubleAnswer {
   const isList = request.route.streaming === true && request.query.get('alt') !== 'sse'
   return { body: isList ? frames.map(frame => JSON.parse(frame.data)) : body, frames }
 }
@@ -118,13 +113,8 @@ const candidate = (parts: JsonRecord[], { reason }: Finish): JsonRecord => ({
   index: 0,
 })
 
-function thoughtParts(turn: ScriptedTurn): JsonRecord[] {
-  const text = thinkingOf(turn)?.text
-  return text ? [{ text, thought: true }] : []
-}
-
-function signPart(part: JsonRecord, turn: ScriptedTurn): JsonRecord {
-  return { ...part, thoughtSignature: thinkingOf(turn)?.signature ?? seal('thought', signedText(part)) }
+function signPart(part: JsonRecord, thinking: ScriptedThinking | undefined): JsonRecord {
+  return { ...part, thoughtSignature: thinking?.signature ?? seal('thought', signedText(part)) }
 }
 
 /** Of parallel calls only the first is signed. A call that was cut never comes: calls arrive whole. */
@@ -142,10 +132,8 @@ function callParts(turn: ScriptedTurn, model: string, memory: GeminiMemory): Jso
 }
 
 function rememberSignatures(response: JsonRecord, memory: GeminiMemory): void {
-  const parts = asRecords(response['candidates']).flatMap(({ content }) =>
-    asRecords(asRecord(content)['parts']),
-  )
-  for (const part of parts) {
+  const contents = asRecords(response['candidates']).map(({ content }) => asRecord(content))
+  for (const part of contents.flatMap(({ parts }) => asRecords(parts))) {
     const signature = part['thoughtSignature']
     if (typeof signature === 'string') memory.signatures.set(signature, signedText(part))
   }

@@ -1,36 +1,30 @@
-/**
- * What Gemini refuses about how contents follow one another: calls, their responses, and thought signatures.
- * A turn starts at the last user content that is more than function responses. Each model content in it is a step.
- */
+// What Gemini refuses about how contents follow one another: calls, their responses, and thought signatures.
+// A turn starts at the last user content that is more than function responses. Each model content in it is a step.
 import { DUMMY_SIGNATURES, needsSignatures } from '../google/signatures.ts'
-import type { Mode, Rejection, Rejections } from '../script.ts'
+import type { Check, Rejection, Rejections } from '../script.ts'
 import { judgeSignature } from '../seal.ts'
 import { asRecords, asString, isRecord, type JsonRecord } from '../shape.ts'
 import type { GeminiMemory } from './memory.ts'
-import { checkContent, DATA_FIELDS, type GeminiContent, readContent } from './messages.ts'
+import { checkGeminiContent, DATA_FIELDS, type GeminiContent, readContent } from './messages.ts'
 import { field, geminiError } from './refusals.ts'
 
-export type GeminiTarget = { model: string; isVertex: boolean }
+export type GeminiCheck = Check<GeminiMemory> & { model: string; isVertex: boolean }
 
-export function* checkContents(
-  given: unknown,
-  memory: GeminiMemory,
-  mode: Mode,
-  target: GeminiTarget,
-): Rejections {
+export function* checkContents(check: GeminiCheck): Rejections {
+  const given = check.body['contents']
   if (!Array.isArray(given) || given.length === 0) {
     const text = 'Unable to submit request because at least one contents field is required'
     return yield geminiError('G-14', text)
   }
   const contents = asRecords(given).map(readContent)
   const steps = joinModelContents(contents)
-  for (const content of contents) yield* checkContent(content)
+  for (const content of contents) yield* checkGeminiContent(content)
   for (const [at, step] of steps.entries()) yield* checkOrder(step, steps[at - 1], at === steps.length - 1)
-  if (mode === 'strict') {
+  if (check.mode === 'strict') {
     for (const [at, step] of steps.entries()) yield* checkResponses(step, steps[at - 1])
-    if (needsSignatures(target.model)) yield* checkSignaturesPresent(steps, target)
+    if (needsSignatures(check.model)) yield* checkSignaturesPresent(steps, check.isVertex)
   }
-  for (const content of contents) yield* checkSignatures(content, memory, mode, target)
+  for (const content of contents) yield* checkSignatures(content, check)
 }
 
 /** Neighbouring model contents are one step: the vendor's own SDK keeps each chunk of a stream as a content. */
@@ -90,7 +84,7 @@ function* checkResponses(step: GeminiContent, before: GeminiContent | undefined)
 }
 
 /** The first call of each step of the current turn has a signature. */
-function* checkSignaturesPresent(steps: GeminiContent[], { isVertex }: GeminiTarget): Rejections {
+function* checkSignaturesPresent(steps: GeminiContent[], isVertex: boolean): Rejections {
   const isPrompt = ({ role, parts }: GeminiContent): boolean =>
     role === 'user' && parts.some(part => field(part, 'functionResponse') === undefined)
   for (const { calls, index } of steps.slice(steps.findLastIndex(isPrompt) + 1)) {
@@ -105,12 +99,8 @@ function* checkSignaturesPresent(steps: GeminiContent[], { isVertex }: GeminiTar
   }
 }
 
-function* checkSignatures(
-  { index, parts }: GeminiContent,
-  memory: GeminiMemory,
-  mode: Mode,
-  { isVertex }: GeminiTarget,
-): Rejections {
+function* checkSignatures({ index, parts }: GeminiContent, check: GeminiCheck): Rejections {
+  const { memory, mode, isVertex } = check
   for (const [at, part] of parts.entries()) {
     const signature = field(part, 'thoughtSignature')
     if (signature === undefined || DUMMY_SIGNATURES.includes(asString(signature))) continue

@@ -1,7 +1,5 @@
-/**
- * The double of Gemini `generateContent`, on the paths of the Gemini API and of Vertex: routes and the error envelope.
- * `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
- */
+// The double of Gemini `generateContent`, on the paths of the Gemini API and of Vertex: routes and the error envelope.
+// `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
 import type { VendorDouble } from '../double.ts'
 import { authoriseGoogle, googleFailure } from '../google/envelope.ts'
 import { jsonFrame } from '../script.ts'
@@ -35,7 +33,7 @@ export const geminiDouble: VendorDouble<GeminiMemory> = {
       : geminiError('G-00', `Invalid JSON payload received. ${detail} (char ${at})`),
   check: (request, memory, mode) => [...checkGemini(request, memory, mode)],
   direct: ({ route, rawText }) =>
-    route.kind === 'countTokens' ? { status: 200, body: { totalTokens: tokensIn(rawText) } } : null,
+    route.kind === 'countTokens' ? { body: { totalTokens: tokensIn(rawText) } } : null,
   streams: ({ route, query }) => route.streaming === true && query.get('alt') === 'sse',
   respond: answerGemini,
   failure: googleFailure,

@@ -1,17 +1,15 @@
-/**
- * What Gemini refuses about single contents: roles, and parts with their one data field, calls, responses and pictures.
- * `history.ts` checks how contents follow one another.
- */
+// What Gemini refuses about single contents: roles, and parts with their one data field, calls, responses and pictures.
+// `history.ts` checks how contents follow one another.
 import { googlePictureProblem } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
-import { asRecord, asRecords, asString, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asRecord, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { field, geminiError, invalidValue, unknownFields } from './refusals.ts'
 
-export const DATA_FIELDS = words(`
+export const DATA_FIELDS = wordList(`
   text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse`)
-const SIDE_FIELDS = words('thought thoughtSignature videoMetadata partMetadata mediaResolution')
-const CALL_FIELDS = words('id name args partialArgs willContinue')
-const RESPONSE_FIELDS = words('id name response parts scheduling willContinue')
+const SIDE_FIELDS = wordList('thought thoughtSignature videoMetadata partMetadata mediaResolution')
+const CALL_FIELDS = wordList('id name args partialArgs willContinue')
+const RESPONSE_FIELDS = wordList('id name response parts scheduling willContinue')
 
 /** One content, or several model contents that are one step. `index` is that of the first. */
 export type GeminiContent = {
@@ -29,7 +27,7 @@ export function readContent(content: JsonRecord, index: number): GeminiContent {
   return { index, role, parts, calls: having('functionCall'), responses: having('functionResponse') }
 }
 
-export function* checkContent({ index, role, parts }: GeminiContent): Rejections {
+export function* checkGeminiContent({ index, role, parts }: GeminiContent): Rejections {
   const path = `contents[${index}]`
   if (role !== 'user' && role !== 'model') yield geminiError('G-14', 'Please use a valid role: user, model.')
   if (parts.length === 0) {

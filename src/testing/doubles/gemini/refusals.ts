@@ -1,4 +1,4 @@
-/** The sentences with which Gemini refuses a request, and the two spellings in which it reads a field's name. */
+// The sentences with which Gemini refuses a request, and the two spellings in which it reads a field's name.
 import type { Rejection, Rejections } from '../script.ts'
 import { isRecord, type JsonRecord } from '../shape.ts'
 
@@ -33,12 +33,7 @@ export function invalidValue(rule: string, path: string, type: string, value: un
   return geminiError(rule, `Invalid value at '${path}' (${type}), ${JSON.stringify(value) ?? 'null'}`)
 }
 
-export function* unknownFields(
-  value: JsonRecord,
-  known: readonly string[],
-  path: string,
-  rule = 'G-00',
-): Rejections {
+export function* unknownFields(value: JsonRecord, known: string[], path: string, rule = 'G-00'): Rejections {
   for (const key of Object.keys(value))
     if (!known.includes(camelCase(key))) yield unknownName(rule, key, path)
 }

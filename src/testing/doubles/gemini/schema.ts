@@ -1,17 +1,15 @@
-/**
- * Which schemas Gemini accepts in `functionDeclarations[].parameters`: the OpenAPI subset by name and value, its
- * semantics, and the size of what would be compiled.
- * Pure functions over one schema, apart from the rest of the request, since schema converters are tested with them.
- */
+// Which schemas Gemini accepts in `functionDeclarations[].parameters`: the OpenAPI subset by name and value, its
+// semantics, and the size of what would be compiled.
+// Pure functions over one schema, apart from the rest of the request, since schema converters are tested with them.
 import type { Rejection, Rejections } from '../script.ts'
-import { asList, asRecord, asString, isRecord, words } from '../shape.ts'
+import { asList, asRecord, asString, isRecord, wordList } from '../shape.ts'
 import { camelCase, geminiError, invalidValue, PROTO, unknownName } from './refusals.ts'
 
 /** Names as the API documents them. Their snake_case spelling is the same field. */
-const SCHEMA_KEYS = words(`
+const SCHEMA_KEYS = wordList(`
   type format title description nullable enum maxItems minItems properties required minProperties maxProperties
   minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum`)
-const SCHEMA_TYPES = words('TYPE_UNSPECIFIED STRING NUMBER INTEGER BOOLEAN ARRAY OBJECT NULL')
+const SCHEMA_TYPES = wordList('TYPE_UNSPECIFIED STRING NUMBER INTEGER BOOLEAN ARRAY OBJECT NULL')
 /** The real limit is not published. A schema above this one is certain to be refused; below it the double accepts. */
 const MOST_STATES = 10_000
 

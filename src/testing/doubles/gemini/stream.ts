@@ -1,7 +1,5 @@
-/**
- * Streams a response as partial responses: text in pieces, then each call whole in a chunk of its own.
- * Only a finish reason marks the last chunk; the stream has no other end.
- */
+// Streams a response as partial responses: text in pieces, then each call whole in a chunk of its own.
+// Only a finish reason marks the last chunk; the stream has no other end.
 import { type Frame, jsonFrame, splitText } from '../script.ts'
 import type { JsonRecord } from '../shape.ts'
 

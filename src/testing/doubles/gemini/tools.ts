@@ -1,18 +1,18 @@
-/** What Gemini refuses about tools as they are declared, and about the tool configuration. */
+// What Gemini refuses about tools as they are declared, and about the tool configuration.
 import type { Mode, Rejections } from '../script.ts'
-import { asList, asRecords, asString, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { field, geminiError, invalidValue, PROTO, unknownFields } from './refusals.ts'
 import { checkGeminiSchema, sizeProblems } from './schema.ts'
 
-const TOOL_FIELDS = words(`
+const TOOL_FIELDS = wordList(`
   functionDeclarations googleSearch googleSearchRetrieval urlContext codeExecution computerUse fileSearch googleMaps
   mcpServers retrieval enterpriseWebSearch parallelAiSearch`)
-const DECLARATION_FIELDS = words(
+const DECLARATION_FIELDS = wordList(
   'name description parameters parametersJsonSchema response responseJsonSchema behavior',
 )
-const CONFIG_FIELDS = words('functionCallingConfig retrievalConfig includeServerSideToolInvocations')
-const CALLING_FIELDS = words('mode allowedFunctionNames streamFunctionCallArguments')
-const MODES = words('MODE_UNSPECIFIED AUTO ANY NONE VALIDATED')
+const CONFIG_FIELDS = wordList('functionCallingConfig retrievalConfig includeServerSideToolInvocations')
+const CALLING_FIELDS = wordList('mode allowedFunctionNames streamFunctionCallArguments')
+const MODES = wordList('MODE_UNSPECIFIED AUTO ANY NONE VALIDATED')
 
 export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
   const tools = body['tools']

@@ -1,5 +1,5 @@
-/** What both Google APIs do around a request: keys, and failures of the service itself. */
-import { bearerKey, type RequestHeaders } from '../double.ts'
+// What both Google APIs do around a request: keys, and failures of the service itself.
+import { bearerKey, type VendorDouble } from '../double.ts'
 import type { Rejection } from '../script.ts'
 
 const STATUSES: Readonly<Record<number, [status: string, message: string]>> = {
@@ -24,11 +24,7 @@ export function googleFailure(status: number): Rejection {
   return { rule: 'G-00', status: code, type, message }
 }
 
-export function authoriseGoogle(
-  headers: RequestHeaders,
-  query: URLSearchParams,
-  apiKey?: string,
-): Rejection | null {
+export const authoriseGoogle: VendorDouble<unknown>['authorise'] = (headers, query, apiKey) => {
   const key = headers['x-goog-api-key'] ?? query.get('key') ?? bearerKey(headers)
   if (!key) return googleFailure(403)
   if (apiKey === undefined || key === apiKey) return null

@@ -1,4 +1,4 @@
-/** What both Google APIs share about content: which models sign their thoughts, stand-in signatures, and pictures. */
+// What both Google APIs share about content: which models sign their thoughts, stand-in signatures, and pictures.
 import { pictureKind } from '../pictures.ts'
 import { asString } from '../shape.ts'
 

@@ -1,20 +1,16 @@
-/**
- * Builds the interaction of a scripted turn, as a list of steps. `stream.ts` streams from it.
- * It stores the interaction unless the request says `store: false`.
- */
-import { asksForStream, type DoubleRequest } from '../double.ts'
+// Builds the interaction of a scripted turn, as a list of steps. `stream.ts` streams from it.
+// It stores the interaction unless the request says `store: false`.
+import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import { needsSignatures } from '../google/signatures.ts'
 import {
-  type Answer,
   argumentsText,
   argumentsValue,
   type Frame,
   hasMalformedCall,
   type NeutralStop,
   neutralStops,
-  rawFrames,
   type ScriptedTurn,
-  stopOf,
+  scriptedStop,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
@@ -35,23 +31,14 @@ const STATUSES: Readonly<Record<NeutralStop, string>> = {
   context: 'incomplete',
 }
 
-export function answerInteraction(
-  turn: ScriptedTurn,
-  request: DoubleRequest,
-  memory: InteractionsMemory,
-): Answer {
-  const raw = rawFrames(turn.raw)
-  if (raw) {
-    if (asksForStream(request)) return { body: null, frames: raw }
-    throw new Error('raw frames can only answer a request that streams: script the whole interaction instead')
-  }
+export const answerInteraction: VendorDouble<InteractionsMemory>['respond'] = (turn, request, memory) => {
+  const raw = rawAnswer(turn, request)
+  if (raw) return raw
   const body = asRecord(request.body)
   const steps = isRecord(turn.raw)
     ? asRecords(turn.raw['steps']).map(step => ({ step }))
     : buildSteps(turn, asString(body['model']), memory)
-  const interaction = isRecord(turn.raw)
-    ? turn.raw
-    : buildInteraction(turn, steps, body, request.rawText, memory)
+  const interaction = isRecord(turn.raw) ? turn.raw : buildInteraction(turn, steps, request, memory)
   const frames = streamInteraction(interaction, steps, turn.chunk)
   rememberInteraction(interaction, frames, body, memory)
   if (body['background'] !== true) return { body: interaction, frames }
@@ -81,12 +68,12 @@ function buildSteps(turn: ScriptedTurn, model: string, memory: InteractionsMemor
 function buildInteraction(
   turn: ScriptedTurn,
   steps: StreamedStep[],
-  body: JsonRecord,
-  rawText: string,
+  { body, rawText }: DoubleRequest,
   memory: InteractionsMemory,
 ): JsonRecord {
+  const { model, previous_interaction_id: previous } = asRecord(body)
   const isMalformed = hasMalformedCall(turn)
-  const stop = stopOf(turn, neutralStops(STATUSES))
+  const stop = scriptedStop(turn, neutralStops(STATUSES))
   const status = isMalformed ? 'failed' : STATUSES[stop]
   const kept = steps.filter(
     ({ step, isCut }) => !isCut && !(status === 'failed' && step['type'] === 'function_call'),
@@ -96,11 +83,10 @@ function buildInteraction(
   const input = tokensIn(rawText)
   const output = Math.max(1, tokensIn(JSON.stringify(kept)))
   const now = new Date().toISOString()
-  const previous = body['previous_interaction_id']
   return {
     id: mintId('v1_', ++memory.counter, now),
     object: 'interaction',
-    model: body['model'],
+    model,
     status,
     created: now,
     updated: now,

@@ -1,27 +1,23 @@
-/**
- * What Interactions refuses about how steps follow one another: calls and results, tools that must be sent again, and
- * thoughts that do not come back as they were issued.
- */
+// What Interactions refuses about how steps follow one another: calls and results, tools that must be sent again, and
+// thoughts that do not come back as they were issued.
 import { DUMMY_SIGNATURES, needsSignatures } from '../google/signatures.ts'
-import type { Mode, Rejection, Rejections } from '../script.ts'
+import type { Check, Rejection, Rejections } from '../script.ts'
 import { inspectSeal } from '../seal.ts'
 import { asRecords, asString, type JsonRecord } from '../shape.ts'
 import type { InteractionsMemory } from './memory.ts'
 import { interactionsError } from './refusals.ts'
 
-export function* checkInteractionsHistory(
-  body: JsonRecord,
-  steps: JsonRecord[],
-  memory: InteractionsMemory,
-  mode: Mode,
-): Rejections {
+type InteractionsCheck = Check<InteractionsMemory>
+
+export function* checkInteractionsHistory(check: InteractionsCheck, steps: JsonRecord[]): Rejections {
+  const { body, memory, mode } = check
   yield* checkStepPairs(body, steps, memory)
   const hasResults = steps.some(step => step['type'] === 'function_result')
   if (mode === 'strict' && hasResults && asRecords(body['tools']).length === 0) {
     const text = "Function results were given, but 'tools' is empty: tools are sent with every interaction."
     yield interactionsError('I-03', text)
   }
-  if (needsSignatures(asString(body['model']))) yield* checkThoughts(steps, memory, mode)
+  if (needsSignatures(asString(body['model']))) yield* checkThoughts(steps, check)
 }
 
 function* checkStepPairs(body: JsonRecord, steps: JsonRecord[], memory: InteractionsMemory): Rejections {
@@ -72,7 +68,7 @@ function modelTurns(steps: JsonRecord[]): ModelTurn[] {
   return turns
 }
 
-function* checkThoughts(given: JsonRecord[], memory: InteractionsMemory, mode: Mode): Rejections {
+function* checkThoughts(given: JsonRecord[], check: InteractionsCheck): Rejections {
   for (const { at: start, steps } of modelTurns(given)) {
     const firstCall = steps.findIndex(step => step['type'] === 'function_call')
     const firstThought = steps.findIndex(step => step['type'] === 'thought')
@@ -84,7 +80,7 @@ function* checkThoughts(given: JsonRecord[], memory: InteractionsMemory, mode: M
     }
     const callId = firstCall < 0 ? null : asString(steps[firstCall]?.['id'])
     for (const [at, step] of steps.entries()) {
-      const problem = step['type'] === 'thought' ? thoughtProblem(step, callId, memory, mode) : null
+      const problem = step['type'] === 'thought' ? thoughtProblem(step, callId, check) : null
       if (problem) yield interactionsError('I-05', `input[${start + at}].signature: ${problem}`)
     }
   }
@@ -95,12 +91,8 @@ export const summaryText = (step: JsonRecord): string =>
     .map(part => asString(part['text']))
     .join('\n')
 
-function thoughtProblem(
-  step: JsonRecord,
-  callId: string | null,
-  memory: InteractionsMemory,
-  mode: Mode,
-): string | null {
+function thoughtProblem(step: JsonRecord, callId: string | null, check: InteractionsCheck): string | null {
+  const { memory, mode } = check
   const signature = asString(step['signature'])
   if (signature === '') return callId === null ? null : 'Missing thought signature.'
   if (DUMMY_SIGNATURES.includes(signature)) return null

@@ -1,7 +1,5 @@
-/**
- * The double of Gemini Interactions: create, get, resume, cancel and delete, with state or without.
- * `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
- */
+// The double of Gemini Interactions: create, get, resume, cancel and delete, with state or without.
+// `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
 import type { DirectAnswer, DoubleRequest, VendorDouble } from '../double.ts'
 import { authoriseGoogle, googleFailure } from '../google/envelope.ts'
 import { jsonFrame, type Rejections } from '../script.ts'
@@ -76,18 +74,18 @@ function answerStored({ route, query }: DoubleRequest, memory: InteractionsMemor
   if (route.kind === 'create' || stored === undefined) return null
   if (route.kind === 'delete') {
     memory.stored.delete(id)
-    return { status: 200, body: {} }
+    return { body: {} }
   }
   if (route.kind === 'cancel') {
     stored.interaction = { ...stored.interaction, status: 'cancelled', steps: [] }
     stored.pending.clear()
-    return { status: 200, body: stored.interaction }
+    return { body: stored.interaction }
   }
   if (query.get('stream') === 'true') {
     const last = query.get('last_event_id')
     const from = last === null ? 0 : stored.frames.findIndex(frame => frame.id === last) + 1
-    return { status: 200, frames: stored.frames.slice(from).map(({ event, data }) => ({ event, data })) }
+    return { frames: stored.frames.slice(from).map(({ event, data }) => ({ event, data })) }
   }
   const withInput = query.get('include_input') === 'true' && { input: stored.input }
-  return { status: 200, body: { ...stored.interaction, ...withInput } }
+  return { body: { ...stored.interaction, ...withInput } }
 }

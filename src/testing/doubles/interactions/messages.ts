@@ -1,18 +1,16 @@
-/**
- * What Interactions refuses about single steps of the input: types, fields, results and pictures.
- * `history.ts` checks how steps follow one another.
- */
+// What Interactions refuses about single steps of the input: types, fields, results and pictures.
+// `history.ts` checks how steps follow one another.
 import { googlePictureProblem } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
-import { asList, asRecords, asString, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { interactionsError } from './refusals.ts'
 
 const CONTENT_TYPES = ['text', 'image', 'audio', 'video', 'document']
-const SERVER_TOOLS = words(
+const SERVER_TOOLS = wordList(
   'mcp_server_tool google_search code_execution url_context file_search google_maps retrieval processing',
 )
 const STEP_TYPES = [
-  ...words('user_input model_output thought function_call function_result'),
+  ...wordList('user_input model_output thought function_call function_result'),
   ...SERVER_TOOLS.flatMap(name => [`${name}_call`, `${name}_result`]),
 ]
 

@@ -1,7 +1,5 @@
-/**
- * How Interactions refuses a request. The exact words of the service are little known: codes and statuses are its own,
- * the messages are ours.
- */
+// How Interactions refuses a request. The exact words of the service are little known: codes and statuses are its own,
+// the messages are ours.
 import type { Rejection } from '../script.ts'
 
 export function interactionsError(

@@ -1,16 +1,14 @@
-/**
- * Everything that Interactions refuses, in the order in which it looks. This file checks the fields and the stored state;
- * tools, steps and history have files of their own.
- */
+// Everything that Interactions refuses, in the order in which it looks. This file checks the fields and the stored state;
+// tools, steps and history have files of their own.
 import type { Mode, Rejections } from '../script.ts'
-import { asString, extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asString, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { checkInteractionsHistory } from './history.ts'
 import type { InteractionsMemory } from './memory.ts'
 import { checkStep, readSteps } from './messages.ts'
 import { interactionNotFound, interactionsError } from './refusals.ts'
 import { checkInteractionsChoice, checkInteractionsTools } from './tools.ts'
 
-const FIELDS = words(`
+const INTERACTIONS_FIELDS = wordList(`
   model agent agent_config input previous_interaction_id tools system_instruction generation_config response_format
   response_mime_type response_modalities store background stream environment webhook_config continuation_token
   cached_content labels safety_settings service_tier`)
@@ -23,11 +21,12 @@ export function* checkInteraction(body: unknown, memory: InteractionsMemory, mod
   yield* checkInteractionsChoice(body['generation_config'])
   for (const [at, step] of steps.entries()) yield* checkStep(step, `input[${at}]`)
   yield* checkState(body, memory)
-  yield* checkInteractionsHistory(body, steps, memory, mode)
+  yield* checkInteractionsHistory({ body, memory, mode }, steps)
 }
 
 function* checkFields(body: JsonRecord): Rejections {
-  for (const key of extraKeys(body, FIELDS)) yield interactionsError('I-01', `Unknown parameter '${key}'.`)
+  for (const key of extraKeys(body, INTERACTIONS_FIELDS))
+    yield interactionsError('I-01', `Unknown parameter '${key}'.`)
   if (typeof body['model'] !== 'string' && typeof body['agent'] !== 'string') {
     yield interactionsError('I-01', "One of 'model' and 'agent' is required.")
   }

@@ -1,27 +1,21 @@
-/** Streams an interaction as events, each with an id to resume from: created, the steps one by one, completed. */
-import { type Frame, jsonFrame, splitText } from '../script.ts'
+// Streams an interaction as events, each with an id to resume from: created, the steps one by one, completed.
+import { type Frame, jsonFrame, type StreamEvent, splitText, streamEvent } from '../script.ts'
 import { asRecords, asString, type JsonRecord } from '../shape.ts'
 import { summaryText } from './history.ts'
 
 /** `input`: the arguments text of a scripted call, which need not be JSON. */
 export type StreamedStep = { step: JsonRecord; input?: string; isCut?: boolean }
 
-type EventFields = { type: string; fields: JsonRecord; mark?: Frame['mark'] }
-
-export function streamInteraction(
-  interaction: JsonRecord,
-  steps: StreamedStep[],
-  chunk: number | undefined,
-): Frame[] {
-  const { id, model, created, status } = interaction
+export function streamInteraction(interaction: JsonRecord, steps: StreamedStep[], chunk?: number): Frame[] {
   const { steps: _, ...done } = interaction
+  const { id, model, created, status } = interaction
   const opened = { id, object: 'interaction', model, created, status: 'in_progress' }
-  const isWaiting = status === 'requires_action'
-  const events: EventFields[] = [
-    { type: 'interaction.created', fields: { interaction: opened } },
+  const update = streamEvent('interaction.status_update', { interaction_id: id, status })
+  const events = [
+    streamEvent('interaction.created', { interaction: opened }),
     ...steps.flatMap((step, index) => stepEvents(step, index, chunk)),
-    ...(isWaiting ? [{ type: 'interaction.status_update', fields: { interaction_id: id, status } }] : []),
-    { type: 'interaction.completed', fields: { interaction: done }, mark: 'terminal' },
+    ...(status === 'requires_action' ? [update] : []),
+    streamEvent('interaction.completed', { interaction: done }, 'terminal'),
   ]
   const frames = events.map(({ type, fields, mark }, at) =>
     jsonFrame(type, { event_type: type, event_id: String(at + 1), ...fields }, mark),
@@ -29,19 +23,18 @@ export function streamInteraction(
   return [...frames, { event: 'done', data: '[DONE]' }]
 }
 
-function stepEvents(streamed: StreamedStep, index: number, chunk: number | undefined): EventFields[] {
+function stepEvents(streamed: StreamedStep, index: number, chunk: number | undefined): StreamEvent[] {
   const { step, deltas = [], mark } = stepContent(streamed, chunk)
-  const start = { type: 'step.start', fields: { index, step }, ...(mark && { mark }) }
-  const middle = deltas.map(delta => {
-    const isArguments = delta['type'] === 'arguments_delta'
-    return {
-      type: 'step.delta',
-      fields: { index, delta },
-      ...(isArguments && { mark: 'arguments' as const }),
-    }
-  })
+  const middle = deltas.map(delta =>
+    streamEvent(
+      'step.delta',
+      { index, delta },
+      delta['type'] === 'arguments_delta' ? 'arguments' : undefined,
+    ),
+  )
   // A step that the token limit cut off is never closed.
-  return [start, ...middle, ...(streamed.isCut ? [] : [{ type: 'step.stop', fields: { index } }])]
+  const stop = streamed.isCut ? [] : [streamEvent('step.stop', { index })]
+  return [streamEvent('step.start', { index, step }, mark), ...middle, ...stop]
 }
 
 type StepContent = { step: JsonRecord; deltas?: JsonRecord[]; mark?: Frame['mark'] }
@@ -57,10 +50,8 @@ function stepContent({ step, input }: StreamedStep, chunk: number | undefined): 
     }
     case 'model_output': {
       const texts = asRecords(step['content']).flatMap(({ text }) => splitText(asString(text), chunk))
-      return {
-        step: { type: 'model_output', content: [] },
-        deltas: texts.map(text => ({ type: 'text', text })),
-      }
+      const deltas = texts.map(text => ({ type: 'text', text }))
+      return { step: { type: 'model_output', content: [] }, deltas }
     }
     case 'function_call': {
       const texts = splitText(input ?? JSON.stringify(step['arguments']), chunk)

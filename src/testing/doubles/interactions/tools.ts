@@ -1,9 +1,9 @@
-/** What Interactions refuses about tools as they are declared, and about the tool choice. */
+// What Interactions refuses about tools as they are declared, and about the tool choice.
 import type { Rejections } from '../script.ts'
-import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { interactionsError } from './refusals.ts'
 
-const TOOL_TYPES = words(
+const TOOL_TYPES = wordList(
   'function mcp_server google_search code_execution url_context file_search google_maps computer_use retrieval',
 )
 const CHOICES = ['auto', 'any', 'none', 'validated']

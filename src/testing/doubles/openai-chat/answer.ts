@@ -1,23 +1,20 @@
-/**
- * Builds the `chat.completion` of a scripted turn. `stream.ts` streams from this object, so that both forms agree.
- * Compatible servers differ by their quirks only: see `ChatQuirks`.
- */
-
+// Builds the `chat.completion` of a scripted turn. `stream.ts` streams from this object, so that both forms agree.
+// Compatible servers differ by their quirks only: see `ChatQuirks`.
+import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
-import { isAbsent } from '../openai/refusals.ts'
 import { countTokens } from '../openai/usage.ts'
 import {
-  type Answer,
   argumentsText,
+  type DoubleAnswer,
   type NeutralStop,
   neutralStops,
   type ScriptedCall,
   type ScriptedTurn,
-  stopOf,
+  scriptedStop,
   thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
-import { isRecord, type JsonRecord } from '../shape.ts'
+import { asRecord, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
 import { streamCompletion } from './stream.ts'
 
 /** How a server deviates in the stream of tool calls. None of these is OpenAI's own behaviour. */
@@ -43,22 +40,18 @@ const FINISH_REASONS: Record<NeutralStop, string> = {
   context: 'length',
 }
 
-type ChatContext = {
-  turn: ScriptedTurn
-  body: JsonRecord
-  rawText: string
-  /** The ids of this answer are made from it. No other answer has the same. */
-  salt: string
-  created: number
-  quirks: ChatQuirks
-}
-
-export function answerChat(context: ChatContext): Answer {
-  const { turn, body } = context
-  const quirks = { ...context.quirks, ...faultQuirks(turn) }
-  const completion = buildCompletion(context, quirks.showReasoning)
-  const shown = isRecord(turn.raw) ? { ...completion, ...turn.raw } : completion
-  return { body: shown, frames: streamCompletion(shown, body['stream_options'], turn.chunk, quirks) }
+/** The ids of the answer are made from `salt`. No other answer has the same. */
+export function answerChat(
+  turn: ScriptedTurn,
+  { body, rawText }: DoubleRequest,
+  salt: string,
+  declared: ChatQuirks,
+): DoubleAnswer {
+  const { model, stream_options: options } = asRecord(body)
+  const quirks = { ...declared, ...faultQuirks(turn) }
+  const built = { model, ...buildCompletion(turn, salt, quirks), usage: chatUsage(turn, rawText) }
+  const completion = isRecord(turn.raw) ? { ...built, ...turn.raw } : built
+  return { body: completion, frames: streamCompletion(completion, asRecord(options), turn.chunk, quirks) }
 }
 
 function faultQuirks(turn: ScriptedTurn): Partial<ChatQuirks> {
@@ -67,8 +60,7 @@ function faultQuirks(turn: ScriptedTurn): Partial<ChatQuirks> {
   return quirk === 'repeat-id' ? { repeatIds: true } : { index: quirk }
 }
 
-function buildCompletion(context: ChatContext, showReasoning: boolean): JsonRecord {
-  const { turn, body, salt, created, rawText } = context
+function buildCompletion(turn: ScriptedTurn, salt: string, { showReasoning }: ChatQuirks): JsonRecord {
   const calls = (turn.calls ?? []).map((call, at) => callObject(call, at, salt))
   const message = {
     role: 'assistant',
@@ -78,14 +70,12 @@ function buildCompletion(context: ChatContext, showReasoning: boolean): JsonReco
     ...(showReasoning && !isAbsent(turn.thinking) && { reasoning_content: thinkingOf(turn)?.text }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
-  const finish_reason = FINISH_REASONS[stopOf(turn, neutralStops(FINISH_REASONS))]
+  const finish_reason = FINISH_REASONS[scriptedStop(turn, neutralStops(FINISH_REASONS))]
   return {
     id: mintId('chatcmpl-', 0, salt),
     object: 'chat.completion',
-    created,
-    model: body['model'],
+    created: Math.floor(Date.now() / 1000),
     choices: [{ index: 0, message, logprobs: null, finish_reason }],
-    usage: chatUsage(turn, rawText),
     service_tier: 'default',
     system_fingerprint: 'fp_turnwire',
   }

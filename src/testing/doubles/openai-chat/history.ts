@@ -1,10 +1,8 @@
-/**
- * What Chat Completions refuses about how messages follow one another: every call is answered by a tool message directly
- * after it, once, and no tool message stands alone. `messages.ts` checks each message by itself.
- */
-import { openaiError, shownText } from '../openai/refusals.ts'
+// What Chat Completions refuses about how messages follow one another: every call is answered by a tool message directly
+// after it, once, and no tool message stands alone. `messages.ts` checks each message by itself.
+import { openaiError } from '../openai/refusals.ts'
 import type { Rejections } from '../script.ts'
-import { asRecords, isRecord, type JsonRecord } from '../shape.ts'
+import { asRecords, asText, isRecord, type JsonRecord } from '../shape.ts'
 
 /** The calls of one assistant message, and those that still wait for an answer. */
 type OpenCalls = { at: number; ids: Set<string>; waiting: Set<string> }
@@ -14,16 +12,16 @@ export function* checkChatHistory(messages: unknown): Rejections {
   let open: OpenCalls | null = null
   for (const [at, message] of messages.entries()) {
     if (!isRecord(message)) continue
-    if (message['role'] === 'tool') yield* answerCall(open, shownText(message['tool_call_id']), at)
+    if (message['role'] === 'tool') yield* answerCall(open, asText(message['tool_call_id']), at)
     else {
       yield* unansweredCalls(open)
-      open = openCalls(message, at)
+      open = callsToAnswer(message, at)
     }
   }
   yield* unansweredCalls(open)
 }
 
-function openCalls(message: JsonRecord, at: number): OpenCalls | null {
+function callsToAnswer(message: JsonRecord, at: number): OpenCalls | null {
   if (message['role'] !== 'assistant' || !Array.isArray(message['tool_calls'])) return null
   const ids = asRecords(message['tool_calls']).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
   return { at, ids: new Set(ids), waiting: new Set(ids) }

@@ -1,12 +1,9 @@
-/**
- * The double of Chat Completions, in two flavours. `openai` is the vendor itself, with every rule. `compatible` is the
- * family of servers that speak its dialect: it accepts looser input and streams tool calls the odd ways such servers do.
- */
+// The double of Chat Completions, in two flavours. `openai` is the vendor itself, with every rule. `compatible` is the
+// family of servers that speak its dialect: it accepts looser input and streams tool calls the odd ways such servers do.
 import { randomUUID } from 'node:crypto'
-import type { VendorDouble, VendorName } from '../double.ts'
+import { rawAnswer, type VendorDouble, type VendorName } from '../double.ts'
 import { openaiEnvelope, SERVER_ERROR } from '../openai/envelope.ts'
-import { jsonFrame, rawFrames } from '../script.ts'
-import { asRecord } from '../shape.ts'
+import { jsonFrame } from '../script.ts'
 import { answerChat, type ChatQuirks } from './answer.ts'
 import { checkChat, checkCompatibleChat } from './request.ts'
 
@@ -33,13 +30,11 @@ export function chatDouble(
     authorise: (headers, query, apiKey) =>
       isCompatible && apiKey === undefined ? null : openaiEnvelope.authorise(headers, query, apiKey),
     check: ({ body }) => [...(isCompatible ? checkCompatibleChat(body) : checkChat(body))],
-    respond(turn, { body, rawText }, memory) {
+    respond(turn, request, memory) {
       memory.answered += 1
-      const frames = rawFrames(turn.raw)
-      if (frames !== null) return { body: null, frames }
-      const salt = `${memory.salt}:${memory.answered}`
-      const created = Math.floor(Date.now() / 1000)
-      return answerChat({ turn, body: asRecord(body), rawText, salt, created, quirks: declared })
+      return (
+        rawAnswer(turn, request) ?? answerChat(turn, request, `${memory.salt}:${memory.answered}`, declared)
+      )
     },
     errorFrame: (type = 'server_error', message = SERVER_ERROR) =>
       jsonFrame(undefined, { error: { message, type, param: null, code: null } }),

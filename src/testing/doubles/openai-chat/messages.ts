@@ -1,12 +1,9 @@
-/**
- * What Chat Completions refuses about single messages: roles, content parts, calls and their arguments.
- * `history.ts` checks how messages follow one another.
- */
+// What Chat Completions refuses about single messages: roles, content parts, calls and their arguments.
+// `history.ts` checks how messages follow one another.
 import {
   arrayTooLong,
   emptyArray,
   invalidType,
-  isAbsent,
   missingParameter,
   openaiError,
   unsupportedValue,
@@ -17,11 +14,11 @@ import {
   checkString,
   type PartChecks,
   TOOL_NAME_PATTERN,
-  textPart,
+  textField,
   uncheckedPart,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asList, isRecord, type JsonRecord } from '../shape.ts'
+import { asList, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
 
 export const CHAT_NAME = { max: 64, pattern: TOOL_NAME_PATTERN }
 /** At most so many tools in a request, and calls in a message. */
@@ -29,7 +26,7 @@ export const MOST_ENTRIES = 128
 const CALL_ID = { max: 40 }
 const ROLES = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 
-const TEXT_PARTS: PartChecks = { text: textPart('text') }
+const TEXT_PARTS: PartChecks = { text: textField('text') }
 const USER_PARTS: PartChecks = {
   ...TEXT_PARTS,
   image_url: ({ image_url: image }, path) =>
@@ -54,9 +51,9 @@ function checkChatMessage(message: unknown, at: number): Rejections {
       return [missingParameter('C-00', `${path}.role`)]
     case 'system':
     case 'developer':
-      return checkContent('C-00', `${path}.content`, message['content'], TEXT_PARTS)
+      return checkChatContent('C-00', `${path}.content`, message['content'], TEXT_PARTS)
     case 'user':
-      return checkContent('C-00', `${path}.content`, message['content'], USER_PARTS)
+      return checkChatContent('C-00', `${path}.content`, message['content'], USER_PARTS)
     case 'assistant':
       return checkAssistant(message, at)
     case 'tool':
@@ -68,7 +65,7 @@ function checkChatMessage(message: unknown, at: number): Rejections {
   }
 }
 
-function* checkContent(rule: string, path: string, content: unknown, parts: PartChecks): Rejections {
+function* checkChatContent(rule: string, path: string, content: unknown, parts: PartChecks): Rejections {
   if (content === undefined) yield missingParameter(rule, path)
   else if (Array.isArray(content)) {
     if (content.length === 0) yield emptyArray(rule, path)
@@ -88,7 +85,7 @@ function* checkAssistant(message: JsonRecord, at: number): Rejections {
     if (calls.length > MOST_ENTRIES) return yield arrayTooLong('C-05', place, MOST_ENTRIES, calls.length)
   }
   const mayBeSilent = ['tool_calls', 'function_call', 'refusal', 'audio'].some(key => !isAbsent(message[key]))
-  if (!isAbsent(content)) yield* checkContent('C-00', `${path}.content`, content, ASSISTANT_PARTS)
+  if (!isAbsent(content)) yield* checkChatContent('C-00', `${path}.content`, content, ASSISTANT_PARTS)
   else if (!mayBeSilent) {
     const text = "Invalid value for 'content': expected a string, got null."
     yield openaiError('C-00', text, `messages.[${at}].content`)
@@ -124,5 +121,5 @@ function* checkToolMessage(message: JsonRecord, at: number): Rejections {
     return yield openaiError('C-02', text, `messages.[${at}].tool_call_id`)
   }
   yield* checkString('C-03', `messages[${at}].tool_call_id`, id, CALL_ID)
-  yield* checkContent('C-08', `messages[${at}].content`, content, TEXT_PARTS)
+  yield* checkChatContent('C-08', `messages[${at}].content`, content, TEXT_PARTS)
 }

@@ -1,25 +1,16 @@
-/**
- * Everything that Chat Completions refuses, in the order in which it looks: this file checks the parameters, the other
- * files messages, tools and history. `C-00` is the plain shape of the request.
- * Compatible servers judge far less, in a function of their own, so that the strict one has no switches.
- */
-import {
-  invalidType,
-  isAbsent,
-  missingParameter,
-  openaiError,
-  shownText,
-  unsupportedValue,
-} from '../openai/refusals.ts'
+// Everything that Chat Completions refuses, in the order in which it looks: this file checks the parameters, the other
+// files messages, tools and history. `C-00` is the plain shape of the request.
+// Compatible servers judge far less, in a function of their own, so that the strict one has no switches.
+import { invalidType, missingParameter, openaiError, unsupportedValue } from '../openai/refusals.ts'
 import { checkStrictSchema } from '../openai/schema.ts'
 import { checkString } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asList, extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asList, asText, extraKeys, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { checkChatHistory } from './history.ts'
 import { CHAT_NAME, checkCallInput, checkChatMessages } from './messages.ts'
 import { checkChatChoice, checkChatTools } from './tools.ts'
 
-const PARAMETERS = words(`
+const PARAMETERS = wordList(`
   messages model audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens
   metadata modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options
   prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream
@@ -85,6 +76,6 @@ function* checkResponseFormat(format: unknown): Rejections {
   yield* checkString('C-09', 'response_format.json_schema.name', inner['name'], CHAT_NAME)
   if (inner['strict'] !== true) return
   const place = { rule: 'C-09', param: 'response_format', subject: 'response_format' } as const
-  const schema = checkStrictSchema(shownText(inner['name']), inner['schema'], place)
+  const schema = checkStrictSchema(asText(inner['name']), inner['schema'], place)
   if (schema !== null) yield schema
 }

@@ -1,19 +1,17 @@
-/** Streams a `chat.completion` as chunks: the role first, then text and calls in pieces, a finish reason, usage, [DONE]. */
+// Streams a `chat.completion` as chunks: the role first, then text and calls in pieces, a finish reason, usage, [DONE].
 import { obfuscation } from '../openai/envelope.ts'
-import { shownText } from '../openai/refusals.ts'
 import { type Frame, jsonFrame, splitText } from '../script.ts'
-import { asRecord, asRecords, type JsonRecord } from '../shape.ts'
+import { asRecord, asRecords, asText, type JsonRecord } from '../shape.ts'
 import type { ChatQuirks } from './answer.ts'
 
 type ChatDelta = { delta: JsonRecord; mark?: 'call-start' | 'arguments' }
 
 export function streamCompletion(
   completion: JsonRecord,
-  streamOptions: unknown,
+  options: JsonRecord,
   size: number | undefined,
   quirks: ChatQuirks,
 ): Frame[] {
-  const options = asRecord(streamOptions)
   const withUsage = options['include_usage'] === true
   const padded = options['include_obfuscation'] !== false
   const { choices, usage, ...rest } = completion
@@ -48,7 +46,7 @@ function callDeltas(call: JsonRecord, at: number, size: number | undefined, quir
   const type = call['type'] === 'custom' ? 'custom' : 'function'
   const field = type === 'custom' ? 'input' : 'arguments'
   const { name, [field]: input } = asRecord(call[type])
-  const text = shownText(input)
+  const text = asText(input)
   const index = quirks.index === 'missing' ? {} : { index: quirks.index === 'all-zero' ? 0 : at }
   const whole = (value: string): JsonRecord => ({
     ...index,
@@ -56,9 +54,9 @@ function callDeltas(call: JsonRecord, at: number, size: number | undefined, quir
     type,
     [type]: { name, [field]: value },
   })
-  const delta = (entry: JsonRecord, mark: ChatDelta['mark']): ChatDelta => ({
+  const delta = (entry: JsonRecord, mark: 'call-start' | 'arguments'): ChatDelta => ({
     delta: { tool_calls: [entry] },
-    ...(mark && { mark }),
+    mark,
   })
   if (quirks.wholeCalls) return [delta(whole(text), 'call-start')]
   const rest = splitText(text, size).map(part =>

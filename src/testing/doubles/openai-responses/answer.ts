@@ -1,20 +1,18 @@
-/**
- * Builds the Response object of a scripted turn: output items with ids and encrypted reasoning, the status, and every
- * field that the real object has. `stream.ts` streams from this object.
- */
-import { shownText } from '../openai/refusals.ts'
+// Builds the Response object of a scripted turn: output items with ids and encrypted reasoning, the status, and every
+// field that the real object has. `stream.ts` streams from this object.
 import { countTokens } from '../openai/usage.ts'
 import {
   argumentsText,
   type NeutralStop,
   type ScriptedCall,
   type ScriptedTurn,
-  stopOf,
+  scriptedStop,
   thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
-import { asList, asRecord, asRecords, isRecord, type JsonRecord } from '../shape.ts'
+import { asList, asRecord, asRecords, asText, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { type ResponsesMemory, sealReasoning } from './memory.ts'
+import { idPrefix } from './messages.ts'
 import { echoTools, namespaceOf } from './tools.ts'
 
 type ResponsesContext = {
@@ -34,29 +32,10 @@ const OWN_STOPS: Record<string, NeutralStop> = {
   content_filter: 'filter',
 }
 
-const ID_PREFIXES: Record<string, string> = {
-  message: 'msg_',
-  reasoning: 'rs_',
-  function_call: 'fc_',
-  custom_tool_call: 'ctc_',
-  web_search_call: 'ws_',
-  file_search_call: 'fs_',
-  code_interpreter_call: 'ci_',
-  image_generation_call: 'ig_',
-  computer_call: 'cu_',
-  mcp_list_tools: 'mcpl_',
-  mcp_approval_request: 'mcpr_',
-  mcp_call: 'mcp_',
-  tool_search_call: 'tsc_',
-  tool_search_output: 'tso_',
-  program: 'prog_',
-  program_output: 'prout_',
-}
-
 /** The response in its final state. A scripted `raw` object overrides fields; a raw list gives output items. */
 export function buildResponse(context: ResponsesContext): JsonRecord {
   const { turn, body, salt, rawText } = context
-  const stop = stopOf(turn, OWN_STOPS)
+  const stop = scriptedStop(turn, OWN_STOPS)
   const reason = stop === 'filter' ? 'content_filter' : 'max_output_tokens'
   const isIncomplete = stop === 'length' || stop === 'context' || stop === 'filter'
   const output = outputItems(context)
@@ -81,27 +60,24 @@ export function buildResponse(context: ResponsesContext): JsonRecord {
   return { ...response, ...turn.raw, output: items }
 }
 
+const ECHOED = wordList(`
+  instructions max_output_tokens max_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_retention
+  safety_identifier user`)
+
 /** The settings of the request, with the vendor's defaults, as the response repeats them. */
 function echoSettings(body: JsonRecord): JsonRecord {
   const text = asRecord(body['text'])
   return {
+    ...Object.fromEntries(ECHOED.map(name => [name, body[name] ?? null])),
     access_programs: null,
     background: body['background'] ?? false,
     conversation: null,
-    instructions: body['instructions'] ?? null,
-    max_output_tokens: body['max_output_tokens'] ?? null,
-    max_tool_calls: body['max_tool_calls'] ?? null,
     metadata: body['metadata'] ?? {},
     model: body['model'] ?? 'unnamed',
     moderation: null,
     parallel_tool_calls: body['parallel_tool_calls'] ?? true,
-    previous_response_id: body['previous_response_id'] ?? null,
-    prompt: body['prompt'] ?? null,
-    prompt_cache_key: body['prompt_cache_key'] ?? null,
     prompt_cache_options: { mode: 'implicit', ttl: '30m' },
-    prompt_cache_retention: body['prompt_cache_retention'] ?? null,
     reasoning: { effort: null, summary: null, ...asRecord(body['reasoning']) },
-    safety_identifier: body['safety_identifier'] ?? null,
     service_tier: 'default',
     store: body['store'] ?? true,
     temperature: body['temperature'] ?? 1,
@@ -111,7 +87,6 @@ function echoSettings(body: JsonRecord): JsonRecord {
     top_logprobs: body['top_logprobs'] ?? 0,
     top_p: body['top_p'] ?? 1,
     truncation: body['truncation'] ?? 'disabled',
-    user: body['user'] ?? null,
   }
 }
 
@@ -182,8 +157,8 @@ function callItem(call: ScriptedCall, body: JsonRecord): JsonRecord {
 /** Gives an item its ids, and reasoning its encrypted content when the caller asked for that. */
 function finishItem(item: JsonRecord, at: number, context: ResponsesContext): JsonRecord {
   const { salt, body, memory, organisation, turn } = context
-  const type = shownText(item['type'])
-  const id = typeof item['id'] === 'string' ? item['id'] : mintId(ID_PREFIXES[type] ?? 'item_', at, salt)
+  const type = asText(item['type'])
+  const id = typeof item['id'] === 'string' ? item['id'] : mintId(`${idPrefix(type)}_`, at, salt)
   const { id: _, type: __, ...rest } = item
   const named: JsonRecord = { id, type, ...rest }
   const isCall = type === 'function_call' || type === 'custom_tool_call'

@@ -1,24 +1,22 @@
-/**
- * What the Responses endpoint refuses about how items relate to each other and to what it stored: calls and outputs, ids
- * that occur once, reasoning and the items it led to, encrypted content, programs, approvals, the order of an echo.
- * `messages.ts` checks each item by itself.
- */
-import { invalidType, isAbsent, openaiError, shownText } from '../openai/refusals.ts'
-import type { Mode, Rejection, Rejections } from '../script.ts'
-import { asList, asRecord, isRecord, type JsonRecord } from '../shape.ts'
-import { chainItems, openReasoning, type ResponsesMemory } from './memory.ts'
+// What the Responses endpoint refuses about how items relate to each other and to what it stored: calls and outputs, ids
+// that occur once, reasoning and the items it led to, encrypted content, programs, approvals, the order of an echo.
+// `messages.ts` checks each item by itself.
+import { invalidType, openaiError } from '../openai/refusals.ts'
+import type { Check, Rejection, Rejections } from '../script.ts'
+import { asList, asRecord, asText, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { chainItems, type OpenedReasoning, openReasoning, type ResponsesMemory } from './memory.ts'
 import { checkItem, isModelOutput, itemType } from './messages.ts'
 
-/** Calls that the caller answers: the type of the output, and the word for the call in refusals. */
-const PAIRS: Record<string, { output: string; noun: string }> = {
-  function_call: { output: 'function_call_output', noun: 'function call' },
-  custom_tool_call: { output: 'custom_tool_call_output', noun: 'custom tool call' },
-  computer_call: { output: 'computer_call_output', noun: 'computer call' },
-  local_shell_call: { output: 'local_shell_call_output', noun: 'local shell call' },
-  shell_call: { output: 'shell_call_output', noun: 'shell call' },
-  apply_patch_call: { output: 'apply_patch_call_output', noun: 'apply patch call' },
-  tool_search_call: { output: 'tool_search_output', noun: 'tool search call' },
-}
+/** Calls that the caller answers. */
+const ANSWERED_CALLS = wordList(`
+  function_call custom_tool_call computer_call local_shell_call shell_call apply_patch_call tool_search_call`)
+
+/** The type of the output that answers a call. */
+const outputType = (call: string): string =>
+  call === 'tool_search_call' ? 'tool_search_output' : `${call}_output`
+
+/** A call's type as refusals name it. */
+const callNoun = (call: string): string => call.replaceAll('_', ' ')
 
 type InputHistory = {
   memory: ResponsesMemory
@@ -34,9 +32,7 @@ type InputHistory = {
 }
 
 export function* checkResponsesHistory(
-  body: JsonRecord,
-  memory: ResponsesMemory,
-  mode: Mode,
+  { body, memory, mode }: Check<ResponsesMemory>,
   organisation: string | null,
 ): Rejections {
   const { input, previous_response_id: previous } = body
@@ -53,7 +49,7 @@ export function* checkResponsesHistory(
     own: items.flatMap((item, at) =>
       isRecord(item) ? [{ item: resolveReference(memory, item), path: `input[${at}]` }] : [],
     ),
-    unseen: memory.trustForeign && !isAbsent(previous) && !memory.responses.has(shownText(previous)),
+    unseen: memory.trustForeign && !isAbsent(previous) && !memory.responses.has(asText(previous)),
   }
   yield* checkStoredItems(history)
   yield* checkEncryptedContent(history)
@@ -67,14 +63,14 @@ export function* checkResponsesHistory(
 
 function resolveReference(memory: ResponsesMemory, item: JsonRecord): JsonRecord {
   if (itemType(item) !== 'item_reference') return item
-  const issued = memory.issued.get(shownText(item['id']))
+  const issued = memory.issued.get(asText(item['id']))
   return issued?.stored === true ? issued.item : item
 }
 
 /** R-07: an item that is named but not sent must have been stored. */
 function* checkStoredItems({ own, memory }: InputHistory): Rejections {
   for (const { item } of own) {
-    const id = shownText(item['id'])
+    const id = asText(item['id'])
     const isNamedOnly =
       itemType(item) === 'item_reference' ||
       (itemType(item) === 'reasoning' && isAbsent(item['encrypted_content']) && !isAbsent(item['id']))
@@ -89,7 +85,7 @@ function* checkEncryptedContent({ own, memory, organisation }: InputHistory): Re
   for (const { item } of own) {
     const token = item['encrypted_content']
     if (itemType(item) !== 'reasoning' || typeof token !== 'string') continue
-    const id = shownText(item['id'])
+    const id = asText(item['id'])
     const scripted = memory.scriptedTokens.get(token)
     const opened = scripted === undefined ? openReasoning(token) : { item: scripted, organisation }
     if (opened === null && memory.trustForeign) continue
@@ -100,16 +96,13 @@ function* checkEncryptedContent({ own, memory, organisation }: InputHistory): Re
   }
 }
 
-function encryptionProblem(
-  opened: ReturnType<typeof openReasoning>,
-  id: string,
-  organisation: string | null,
-): string | null {
+function encryptionProblem(opened: OpenedReasoning | null, id: string, caller: string | null): string | null {
   if (opened === null) return 'could not be decrypted or parsed.'
   if (opened.item !== id) return 'item_id did not match the target item id.'
-  const isForeign =
-    opened.organisation !== null && organisation !== null && opened.organisation !== organisation
-  return isForeign ? 'organization_id did not match the target organization.' : null
+  const owner = opened.organisation
+  return owner !== null && caller !== null && owner !== caller
+    ? 'organization_id did not match the target organization.'
+    : null
 }
 
 function* checkDuplicateIds({ own, chain, lax }: InputHistory): Rejections {
@@ -130,7 +123,7 @@ function* checkDuplicateIds({ own, chain, lax }: InputHistory): Rejections {
 function* checkReasoning({ own, chain, memory, lax }: InputHistory): Rejections {
   const before = new Set(chain.map(item => item['id']))
   for (const [at, { item }] of own.entries()) {
-    const id = shownText(item['id'])
+    const id = asText(item['id'])
     before.add(item['id'])
     const type = itemType(item)
     if (type === 'reasoning') {
@@ -156,29 +149,27 @@ function isFollowed(own: InputHistory['own'], at: number): boolean {
 
 /** R-01 and R-02 over the whole conversation. Only an item of this request can be an orphan. */
 function* checkCallPairs({ own, chain, unseen }: InputHistory): Rejections {
-  const open = new Map<string, { call: JsonRecord; noun: string }>()
+  const open = new Map<string, JsonRecord>()
   for (const { item, path } of [...chain.map(one => ({ item: one, path: null })), ...own]) {
     const type = itemType(item)
     const id = callIdOf(item)
-    const pair = PAIRS[type]
-    if (pair !== undefined && needsOutput(item))
-      open.set(`${pair.output}:${id}`, { call: item, noun: pair.noun })
-    const answered = Object.values(PAIRS).find(({ output }) => output === type)
-    if (answered === undefined || isAbsent(item['call_id'] ?? item['id']) || open.delete(`${type}:${id}`))
+    if (ANSWERED_CALLS.includes(type) && needsOutput(item)) open.set(`${outputType(type)}:${id}`, item)
+    const call = ANSWERED_CALLS.find(each => outputType(each) === type)
+    if (call === undefined || isAbsent(item['call_id'] ?? item['id']) || open.delete(`${type}:${id}`))
       continue
     const isServers = type === 'tool_search_output' && item['execution'] !== 'client'
     if (path === null || unseen || isServers) continue
-    const message = `No tool call found for ${answered.noun} output with call_id ${id}.`
-    yield openaiError('R-02', message, 'input')
+    yield openaiError('R-02', `No tool call found for ${callNoun(call)} output with call_id ${id}.`, 'input')
   }
-  for (const { call, noun } of open.values()) {
+  for (const call of open.values()) {
     if (call['async'] === true) continue
-    yield openaiError('R-01', `No tool output found for ${noun} ${callIdOf(call)}.`, 'input')
+    const message = `No tool output found for ${callNoun(itemType(call))} ${callIdOf(call)}.`
+    yield openaiError('R-01', message, 'input')
   }
 }
 
 /** Local shell outputs name the call by `id`. Everything else has a `call_id`. */
-const callIdOf = (item: JsonRecord): string => shownText(item['call_id'] ?? item['id'])
+const callIdOf = (item: JsonRecord): string => asText(item['call_id'] ?? item['id'])
 
 /** A search that the server carries out itself needs no output from the caller. */
 const needsOutput = (item: JsonRecord): boolean =>
@@ -193,14 +184,14 @@ function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejection
     const { type: callerType, caller_id: caller } = asRecord(item['caller'])
     if (type === 'program') {
       programs.add(item['call_id'])
-      const known = memory.issued.get(shownText(item['id']))?.item['fingerprint']
+      const known = memory.issued.get(asText(item['id']))?.item['fingerprint']
       if (known === undefined || known === item['fingerprint']) continue
-      const message = `The fingerprint of program ${shownText(item['id'])} could not be verified.`
+      const message = `The fingerprint of program ${asText(item['id'])} could not be verified.`
       yield openaiError('program', message, `${path}.fingerprint`, 'invalid_value')
-    } else if (PAIRS[type] !== undefined && callerType === 'program') {
+    } else if (ANSWERED_CALLS.includes(type) && callerType === 'program') {
       callers.set(id, caller)
       if (unseen || programs.has(caller)) continue
-      const message = `No program found for ${PAIRS[type].noun} ${id} with caller_id ${shownText(caller)}.`
+      const message = `No program found for ${callNoun(type)} ${id} with caller_id ${asText(caller)}.`
       yield openaiError('program', message, 'input')
     } else if (callers.has(id) && caller !== callers.get(id)) {
       const message = `The output of call ${id} must carry the caller of its call.`
@@ -215,7 +206,7 @@ function* checkApprovals({ own, chain, unseen }: InputHistory): Rejections {
   for (const { item } of own) {
     const id = item['approval_request_id']
     if (itemType(item) !== 'mcp_approval_response' || unseen || requests.includes(id)) continue
-    yield openaiError('mcp-approval', `No approval request found with id ${shownText(id)}.`, 'input')
+    yield openaiError('mcp-approval', `No approval request found with id ${asText(id)}.`, 'input')
   }
 }
 
@@ -226,14 +217,14 @@ function* checkApprovals({ own, chain, unseen }: InputHistory): Rejections {
 function* checkEcho({ own, memory }: InputHistory): Rejections {
   const last = new Map<string, number>()
   for (const { item, path } of own) {
-    const issued = memory.issued.get(shownText(item['id']))
+    const issued = memory.issued.get(asText(item['id']))
     if (issued === undefined) continue
     const earlier = last.get(issued.response) ?? -1
     last.set(issued.response, issued.position)
     const phase = issued.item['phase']
     if (earlier > issued.position) yield unfaithfulEcho(path, 'stands in another order than it was given in')
     else if (!isAbsent(phase) && item['phase'] !== phase) {
-      yield unfaithfulEcho(path, `lost its phase '${shownText(phase)}'`)
+      yield unfaithfulEcho(path, `lost its phase '${asText(phase)}'`)
     }
   }
 }

@@ -1,21 +1,12 @@
-/**
- * The double of the Responses API: create, and the endpoints around what was created (retrieve, resume, cancel, delete,
- * input items). `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
- */
-import type { DirectAnswer, DoubleRequest, VendorDouble } from '../double.ts'
+// The double of the Responses API: create, and the endpoints around what was created (retrieve, resume, cancel, delete,
+// input items). `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
+import { type DirectAnswer, type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import { faultOf } from '../faults.ts'
 import { openaiEnvelope, organisationOf, SERVER_ERROR } from '../openai/envelope.ts'
-import { openaiError, shownText } from '../openai/refusals.ts'
-import {
-  type Answer,
-  type Frame,
-  jsonFrame,
-  type Rejections,
-  rawFrames,
-  type ScriptedTurn,
-} from '../script.ts'
+import { openaiError } from '../openai/refusals.ts'
+import { type DoubleAnswer, type Frame, jsonFrame, type Rejections, type ScriptedTurn } from '../script.ts'
 import { mintId } from '../seal.ts'
-import { asRecord, asRecords, type JsonRecord } from '../shape.ts'
+import { asRecord, asRecords, asText, type JsonRecord } from '../shape.ts'
 import { buildResponse } from './answer.ts'
 import {
   chainItems,
@@ -49,7 +40,7 @@ export const openaiResponsesDouble: VendorDouble<ResponsesMemory> = {
   },
   check: (request, memory, mode) =>
     request.route.kind === 'create'
-      ? [...checkResponses(request.body, memory, mode, request.headers)]
+      ? [...checkResponses(request, memory, mode)]
       : [...checkStored(request, memory)],
   direct: answerStored,
   respond: createResponse,
@@ -61,9 +52,9 @@ export const openaiResponsesDouble: VendorDouble<ResponsesMemory> = {
     kind === 'ping' ? null : jsonFrame('response.unheard_of', { type: 'response.unheard_of' }),
 }
 
-function createResponse(turn: ScriptedTurn, request: DoubleRequest, memory: ResponsesMemory): Answer {
-  const scripted = rawFrames(turn.raw)
-  if (scripted !== null) return { body: null, frames: scripted }
+function createResponse(turn: ScriptedTurn, request: DoubleRequest, memory: ResponsesMemory): DoubleAnswer {
+  const raw = rawAnswer(turn, request)
+  if (raw) return raw
   const body = asRecord(request.body)
   memory.answered += 1
   const salt = `${memory.salt}:${memory.answered}`
@@ -80,7 +71,7 @@ function createResponse(turn: ScriptedTurn, request: DoubleRequest, memory: Resp
   rememberItems(memory, response, stored)
   if (stored) {
     const previous = body['previous_response_id']
-    memory.responses.set(shownText(response['id']), {
+    memory.responses.set(asText(response['id']), {
       response,
       input: storedInput(body['input'], salt),
       previous: typeof previous === 'string' ? previous : null,
@@ -126,15 +117,15 @@ function answerStored({ route, query }: DoubleRequest, memory: ResponsesMemory):
   switch (route.kind) {
     case 'retrieve':
       return query.get('stream') === 'true'
-        ? { status: 200, frames: framesAfter(stored, query.get('starting_after')) }
-        : { status: 200, body: pollResponse(stored) }
+        ? { frames: framesAfter(stored, query.get('starting_after')) }
+        : { body: pollResponse(stored) }
     case 'cancel':
-      return { status: 200, body: cancelResponse(stored) }
+      return { body: cancelResponse(stored) }
     case 'delete':
       forgetResponse(memory, id)
-      return { status: 200, body: { id, object: 'response', deleted: true } }
+      return { body: { id, object: 'response', deleted: true } }
     default:
-      return { status: 200, body: listInput(stored, query, memory) }
+      return { body: listInput(stored, query, memory) }
   }
 }
 

@@ -1,12 +1,9 @@
-/**
- * What a Responses server remembers between requests: stored responses, the items it has issued, and the tokens of its
- * own encrypted reasoning. Facts only. `history.ts` has the rules that read them.
- */
+// What a Responses server remembers between requests: stored responses, the items it has issued, and the tokens of its
+// own encrypted reasoning. Facts only. `history.ts` has the rules that read them.
 import { createHmac, randomUUID } from 'node:crypto'
 import type { MemoryOptions } from '../double.ts'
-import { shownText } from '../openai/refusals.ts'
 import type { Frame } from '../script.ts'
-import { asRecords, isRecord, type JsonRecord } from '../shape.ts'
+import { asRecords, asText, isRecord, type JsonRecord } from '../shape.ts'
 
 export type StoredResponse = {
   /** The response in its final state. */
@@ -59,7 +56,7 @@ export function rememberItems(memory: ResponsesMemory, response: JsonRecord, sto
     const isReasoning = item['type'] === 'reasoning'
     if (typeof id === 'string') {
       const needs = isReasoning ? null : reasoning
-      const owner = shownText(response['id'])
+      const owner = asText(response['id'])
       memory.issued.set(id, { item, stored, response: owner, position, reasoning: needs, adjacent })
       if (isReasoning) reasoning = id
     }
@@ -83,6 +80,8 @@ export function chainItems(memory: ResponsesMemory, id: unknown): JsonRecord[] {
   return links.reverse().flatMap(({ input, response }) => [...input, ...asRecords(response['output'])])
 }
 
+export type OpenedReasoning = { item: string; organisation: string | null }
+
 const TOKEN_PREFIX = 'gAAAAAB'
 const MAC_BYTES = 16
 
@@ -93,7 +92,7 @@ export function sealReasoning(item: string, organisation: string | null): string
 }
 
 /** `null` when `sealReasoning` did not make this token, or when it was changed or cut since. */
-export function openReasoning(token: string): { item: string; organisation: string | null } | null {
+export function openReasoning(token: string): OpenedReasoning | null {
   if (!token.startsWith(TOKEN_PREFIX)) return null
   const bytes = Buffer.from(token.slice(TOKEN_PREFIX.length), 'base64url')
   const payload = bytes.subarray(MAC_BYTES)

@@ -1,13 +1,9 @@
-/**
- * What the Responses endpoint refuses about single input items: fields, ids, names, content parts, outputs.
- * `history.ts` checks how items relate to each other and to stored responses.
- */
+// What the Responses endpoint refuses about single input items: fields, ids, names, content parts, outputs.
+// `history.ts` checks how items relate to each other and to stored responses.
 import {
   invalidType,
-  isAbsent,
   missingParameter,
   openaiError,
-  shownText,
   unknownParameter,
   unsupportedValue,
 } from '../openai/refusals.ts'
@@ -16,16 +12,18 @@ import {
   checkPicture,
   checkString,
   type PartChecks,
-  textPart,
+  textField,
   uncheckedPart,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { extraKeys, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asText, entryOf, extraKeys, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { checkResponsesTools, FUNCTION_NAME, NAMESPACE_NAME } from './tools.ts'
 
 type ItemKind = {
   /** How an id of this kind begins, where the vendor checks it. */
   prefix?: string
+  /** How our ids of this kind begin, where it does not. */
+  mints?: string
   /** Its fields besides `type` and `id`. Without it, any fields are accepted. */
   keys?: string
   /** The model made it, not the caller. */
@@ -36,24 +34,20 @@ type ItemKind = {
 const ID_LIMIT = 64
 const OUTPUT_LIMIT = 10_485_760
 const INPUT_PARTS: PartChecks = {
-  input_text: textPart('text'),
+  input_text: textField('text'),
   input_image: (part, path) => checkPicture('R-IMG', `${path}.image_url`, part['image_url']),
   input_file: uncheckedPart,
 }
-const OUTPUT_PARTS: PartChecks = { output_text: textPart('text'), refusal: textPart('refusal') }
+const OUTPUT_PARTS: PartChecks = { output_text: textField('text'), refusal: textField('refusal') }
 
-const CALL_KEYS = 'call_id name namespace caller async status'
+const FUNCTION_KEYS = 'call_id name arguments namespace caller async status'
+const CUSTOM_KEYS = 'call_id name input namespace caller async status'
 
 const ITEM_KINDS: Record<string, ItemKind> = {
   message: { prefix: 'msg', keys: 'role content status phase', check: checkMessageItem },
-  function_call: {
-    prefix: 'fc',
-    output: true,
-    keys: `${CALL_KEYS} arguments`,
-    check: checkCall('arguments'),
-  },
+  function_call: { prefix: 'fc', output: true, keys: FUNCTION_KEYS, check: checkCall('arguments') },
   function_call_output: { keys: 'call_id output status caller name namespace', check: checkOutput },
-  custom_tool_call: { prefix: 'ctc', output: true, keys: `${CALL_KEYS} input`, check: checkCall('input') },
+  custom_tool_call: { prefix: 'ctc', output: true, keys: CUSTOM_KEYS, check: checkCall('input') },
   custom_tool_call_output: { keys: 'call_id output status caller', check: checkOutput },
   reasoning: {
     prefix: 'rs',
@@ -64,8 +58,9 @@ const ITEM_KINDS: Record<string, ItemKind> = {
       if (!Array.isArray(item['summary'])) yield missingParameter('R-00', `${path}.summary`)
     },
   },
-  tool_search_call: { output: true, keys: 'call_id execution arguments status' },
+  tool_search_call: { mints: 'tsc', output: true, keys: 'call_id execution arguments status' },
   tool_search_output: {
+    mints: 'tso',
     keys: 'call_id execution tools status',
     check: (item, path) => checkResponsesTools(item['tools'], `${path}.tools`),
   },
@@ -87,6 +82,7 @@ const ITEM_KINDS: Record<string, ItemKind> = {
     },
   },
   program: {
+    mints: 'prog',
     output: true,
     keys: 'call_id code fingerprint',
     *check(item, path) {
@@ -94,7 +90,7 @@ const ITEM_KINDS: Record<string, ItemKind> = {
         yield* checkString('R-00', `${path}.${key}`, item[key])
     },
   },
-  program_output: { output: true, keys: 'call_id result status' },
+  program_output: { mints: 'prout', output: true, keys: 'call_id result status' },
   item_reference: { keys: '', check: (item, path) => checkString('R-00', `${path}.id`, item['id']) },
   web_search_call: { prefix: 'ws', output: true },
   file_search_call: { prefix: 'fs', output: true },
@@ -126,14 +122,18 @@ export function isModelOutput(item: JsonRecord): boolean {
   return type === 'message' ? item['role'] === 'assistant' : ITEM_KINDS[type]?.output === true
 }
 
+/** How the id of a new item begins. */
+export const idPrefix = (type: string): string =>
+  ITEM_KINDS[type]?.prefix ?? ITEM_KINDS[type]?.mints ?? 'item'
+
 export function* checkItem(item: unknown, path: string): Rejections {
   if (!isRecord(item)) return yield invalidType('R-00', path, 'an object', item)
   const type = itemType(item)
-  const kind = ITEM_KINDS[type]
+  const kind = entryOf(ITEM_KINDS, type)
   if (kind === undefined) {
     return yield unsupportedValue('R-00', `${path}.type`, type, Object.keys(ITEM_KINDS))
   }
-  const unknown = kind.keys === undefined ? [] : extraKeys(item, ['type', 'id', ...words(kind.keys)])
+  const unknown = kind.keys === undefined ? [] : extraKeys(item, ['type', 'id', ...wordList(kind.keys)])
   for (const key of unknown) yield unknownParameter('R-00', `${path}.${key}`)
   if (!isAbsent(item['id'])) yield* checkItemId(item['id'], `${path}.id`, kind.prefix ?? '')
   yield* kind.check?.(item, path) ?? []
@@ -142,7 +142,7 @@ export function* checkItem(item: unknown, path: string): Rejections {
 function* checkItemId(id: unknown, path: string, prefix: string): Rejections {
   const wrong = checkString('R-03', path, id, { max: ID_LIMIT })
   if (wrong.length > 0) return yield* wrong
-  const text = shownText(id)
+  const text = asText(id)
   if (!/^[A-Za-z0-9_-]+$/.test(text)) {
     const message = `Invalid '${path}': '${text}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`
     yield openaiError('R-03', message, path, 'invalid_value')
@@ -189,7 +189,7 @@ function* checkMessageItem({ role, content, phase }: JsonRecord, path: string): 
     return yield invalidType('R-00', `${path}.content`, 'one of an array of objects or string', content)
   }
   const phases = ['commentary', 'final_answer']
-  if (!isAbsent(phase) && !phases.includes(shownText(phase))) {
+  if (!isAbsent(phase) && !phases.includes(asText(phase))) {
     yield unsupportedValue('R-14', `${path}.phase`, phase, phases)
   }
 }

@@ -1,27 +1,33 @@
-/**
- * Everything that the Responses endpoint refuses, in the order in which it looks. This file checks parameters, state and
- * output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
- */
-import type { RequestHeaders } from '../double.ts'
+// Everything that the Responses endpoint refuses, in the order in which it looks. This file checks parameters, state and
+// output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
+import type { DoubleRequest } from '../double.ts'
 import { organisationOf } from '../openai/envelope.ts'
 import {
   belowMinimum,
   invalidType,
-  isAbsent,
   missingParameter,
   openaiError,
-  shownText,
   unknownParameter,
   unsupportedValue,
 } from '../openai/refusals.ts'
 import { checkStrictSchema } from '../openai/schema.ts'
 import type { Mode, Rejections } from '../script.ts'
-import { asList, asRecord, asRecords, isRecord, type JsonRecord, words } from '../shape.ts'
+import {
+  asList,
+  asRecord,
+  asRecords,
+  asText,
+  entryOf,
+  isAbsent,
+  isRecord,
+  type JsonRecord,
+  wordList,
+} from '../shape.ts'
 import { checkResponsesHistory } from './history.ts'
 import { chainItems, type ResponsesMemory } from './memory.ts'
 import { checkResponsesChoice, checkResponsesTools } from './tools.ts'
 
-const PARAMETERS = words(`
+const PARAMETERS = wordList(`
   access_programs background context_management conversation image include input instructions max_output_tokens
   max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key
   prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options
@@ -38,19 +44,15 @@ const MOVED: Record<string, string> = {
   function_call: 'tool_choice',
 }
 
-const INCLUDABLE = words(`
+const INCLUDABLE = wordList(`
   file_search_call.results web_search_call.results web_search_call.action.sources message.input_image.image_url
   computer_call_output.output.image_url code_interpreter_call.outputs reasoning.encrypted_content
   message.output_text.logprobs`)
 
 const MIN_OUTPUT_TOKENS = 16
 
-export function* checkResponses(
-  body: unknown,
-  memory: ResponsesMemory,
-  mode: Mode,
-  headers: RequestHeaders,
-): Rejections {
+export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory, mode: Mode): Rejections {
+  const { body, headers } = request
   if (!isRecord(body)) return yield invalidType('R-00', 'body', 'an object', body)
   yield* checkParameters(body)
   yield* checkState(body, memory)
@@ -58,7 +60,7 @@ export function* checkResponses(
   yield* checkResponsesChoice(body['tool_choice'], asRecords(body['tools']))
   yield* checkTextFormat(asRecord(body['text'])['format'])
   yield* checkReasoningModel(body, memory)
-  yield* checkResponsesHistory(body, memory, mode, organisationOf(headers))
+  yield* checkResponsesHistory({ body, memory, mode }, organisationOf(headers))
 }
 
 function* checkParameters(body: JsonRecord): Rejections {
@@ -80,7 +82,7 @@ function* checkParameters(body: JsonRecord): Rejections {
 }
 
 function* checkParameterName(name: string): Rejections {
-  const moved = MOVED[name]
+  const moved = entryOf(MOVED, name)
   if (moved === undefined) {
     if (!PARAMETERS.includes(name)) yield unknownParameter('R-00', name)
     return
@@ -105,12 +107,12 @@ function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
       "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of them."
     yield openaiError('R-10', message, null, 'mutually_exclusive_parameters')
   } else if (!isAbsent(conversation)) {
-    const id = shownText(isRecord(conversation) ? conversation['id'] : conversation)
+    const id = asText(isRecord(conversation) ? conversation['id'] : conversation)
     yield openaiError('R-10', `Conversation with id '${id}' not found.`, null, null, 404)
   }
   const isKnown = memory.trustForeign || (typeof previous === 'string' && memory.responses.has(previous))
   if (!isAbsent(previous) && !isKnown) {
-    const message = `Previous response with id '${shownText(previous)}' not found.`
+    const message = `Previous response with id '${asText(previous)}' not found.`
     yield openaiError('R-07', message, 'previous_response_id', 'previous_response_not_found')
   }
   if (body['background'] === true && body['store'] === false) {
@@ -125,7 +127,7 @@ function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
 
 /** A model that does not reason gives no encrypted reasoning and takes no reasoning back, sent or stored. */
 function* checkReasoningModel(body: JsonRecord, memory: ResponsesMemory): Rejections {
-  if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(shownText(body['model']))) return
+  if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(asText(body['model']))) return
   if (asList(body['include']).includes('reasoning.encrypted_content')) {
     yield openaiError('R-NR', 'Encrypted content is not supported with this model.', 'include')
   }

@@ -1,11 +1,8 @@
-/**
- * Streams a finished Response as the events that led to it, in the vendor's order and numbered without gaps.
- * Every event is derived from the response, so that added, done and completed agree on ids.
- */
+// Streams a finished Response as the events that led to it, in the vendor's order and numbered without gaps.
+// Every event is derived from the response, so that added, done and completed agree on ids.
 import { obfuscation } from '../openai/envelope.ts'
-import { isAbsent, shownText } from '../openai/refusals.ts'
-import { type Frame, jsonFrame, splitText } from '../script.ts'
-import { asList, asRecords, type JsonRecord } from '../shape.ts'
+import { type Frame, jsonFrame, type StreamEvent, splitText, streamEvent } from '../script.ts'
+import { asList, asRecords, asText, isAbsent, type JsonRecord } from '../shape.ts'
 
 type StreamOptions = {
   chunk?: number | undefined
@@ -15,13 +12,8 @@ type StreamOptions = {
   omitArgumentsDone: boolean
 }
 
-type ResponseEvent = { type: string; fields: JsonRecord; mark?: Frame['mark'] }
-
-const event = (type: string, fields: JsonRecord, mark?: Frame['mark']): ResponseEvent => ({
-  type: `response.${type}`,
-  fields,
-  ...(mark && { mark }),
-})
+const event = (type: string, fields: JsonRecord, mark?: Frame['mark']): StreamEvent =>
+  streamEvent(`response.${type}`, fields, mark)
 
 export function streamResponse(response: JsonRecord, options: StreamOptions): Frame[] {
   const { chunk, obfuscate, queued, omitArgumentsDone } = options
@@ -61,7 +53,7 @@ function withBrokenCall(response: JsonRecord): JsonRecord {
   const call = output[at]
   if (call === undefined) return response
   const field = call['type'] === 'function_call' ? 'arguments' : 'input'
-  const text = shownText(call[field])
+  const text = asText(call[field])
   const half = text.slice(0, Math.max(1, Math.floor(text.length / 2)))
   return { ...response, output: output.with(at, { ...call, [field]: half, status: 'in_progress' }) }
 }
@@ -72,7 +64,7 @@ function itemEvents(
   output_index: number,
   chunk: number | undefined,
   isBroken: boolean,
-): ResponseEvent[] {
+): StreamEvent[] {
   const content = contentEvents(item, { output_index, item_id: item['id'] }, chunk)
   const isCall = isToolCall(item) || item['type'] === 'mcp_call'
   const mark = isCall ? 'call-start' : undefined
@@ -82,39 +74,45 @@ function itemEvents(
   return [added, ...shown, ...(isBroken ? [] : [event('output_item.done', { output_index, item })])]
 }
 
-/** The item as it is first shown: open, without the text that the next events bring. */
-function openingItem(item: JsonRecord): JsonRecord {
-  return { ...item, ...('status' in item && { status: 'in_progress' }), ...openingFields(item) }
+/** What an item has when it is first shown, before its events bring the content. */
+const OPENING_FIELDS: Record<string, JsonRecord> = {
+  message: { content: [] },
+  reasoning: { summary: [] },
+  function_call: { arguments: '' },
+  custom_tool_call: { input: '' },
+  code_interpreter_call: { code: '', outputs: null },
+  mcp_call: { arguments: '', output: null, error: null },
+  mcp_list_tools: { tools: [] },
 }
 
-function openingFields({ type, encrypted_content: token }: JsonRecord): JsonRecord {
-  switch (type) {
-    case 'message':
-      return { content: [] }
-    case 'reasoning':
-      // What `added` shows of encrypted content is not whole, and cannot be used.
-      return {
-        summary: [],
-        ...(typeof token === 'string' && { encrypted_content: token.slice(0, Math.ceil(token.length / 2)) }),
-      }
-    case 'function_call':
-      return { arguments: '' }
-    case 'custom_tool_call':
-      return { input: '' }
-    case 'code_interpreter_call':
-      return { code: '', outputs: null }
-    case 'mcp_call':
-      return { arguments: '', output: null, error: null }
-    case 'mcp_list_tools':
-      return { tools: [] }
-    default:
-      return {}
+function openingItem(item: JsonRecord): JsonRecord {
+  const { type, encrypted_content: token } = item
+  // The encrypted content that `added` shows is not whole, and cannot be used.
+  const half =
+    typeof token === 'string' && type === 'reasoning' && token.slice(0, Math.ceil(token.length / 2))
+  return {
+    ...item,
+    ...('status' in item && { status: 'in_progress' }),
+    ...OPENING_FIELDS[asText(type)],
+    ...(half !== false && { encrypted_content: half }),
   }
 }
 
+/** The steps of hosted tools between their start and their end. */
+const PROGRESS: Record<string, string[]> = {
+  mcp_call: [],
+  mcp_list_tools: [],
+  code_interpreter_call: ['interpreting'],
+  web_search_call: ['searching'],
+  file_search_call: ['searching'],
+  image_generation_call: ['generating'],
+}
+
 /** The events between `added` and `done` of one item. `place` names the item in each. */
-function contentEvents(item: JsonRecord, place: JsonRecord, chunk: number | undefined): ResponseEvent[] {
-  const { type, name, arguments: args, input, code } = item
+function contentEvents(item: JsonRecord, place: JsonRecord, chunk: number | undefined): StreamEvent[] {
+  const { name, arguments: args, input, code } = item
+  const type = asText(item['type'])
+  const [start, ...rest] = progressEvents(item, type, place)
   switch (type) {
     case 'message':
       return asRecords(item['content']).flatMap((part, at) =>
@@ -126,24 +124,22 @@ function contentEvents(item: JsonRecord, place: JsonRecord, chunk: number | unde
       return textEvents('function_call_arguments', args, place, chunk, { name, arguments: args })
     case 'custom_tool_call':
       return textEvents('custom_tool_call_input', input, place, chunk, { input })
-    case 'mcp_call': {
-      const [start, end] = progressEvents(item, place, [])
-      return [start!, ...textEvents('mcp_call_arguments', args, place, chunk, { arguments: args }), end!]
-    }
-    case 'code_interpreter_call': {
-      const [start, ...rest] = progressEvents(item, place, ['interpreting'])
+    case 'mcp_call':
+      return [start!, ...textEvents('mcp_call_arguments', args, place, chunk, { arguments: args }), ...rest]
+    case 'code_interpreter_call':
       return [start!, ...textEvents('code_interpreter_call_code', code, place, chunk, { code }), ...rest]
-    }
-    case 'mcp_list_tools':
-      return progressEvents(item, place, [])
-    case 'web_search_call':
-    case 'file_search_call':
-      return progressEvents(item, place, ['searching'])
-    case 'image_generation_call':
-      return progressEvents(item, place, ['generating'])
     default:
-      return []
+      return start === undefined ? [] : [start, ...rest]
   }
+}
+
+/** Only MCP items can end as failed. */
+function progressEvents(item: JsonRecord, type: string, place: JsonRecord): StreamEvent[] {
+  const between = PROGRESS[type]
+  if (between === undefined) return []
+  const isFailed = type.startsWith('mcp') && (item['status'] === 'failed' || !isAbsent(item['error']))
+  const steps = ['in_progress', ...between, isFailed ? 'failed' : 'completed']
+  return steps.map(step => event(`${type}.${step}`, { ...place }))
 }
 
 /** `….delta` for each piece, then one `….done` with the whole. */
@@ -153,15 +149,15 @@ function textEvents(
   place: JsonRecord,
   chunk: number | undefined,
   whole: JsonRecord,
-): ResponseEvent[] {
+): StreamEvent[] {
   const mark = /arguments|input/.test(type) ? 'arguments' : undefined
-  const deltas = splitText(shownText(text), chunk).map(delta =>
+  const deltas = splitText(asText(text), chunk).map(delta =>
     event(`${type}.delta`, { ...place, delta }, mark),
   )
   return [...deltas, event(`${type}.done`, { ...place, ...whole })]
 }
 
-function partEvents(part: JsonRecord, place: JsonRecord, chunk: number | undefined): ResponseEvent[] {
+function partEvents(part: JsonRecord, place: JsonRecord, chunk: number | undefined): StreamEvent[] {
   const isRefusal = part['type'] === 'refusal'
   const [type, field] = isRefusal ? ['refusal', 'refusal'] : ['output_text', 'text']
   const empty = isRefusal ? { ...part, refusal: '' } : { ...part, text: '', annotations: [] }
@@ -179,7 +175,7 @@ function partEvents(part: JsonRecord, place: JsonRecord, chunk: number | undefin
   ]
 }
 
-function reasoningEvents(item: JsonRecord, place: JsonRecord, chunk: number | undefined): ResponseEvent[] {
+function reasoningEvents(item: JsonRecord, place: JsonRecord, chunk: number | undefined): StreamEvent[] {
   const summary = asRecords(item['summary']).flatMap((part, summary_index) => {
     const where = { ...place, summary_index }
     return [
@@ -192,12 +188,4 @@ function reasoningEvents(item: JsonRecord, place: JsonRecord, chunk: number | un
     textEvents('reasoning_text', text, { ...place, content_index }, chunk, { text }),
   )
   return [...summary, ...content]
-}
-
-/** The progress of a hosted tool. Only MCP items can end as failed. */
-function progressEvents(item: JsonRecord, place: JsonRecord, between: string[]): ResponseEvent[] {
-  const type = shownText(item['type'])
-  const isFailed = type.startsWith('mcp') && (item['status'] === 'failed' || !isAbsent(item['error']))
-  const steps = ['in_progress', ...between, isFailed ? 'failed' : 'completed']
-  return steps.map(step => event(`${type}.${step}`, { ...place }))
 }

@@ -1,14 +1,10 @@
-/**
- * What the Responses endpoint refuses about tools and the choice among them, and how it writes the tools back into the
- * response. Tools also arrive inside the input (`additional_tools`, `tool_search_output`), so this file knows no request.
- */
+// What the Responses endpoint refuses about tools and the choice among them, and how it writes the tools back into the
+// response. Tools also arrive inside the input (`additional_tools`, `tool_search_output`), so this file knows no request.
 import {
   emptyArray,
   invalidType,
-  isAbsent,
   missingParameter,
   openaiError,
-  shownText,
   unsupportedValue,
 } from '../openai/refusals.ts'
 import { checkStrictSchema } from '../openai/schema.ts'
@@ -20,12 +16,12 @@ import {
   TOOL_NAME_PATTERN,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asRecords, isRecord, type JsonRecord, words } from '../shape.ts'
+import { asRecords, asText, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
 
 export const FUNCTION_NAME = { max: 128, pattern: TOOL_NAME_PATTERN }
 export const NAMESPACE_NAME = { max: 64, pattern: TOOL_NAME_PATTERN }
 
-const HOSTED = words(`
+const HOSTED = wordList(`
   file_search web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11 computer
   computer_use_preview code_interpreter image_generation local_shell shell apply_patch tool_search
   programmatic_tool_calling`)
@@ -51,7 +47,7 @@ function* checkResponsesTool(tool: unknown, path: string): Rejections {
   else if (type === 'mcp') yield* checkMcpTool(tool, path)
   else if (type === 'code_interpreter' && isAbsent(tool['container'])) {
     yield missingParameter('R-00', `${path}.container`)
-  } else if (!TOOL_TYPES.includes(shownText(type))) {
+  } else if (!TOOL_TYPES.includes(asText(type))) {
     yield unsupportedValue('R-00', `${path}.type`, type, TOOL_TYPES)
   }
 }

@@ -1,7 +1,5 @@
-/**
- * What both OpenAI endpoints do around a request: keys, bodies that cannot be read, failures, the error envelope and
- * the padding of streamed deltas.
- */
+// What both OpenAI endpoints do around a request: keys, bodies that cannot be read, failures, the error envelope and
+// the padding of streamed deltas.
 import { createHash } from 'node:crypto'
 import type { BodyProblem } from '../body.ts'
 import { bearerKey, type RequestHeaders, type VendorDouble } from '../double.ts'

@@ -1,7 +1,5 @@
-/**
- * The sentences with which OpenAI's endpoints refuse a request, as functions of the place and the value.
- * No rule is here. Chat and Responses share these words because the vendor validates both with the same code.
- */
+// The sentences with which OpenAI's endpoints refuse a request, as functions of the place and the value.
+// No rule is here. Chat and Responses share these words because the vendor validates both with the same code.
 import type { Rejection } from '../script.ts'
 
 export function openaiError(
@@ -13,15 +11,6 @@ export function openaiError(
 ): Rejection {
   return { rule, status, type: 'invalid_request_error', message, param, code }
 }
-
-/** A value for a sentence or a key: text as it is, `null` and `undefined` as nothing, all else as JSON. */
-export function shownText(value: unknown): string {
-  if (typeof value === 'string') return value
-  return isAbsent(value) ? '' : JSON.stringify(value)
-}
-
-/** `null` and `undefined` both mean that the caller left a property out. */
-export const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined
 
 export const missingParameter = (rule: string, path: string): Rejection =>
   openaiError(rule, `Missing required parameter: '${path}'.`, path, 'missing_required_parameter')

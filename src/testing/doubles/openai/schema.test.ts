@@ -148,8 +148,8 @@ for (const [what, schema, problem] of refused) {
 }
 
 test('2.4 an output format is refused under its own name and code', () => {
-  const rejection = checkStrictSchema('Answer', {}, { subject: 'response_format' })
-  assert.match(rejection?.message ?? '', /^Invalid schema for response_format 'Answer': /)
+  const rejection = checkStrictSchema('DoubleAnswer', {}, { subject: 'response_format' })
+  assert.match(rejection?.message ?? '', /^Invalid schema for response_format 'DoubleAnswer': /)
   assert.equal(rejection?.code, 'invalid_json_schema')
 })
 

@@ -1,11 +1,9 @@
-/**
- * The rules of OpenAI for the JSON Schema of a tool: the strict-mode subset, and the few checks outside strict mode.
- * It judges schemas only. Which tools are strict is the endpoints' business: Chat defaults to no, Responses tries strict
- * mode and falls back.
- */
+// The rules of OpenAI for the JSON Schema of a tool: the strict-mode subset, and the few checks outside strict mode.
+// It judges schemas only. Which tools are strict is the endpoints' business: Chat defaults to no, Responses tries strict
+// mode and falls back.
 import type { Rejection } from '../script.ts'
-import { asList, asRecord, asString, isRecord, type JsonRecord, words } from '../shape.ts'
-import { openaiError, shownText } from './refusals.ts'
+import { asList, asRecord, asString, asText, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { openaiError } from './refusals.ts'
 
 export type SchemaPlace = {
   /** The id of the rule that a bad schema breaks. */
@@ -19,7 +17,7 @@ export type SchemaPlace = {
 const LIMITS = { properties: 5000, levels: 10, characters: 120_000, enumValues: 1000 } as const
 const LONG_ENUM = { values: 250, characters: 15_000 } as const
 
-const NOT_PERMITTED = words(`
+const NOT_PERMITTED = wordList(`
   allOf oneOf not if then else dependentRequired dependentSchemas patternProperties propertyNames unevaluatedProperties
   unevaluatedItems minProperties maxProperties contains minContains maxContains uniqueItems default`)
 
@@ -56,7 +54,7 @@ function rootProblem(schema: unknown): string | undefined {
     return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
   }
   if (schema['type'] === 'object') return undefined
-  const got = schema['type'] === undefined ? 'None' : shownText(schema['type'])
+  const got = schema['type'] === undefined ? 'None' : asText(schema['type'])
   return `schema must be a JSON Schema of 'type: "object"', got 'type: "${got}"'.`
 }
 
@@ -119,7 +117,7 @@ function* objectProblems(visit: Visit, schema: JsonRecord, path: SchemaPath, lev
   if (unlisted !== undefined) yield inContext(path, `${complaint} Missing '${unlisted}'.`)
   const extra = required.find(name => typeof name !== 'string' || !names.includes(name))
   if (extra !== undefined)
-    yield inContext(path, `${complaint} Extra required key '${shownText(extra)}' supplied.`)
+    yield inContext(path, `${complaint} Extra required key '${asText(extra)}' supplied.`)
   visit.tally.properties += names.length
   for (const name of names) {
     visit.tally.characters += name.length

@@ -1,18 +1,14 @@
-/**
- * Checks of single values that both OpenAI endpoints make: strings, content parts, pictures, custom tool formats,
- * the form of a tool choice. Which rule a wrong value breaks is the caller's to say.
- */
+// Checks of single values that both OpenAI endpoints make: strings, content parts, pictures, custom tool formats,
+// the form of a tool choice. Which rule a wrong value breaks is the caller's to say.
 import { dataUriContent, pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Rejection, Rejections } from '../script.ts'
-import { isRecord, type JsonRecord } from '../shape.ts'
+import { asString, asText, entryOf, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
 import {
   emptyString,
   invalidType,
-  isAbsent,
   missingParameter,
   openaiError,
   patternMismatch,
-  shownText,
   stringTooLong,
   unsupportedValue,
 } from './refusals.ts'
@@ -43,7 +39,7 @@ export type PartChecks = Record<string, PartCheck>
 
 export const uncheckedPart: PartCheck = () => []
 
-export const textPart =
+export const textField =
   (field: string): PartCheck =>
   (part, path, rule) =>
     checkString(rule, `${path}.${field}`, part[field], { allowEmpty: true })
@@ -52,7 +48,7 @@ export function* checkParts(rule: string, path: string, parts: unknown[], checks
   for (const [at, part] of parts.entries()) {
     const place = `${path}[${at}]`
     const type = isRecord(part) ? part['type'] : undefined
-    const check = typeof type === 'string' ? checks[type] : undefined
+    const check = entryOf(checks, asString(type))
     if (!isRecord(part)) yield invalidType(rule, place, 'an object', part)
     else if (check === undefined) yield unsupportedValue(rule, `${place}.type`, type, Object.keys(checks))
     else yield* check(part, place, rule)
@@ -61,7 +57,7 @@ export function* checkParts(rule: string, path: string, parts: unknown[], checks
 
 /** A picture in a data URI is judged by its bytes. One at an address is fetched by the vendor, and not here. */
 export function* checkPicture(rule: string, path: string, url: unknown): Rejections {
-  const data = dataUriContent(shownText(url))
+  const data = dataUriContent(asText(url))
   if (data === null || WEB_PICTURES.includes(pictureKind(data) ?? '')) return
   const formats = `[${WEB_PICTURES.map(type => `'${type}'`).join(', ')}]`
   const message = `The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ${formats}.`
@@ -88,7 +84,7 @@ export function* checkToolFormat(rule: string, path: string, format: unknown, ne
 export function* checkToolParameters(rule: string, path: string, tool: JsonRecord): Rejections {
   if (isAbsent(tool['parameters'])) return
   const judge = tool['strict'] === true ? checkStrictSchema : checkLooseSchema
-  const found = judge(shownText(tool['name']), tool['parameters'], { rule, param: `${path}.parameters` })
+  const found = judge(asText(tool['name']), tool['parameters'], { rule, param: `${path}.parameters` })
   if (found !== null) yield found
 }
 

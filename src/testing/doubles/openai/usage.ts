@@ -1,7 +1,5 @@
-/**
- * Token counts of a scripted turn: those that the script gives, else an estimate from lengths that is the same in every
- * run. Each endpoint gives the counts its own names.
- */
+// Token counts of a scripted turn: those that the script gives, else an estimate from lengths that is the same in every
+// run. Each endpoint gives the counts its own names.
 import { argumentsText, type ScriptedTurn, thinkingOf } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 
