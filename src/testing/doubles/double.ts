@@ -258,8 +258,8 @@ async function playTurn(serving: Serving, request: DoubleRequest, turn: Scripted
   }
   if (faults.some(fault => writeStatusFault(serving, fault))) return
   const { body, frames } = vendor.respond(reshapeTurn(turn), request, memory)
-  const streams = vendor.streams ?? asksForStream
-  const answer = streams(request) ? { frames: bendFrames(frames, faults, vendor) } : { body }
+  const streams = vendor.streams?.(request) ?? asksForStream(request)
+  const answer = streams ? { frames: bendFrames(frames, faults, vendor) } : { body }
   await writeAnswer(serving, answer, turn.delayMs ?? 0)
 }
 

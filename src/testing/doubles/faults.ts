@@ -108,7 +108,8 @@ function cutLast(calls: ScriptedCall[], keep: number | undefined): ScriptedCall[
   return [...calls.slice(0, -1), { ...last, text, cut: true }]
 }
 
-function withoutId({ id: _, ...rest }: ScriptedCall): ScriptedCall {
+function withoutId(call: ScriptedCall): ScriptedCall {
+  const { id: _, ...rest } = call
   return rest
 }
 

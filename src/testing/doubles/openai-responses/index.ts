@@ -44,7 +44,7 @@ export const openaiResponsesDouble: VendorDouble<ResponsesMemory> = {
       : [...checkStored(request, memory)],
   direct: answerStored,
   respond: createResponse,
-  errorFrame: (code = 'server_error', message = SERVER_ERROR, sent = []) => {
+  errorFrame: (code = 'server_error', message = SERVER_ERROR, sent) => {
     const sequence_number = nextSequence(sent)
     return jsonFrame('error', { type: 'error', sequence_number, code, message, param: null })
   },

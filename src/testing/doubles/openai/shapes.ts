@@ -89,7 +89,7 @@ export function* checkToolParameters(rule: string, path: string, tool: JsonRecor
 }
 
 /** How the two endpoints differ: Chat nests `allowed_tools` in an object of that name, Responses does not. */
-type ChoiceForm = { rule: string; nested: boolean; checkEntry(entry: unknown, path: string): Rejections }
+type ChoiceForm = { rule: string; nested: boolean; checkEntry: (entry: unknown, path: string) => Rejections }
 
 export function* checkChoiceForm(choice: unknown, { rule, nested, checkEntry }: ChoiceForm): Rejections {
   if (isAbsent(choice)) return
