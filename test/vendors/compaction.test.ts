@@ -34,7 +34,7 @@ const isSummary = (body: unknown): boolean =>
 
 describe('the request for a summary', () => {
   for (const vendor of vendorNames)
-    test(`${vendor} takes it, of a session to which everything has happened (B-04, B-11, B-13)`, async () => {
+    test(`${vendor} accepts it for a session that has every kind of call and outcome`, async () => {
       const table = openTable(vendors, { tools, agent: { compaction: { afterTokens: 1e9, keepEntries: 3 } } })
       let session = await begin(table, vendor, {}, seed)
       for (const scene of scenes) {
@@ -197,7 +197,7 @@ describe('when', () => {
 })
 
 describe('failures', () => {
-  test('a request that is too long is asked again without its older half, sound each time (B-12)', async () => {
+  test('a request that is too long is sent again without its older half, and is valid each time', async () => {
     const asked = talker((request, attempt) => {
       if (request.history.length > 6) throw new TurnwireError('model_rejected', 'prompt is too long')
       return `In ${attempt} attempts.`

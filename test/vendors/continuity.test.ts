@@ -95,7 +95,7 @@ describe('thinking before a call that waits for a person', () => {
 
 describe('rounds of thinking and calls in one turn', () => {
   for (const vendor of vendorNames)
-    test(`${vendor}: every later step carries what the earlier ones sealed (B-57, B-59, B-60)`, async () => {
+    test(`${vendor}: every later step has the signatures of the earlier ones`, async () => {
       const table = openTable(vendors, { tools })
       const session = await begin(table, vendor)
       for (let round = 0; round < 4; round++)
@@ -112,7 +112,7 @@ describe('rounds of thinking and calls in one turn', () => {
     })
 
   for (const vendor of ['anthropic', 'openai-responses', 'gemini-interactions'] as const)
-    test(`${vendor}: thinking that shows no text keeps its seal (B-56)`, async () => {
+    test(`${vendor}: thinking without text keeps its signature`, async () => {
       const table = openTable(vendors, { tools })
       const session = await begin(table, vendor)
       say(vendors, session, vendor, { thinking: { text: '' }, calls: [{ name: 'read', input: {} }] })
@@ -126,7 +126,7 @@ describe('rounds of thinking and calls in one turn', () => {
       assert.deepEqual(refusals(vendors.doubles[vendor]), [])
     })
 
-  test('anthropic: a forced tool while it thinks is left to the model, not refused (B-58)', async () => {
+  test('anthropic: a forced tool is not forced while the model thinks, so that the request is not refused', async () => {
     const table = openTable(vendors, { tools })
     const session = await begin(table, 'anthropic')
     await tell(session, 'Use something.', undefined, { choice: 'required' })

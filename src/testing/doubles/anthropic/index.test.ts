@@ -30,7 +30,7 @@ test('the SDK creates a message', async t => {
 })
 
 for (const isStream of [false, true]) {
-  test(`the SDK goes round a tool loop with thinking (${isStream ? 'streamed' : 'whole'})`, async t => {
+  test(`the SDK completes a tool loop with thinking (${isStream ? 'streamed' : 'whole'})`, async t => {
     const { client, double } = await open(t, {
       script: [
         {
@@ -67,7 +67,7 @@ for (const isStream of [false, true]) {
   })
 }
 
-test('A-19 a block of thinking left out of the echo is refused, in strict mode only', async t => {
+test('A-19 refuses an echo that left out a thinking block, in strict mode only', async t => {
   for (const mode of ['strict', 'lenient'] as const) {
     const { client } = await open(t, {
       mode,
@@ -91,7 +91,7 @@ test('A-19 a block of thinking left out of the echo is refused, in strict mode o
   }
 })
 
-test('a refusal has the class, the text, the request id and the rule', async t => {
+test('a refusal reaches the SDK with its error class, text, request id and rule', async t => {
   const { client, double } = await open(t, { script: [{ text: 'never' }] })
   const wrong = client.messages.create({ ...base, messages: [{ role: 'user', content: '' }] })
   await assert.rejects(wrong, (error: unknown) => {
@@ -184,7 +184,7 @@ for (const kind of [
   })
 }
 
-test('the stream has the exact order of events', async t => {
+test("the events of a stream come in the vendor's order", async t => {
   const { client, double } = await open(t, {
     script: [
       {
@@ -222,7 +222,7 @@ test('the stream has the exact order of events', async t => {
   ])
 })
 
-test('A-24 a paused turn is sent back and goes on; A-25 its search results verify', async t => {
+test('a paused turn is sent back and continues (A-24), and its search results verify (A-25)', async t => {
   const native = [
     {
       type: 'server_tool_use',
@@ -298,7 +298,7 @@ test('a call from code names its container, and its result must go there', async
   )
 })
 
-test('tokens are counted without a turn of the script', async t => {
+test('counting tokens uses no turn of the script', async t => {
   const { client } = await open(t, {})
   const count = await client.messages.countTokens({ model: base.model, messages: [ask] })
   assert.ok(count.input_tokens > 0)

@@ -1,6 +1,6 @@
 // Every refusal of the Anthropic double that concerns a single field, block, tool or header: by rule and in the vendor's
-// words. How messages stand to one another is in `anthropic.test.ts`. Take a line of the double away, and one of these
-// fails.
+// words. `request.test.ts` has the rules about how messages
+// follow one another. Remove a check from the double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRequestAll, startDouble } from '../index.ts'
@@ -220,11 +220,11 @@ for (const [rule, message, patch] of cases)
     assert.deepEqual([own.rule, own.status, own.type], [rule, 400, 'invalid_request_error'])
   })
 
-test('A-00 a body that is no object', () => {
+test('A-00 refuses a body that is not an object', () => {
   assert.equal(checkRequestAll('anthropic', [])[0]?.message, 'Input should be a valid dictionary')
 })
 
-test('A-00, A-MCP what the headers must say', async () => {
+test('refuses a missing or wrong version header (A-00), and MCP without its beta header (A-MCP)', async () => {
   const double = await startDouble({ vendor: 'anthropic' })
   const post = async (headers: Record<string, string>, patch: JsonRecord = {}): Promise<string> => {
     const response = await fetch(`${double.url}/v1/messages`, {
@@ -263,7 +263,7 @@ test('A-00, A-MCP what the headers must say', async () => {
   }
 })
 
-test('A-19 thinking of the latest answer is not left out in part', async () => {
+test('A-19 refuses an echo of the latest answer that has only part of its thinking', async () => {
   const thinking = [
     { type: 'thinking', thinking: 'one', signature: 's1' },
     { type: 'redacted_thinking', data: 'r1' },

@@ -82,14 +82,14 @@ test('a stream opens with the role, names a call once, and ends with usage and [
   assert.equal(double.exchanges[0]?.frames.at(-1)?.data, '[DONE]')
 })
 
-test('without include_usage no chunk speaks of usage', async t => {
+test('without include_usage no chunk has usage', async t => {
   const { client } = await open(t, [{ text: 'warm' }])
   const stream = await client.chat.completions.create({ ...ask, stream: true })
   for await (const chunk of stream) assert.ok(!('usage' in chunk) && chunk.choices.length === 1)
 })
 
 for (const stream of [false, true]) {
-  test(`runTools goes through a whole loop, ${stream ? 'streaming' : 'whole'}`, async t => {
+  test(`runTools completes a whole loop, ${stream ? 'streaming' : 'whole'}`, async t => {
     const { double, client } = await open(t, [{ calls: [wanted, wanted] }, { text: 'It is 21 °C.' }])
     const cities: string[] = []
     const tool = {
@@ -112,7 +112,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('errors arrive as the classes that the SDK has for them', async t => {
+test("errors arrive as the SDK's own error classes", async t => {
   const { double, client } = await open(t, [
     { fault: { kind: 'rate-limit', retryAfter: 2 } },
     { fault: { kind: 'rate-limit', retryAfter: 2, as: 'http-date' } },
@@ -159,7 +159,7 @@ async function callDeltas(t: TestContext, turn: ScriptedTurn, vendor: VendorName
   return deltas
 }
 
-test('2.9 a compatible server sends each call whole, and shows its reasoning', async t => {
+test('a compatible server sends each call whole, and shows its reasoning', async t => {
   const deltas = await callDeltas(t, { calls: [wanted, wanted] }, 'openai-compatible')
   assert.deepEqual(
     deltas.map(delta => [delta.index, delta.function]),
@@ -170,7 +170,7 @@ test('2.9 a compatible server sends each call whole, and shows its reasoning', a
   assert.deepEqual(Object.entries(choices[0]?.message ?? {}).at(-1), ['reasoning_content', 'hm'])
 })
 
-test('2.9 the index is missing, or zero for all', async t => {
+test('the index of calls can be missing, or zero for all', async t => {
   const missing = await callDeltas(
     t,
     { calls: [wanted, wanted], fault: { kind: 'index', quirk: 'missing' } },
@@ -185,14 +185,14 @@ test('2.9 the index is missing, or zero for all', async t => {
   assert.ok(zero.length > 4 && zero.every(delta => delta.index === 0))
 })
 
-test('2.9 the id stands in every delta', async t => {
+test('the id of a call can be in every delta', async t => {
   const turn: ScriptedTurn = { calls: [wanted], chunk: 4, fault: { kind: 'index', quirk: 'repeat-id' } }
   const deltas = await callDeltas(t, turn, 'openai-chat')
   assert.ok(deltas.length > 2)
   assert.equal(new Set(deltas.map(delta => delta.id)).size, 1)
 })
 
-test('2.9 ids can be empty, equal or 500 characters long', async t => {
+test('call ids can be empty, equal or 500 characters long', async t => {
   for (const [ids, expected] of [
     ['empty', ['', '']],
     ['duplicate', ['call_same', 'call_same']],
@@ -210,7 +210,7 @@ test('2.9 ids can be empty, equal or 500 characters long', async t => {
 })
 
 for (const text of ['[]', '"x"', 'null', '{"a":1}{"b":2}']) {
-  test(`2.9 arguments that are no object: ${text}`, async t => {
+  test(`arguments that are not an object are sent as scripted: ${text}`, async t => {
     const { client } = await open(t, [{ calls: [wanted], fault: { kind: 'arguments', text } }])
     const { choices } = await client.chat.completions.create(ask)
     const call = choices[0]?.message.tool_calls?.[0]
@@ -218,7 +218,7 @@ for (const text of ['[]', '"x"', 'null', '{"a":1}{"b":2}']) {
   })
 }
 
-test('2.9 a length stop in the middle of arguments, and a tool that was not offered', async t => {
+test('a turn can stop for length within arguments, and call a tool that was not offered', async t => {
   const { client } = await open(t, [
     { calls: [wanted], fault: { kind: 'max-tokens-in-arguments', keep: 6 } },
     { calls: [wanted], fault: { kind: 'tool-not-offered' } },
@@ -232,7 +232,7 @@ test('2.9 a length stop in the middle of arguments, and a tool that was not offe
   assert.equal(other?.type === 'function' && other.function.name, 'tool_nobody_offered')
 })
 
-test('2.9 an error after 200 is thrown by the SDK', async t => {
+test('an error after 200 is thrown by the SDK', async t => {
   const { client } = await open(t, [{ text: 'a long enough text', fault: { kind: 'error-event', after: 2 } }])
   const stream = await client.chat.completions.create({ ...ask, stream: true })
   await assert.rejects(async () => {
@@ -240,7 +240,7 @@ test('2.9 an error after 200 is thrown by the SDK', async t => {
   }, OpenAI.APIError)
 })
 
-test('2.9 a stream that ends early has no finish reason', async t => {
+test('a stream that ends early has no finish reason', async t => {
   for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {
     const { double, client } = await open(t, [{ calls: [wanted], fault: { kind } }])
     const stream = await client.chat.completions.create({ ...ask, stream: true })
@@ -250,7 +250,7 @@ test('2.9 a stream that ends early has no finish reason', async t => {
 })
 
 for (const kind of ['one-byte-writes', 'crlf', 'split-utf8'] as const) {
-  test(`2.9 ${kind} change nothing for a right client`, async t => {
+  test(`${kind} change nothing for a correct client`, async t => {
     const { client } = await open(t, [{ text: 'Grüße 🌍', fault: { kind } }])
     const stream = client.chat.completions.stream(ask)
     assert.equal(await stream.finalContent(), 'Grüße 🌍')

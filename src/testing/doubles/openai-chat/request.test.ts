@@ -377,13 +377,13 @@ for (const [what, request] of accepted) {
   })
 }
 
-test('every broken rule is told, the one that the API reports first in front', () => {
+test('every broken rule is reported, and the first is the one that the API reports', () => {
   const request = body([user, asks(call('i'.repeat(45), 'a.b')), user], { tools: [], tool_choice: 'any' })
   const rules = checkRequestAll('openai-chat', request).map(rejection => rejection.rule)
   assert.deepEqual(rules, ['C-03', 'C-04', 'C-06', 'C-01', 'C-10'])
 })
 
-test('a compatible server takes what OpenAI refuses, but not arguments that are no text', () => {
+test('a compatible server accepts what OpenAI refuses, but not arguments that are not text', () => {
   const loose = body([user, asks(call('i'.repeat(500), 'a.b')), user], { tools: [], num_ctx: 4096 })
   assert.deepEqual(checkRequestAll('openai-compatible', loose), [])
   const wrong = body([user, asks(call('a', 'read', { arguments: {} }))])

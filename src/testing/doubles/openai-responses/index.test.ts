@@ -205,7 +205,7 @@ for (const [type, fields, inside] of hosted) {
   })
 }
 
-test('a call of a tool in a namespace says so', async t => {
+test('a call of a tool in a namespace has that namespace', async t => {
   const { client } = await open(t, [{ calls: [wanted] }])
   const { output } = await client.responses.create({
     ...ask,
@@ -248,7 +248,7 @@ test('a background response can be cancelled, and stays so', async t => {
   assert.equal((await client.responses.retrieve(queued.id)).status, 'cancelled')
 })
 
-test('a background stream is taken up after the last event that was seen', async t => {
+test('a background stream resumes after the last event that was seen', async t => {
   const { client } = await open(t, [{ text: 'one two three', chunk: 4 }])
   const stream = await client.responses.create({ ...ask, background: true, stream: true })
   const whole = await eventsOf(stream)
@@ -267,7 +267,7 @@ test('background needs a store', async t => {
   })
 })
 
-test('errors arrive as the classes that the SDK has for them', async t => {
+test("errors arrive as the SDK's own error classes", async t => {
   const { double, client } = await open(t, [
     { fault: { kind: 'rate-limit', retryAfter: 1, as: 'http-date' } },
     { fault: { kind: 'server-error' } },
@@ -287,7 +287,7 @@ test('errors arrive as the classes that the SDK has for them', async t => {
   )
 })
 
-test('2.9 a length stop leaves the call open and the response incomplete', async t => {
+test('a length stop leaves the call open and the response incomplete', async t => {
   const { client } = await open(t, [{ calls: [wanted], fault: { kind: 'max-tokens-in-arguments', keep: 6 } }])
   const events = await eventsOf(await client.responses.create({ ...ask, stream: true }))
   assert.ok(!events.some(event => event.type === 'response.function_call_arguments.done'))
@@ -298,7 +298,7 @@ test('2.9 a length stop leaves the call open and the response incomplete', async
   assert.deepEqual(call?.type === 'function_call' && [call.arguments, call.status], ['{"city', 'incomplete'])
 })
 
-test('2.9 response.completed arrives although the arguments were never done', async t => {
+test('response.completed can arrive although the arguments were never done', async t => {
   const { client } = await open(t, [{ calls: [wanted], fault: { kind: 'omit-arguments-done' } }])
   const events = await eventsOf(await client.responses.create({ ...ask, stream: true }))
   const types = events.map(({ type }) => type)
@@ -311,7 +311,7 @@ test('2.9 response.completed arrives although the arguments were never done', as
   assert.throws(() => JSON.parse(call.arguments))
 })
 
-test('2.9 an error event after 200 keeps the numbering', async t => {
+test('an error event after 200 keeps the numbering', async t => {
   const { double, client } = await open(t, [{ text: 'hi', fault: { kind: 'error-event', after: 4 } }])
   const stream = await client.responses.create({ ...ask, stream: true })
   await assert.rejects(eventsOf(stream), OpenAI.APIError)
@@ -319,7 +319,7 @@ test('2.9 an error event after 200 keeps the numbering', async t => {
   assert.deepEqual([last.type, last.sequence_number, last.code], ['error', 4, 'server_error'])
 })
 
-test('2.9 a stream can end before its end, or right after a tool name', async t => {
+test('a stream can end before its last event, or right after a tool name', async t => {
   for (const kind of ['eof-before-end', 'eof-after-tool-name'] as const) {
     const { client } = await open(t, [{ calls: [wanted], fault: { kind } }])
     const events = await eventsOf(await client.responses.create({ ...ask, stream: true }))
@@ -328,7 +328,7 @@ test('2.9 a stream can end before its end, or right after a tool name', async t 
   }
 })
 
-test('2.9 unknown events, CRLF and cut bytes change nothing for a right client', async t => {
+test('unknown events, CRLF and cut bytes change nothing for a correct client', async t => {
   for (const kind of ['unknown-events', 'ping-flood', 'crlf', 'one-byte-writes', 'split-utf8'] as const) {
     const { client } = await open(t, [{ text: 'Grüße 🌍', fault: { kind } }])
     const events = await eventsOf(await client.responses.create({ ...ask, stream: true }))
@@ -339,7 +339,7 @@ test('2.9 unknown events, CRLF and cut bytes change nothing for a right client',
   }
 })
 
-test('2.9 hang: no byte comes until the caller gives up', async t => {
+test('a hang sends no byte until the caller gives up', async t => {
   const { client } = await open(t, [{ fault: { kind: 'hang' } }])
   const signal = AbortSignal.timeout(50)
   await assert.rejects(client.responses.create(ask, { signal }), OpenAI.APIUserAbortError)

@@ -411,7 +411,7 @@ const accepted: [string, unknown][] = [
     'R-12 a choice of a server',
     body('hello', { tools: everyTool, tool_choice: { type: 'mcp', server_label: 'docs' } }),
   ],
-  ['R-13 an open schema where strict is left out', body('hello', { tools: [tool('f')] })],
+  ['an open schema where strict is left out', body('hello', { tools: [tool('f')] })],
   [
     'a search carried out by the caller',
     body([

@@ -55,7 +55,7 @@ function session(key = 'sk-a', memory: ResponsesMemory = newResponsesMemory()) {
 const thinkAndCall: ScriptedTurn = { thinking: 'hm', calls: [{ id: 'call_1', name: 'read' }] }
 const sealedRequest = body('x', { store: false, include: ['reasoning.encrypted_content'] })
 
-test('R-01 and R-02 hold over previous_response_id', () => {
+test('calls and outputs are paired over previous_response_id too (R-01, R-02)', () => {
   const { say, check } = session()
   const { id } = say(body('x'), thinkAndCall)
   assert.deepEqual(check(body([output('call_1')], { previous_response_id: id })), [])
@@ -87,7 +87,7 @@ test('R-06 a search needs its reasoning directly before it', () => {
   )
 })
 
-test('R-06b dangling and repeated sealed reasoning passes in lenient mode without a store', () => {
+test('lenient mode accepts dangling and repeated encrypted reasoning without a store', () => {
   const { say, check } = session()
   const [reasoning] = say(sealedRequest, thinkAndCall).output
   const sent = { ...sealedRequest, input: [reasoning, reasoning, user] }
@@ -98,7 +98,7 @@ test('R-06b dangling and repeated sealed reasoning passes in lenient mode withou
   )
 })
 
-test('R-07 what was not stored, or was deleted, cannot be named', () => {
+test('R-07 an item that was not stored, or was deleted, cannot be referenced', () => {
   const { say, check, memory } = session()
   const unstored = say(sealedRequest, thinkAndCall)
   assert.equal(check(body([output('call_1')], { previous_response_id: unstored.id }))[0]?.rule, 'R-07')
@@ -120,7 +120,7 @@ test('R-07 what was not stored, or was deleted, cannot be named', () => {
   assert.equal(check(body([...references, output('call_1')]))[0]?.rule, 'R-07')
 })
 
-test('R-08 a seal belongs to the key that it was made under', () => {
+test('R-08 encrypted content belongs to the key that it was made under', () => {
   const { say, memory } = session('sk-a')
   const [reasoning, called] = say(sealedRequest, thinkAndCall).output
   const sent = { ...sealedRequest, input: [user, reasoning, called, output('call_1')] }
@@ -132,7 +132,7 @@ test('R-08 a seal belongs to the key that it was made under', () => {
   )
 })
 
-test('R-08 a token that the script wrote itself is known again', () => {
+test('R-08 encrypted content that the script wrote is recognised', () => {
   const { say, check } = session()
   const [reasoning, called] = say(sealedRequest, {
     ...thinkAndCall,
@@ -142,7 +142,7 @@ test('R-08 a token that the script wrote itself is known again', () => {
   assert.deepEqual(check({ ...sealedRequest, input: [user, reasoning, called, output('call_1')] }), [])
 })
 
-test('R-09 the encrypted content of output_item.added is not whole and is refused', () => {
+test('R-08 the encrypted content of output_item.added is not whole and is refused', () => {
   const { say, check } = session()
   const { output: items, frames } = say(sealedRequest, thinkAndCall)
   const added: { item: Body } = JSON.parse(frames.find(({ event }) => event?.endsWith('added'))?.data ?? '')
@@ -153,7 +153,7 @@ test('R-09 the encrypted content of output_item.added is not whole and is refuse
   assert.match(rejection?.message ?? '', /could not be decrypted or parsed/)
 })
 
-test('R-10 with previous_response_id only the new items are sent', () => {
+test('with previous_response_id, items that were sent before are refused (R-03)', () => {
   const { say, check } = session()
   const { id, output: items } = say(body('x'), thinkAndCall)
   const [rejection] = check(body([...items, output('call_1')], { previous_response_id: id }))
@@ -161,7 +161,7 @@ test('R-10 with previous_response_id only the new items are sent', () => {
   assert.match(rejection?.message ?? '', /^Duplicate item found with id rs_/)
 })
 
-test('R-13 an unsaid strict becomes what the schema allows', () => {
+test('an omitted strict becomes true only if the schema allows it', () => {
   const closed = { type: 'object', properties: {}, required: [], additionalProperties: false }
   const tools = [tool('open'), tool('closed', { parameters: closed }), tool('said', { strict: false })]
   const response = session().say(body('x', { tools }), { text: 'y' })
@@ -176,7 +176,7 @@ test('R-13 an unsaid strict becomes what the schema allows', () => {
   )
 })
 
-test('R-14 output items keep their order and their phase; losing them is a harness refusal', () => {
+test('R-14 output items that lose their order or phase are refused by the harness', () => {
   const { say, check } = session()
   const [message, called] = say(body('x'), { text: 'wait', calls: [{ id: 'call_1', name: 'read' }] }).output
   assert.equal(message?.['phase'], 'commentary')
@@ -188,7 +188,7 @@ test('R-14 output items keep their order and their phase; losing them is a harne
   assert.deepEqual([stripped?.rule, stripped?.status], ['R-14', 422])
 })
 
-test('a program, its calls and their callers must hang together', () => {
+test("a program's calls and outputs must name that program as their caller", () => {
   const { say, check } = session()
   const caller = { type: 'program', caller_id: 'prog_call' }
   const raw = [
@@ -206,7 +206,7 @@ test('a program, its calls and their callers must hang together', () => {
   )
 })
 
-test('an approval answers a request that was made', () => {
+test('an approval must answer a request that was made', () => {
   const { say, check } = session()
   const raw = [{ type: 'mcp_approval_request', server_label: 'docs', name: 'read', arguments: '{}' }]
   const { id, output: items } = say(body('x'), { raw })
@@ -217,7 +217,7 @@ test('an approval answers a request that was made', () => {
   assert.equal(check(body(approve('mcpr_none'), { previous_response_id: id }))[0]?.rule, 'mcp-approval')
 })
 
-test('foreign ids and seals pass when a body is said to come from a real exchange', () => {
+test('foreign ids and encrypted content are accepted with trustForeign', () => {
   const foreign = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAABforeign' }
   const sent = body([foreign, call('a'), output('a'), output('b')], { previous_response_id: 'resp_real' })
   assert.deepEqual(checkRequestAll('openai-responses', sent, { trustForeign: true }), [])

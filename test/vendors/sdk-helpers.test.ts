@@ -6,7 +6,12 @@ import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { type RunningDouble, type ScriptedTurn, startDouble, type VendorName } from './index.ts'
+import {
+  type RunningDouble,
+  type ScriptedTurn,
+  startDouble,
+  type VendorName,
+} from '../../src/testing/doubles/index.ts'
 
 const schema = {
   type: 'object' as const,
