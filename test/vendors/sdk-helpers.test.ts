@@ -1,6 +1,5 @@
-// The helpers that the vendors' SDKs build on their APIs, as users call them: loops over tools, streams that are put
-// together, answers that are parsed, chats that keep their own history. Each talks to a strict double, which refuses
-// nothing of it.
+// The helpers of the vendors' SDKs, as users call them: tool loops, assembled streams, parsed answers, chats that keep
+// their own history. Each talks to a strict double, which refuses nothing.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -40,7 +39,7 @@ const openai = ({ url }: RunningDouble) => new OpenAI({ apiKey: 'k', baseURL: `$
 const model = 'gpt-5.2'
 
 for (const stream of [false, true])
-  test(`openai: runTools, ${stream ? 'streamed' : 'whole'}`, async t => {
+  test(`openai: runTools completes, ${stream ? 'streamed' : 'whole'}`, async t => {
     const double = await open(t, 'openai-chat', asks('Oslo', 'Rome'), { text: 'Sunny in both.' })
     const { completions } = openai(double).chat
     const params = {
@@ -65,7 +64,7 @@ for (const stream of [false, true])
     assert.match(JSON.stringify(double.exchanges[1]?.body), /Sun in Rome\./)
   })
 
-test('openai: a stream of Chat put together, and an answer that is parsed', async t => {
+test('openai: the SDK assembles a Chat stream, and parses a structured answer', async t => {
   const double = await open(t, 'openai-chat', { text: 'Hello there.' }, { text: '{"city":"Oslo"}' })
   const { completions } = openai(double).chat
   const messages = [{ role: 'user' as const, content: 'hi' }]
@@ -81,7 +80,7 @@ test('openai: a stream of Chat put together, and an answer that is parsed', asyn
   assert.deepEqual(parsed.choices[0]?.message.parsed, { city: 'Oslo' })
 })
 
-test('openai: a stream of Responses put together, gone on with by its id', async t => {
+test('openai: the SDK assembles a Responses stream, and continues it by its id', async t => {
   const double = await open(t, 'openai-responses', { thinking: 'Hm.', ...asks('Oslo') }, { text: 'Sunny.' })
   const tools = [{ type: 'function' as const, name: 'weather', parameters: schema, strict: true }]
   const { responses } = openai(double)
@@ -99,7 +98,7 @@ test('openai: a stream of Responses put together, gone on with by its id', async
 
 // ---- Anthropic ---------------------------------------------------------------------------------------------
 
-test('anthropic: the tool runner, whose conversation the vendor holds', async t => {
+test('anthropic: the tool runner completes over a thread that the vendor holds', async t => {
   const double = await open(t, 'anthropic', asks('Oslo'), asks('Rome'), { text: 'Sunny in both.' })
   const client = new Anthropic({ apiKey: 'k', baseURL: double.url, maxRetries: 0 })
   const message = await client.beta.messages.toolRunner({
@@ -123,7 +122,7 @@ test('anthropic: the tool runner, whose conversation the vendor holds', async t 
   assert.match(second ?? '', /"thread":\{"type":"continue"/)
 })
 
-test('anthropic: a thread that is not held, continued twice, or told what it holds', async t => {
+test('anthropic: a thread is refused if it is unknown, continued twice, or sent its system and tools again', async t => {
   const double = await startDouble({ vendor: 'anthropic', script: () => ({ text: 'ok' }) })
   t.after(() => double.close())
   const { messages } = new Anthropic({ apiKey: 'k', baseURL: double.url, maxRetries: 0 }).beta
@@ -149,7 +148,7 @@ test('anthropic: a thread that is not held, continued twice, or told what it hol
 const google = ({ url }: RunningDouble) => new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: url } })
 const declared = { functionDeclarations: [{ name: 'weather', parametersJsonSchema: schema }] }
 
-test('google: a chat that streams keeps each chunk as a content of its own', async t => {
+test('google: a streamed chat completes although the SDK keeps each chunk as a content', async t => {
   const double = await open(
     t,
     'gemini',
@@ -166,7 +165,7 @@ test('google: a chat that streams keeps each chunk as a content of its own', asy
   assert.equal((await chat.sendMessage({ message })).text, 'Sunny.')
 })
 
-test('google: functions that the SDK calls by itself', async t => {
+test('google: automatic function calling completes', async t => {
   const double = await open(t, 'gemini', asks('Oslo'), { text: 'Sunny.' })
   const response = await google(double).models.generateContent({
     model: 'gemini-3-pro',
