@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { VendorName } from './double.ts'
 import type { Fault } from './faults.ts'
 import type { ScriptedTurn } from './script.ts'
-import { startDouble, vendorDouble } from './vendors.ts'
+import { checkRequest, startDouble, vendorDouble } from './vendors.ts'
 
 type Client = {
   vendor: VendorName
@@ -157,6 +157,37 @@ for (const client of CLIENTS) {
     assert.deepEqual([double.rejections().length, double.harnessErrors().length], [0, 1])
   })
 }
+
+for (const client of CLIENTS.filter(({ vendor }) => vendor !== 'gemini')) {
+  test(`${client.vendor}: raw frames cannot answer a request that does not stream`, async t => {
+    const double = await startDouble({ vendor: client.vendor, script: [{ raw: [{ data: '{}' }] }] })
+    t.after(() => double.close())
+    const response = await fetch(double.url + client.path, {
+      method: 'POST',
+      headers: { ...client.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(client.body(false)),
+    })
+    assert.equal(response.status, 422)
+    assert.match(double.harnessErrors()[0] ?? '', /^raw frames can only answer a request that streams/)
+  })
+}
+
+test('names that every JavaScript object has are refused like any unknown name', () => {
+  const anthropic = {
+    model: 'm',
+    max_tokens: 1,
+    messages: [{ role: 'user', content: [{ type: 'constructor' }] }],
+  }
+  assert.match(checkRequest('anthropic', anthropic)?.message ?? '', /Input tag 'constructor' found/)
+  const chat = { model: 'm', messages: [{ role: 'user', content: [{ type: 'toString' }] }] }
+  assert.match(checkRequest('openai-chat', chat)?.message ?? '', /^Invalid value: 'toString'\. Supported/)
+  const responses = { model: 'm', input: 'x', constructor: 1 }
+  assert.equal(checkRequest('openai-responses', responses)?.message, "Unknown parameter: 'constructor'.")
+})
+
+test('a vendor without a double is an error that lists the others', () => {
+  assert.throws(() => vendorDouble('nobody' as VendorName), /no double for "nobody": use one of anthropic/)
+})
 
 const turns = fc.record(
   {

@@ -39,6 +39,16 @@ const program = { type: 'program', id: 'prg_1', call_id: 'p', code: 'f()', finge
 const made = { type: 'program', caller_id: 'p' }
 
 const responsesCases: Case[] = [
+  [
+    'R-00',
+    "Missing required parameter: 'text.format.name'.",
+    { text: { format: { type: 'json_schema', schema: {} } } },
+  ],
+  [
+    '2.4',
+    "Invalid schema for response_format 'r': In context=(), 'additionalProperties' is required",
+    { text: { format: { type: 'json_schema', name: 'r', strict: true, schema: { type: 'object' } } } },
+  ],
   ['R-00', "Missing required parameter: 'model'.", { model: undefined }],
   ['R-00', "Unknown parameter: 'verbosity'.", { verbosity: 'low' }],
   ['R-00', "Invalid type for 'store': expected a boolean", { store: 'no' }],
