@@ -55,7 +55,7 @@ export class LogRules {
     return this.#turn
   }
 
-  /** What is wrong with these events at this point, if anything. `status` is the status that their writer recorded. */
+  /** The problem of these events at this point, if any. `status` is the status that their writer recorded. */
   append(events: readonly Event[], epoch: number, status?: SessionStatus): string | undefined {
     if (epoch < this.#epoch) return `one writer: epoch ${epoch} wrote after ${this.#epoch}`
     this.#epoch = epoch

@@ -46,7 +46,7 @@ async function summarise(
   return { parts: [{ type: 'text', text }], stop: 'end', usage: { input: 9, output: 3 } }
 }
 
-/** What a vendor would refuse about a history: every call must be answered right after it, once, in order. */
+/** The reason why a vendor would refuse a history: every call must be answered right after it, once, in order. */
 export function wrongHistory(history: readonly Entry[]): string | undefined {
   const seen = new Set<string>()
   let open: string[] = []

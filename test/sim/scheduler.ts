@@ -1,6 +1,6 @@
-// Virtual time. Tasks run one after another at their planned times, and between two of them all pending promises settle.
-// A machine is a process: its tasks are dropped when it dies, and delayed while it is paused. No real clock is read and
-// no real timer is set.
+// Virtual time. Tasks run one after another at their planned times, and between two of them all pending promises
+// settle. A machine is a process: its tasks are dropped when it dies, and delayed while it is paused. No real clock is
+// read and no real timer is set.
 
 export class Machine {
   readonly name: string

@@ -1,4 +1,5 @@
-// What a client of the simulation can use: the machines it can call, the disk it can look at, randomness and time.
+// The parts of the simulation that a client can use: the machines it can call, the disk it can look at, randomness
+// and time.
 import type { OpenSessions } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import type { Chance } from './chance.ts'

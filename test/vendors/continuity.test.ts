@@ -1,5 +1,5 @@
-// Artifacts that only their maker can read go back to it byte for byte: after a restart from a database, an approval, an
-// edit by a person, and a compaction of everything before.
+// Artifacts that only their maker can read go back to it byte for byte: after a restart from a database, an approval,
+// an edit by a person, and a compaction of everything before.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

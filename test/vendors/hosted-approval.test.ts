@@ -1,5 +1,5 @@
-// A hosted MCP tool that needs approval: its request waits for a person like any call, and the decision goes back in the
-// vendor's own form, beside the unchanged request.
+// A hosted MCP tool that needs approval: its request waits for a person like any call, and the decision goes back in
+// the vendor's own form, beside the unchanged request.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openai, Turnwire } from '../../src/index.ts'

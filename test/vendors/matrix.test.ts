@@ -1,5 +1,5 @@
-// Every change from one vendor to another, in sessions that contain every kind of call and outcome. The engine makes the
-// sessions. At each state the next request is sent to all five vendors, and none of them may refuse it.
+// Every change from one vendor to another, in sessions that contain every kind of call and outcome. The engine makes
+// the sessions. At each state the next request is sent to all five vendors, and none of them may refuse it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { outcomeKinds } from '../../src/language/calls.ts'

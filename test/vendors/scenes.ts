@@ -1,5 +1,5 @@
-// Scenes that any vendor can play: everything that a model, a person, a tool or a crash can do to a history. Each leaves
-// the session idle or waiting.
+// Scenes that any vendor can play: everything that a model, a person, a tool or a crash can do to a history. Each
+// leaves the session idle or waiting.
 import assert from 'node:assert/strict'
 import type { Session } from '../../src/engine/index.ts'
 import type { Entry } from '../../src/language/history.ts'

@@ -1,4 +1,4 @@
-// What Anthropic refuses about how messages follow one another: calls and their results, roles, server tools, paused
+// Rules of Anthropic about how messages follow one another: calls and their results, roles, server tools, paused
 // turns, prefill. `messages.ts` checks single blocks, `thinking.ts` thinking.
 import { isDeepStrictEqual } from 'node:util'
 import type { Check, Mode, Rejection, Rejections } from '../script.ts'

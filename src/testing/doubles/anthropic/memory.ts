@@ -1,4 +1,4 @@
-// What an Anthropic double remembers of its own answers, to check that they come back unchanged.
+// The memory of an Anthropic double: its own answers, to check that they come back unchanged.
 // Signatures verify by themselves (`seal.ts`). Memory is for what a script wrote itself, and for whole turns.
 import type { MemoryOptions } from '../double.ts'
 import type { JsonRecord } from '../shape.ts'

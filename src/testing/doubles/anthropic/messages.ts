@@ -1,4 +1,4 @@
-// What Anthropic refuses about single messages and content blocks: fields, ids, names, empty text, pictures.
+// Rules of Anthropic about single messages and content blocks: fields, ids, names, empty text, pictures.
 // `history.ts` checks how messages follow one another.
 import { pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Mode, Rejections } from '../script.ts'

@@ -1,6 +1,6 @@
-// Every refusal of the Anthropic double that concerns a single field, block, tool or header: by rule and in the vendor's
-// words. `request.test.ts` has the rules about how messages
-// follow one another. Remove a check from the double, and one of these fails.
+// Every refusal of the Anthropic double that concerns a single field, block, tool or header: by rule and in the
+// vendor's words. `request.test.ts` has the rules about how messages follow one another. Remove a check from the
+// double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRequestAll, startDouble } from '../index.ts'

@@ -1,4 +1,5 @@
-// Schemas of strict tools: the subset that the API compiles. `request.test.ts` has the limits that are summed over tools.
+// Schemas of strict tools: the subset that the API compiles. `request.test.ts` has the limits that are summed over
+// tools.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkInputSchema, checkStrictTools } from './schema.ts'

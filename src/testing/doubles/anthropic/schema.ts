@@ -10,7 +10,7 @@ const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 60_000 
 const PROPERTY_KEY = /^[a-zA-Z0-9_.-]{1,64}$/
 const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
 
-/** What is wrong with one tool's `input_schema`. `at` is the tool's place, e.g. `tools.0.custom`. */
+/** Problems of one tool's `input_schema`. `at` is the tool's place, e.g. `tools.0.custom`. */
 export function checkInputSchema(schema: unknown, at = 'tools.0.custom'): Rejection[] {
   return [...inputSchemaProblems(schema, `${at}.input_schema`)]
 }
@@ -64,7 +64,7 @@ function resolves(root: JsonRecord, ref: string): boolean {
 
 type StrictTool = { schema: unknown; at: string }
 
-/** What is wrong with the strict tools of a request, together: some limits are sums over all of them. */
+/** Problems of the strict tools of a request, together: some limits are sums over all of them. */
 export function checkStrictTools(tools: StrictTool[]): Rejection[] {
   return [...withRule('A-15', strictToolProblems(tools))]
 }

@@ -1,6 +1,6 @@
-// Conversations that Anthropic holds for its callers (the beta `message-threads`, which the SDK's own tool runner uses).
-// The next request names the last response and sends its new messages alone. All other checks see the request with the
-// held conversation put before it.
+// Conversations that Anthropic holds for its callers (the beta `message-threads`, which the SDK's own tool runner
+// uses). The next request names the last response and sends its new messages alone. All other checks see the request
+// with the held conversation put before it.
 import type { Rejections } from '../script.ts'
 import { asList, asString, isRecord, type JsonRecord } from '../shape.ts'
 import type { AnthropicMemory } from './memory.ts'

@@ -1,4 +1,4 @@
-// What Anthropic refuses about tools as they are declared: names, types, schemas, the tool choice, deferred loading,
+// Rules of Anthropic about tools as they are declared: names, types, schemas, the tool choice, deferred loading,
 // programmatic callers and MCP toolsets. `history.ts` checks their calls.
 import type { Rejections } from '../script.ts'
 import {

@@ -1,4 +1,4 @@
-// What Gemini refuses about how contents follow one another: calls, their responses, and thought signatures.
+// Rules of Gemini about how contents follow one another: calls, their responses, and thought signatures.
 // A turn starts at the last user content that is more than function responses. Each model content in it is a step.
 import { DUMMY_SIGNATURES, needsSignatures } from '../google/signatures.ts'
 import type { Check, Rejection, Rejections } from '../script.ts'
@@ -116,7 +116,7 @@ function* checkSignatures({ index, parts }: GeminiContent, check: GeminiCheck): 
   }
 }
 
-/** What a signature is bound to: the data of its part, whatever the order of keys. */
+/** The text that a signature is bound to: the data of its part, whatever the order of keys. */
 export function signedText(part: JsonRecord): string {
   const call = field(part, 'functionCall')
   if (call !== undefined) return `call:${canonicalJson([field(call, 'name'), field(call, 'args') ?? {}])}`

@@ -1,4 +1,4 @@
-// What a Gemini double remembers: a counter for ids, and the signatures that it issued.
+// The memory of a Gemini double: a counter for ids, and the signatures that it issued.
 import type { MemoryOptions } from '../double.ts'
 
 export type GeminiMemory = {

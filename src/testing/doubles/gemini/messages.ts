@@ -1,4 +1,4 @@
-// What Gemini refuses about single contents: roles, and parts with their one data field, calls, responses and pictures.
+// Rules of Gemini about single contents: roles, and parts with their one data field, calls, responses and pictures.
 // `history.ts` checks how contents follow one another.
 import { googlePictureProblem } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'

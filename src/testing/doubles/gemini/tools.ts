@@ -1,4 +1,4 @@
-// What Gemini refuses about tools as they are declared, and about the tool configuration.
+// Rules of Gemini about tools as they are declared, and about the tool configuration.
 import type { Mode, Rejections } from '../script.ts'
 import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { field, geminiError, invalidValue, PROTO, unknownFields } from './refusals.ts'

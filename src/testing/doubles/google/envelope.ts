@@ -1,4 +1,4 @@
-// What both Google APIs do around a request: keys, and failures of the service itself.
+// The parts of both Google APIs around a request: keys, and failures of the service itself.
 import { bearerKey, type VendorDouble } from '../double.ts'
 import type { Rejection } from '../script.ts'
 

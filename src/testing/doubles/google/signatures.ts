@@ -1,4 +1,4 @@
-// What both Google APIs share about content: which models sign their thoughts, stand-in signatures, and pictures.
+// Shared by both Google APIs: which models sign their thoughts, stand-in signatures, and pictures.
 import { pictureKind } from '../pictures.ts'
 import { asString } from '../shape.ts'
 
@@ -13,7 +13,7 @@ export const needsSignatures = (model: string): boolean => !/gemini-(1|2)[.-]/.t
 
 const GOOGLE_PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif']
 
-/** What is wrong with a picture, by its declared type and its bytes. Other kinds of data are not judged. */
+/** Problems of a picture, by its declared type and its bytes. Other kinds of data are not judged. */
 export function googlePictureProblem(type: unknown, data: unknown): string | null {
   const declared = asString(type)
   if (!declared.startsWith('image/')) return null

@@ -1,4 +1,4 @@
-// What Interactions refuses about how steps follow one another: calls and results, tools that must be sent again, and
+// Rules of Interactions about how steps follow one another: calls and results, tools that must be sent again, and
 // thoughts that do not come back as they were issued.
 import { DUMMY_SIGNATURES, needsSignatures } from '../google/signatures.ts'
 import type { Check, Rejection, Rejections } from '../script.ts'

@@ -1,4 +1,4 @@
-// What an Interactions double remembers: stored interactions, the ids of others, and the thoughts that it issued.
+// The memory of an Interactions double: stored interactions, the ids of others, and the thoughts that it issued.
 import type { MemoryOptions } from '../double.ts'
 import type { JsonRecord } from '../shape.ts'
 

@@ -1,4 +1,4 @@
-// What Interactions refuses about single steps of the input: types, fields, results and pictures.
+// Rules of Interactions about single steps of the input: types, fields, results and pictures.
 // `history.ts` checks how steps follow one another.
 import { googlePictureProblem } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'

@@ -1,5 +1,5 @@
-// Every refusal of the Interactions double that concerns a single field, part or tool, by rule and message. `request.test.ts` has
-// the rules about how things relate. Remove a check from the double, and one of these fails.
+// Every refusal of the Interactions double that concerns a single field, part or tool, by rule and message.
+// `request.test.ts` has the rules about how things relate. Remove a check from the double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunningDouble } from '../double.ts'

@@ -1,5 +1,5 @@
-// Everything that Interactions refuses, in the order in which it looks. This file checks the fields and the stored state;
-// tools, steps and history have files of their own.
+// Everything that Interactions refuses, in the order in which it looks. This file checks the fields and the stored
+// state; tools, steps and history have files of their own.
 import type { Mode, Rejections } from '../script.ts'
 import { asString, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { checkInteractionsHistory } from './history.ts'

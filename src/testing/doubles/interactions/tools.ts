@@ -1,4 +1,4 @@
-// What Interactions refuses about tools as they are declared, and about the tool choice.
+// Rules of Interactions about tools as they are declared, and about the tool choice.
 import type { Rejections } from '../script.ts'
 import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { interactionsError } from './refusals.ts'

@@ -1,4 +1,4 @@
-// What Chat Completions refuses about how messages follow one another: every call is answered by a tool message directly
+// Rules of Chat Completions about how messages follow one another: every call is answered by a tool message directly
 // after it, once, and no tool message stands alone. `messages.ts` checks each message by itself.
 import { openaiError } from '../openai/refusals.ts'
 import type { Rejections } from '../script.ts'

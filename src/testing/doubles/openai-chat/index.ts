@@ -1,5 +1,6 @@
 // The double of Chat Completions, in two flavours. `openai` is the vendor itself, with every rule. `compatible` is the
-// family of servers that speak its dialect: it accepts looser input and streams tool calls the odd ways such servers do.
+// family of servers that speak its dialect: it accepts looser input and streams tool calls the odd ways such servers
+// do.
 import { randomUUID } from 'node:crypto'
 import { rawAnswer, type VendorDouble, type VendorName } from '../double.ts'
 import { openaiEnvelope, SERVER_ERROR } from '../openai/envelope.ts'

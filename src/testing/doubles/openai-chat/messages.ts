@@ -1,4 +1,4 @@
-// What Chat Completions refuses about single messages: roles, content parts, calls and their arguments.
+// Rules of Chat Completions about single messages: roles, content parts, calls and their arguments.
 // `history.ts` checks how messages follow one another.
 import {
   arrayTooLong,

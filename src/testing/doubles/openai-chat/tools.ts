@@ -1,4 +1,4 @@
-// What Chat Completions refuses about the tools that a request declares, and about the choice among them.
+// Rules of Chat Completions about the tools that a request declares, and about the choice among them.
 import {
   arrayTooLong,
   emptyArray,

@@ -1,4 +1,4 @@
-// What the Responses endpoint refuses about how items relate to each other and to what it stored: calls and outputs, ids
+// Rules of the Responses endpoint about how items relate to each other and to what it stored: calls and outputs, ids
 // that occur once, reasoning and the items it led to, encrypted content, programs, approvals, the order of an echo.
 // `messages.ts` checks each item by itself.
 import { invalidType, openaiError } from '../openai/refusals.ts'
@@ -27,7 +27,7 @@ type InputHistory = {
   chain: JsonRecord[]
   /** The items of this request, with references resolved. */
   own: { item: JsonRecord; path: string }[]
-  /** The request continues a response that this memory has not seen and was told to trust. */
+  /** The request continues a response that this memory has not seen but trusts. */
   unseen: boolean
 }
 

@@ -63,7 +63,7 @@ for (const store of [false, true]) {
     const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'how warm is it?' }]
     const first = await client.responses.create({ ...settings, input })
     for (const item of first.output) {
-      // What a response holds may be sent back as it is; the SDK's types for both directions differ in names.
+      // The items of a response may be sent back as they are; the SDK's types for both directions differ in names.
       input.push(item as OpenAI.Responses.ResponseInputItem)
     }
     for (const item of first.output) {

@@ -1,4 +1,4 @@
-// What a Responses server remembers between requests: stored responses, the items it has issued, and the tokens of its
+// The memory of a Responses server: stored responses, the items it has issued, and the tokens of its
 // own encrypted reasoning. Facts only. `history.ts` has the rules that read them.
 import { createHmac, randomUUID } from 'node:crypto'
 import type { MemoryOptions } from '../double.ts'

@@ -1,4 +1,4 @@
-// What the Responses endpoint refuses about single input items: fields, ids, names, content parts, outputs.
+// Rules of the Responses endpoint about single input items: fields, ids, names, content parts, outputs.
 // `history.ts` checks how items relate to each other and to stored responses.
 import {
   invalidType,

@@ -1,5 +1,5 @@
-// Everything that the Responses endpoint refuses, in the order in which it looks. This file checks parameters, state and
-// output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
+// Everything that the Responses endpoint refuses, in the order in which it looks. This file checks parameters, state
+// and output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
 import type { DoubleRequest } from '../double.ts'
 import { organisationOf } from '../openai/envelope.ts'
 import {

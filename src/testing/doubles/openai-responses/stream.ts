@@ -74,7 +74,7 @@ function itemEvents(
   return [added, ...shown, ...(isBroken ? [] : [event('output_item.done', { output_index, item })])]
 }
 
-/** What an item has when it is first shown, before its events bring the content. */
+/** The empty fields of an item when it is first shown. Later events bring the content. */
 const OPENING_FIELDS: Record<string, JsonRecord> = {
   message: { content: [] },
   reasoning: { summary: [] },

@@ -1,5 +1,6 @@
-// What the Responses endpoint refuses about tools and the choice among them, and how it writes the tools back into the
-// response. Tools also arrive inside the input (`additional_tools`, `tool_search_output`), so this file knows no request.
+// Rules of the Responses endpoint about tools and the choice among them, and how it writes the tools back into the
+// response. Tools also arrive inside the input (`additional_tools`, `tool_search_output`), so this file knows no
+// request.
 import {
   emptyArray,
   invalidType,

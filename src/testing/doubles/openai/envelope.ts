@@ -1,5 +1,5 @@
-// What both OpenAI endpoints do around a request: keys, bodies that cannot be read, failures, the error envelope and
-// the padding of streamed deltas.
+// The parts of both OpenAI endpoints around a request: keys, bodies that cannot be read, failures, the error envelope
+// and the padding of streamed deltas.
 import { createHash } from 'node:crypto'
 import type { BodyProblem } from '../body.ts'
 import { bearerKey, type RequestHeaders, type VendorDouble } from '../double.ts'
@@ -59,7 +59,7 @@ export const openaiEnvelope: Envelope = {
   }),
 }
 
-/** Who pays, as far as a double can tell: a digest of the key. `null` when a request has none. */
+/** The organisation of a request: a digest of its key. `null` without a key. */
 export function organisationOf(headers: RequestHeaders): string | null {
   const key = bearerKey(headers)
   return key === undefined ? null : createHash('sha256').update(key).digest('hex').slice(0, 16)

@@ -1,6 +1,6 @@
 // The rules of OpenAI for the JSON Schema of a tool: the strict-mode subset, and the few checks outside strict mode.
-// It judges schemas only. Which tools are strict is the endpoints' business: Chat defaults to no, Responses tries strict
-// mode and falls back.
+// It judges schemas only. Which tools are strict is the endpoints' business: Chat defaults to no, Responses tries
+// strict mode and falls back.
 import type { Rejection } from '../script.ts'
 import { asList, asRecord, asString, asText, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { openaiError } from './refusals.ts'
