@@ -252,10 +252,7 @@ async function playTurn(serving: Serving, request: DoubleRequest, turn: Scripted
   const faults = faultsOf(turn)
   exchange.faults = faults
   if (faults.some(fault => fault.kind === 'hang')) return
-  if (faults.some(fault => fault.kind === 'reset')) {
-    outgoing.socket?.resetAndDestroy()
-    return
-  }
+  if (faults.some(fault => fault.kind === 'reset')) return void outgoing.socket?.resetAndDestroy()
   if (faults.some(fault => writeStatusFault(serving, fault))) return
   const { body, frames } = vendor.respond(reshapeTurn(turn), request, memory)
   const streams = vendor.streams?.(request) ?? asksForStream(request)
@@ -286,10 +283,7 @@ function refuseRequest(serving: Serving, rejections: Rejection[]): void {
 /** 422 is a status that no vendor's SDK retries, and `x-should-retry` says so once more. */
 function harnessError(serving: Serving, message: string): void {
   serving.exchange.harness = message
-  if (serving.outgoing.headersSent) {
-    serving.outgoing.destroy()
-    return
-  }
+  if (serving.outgoing.headersSent) return void serving.outgoing.destroy()
   const rejection: Rejection = { rule: 'harness', status: 422, type: 'double_harness_error', message }
   writeRejection(serving, rejection, { 'x-double-rule': 'harness', 'x-should-retry': 'false' })
 }

@@ -1,7 +1,7 @@
 // Everything that can go wrong between a model API and its caller, as data that a YAML file can name.
 // Three pure layers: a fault changes the turn, then its frames, then the way its bytes are written.
 // A vendor supplies its own error frame and unknown event through `FrameMaker`.
-import { argumentsText, type Frame, type ScriptedCall, type ScriptedTurn } from './script.ts'
+import { type Frame, type ScriptedCall, type ScriptedTurn, scriptedText } from './script.ts'
 import { wordList } from './shape.ts'
 
 /** The double answers with this instead of the turn. */
@@ -103,7 +103,7 @@ function reshape(turn: ScriptedTurn, fault: Fault): ScriptedTurn {
 function cutLast(calls: ScriptedCall[], keep: number | undefined): ScriptedCall[] {
   const last = calls.at(-1)
   if (last === undefined) return calls
-  const whole = argumentsText(last)
+  const whole = scriptedText(last)
   const text = whole.slice(0, keep ?? Math.max(1, Math.floor(whole.length / 2)))
   return [...calls.slice(0, -1), { ...last, text, cut: true }]
 }

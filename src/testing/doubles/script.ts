@@ -125,14 +125,14 @@ function requestedStop({ stop, refusal }: ScriptedTurn, own: OwnStops, hasCalls:
 }
 
 /** The arguments of a call as JSON text (or the input text of a custom call). */
-export function argumentsText(call: ScriptedCall): string {
+export function scriptedText(call: ScriptedCall): string {
   if (call.text !== undefined) return call.text
   if (call.custom && typeof call.input === 'string') return call.input
   return JSON.stringify(call.input ?? {})
 }
 
 /** The arguments of a call as a value (`null` included). Text that is not JSON gives `undefined`. */
-export function argumentsValue(call: ScriptedCall): unknown {
+export function scriptedValue(call: ScriptedCall): unknown {
   if (call.text === undefined) return call.input ?? {}
   try {
     return JSON.parse(call.text)
@@ -143,7 +143,7 @@ export function argumentsValue(call: ScriptedCall): unknown {
 
 /** Whether the arguments of some whole call are not JSON. Google's APIs report that instead of the call. */
 export const hasMalformedCall = (turn: ScriptedTurn): boolean =>
-  turn.calls?.some(call => !call.cut && argumentsValue(call) === undefined) ?? false
+  turn.calls?.some(call => !call.cut && scriptedValue(call) === undefined) ?? false
 
 export function thinkingOf(turn: ScriptedTurn): ScriptedThinking | undefined {
   return typeof turn.thinking === 'string' ? { text: turn.thinking } : turn.thinking

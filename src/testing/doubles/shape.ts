@@ -18,7 +18,7 @@ export const asString = (value: unknown): string => (typeof value === 'string' ?
 export const isAbsent = (value: unknown): value is null | undefined => value === null || value === undefined
 
 /** Text as it is, an absent value as no text, all else as JSON. */
-export const asText = (value: unknown): string =>
+export const shownText = (value: unknown): string =>
   typeof value === 'string' ? value : isAbsent(value) ? '' : JSON.stringify(value)
 
 export const extraKeys = (value: JsonRecord, allowed: readonly string[]): string[] =>

@@ -2,12 +2,12 @@
 // It also records what it issued, so that the checks can demand it back unchanged.
 import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import {
-  argumentsText,
-  argumentsValue,
   type NeutralStop,
   neutralStops,
   type ScriptedTurn,
   scriptedStop,
+  scriptedText,
+  scriptedValue,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
@@ -35,7 +35,7 @@ export const answerAnthropic: VendorDouble<AnthropicMemory>['respond'] = (turn, 
   const message = isRecord(turn.raw) ? turn.raw : buildMessage(turn, request, memory)
   rememberMessage(message, memory)
   holdThread(body, message, memory)
-  return { body: message, frames: streamMessage(message, (turn.calls ?? []).map(argumentsText), turn) }
+  return { body: message, frames: streamMessage(message, (turn.calls ?? []).map(scriptedText), turn) }
 }
 
 function buildMessage(turn: ScriptedTurn, request: DoubleRequest, memory: AnthropicMemory): JsonRecord {
@@ -87,7 +87,7 @@ function buildContent(turn: ScriptedTurn, body: JsonRecord, memory: AnthropicMem
   content.push(...asRecords(turn.native).map(sealSearchResults))
   if (turn.text) content.push({ type: 'text', text: turn.text, citations: null })
   for (const call of turn.calls ?? []) {
-    const value = argumentsValue(call)
+    const value = scriptedValue(call)
     content.push({
       type: 'tool_use',
       id: call.id ?? mintId('toolu_01', ++memory.counter),

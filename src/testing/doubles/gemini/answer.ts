@@ -4,7 +4,6 @@ import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
 import { needsSignatures } from '../google/signatures.ts'
 import {
-  argumentsValue,
   type DoubleAnswer,
   type Frame,
   hasMalformedCall,
@@ -14,6 +13,7 @@ import {
   type ScriptedThinking,
   type ScriptedTurn,
   scriptedStop,
+  scriptedValue,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
@@ -123,7 +123,7 @@ function callParts(turn: ScriptedTurn, model: string, memory: GeminiMemory): Jso
   const calls = (turn.calls ?? []).filter(call => !call.cut)
   return calls.map((call, at) => {
     const id = call.id ?? (hasIds ? mintId('call_', ++memory.counter) : undefined)
-    const args = argumentsValue(call)
+    const args = scriptedValue(call)
     const part: JsonRecord = { functionCall: { ...(id !== undefined && { id }), name: call.name, args } }
     const minted = at === 0 && needsSignatures(model) ? seal('thought', signedText(part)) : undefined
     const thoughtSignature = call.signature ?? (at === 0 ? thinkingOf(turn)?.signature : undefined) ?? minted

@@ -3,14 +3,14 @@
 import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import { needsSignatures } from '../google/signatures.ts'
 import {
-  argumentsText,
-  argumentsValue,
   type Frame,
   hasMalformedCall,
   type NeutralStop,
   neutralStops,
   type ScriptedTurn,
   scriptedStop,
+  scriptedText,
+  scriptedValue,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
@@ -58,9 +58,9 @@ function buildSteps(turn: ScriptedTurn, model: string, memory: InteractionsMemor
   if (turn.text) steps.push({ step: { type: 'model_output', content: [{ type: 'text', text: turn.text }] } })
   for (const call of turn.calls ?? []) {
     const id = call.id ?? mintId('call_', ++memory.counter)
-    const value = argumentsValue(call)
+    const value = scriptedValue(call)
     const step = { type: 'function_call', id, name: call.name, arguments: value === undefined ? {} : value }
-    steps.push({ step, input: argumentsText(call), isCut: call.cut ?? false })
+    steps.push({ step, input: scriptedText(call), isCut: call.cut ?? false })
   }
   return steps
 }

@@ -4,13 +4,13 @@ import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
 import { countTokens } from '../openai/usage.ts'
 import {
-  argumentsText,
   type DoubleAnswer,
   type NeutralStop,
   neutralStops,
   type ScriptedCall,
   type ScriptedTurn,
   scriptedStop,
+  scriptedText,
   thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
@@ -85,8 +85,8 @@ function callObject(call: ScriptedCall, at: number, salt: string): JsonRecord {
   const id = call.id ?? mintId('call_', at, salt)
   const { name } = call
   return call.custom
-    ? { id, type: 'custom', custom: { name, input: argumentsText(call) } }
-    : { id, type: 'function', function: { name, arguments: argumentsText(call) } }
+    ? { id, type: 'custom', custom: { name, input: scriptedText(call) } }
+    : { id, type: 'function', function: { name, arguments: scriptedText(call) } }
 }
 
 function chatUsage(turn: ScriptedTurn, rawText: string): JsonRecord {

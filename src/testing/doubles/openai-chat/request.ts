@@ -5,7 +5,7 @@ import { invalidType, missingParameter, openaiError, unsupportedValue } from '..
 import { checkStrictSchema } from '../openai/schema.ts'
 import { checkString } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asList, asText, extraKeys, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { asList, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 import { checkChatHistory } from './history.ts'
 import { CHAT_NAME, checkCallInput, checkChatMessages } from './messages.ts'
 import { checkChatChoice, checkChatTools } from './tools.ts'
@@ -76,6 +76,6 @@ function* checkResponseFormat(format: unknown): Rejections {
   yield* checkString('C-09', 'response_format.json_schema.name', inner['name'], CHAT_NAME)
   if (inner['strict'] !== true) return
   const place = { rule: 'C-09', param: 'response_format', subject: 'response_format' } as const
-  const schema = checkStrictSchema(asText(inner['name']), inner['schema'], place)
+  const schema = checkStrictSchema(shownText(inner['name']), inner['schema'], place)
   if (schema !== null) yield schema
 }

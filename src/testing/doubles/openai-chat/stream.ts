@@ -1,7 +1,7 @@
 // Streams a `chat.completion` as chunks: the role first, then text and calls in pieces, a finish reason, usage, [DONE].
 import { obfuscation } from '../openai/envelope.ts'
 import { type Frame, jsonFrame, splitText } from '../script.ts'
-import { asRecord, asRecords, asText, type JsonRecord } from '../shape.ts'
+import { asRecord, asRecords, type JsonRecord, shownText } from '../shape.ts'
 import type { ChatQuirks } from './answer.ts'
 
 type ChatDelta = { delta: JsonRecord; mark?: 'call-start' | 'arguments' }
@@ -46,7 +46,7 @@ function callDeltas(call: JsonRecord, at: number, size: number | undefined, quir
   const type = call['type'] === 'custom' ? 'custom' : 'function'
   const field = type === 'custom' ? 'input' : 'arguments'
   const { name, [field]: input } = asRecord(call[type])
-  const text = asText(input)
+  const text = shownText(input)
   const index = quirks.index === 'missing' ? {} : { index: quirks.index === 'all-zero' ? 0 : at }
   const whole = (value: string): JsonRecord => ({
     ...index,

@@ -9,7 +9,7 @@ import {
 } from '../openai/refusals.ts'
 import { checkChoiceForm, checkString, checkToolFormat, checkToolParameters } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asRecord, asRecords, asText, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
+import { asRecord, asRecords, isAbsent, isRecord, type JsonRecord, shownText } from '../shape.ts'
 import { CHAT_NAME, MOST_ENTRIES } from './messages.ts'
 
 export function* checkChatTools(tools: unknown): Rejections {
@@ -68,6 +68,6 @@ function* checkChosenTool(entry: unknown, tools: JsonRecord[], path: string): Re
   const wrong = checkString('C-10', `${path}.${type}.name`, name)
   const isOffered = tools.some(tool => tool['type'] === type && asRecord(tool[type])['name'] === name)
   if (wrong.length > 0 || isOffered) return yield* wrong
-  const message = `Invalid value for 'tool_choice': no ${type} named '${asText(name)}' was specified in the 'tools' parameter.`
+  const message = `Invalid value for 'tool_choice': no ${type} named '${shownText(name)}' was specified in the 'tools' parameter.`
   yield openaiError('C-10', message, 'tool_choice')
 }

@@ -2,15 +2,15 @@
 // field that the real object has. `stream.ts` streams from this object.
 import { countTokens } from '../openai/usage.ts'
 import {
-  argumentsText,
   type NeutralStop,
   type ScriptedCall,
   type ScriptedTurn,
   scriptedStop,
+  scriptedText,
   thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
-import { asList, asRecord, asRecords, asText, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { asList, asRecord, asRecords, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 import { type ResponsesMemory, sealReasoning } from './memory.ts'
 import { idPrefix } from './messages.ts'
 import { echoTools, namespaceOf } from './tools.ts'
@@ -150,14 +150,14 @@ function callItem(call: ScriptedCall, body: JsonRecord): JsonRecord {
     ...(call.id !== undefined && { call_id: call.id }),
     name: call.name,
     ...(namespace !== undefined && { namespace }),
-    [call.custom ? 'input' : 'arguments']: argumentsText(call),
+    [call.custom ? 'input' : 'arguments']: scriptedText(call),
   }
 }
 
 /** Gives an item its ids, and reasoning its encrypted content when the caller asked for that. */
 function finishItem(item: JsonRecord, at: number, context: ResponsesContext): JsonRecord {
   const { salt, body, memory, organisation, turn } = context
-  const type = asText(item['type'])
+  const type = shownText(item['type'])
   const id = typeof item['id'] === 'string' ? item['id'] : mintId(`${idPrefix(type)}_`, at, salt)
   const { id: _, type: __, ...rest } = item
   const named: JsonRecord = { id, type, ...rest }

@@ -3,7 +3,7 @@
 // `messages.ts` checks each item by itself.
 import { invalidType, openaiError } from '../openai/refusals.ts'
 import type { Check, Rejection, Rejections } from '../script.ts'
-import { asList, asRecord, asText, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { asList, asRecord, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 import { chainItems, type OpenedReasoning, openReasoning, type ResponsesMemory } from './memory.ts'
 import { checkItem, isModelOutput, itemType } from './messages.ts'
 
@@ -49,7 +49,7 @@ export function* checkResponsesHistory(
     own: items.flatMap((item, at) =>
       isRecord(item) ? [{ item: resolveReference(memory, item), path: `input[${at}]` }] : [],
     ),
-    unseen: memory.trustForeign && !isAbsent(previous) && !memory.responses.has(asText(previous)),
+    unseen: memory.trustForeign && !isAbsent(previous) && !memory.responses.has(shownText(previous)),
   }
   yield* checkStoredItems(history)
   yield* checkEncryptedContent(history)
@@ -63,14 +63,14 @@ export function* checkResponsesHistory(
 
 function resolveReference(memory: ResponsesMemory, item: JsonRecord): JsonRecord {
   if (itemType(item) !== 'item_reference') return item
-  const issued = memory.issued.get(asText(item['id']))
+  const issued = memory.issued.get(shownText(item['id']))
   return issued?.stored === true ? issued.item : item
 }
 
 /** R-07: an item that is named but not sent must have been stored. */
 function* checkStoredItems({ own, memory }: InputHistory): Rejections {
   for (const { item } of own) {
-    const id = asText(item['id'])
+    const id = shownText(item['id'])
     const isNamedOnly =
       itemType(item) === 'item_reference' ||
       (itemType(item) === 'reasoning' && isAbsent(item['encrypted_content']) && !isAbsent(item['id']))
@@ -85,7 +85,7 @@ function* checkEncryptedContent({ own, memory, organisation }: InputHistory): Re
   for (const { item } of own) {
     const token = item['encrypted_content']
     if (itemType(item) !== 'reasoning' || typeof token !== 'string') continue
-    const id = asText(item['id'])
+    const id = shownText(item['id'])
     const scripted = memory.scriptedTokens.get(token)
     const opened = scripted === undefined ? openReasoning(token) : { item: scripted, organisation }
     if (opened === null && memory.trustForeign) continue
@@ -123,7 +123,7 @@ function* checkDuplicateIds({ own, chain, lax }: InputHistory): Rejections {
 function* checkReasoning({ own, chain, memory, lax }: InputHistory): Rejections {
   const before = new Set(chain.map(item => item['id']))
   for (const [at, { item }] of own.entries()) {
-    const id = asText(item['id'])
+    const id = shownText(item['id'])
     before.add(item['id'])
     const type = itemType(item)
     if (type === 'reasoning') {
@@ -169,7 +169,7 @@ function* checkCallPairs({ own, chain, unseen }: InputHistory): Rejections {
 }
 
 /** Local shell outputs name the call by `id`. Everything else has a `call_id`. */
-const callIdOf = (item: JsonRecord): string => asText(item['call_id'] ?? item['id'])
+const callIdOf = (item: JsonRecord): string => shownText(item['call_id'] ?? item['id'])
 
 /** A search that the server carries out itself needs no output from the caller. */
 const needsOutput = (item: JsonRecord): boolean =>
@@ -184,14 +184,14 @@ function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejection
     const { type: callerType, caller_id: caller } = asRecord(item['caller'])
     if (type === 'program') {
       programs.add(item['call_id'])
-      const known = memory.issued.get(asText(item['id']))?.item['fingerprint']
+      const known = memory.issued.get(shownText(item['id']))?.item['fingerprint']
       if (known === undefined || known === item['fingerprint']) continue
-      const message = `The fingerprint of program ${asText(item['id'])} could not be verified.`
+      const message = `The fingerprint of program ${shownText(item['id'])} could not be verified.`
       yield openaiError('program', message, `${path}.fingerprint`, 'invalid_value')
     } else if (ANSWERED_CALLS.includes(type) && callerType === 'program') {
       callers.set(id, caller)
       if (unseen || programs.has(caller)) continue
-      const message = `No program found for ${callNoun(type)} ${id} with caller_id ${asText(caller)}.`
+      const message = `No program found for ${callNoun(type)} ${id} with caller_id ${shownText(caller)}.`
       yield openaiError('program', message, 'input')
     } else if (callers.has(id) && caller !== callers.get(id)) {
       const message = `The output of call ${id} must carry the caller of its call.`
@@ -206,7 +206,7 @@ function* checkApprovals({ own, chain, unseen }: InputHistory): Rejections {
   for (const { item } of own) {
     const id = item['approval_request_id']
     if (itemType(item) !== 'mcp_approval_response' || unseen || requests.includes(id)) continue
-    yield openaiError('mcp-approval', `No approval request found with id ${asText(id)}.`, 'input')
+    yield openaiError('mcp-approval', `No approval request found with id ${shownText(id)}.`, 'input')
   }
 }
 
@@ -217,14 +217,14 @@ function* checkApprovals({ own, chain, unseen }: InputHistory): Rejections {
 function* checkEcho({ own, memory }: InputHistory): Rejections {
   const last = new Map<string, number>()
   for (const { item, path } of own) {
-    const issued = memory.issued.get(asText(item['id']))
+    const issued = memory.issued.get(shownText(item['id']))
     if (issued === undefined) continue
     const earlier = last.get(issued.response) ?? -1
     last.set(issued.response, issued.position)
     const phase = issued.item['phase']
     if (earlier > issued.position) yield unfaithfulEcho(path, 'stands in another order than it was given in')
     else if (!isAbsent(phase) && item['phase'] !== phase) {
-      yield unfaithfulEcho(path, `lost its phase '${asText(phase)}'`)
+      yield unfaithfulEcho(path, `lost its phase '${shownText(phase)}'`)
     }
   }
 }

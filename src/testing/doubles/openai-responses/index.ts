@@ -6,7 +6,7 @@ import { openaiEnvelope, organisationOf, SERVER_ERROR } from '../openai/envelope
 import { openaiError } from '../openai/refusals.ts'
 import { type DoubleAnswer, type Frame, jsonFrame, type Rejections, type ScriptedTurn } from '../script.ts'
 import { mintId } from '../seal.ts'
-import { asRecord, asRecords, asText, type JsonRecord } from '../shape.ts'
+import { asRecord, asRecords, type JsonRecord, shownText } from '../shape.ts'
 import { buildResponse } from './answer.ts'
 import {
   chainItems,
@@ -71,7 +71,7 @@ function createResponse(turn: ScriptedTurn, request: DoubleRequest, memory: Resp
   rememberItems(memory, response, stored)
   if (stored) {
     const previous = body['previous_response_id']
-    memory.responses.set(asText(response['id']), {
+    memory.responses.set(shownText(response['id']), {
       response,
       input: storedInput(body['input'], salt),
       previous: typeof previous === 'string' ? previous : null,

@@ -3,7 +3,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { MemoryOptions } from '../double.ts'
 import type { Frame } from '../script.ts'
-import { asRecords, asText, isRecord, type JsonRecord } from '../shape.ts'
+import { asRecords, isRecord, type JsonRecord, shownText } from '../shape.ts'
 
 export type StoredResponse = {
   /** The response in its final state. */
@@ -56,7 +56,7 @@ export function rememberItems(memory: ResponsesMemory, response: JsonRecord, sto
     const isReasoning = item['type'] === 'reasoning'
     if (typeof id === 'string') {
       const needs = isReasoning ? null : reasoning
-      const owner = asText(response['id'])
+      const owner = shownText(response['id'])
       memory.issued.set(id, { item, stored, response: owner, position, reasoning: needs, adjacent })
       if (isReasoning) reasoning = id
     }

@@ -16,7 +16,7 @@ import {
   uncheckedPart,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asText, entryOf, extraKeys, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { entryOf, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 import { checkResponsesTools, FUNCTION_NAME, NAMESPACE_NAME } from './tools.ts'
 
 type ItemKind = {
@@ -142,7 +142,7 @@ export function* checkItem(item: unknown, path: string): Rejections {
 function* checkItemId(id: unknown, path: string, prefix: string): Rejections {
   const wrong = checkString('R-03', path, id, { max: ID_LIMIT })
   if (wrong.length > 0) return yield* wrong
-  const text = asText(id)
+  const text = shownText(id)
   if (!/^[A-Za-z0-9_-]+$/.test(text)) {
     const message = `Invalid '${path}': '${text}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.`
     yield openaiError('R-03', message, path, 'invalid_value')
@@ -189,7 +189,7 @@ function* checkMessageItem({ role, content, phase }: JsonRecord, path: string): 
     return yield invalidType('R-00', `${path}.content`, 'one of an array of objects or string', content)
   }
   const phases = ['commentary', 'final_answer']
-  if (!isAbsent(phase) && !phases.includes(asText(phase))) {
+  if (!isAbsent(phase) && !phases.includes(shownText(phase))) {
     yield unsupportedValue('R-14', `${path}.phase`, phase, phases)
   }
 }

@@ -16,11 +16,11 @@ import {
   asList,
   asRecord,
   asRecords,
-  asText,
   entryOf,
   isAbsent,
   isRecord,
   type JsonRecord,
+  shownText,
   wordList,
 } from '../shape.ts'
 import { checkResponsesHistory } from './history.ts'
@@ -107,12 +107,12 @@ function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
       "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of them."
     yield openaiError('R-10', message, null, 'mutually_exclusive_parameters')
   } else if (!isAbsent(conversation)) {
-    const id = asText(isRecord(conversation) ? conversation['id'] : conversation)
+    const id = shownText(isRecord(conversation) ? conversation['id'] : conversation)
     yield openaiError('R-10', `Conversation with id '${id}' not found.`, null, null, 404)
   }
   const isKnown = memory.trustForeign || (typeof previous === 'string' && memory.responses.has(previous))
   if (!isAbsent(previous) && !isKnown) {
-    const message = `Previous response with id '${asText(previous)}' not found.`
+    const message = `Previous response with id '${shownText(previous)}' not found.`
     yield openaiError('R-07', message, 'previous_response_id', 'previous_response_not_found')
   }
   if (body['background'] === true && body['store'] === false) {
@@ -127,7 +127,7 @@ function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
 
 /** A model that does not reason gives no encrypted reasoning and takes no reasoning back, sent or stored. */
 function* checkReasoningModel(body: JsonRecord, memory: ResponsesMemory): Rejections {
-  if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(asText(body['model']))) return
+  if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(shownText(body['model']))) return
   if (asList(body['include']).includes('reasoning.encrypted_content')) {
     yield openaiError('R-NR', 'Encrypted content is not supported with this model.', 'include')
   }

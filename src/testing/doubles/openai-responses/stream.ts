@@ -2,7 +2,7 @@
 // Every event is derived from the response, so that added, done and completed agree on ids.
 import { obfuscation } from '../openai/envelope.ts'
 import { type Frame, jsonFrame, type StreamEvent, splitText, streamEvent } from '../script.ts'
-import { asList, asRecords, asText, isAbsent, type JsonRecord } from '../shape.ts'
+import { asList, asRecords, isAbsent, type JsonRecord, shownText } from '../shape.ts'
 
 type StreamOptions = {
   chunk?: number | undefined
@@ -53,7 +53,7 @@ function withBrokenCall(response: JsonRecord): JsonRecord {
   const call = output[at]
   if (call === undefined) return response
   const field = call['type'] === 'function_call' ? 'arguments' : 'input'
-  const text = asText(call[field])
+  const text = shownText(call[field])
   const half = text.slice(0, Math.max(1, Math.floor(text.length / 2)))
   return { ...response, output: output.with(at, { ...call, [field]: half, status: 'in_progress' }) }
 }
@@ -93,7 +93,7 @@ function openingItem(item: JsonRecord): JsonRecord {
   return {
     ...item,
     ...('status' in item && { status: 'in_progress' }),
-    ...OPENING_FIELDS[asText(type)],
+    ...OPENING_FIELDS[shownText(type)],
     ...(half !== false && { encrypted_content: half }),
   }
 }
@@ -111,7 +111,7 @@ const PROGRESS: Record<string, string[]> = {
 /** The events between `added` and `done` of one item. `place` names the item in each. */
 function contentEvents(item: JsonRecord, place: JsonRecord, chunk: number | undefined): StreamEvent[] {
   const { name, arguments: args, input, code } = item
-  const type = asText(item['type'])
+  const type = shownText(item['type'])
   const [start, ...rest] = progressEvents(item, type, place)
   switch (type) {
     case 'message':
@@ -151,7 +151,7 @@ function textEvents(
   whole: JsonRecord,
 ): StreamEvent[] {
   const mark = /arguments|input/.test(type) ? 'arguments' : undefined
-  const deltas = splitText(asText(text), chunk).map(delta =>
+  const deltas = splitText(shownText(text), chunk).map(delta =>
     event(`${type}.delta`, { ...place, delta }, mark),
   )
   return [...deltas, event(`${type}.done`, { ...place, ...whole })]

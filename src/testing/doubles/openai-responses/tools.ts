@@ -17,7 +17,7 @@ import {
   TOOL_NAME_PATTERN,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asRecords, asText, isAbsent, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { asRecords, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 
 export const FUNCTION_NAME = { max: 128, pattern: TOOL_NAME_PATTERN }
 export const NAMESPACE_NAME = { max: 64, pattern: TOOL_NAME_PATTERN }
@@ -48,7 +48,7 @@ function* checkResponsesTool(tool: unknown, path: string): Rejections {
   else if (type === 'mcp') yield* checkMcpTool(tool, path)
   else if (type === 'code_interpreter' && isAbsent(tool['container'])) {
     yield missingParameter('R-00', `${path}.container`)
-  } else if (!TOOL_TYPES.includes(asText(type))) {
+  } else if (!TOOL_TYPES.includes(shownText(type))) {
     yield unsupportedValue('R-00', `${path}.type`, type, TOOL_TYPES)
   }
 }

@@ -2,7 +2,7 @@
 // It judges schemas only. Which tools are strict is the endpoints' business: Chat defaults to no, Responses tries
 // strict mode and falls back.
 import type { Rejection } from '../script.ts'
-import { asList, asRecord, asString, asText, isRecord, type JsonRecord, wordList } from '../shape.ts'
+import { asList, asRecord, asString, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 import { openaiError } from './refusals.ts'
 
 export type SchemaPlace = {
@@ -54,7 +54,7 @@ function rootProblem(schema: unknown): string | undefined {
     return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
   }
   if (schema['type'] === 'object') return undefined
-  const got = schema['type'] === undefined ? 'None' : asText(schema['type'])
+  const got = schema['type'] === undefined ? 'None' : shownText(schema['type'])
   return `schema must be a JSON Schema of 'type: "object"', got 'type: "${got}"'.`
 }
 
@@ -117,7 +117,7 @@ function* objectProblems(visit: Visit, schema: JsonRecord, path: SchemaPath, lev
   if (unlisted !== undefined) yield inContext(path, `${complaint} Missing '${unlisted}'.`)
   const extra = required.find(name => typeof name !== 'string' || !names.includes(name))
   if (extra !== undefined)
-    yield inContext(path, `${complaint} Extra required key '${asText(extra)}' supplied.`)
+    yield inContext(path, `${complaint} Extra required key '${shownText(extra)}' supplied.`)
   visit.tally.properties += names.length
   for (const name of names) {
     visit.tally.characters += name.length

@@ -2,7 +2,7 @@
 // the form of a tool choice. Which rule a wrong value breaks is the caller's to say.
 import { dataUriContent, pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Rejection, Rejections } from '../script.ts'
-import { asString, asText, entryOf, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
+import { asString, entryOf, isAbsent, isRecord, type JsonRecord, shownText } from '../shape.ts'
 import {
   emptyString,
   invalidType,
@@ -57,7 +57,7 @@ export function* checkParts(rule: string, path: string, parts: unknown[], checks
 
 /** A picture in a data URI is judged by its bytes. One at an address is fetched by the vendor, and not here. */
 export function* checkPicture(rule: string, path: string, url: unknown): Rejections {
-  const data = dataUriContent(asText(url))
+  const data = dataUriContent(shownText(url))
   if (data === null || WEB_PICTURES.includes(pictureKind(data) ?? '')) return
   const formats = `[${WEB_PICTURES.map(type => `'${type}'`).join(', ')}]`
   const message = `The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ${formats}.`
@@ -84,7 +84,7 @@ export function* checkToolFormat(rule: string, path: string, format: unknown, ne
 export function* checkToolParameters(rule: string, path: string, tool: JsonRecord): Rejections {
   if (isAbsent(tool['parameters'])) return
   const judge = tool['strict'] === true ? checkStrictSchema : checkLooseSchema
-  const found = judge(asText(tool['name']), tool['parameters'], { rule, param: `${path}.parameters` })
+  const found = judge(shownText(tool['name']), tool['parameters'], { rule, param: `${path}.parameters` })
   if (found !== null) yield found
 }
 

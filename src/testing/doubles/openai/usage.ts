@@ -1,6 +1,6 @@
 // Token counts of a scripted turn: those that the script gives, else an estimate from lengths that is the same in every
 // run. Each endpoint gives the counts its own names.
-import { argumentsText, type ScriptedTurn, thinkingOf } from '../script.ts'
+import { type ScriptedTurn, scriptedText, thinkingOf } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 
 type TokenCounts = { input: number; cached: number; output: number; reasoning: number }
@@ -14,7 +14,7 @@ const COUNT_NAMES: Record<keyof TokenCounts, string[]> = {
 }
 
 export function countTokens(turn: ScriptedTurn, requestText: string): TokenCounts {
-  const output = (turn.text ?? '') + (turn.refusal ?? '') + (turn.calls ?? []).map(argumentsText).join('')
+  const output = (turn.text ?? '') + (turn.refusal ?? '') + (turn.calls ?? []).map(scriptedText).join('')
   const reasoning = scriptedCount(turn, 'reasoning') ?? tokensIn(thinkingOf(turn)?.text ?? '')
   return {
     input: scriptedCount(turn, 'input') ?? tokensIn(requestText),
