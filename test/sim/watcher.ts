@@ -1,5 +1,5 @@
-// Someone who watches a session over connections that break. It checks that what it is shown is durable at that
-// moment, comes once, in order, and that what it is told of the status follows from what it was shown.
+// Watches a session over connections that break. It checks that every event is durable when it is shown, comes once and
+// in order, and that the status fits the events.
 
 import { evolve } from '../../src/engine/evolve.ts'
 import { type FeedItem, type OpenSessions, statusOf } from '../../src/engine/index.ts'
@@ -31,7 +31,7 @@ export class Watching {
     return this.#seen.seq
   }
 
-  /** Goes on after the last event that it has. */
+  /** Resumes after the last event that it has seen. */
   async connect(engine: OpenSessions, machine: Machine, owner: string): Promise<void> {
     this.disconnect()
     const connection = this.#connection
