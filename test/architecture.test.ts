@@ -58,21 +58,30 @@ const stillBeingRewritten = [
   'src/wires/',
   'src/engine/',
   'src/runtime/',
-  'src/models/',
-  'src/stores/',
+  'src/models/providers/',
+  'src/models/scripted/',
   'src/testing/',
   'src/cli/',
 ]
 
 const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
-  shared: ['src/wires/host.ts', 'src/wires/http/', 'src/wires/stateless/', 'src/models/protocols/google/'],
+  shared: [
+    'src/stores/cursor.ts',
+    'src/stores/failures.ts',
+    'src/wires/host.ts',
+    'src/wires/http/',
+    'src/wires/stateless/',
+    'src/models/protocols/google/',
+  ],
   flatFilesIgnoredIn: stillBeingRewritten,
 }
 
 const longestFunction = 60
 /** Functions that may be longer, because they are tables, as `path: name`, each with the reason. */
-const tables: Readonly<Record<string, string>> = {}
+const tables: Readonly<Record<string, string>> = {
+  'src/stores/sqlite/statements.ts: prepareStatements': 'all SQL of the store, one entry for each statement',
+}
 
 type Import = { from: string; to: string; typeOnly: boolean }
 
@@ -163,9 +172,7 @@ test('the rule on adapters sees folders, flat files and both together', () => {
 })
 
 test('every model protocol has the same files', () => {
-  const folders = globSync('src/models/protocols/*').filter(
-    folder => !adapters.shared.includes(`${folder}/`),
-  )
+  const folders = globSync('src/models/protocols/*').filter(folder => !adapters.shared.includes(`${folder}/`))
   assert.ok(folders.length >= 5)
   const wanted = ['index.ts', 'encode.ts', 'decode.ts', 'tools.ts', 'failure.ts']
   const missing = folders.flatMap(folder =>

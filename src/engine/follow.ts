@@ -183,22 +183,28 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
 
   // ---- live ------------------------------------------------------------------------------------------------
 
-  #attach(session: Session, kept: readonly ShownItem[] | undefined): void {
+  #attach(session: Session, kept: readonly ShownItem[] = []): void {
     const { feed } = session
     const { from, deltas } = this.#options
     const isCurrent = feed.shown === session.state.seq || (from !== undefined && feed.shown >= from)
     const isRunning = feed.shownStatus === 'running'
+    const afterEvents = kept.findLastIndex(item => item.type === 'event') + 1
+    for (const item of kept.slice(0, afterEvents)) this.#takeKept(item)
     if (isCurrent && isRunning) this.#takeStatus('running')
-    for (const item of kept ?? []) {
-      if (item.type === 'event') this.#takeEvent(item)
-      // A reader of raw deltas gets those of the current step only, from the snapshot.
-      else if (this.#deltas) this.#takeDelta(item)
-      if (this.#over) return
-    }
+    for (const item of kept.slice(afterEvents)) this.#takeKept(item)
+    if (this.#over) return
     this.#unwatch = feed.watch(item => this.#takeFromFeed(item))
     if (feed.shown < this.#next - 1) return
-    if (deltas === 'raw' || (this.#deltas && !kept)) this.#takeSnapshot(feed.live.snapshot())
+    const isInSnapshot = deltas === 'raw' || (this.#deltas && kept.length === 0)
+    if (isInSnapshot) this.#takeSnapshot(feed.live.snapshot())
     if (isCurrent && !isRunning) this.#takeStatus(feed.shownStatus)
+  }
+
+  #takeKept(item: ShownItem): void {
+    if (this.#over) return
+    if (item.type === 'event') this.#takeEvent(item)
+    // A reader of raw deltas gets those of the current step only, from the snapshot.
+    else if (this.#deltas) this.#takeDelta(item)
   }
 
   #takeSnapshot(deltas: readonly Delta[]): void {

@@ -80,10 +80,7 @@ export type ModelRequest = {
   memory?: ModelMemory
 }
 
-/**
- * What a model keeps between the requests of one session, such as encoded entries. The session owns it and gives it with
- * each request; only the model reads it. Losing it costs time and nothing else.
- */
+/** Kept by a session for its model between requests, such as encoded entries. Only the model reads it. */
 export type ModelMemory = { kept?: unknown }
 
 /** `index` counts the calls of this answer from 0, in the order in which they open. */

@@ -14,7 +14,7 @@ import { checkRequestAll } from './doubles/index.ts'
 
 export { type DoctorVendor, doctorVendors } from '../models/doctor/index.ts'
 
-/** `message` is the vendor's own wording, `why` ours. */
+/** `message` is the vendor's own text. `why` is our explanation. */
 export type HistoryFinding = Finding & { why: string }
 
 export type HistoryRepair = {
@@ -27,27 +27,26 @@ export type HistoryRepair = {
 /** Every rule of this vendor that a request, or a list of messages, breaks. */
 export function checkHistory(vendor: DoctorVendor, history: Json): HistoryFinding[] {
   const body = bodyOf(vendor, history)
-  return [...formOf(vendor, body), ...findingsOf(vendor, body)].map(withReason)
+  return [...foreignFindings(vendor, body), ...vendorFindings(vendor, body)].map(withReason)
 }
 
 /** The smallest known repair, checked by the same rules. The argument is not changed. */
 export function repairHistory(vendor: DoctorVendor, history: Json): HistoryRepair {
   const given = bodyOf(vendor, history)
   // A repair rule by rule would make another vendor's history valid and lose its content.
-  if (formOf(vendor, given).length > 0)
+  if (foreignFindings(vendor, given).length > 0)
     return { body: given, changes: [], left: checkHistory(vendor, history) }
-  const repaired = repair(vendor, given, body => findingsOf(vendor, body))
+  const repaired = repair(vendor, given, body => vendorFindings(vendor, body))
   return { ...repaired, left: repaired.left.map(withReason) }
 }
 
-function formOf(vendor: DoctorVendor, body: JsonObject): Finding[] {
+function foreignFindings(vendor: DoctorVendor, body: JsonObject): Finding[] {
   const form = foreignForm(vendor, body)
-  return form === undefined
-    ? []
-    : [{ rule: 'form', message: `This is a history of ${form}: look at it with that vendor's rules.` }]
+  if (form === undefined) return []
+  return [{ rule: 'form', message: `This is a history of ${form}: look at it with that vendor's rules.` }]
 }
 
-function findingsOf(vendor: DoctorVendor, body: JsonObject): Finding[] {
+function vendorFindings(vendor: DoctorVendor, body: JsonObject): Finding[] {
   const found = checkRequestAll(vendor, body, { trustForeign: true })
   return found.map(({ rule, message, param }) => ({ rule, message, ...(param !== undefined && { param }) }))
 }

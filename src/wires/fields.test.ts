@@ -18,7 +18,7 @@ const wordings: FieldWordings = {
   unknown: (path, name) => new Error(`${path} has ${name}`),
 }
 
-const { object, list, text, flag, number, count, oneOf, onlyKnown } = fieldReader(wordings)
+const { object, list, objects, text, flag, number, count, oneOf, onlyKnown } = fieldReader(wordings)
 
 const refused = (read: () => unknown, message: string): void => assert.throws(read, { message })
 
@@ -33,6 +33,18 @@ describe('fields of a request', () => {
     assert.equal(number(0.5, 'x'), 0.5)
     assert.equal(count(1, 'x'), 1)
     assert.equal(oneOf('b', 'x', ['a', 'b']), 'b')
+  })
+
+  it('each object of a list is read with its path', () => {
+    const read = (item: JsonObject, path: string, index: number): Json => [item['a'] ?? null, path, index]
+    assert.deepEqual(objects([{ a: 1 }, { a: 2 }], 'x', read), [
+      [1, 'x[0]', 0],
+      [2, 'x[1]', 1],
+    ])
+    refused(() => objects([{}, 1], 'x', read), 'x[1] not object: 1')
+    refused(() => objects([], 'x', read, { min: 1 }), 'x list 0, least 1')
+    const dotted = fieldReader({ ...wordings, element: (path, index) => `${path}.${index}` })
+    assert.deepEqual(dotted.objects([{ a: 1 }], 'x', read), [[1, 'x.0', 0]])
   })
 
   it('a missing field and one of the wrong type are told apart, with the type that was expected', () => {

@@ -21,6 +21,8 @@ export type FieldWordings = {
   outOfRange(path: string, bound: FieldBound): Error
   /** The object at `path` has a member `name` that the protocol does not know. The path of the body itself is empty. */
   unknown(path: string, name: string): Error
+  /** The path of an element of a list. Default: `path[index]`. */
+  element?(path: string, index: number): string
 }
 
 /** Bounds, each inclusive. Those of a text or a list are of its length. */
@@ -49,6 +51,18 @@ export function fieldReader(wordings: FieldWordings) {
     check(path, 'list', value.length, length)
     return value
   }
+
+  /** Reads each object of a list. */
+  const objects = <T>(
+    value: Json | undefined,
+    path: string,
+    read: (item: JsonObject, path: string, index: number) => T,
+    length?: Between,
+  ): T[] =>
+    list(value, path, length).map((item, index) => {
+      const at = wordings.element?.(path, index) ?? `${path}[${index}]`
+      return read(object(item, at), at, index)
+    })
 
   const text = (
     value: Json | undefined,
@@ -96,7 +110,7 @@ export function fieldReader(wordings: FieldWordings) {
     for (const name in value) if (!known.has(name)) throw wordings.unknown(path, name)
   }
 
-  return { object, list, text, flag, number, count, oneOf, optional, onlyKnown }
+  return { object, list, objects, text, flag, number, count, oneOf, optional, onlyKnown }
 }
 
 /** `null` counts as absent: many clients write it for what they leave out. */

@@ -35,7 +35,7 @@ export function missingParameter(path: string): OpenAiRefusal {
 
 /** `expected` in the vendor's words, such as "an array". */
 export function wrongParameterType(path: string, expected: string, given: Json | undefined): OpenAiRefusal {
-  const message = `Invalid type for '${path}': expected ${expected}, but got ${kindOf(given)} instead.`
+  const message = `Invalid type for '${path}': expected ${expected}, but got ${jsonKind(given)} instead.`
   return new OpenAiRefusal(message, path, 'invalid_type')
 }
 
@@ -45,7 +45,7 @@ export function unsupportedParameterValue(
   supported: readonly string[],
 ): OpenAiRefusal {
   const shown = typeof given === 'string' ? `'${excerpt(given)}'` : excerpt(JSON.stringify(given ?? null))
-  const message = `Invalid value: ${shown}. Supported values are: ${listed(supported)}.`
+  const message = `Invalid value: ${shown}. Supported values are: ${quotedList(supported)}.`
   return new OpenAiRefusal(message, path, 'invalid_value')
 }
 
@@ -107,7 +107,7 @@ function boundWords(broken: FieldBound): BoundWords {
   }
 }
 
-function kindOf(value: Json | undefined): string {
+function jsonKind(value: Json | undefined): string {
   if (value === null) return 'null'
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'an array'
@@ -116,7 +116,7 @@ function kindOf(value: Json | undefined): string {
   return `a ${typeof value}`
 }
 
-function listed(values: readonly string[]): string {
+function quotedList(values: readonly string[]): string {
   const quoted = values.map(value => `'${value}'`)
   return quoted.length < 3 ? quoted.join(' and ') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`
 }

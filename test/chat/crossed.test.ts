@@ -1,5 +1,5 @@
-// The vendor's SDK, our door, another vendor's codec, and a strict double of that other vendor: a real loop of tools in
-// streams, through every kind of model there is.
+// The vendor's SDK, our wire, a codec and a strict double of its vendor: a real loop of tool calls in streams, once with
+// each model protocol.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
@@ -72,7 +72,7 @@ for (const [vendor, modelAt] of vendors)
     assert.equal(behind.exchanges.length, 3)
   })
 
-test('fields of the vendor go along to its own models', async t => {
+test('fields of the vendor are passed on to its own models', async t => {
   const behind = await double(t, 'openai-chat', [{ text: '{}' }])
   const { post } = await serve(t, {
     helper: openaiChat({ model: 'gpt-5', apiKey: 'k', baseUrl: `${behind.url}/v1` }),

@@ -1,5 +1,5 @@
-// The Chat door with clients that we did not write, against models that need no network: the vendor's own SDK, and the
-// AI SDK's provider for it.
+// Chat Completions with clients that we did not write, and models that need no network: the vendor's own SDK, and the AI
+// SDK's provider for it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -38,7 +38,7 @@ const sdkTool = {
 }
 
 describe('openai', () => {
-  test('creates, and tells errors apart', async t => {
+  test("creates a completion, and throws the vendor's error classes", async t => {
     const { url } = await serve(t, { helper: conversation() })
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
     const answer = await client.chat.completions.create({
@@ -78,7 +78,7 @@ describe('openai', () => {
   })
 
   for (const stream of [false, true])
-    test(`runTools goes round the loop${stream ? ' in streams' : ''}`, async t => {
+    test(`runTools runs the tool loop${stream ? ' in streams' : ''}`, async t => {
       const { url } = await serve(t, { helper: conversation() })
       const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any' })
       const body = {

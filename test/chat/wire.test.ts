@@ -1,4 +1,4 @@
-// Chat Completions over HTTP: what is refused and in which words, what an answer and a stream look like, what ends them.
+// Chat Completions over HTTP: requests and how they are refused, answers, streams, and how they end.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
@@ -141,82 +141,82 @@ describe('a request is refused in the vendor’s words', () => {
   type Case = [name: string, body: unknown, message: RegExp | string, param?: string | null]
   const cases: Case[] = [
     [
-      'C-01 unanswered',
+      'a call without a tool message before the next message',
       { ...base, messages: [user, asking('a', 'b'), told('a'), user] },
       "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: b",
       'messages.[1].role',
     ],
     [
-      'C-01 at the end',
+      'a call without a tool message at the end',
       { ...base, messages: [user, asking('a')] },
       /did not have response messages: a$/,
       'messages.[1].role',
     ],
     [
-      'C-02 orphan',
+      'a tool message without calls before it',
       { ...base, messages: [user, told('a')] },
       "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
       'messages.[1].role',
     ],
     [
-      'C-02 stranger',
+      'a tool message for a call that was not made',
       { ...base, messages: [user, asking('a'), told('x')] },
       "Invalid parameter: 'tool_call_id' of 'x' not found in 'tool_calls' of previous message.",
       'messages.[2].tool_call_id',
     ],
     [
-      'C-02 twice',
+      'two tool messages for one call',
       { ...base, messages: [user, asking('a'), told('a'), told('a')] },
       /Duplicate value for 'tool_call_id' of 'a'/,
       'messages.[3].tool_call_id',
     ],
     [
-      'C-03 long id',
+      'a call id of more than 40 characters',
       { ...base, messages: [user, asking('x'.repeat(41))] },
       /string too long\. Expected a string with maximum length 40/,
     ],
     [
-      'C-04 name',
+      'a tool name with a dot',
       { ...base, tools: [{ type: 'function', function: { name: 'a.b' } }] },
       "Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
       'tools[0].function.name',
     ],
-    ['C-06 no tools', { ...base, tools: [] }, /Invalid 'tools': empty array/, 'tools'],
+    ['an empty list of tools', { ...base, tools: [] }, /Invalid 'tools': empty array/, 'tools'],
     [
-      'C-07 choice',
+      'a tool choice without tools',
       { ...base, tool_choice: 'auto' },
       "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
       'tool_choice',
     ],
     [
-      'C-08 image result',
+      'an image as a result',
       { ...base, messages: [user, asking('a'), told('a', [{ type: 'image_url' }])] },
       /Invalid value: 'image_url'\. Supported values are: 'text'/,
     ],
     [
-      'C-10 choice of none',
+      'the choice of a tool that was not declared',
       { ...base, tools: [tool], tool_choice: { type: 'function', function: { name: 'x' } } },
       /no function named 'x' was specified/,
     ],
-    ['n', { ...base, n: 2 }, /Invalid 'n': only one choice/, 'n'],
+    ['more than one choice', { ...base, n: 2 }, /Invalid 'n': only one choice/, 'n'],
     ['no messages', { model: 'helper' }, "Missing required parameter: 'messages'.", 'messages'],
     ['no model', { messages: [user] }, "Missing required parameter: 'model'.", 'model'],
-    ['role', { ...base, messages: [{ role: 'robot', content: '' }] }, /Invalid value: 'robot'/],
+    ['an unknown role', { ...base, messages: [{ role: 'robot', content: '' }] }, /Invalid value: 'robot'/],
     [
       'an empty answer',
       { ...base, messages: [user, { role: 'assistant', content: null }] },
       /expected a string, got null/,
     ],
-    ['both limits', { ...base, max_tokens: 1, max_completion_tokens: 1 }, /at the same time/],
+    ['both limits of tokens', { ...base, max_tokens: 1, max_completion_tokens: 1 }, /at the same time/],
     [
       'usage without a stream',
       { ...base, stream_options: { include_usage: true } },
       /only allowed when 'stream'/,
     ],
-    ['functions of old', { ...base, functions: [] }, /Use 'tools'/],
+    ['the older functions field', { ...base, functions: [] }, /Use 'tools'/],
     ...['models', 'plugins', 'chat_template', 'mcp_servers'].map(
       (field): Case => [
-        `a field that is the operator’s to set: ${field}`,
+        `a field that only the operator may set: ${field}`,
         { ...base, [field]: ['x'] },
         `Unrecognized request argument supplied: ${field}`,
         field,
@@ -237,7 +237,7 @@ describe('a request is refused in the vendor’s words', () => {
     ],
     ['not an object', [1], /must be a JSON object/],
     ['not JSON', '{"model":', /Invalid JSON/],
-    ['a key twice', '{"model":"helper","model":"helper"}', /model/],
+    ['a member twice', '{"model":"helper","model":"helper"}', /model/],
   ]
   for (const [name, body, message, param] of cases)
     test(name, async t => {
@@ -328,7 +328,7 @@ describe('an answer', () => {
     })
   })
 
-  test('tells every reason to stop', async t => {
+  test('gives every reason to stop', async t => {
     const reasons = [
       ['end', 'stop'],
       ['length', 'length'],
@@ -350,7 +350,7 @@ describe('an answer', () => {
     }
   })
 
-  test('is asked for once: calls that do not fit are the caller’s to judge', async t => {
+  test('is asked for once, and its calls are given as the model made them', async t => {
     let asked = 0
     const model = scripted(() => {
       asked += 1
@@ -379,7 +379,7 @@ describe('an answer', () => {
     assert.deepEqual(left.rows, [])
   })
 
-  test('that the vendor pauses is gone on with, and told as one', async t => {
+  test('that the vendor pauses is continued, and given as one', async t => {
     const { post } = await serve(t, {
       helper: scripted([
         { text: 'one ', stop: 'pause', usage: { input: 1, output: 1 } },
@@ -401,7 +401,7 @@ describe('an answer', () => {
 })
 
 describe('a stream', () => {
-  test('has the role first, then pieces, a reason, usage and its end', async t => {
+  test('has the role first, then deltas, the reason, the usage and [DONE]', async t => {
     const { post } = await serve(t, {
       helper: scripted([
         {
@@ -470,7 +470,7 @@ describe('a stream', () => {
     assert.equal(deltas.filter(each => each.tool_calls?.[0].id !== undefined).length, 1)
   })
 
-  test('a refusal is told as one, though its words are on their way', async t => {
+  test('a refusal is marked as one after its text was sent as content', async t => {
     const { post } = await serve(t, { helper: scripted([{ text: 'I will not', stop: 'refusal' }]) })
     const chunks = await chunksOf(await post(path, { model: 'helper', messages: [user], stream: true }))
     assert.equal(chunks.map(each => each.choices?.[0]?.delta?.refusal ?? '').join(''), 'I will not')
@@ -505,7 +505,7 @@ describe('a stream', () => {
     assert.equal(chunks.includes('[DONE]'), false)
   })
 
-  test('a silent model is waited for with signs of life', async t => {
+  test('a silent model is waited for with comments', async t => {
     const { post } = await serve(
       t,
       { helper: scripted([{ text: 'late', stepDelayMs: 60 }]) },
@@ -518,8 +518,8 @@ describe('a stream', () => {
   })
 })
 
-describe('a caller that goes away cancels', () => {
-  /** Resolves once the model is told to stop. */
+describe('a client that leaves cancels the model', () => {
+  /** A model that answers only when it is stopped. */
   function hanging(): { model: Model; asked: Promise<void>; stopped: Promise<void> } {
     const asked = Promise.withResolvers<void>()
     const stopped = Promise.withResolvers<void>()
@@ -554,7 +554,7 @@ describe('a caller that goes away cancels', () => {
     await leave(url, { stream: true }, asked, stopped)
   })
 
-  test('and without one', async t => {
+  test('without a stream', async t => {
     const { model, asked, stopped } = hanging()
     const { url } = await serve(t, { helper: model })
     await leave(url, {}, asked, stopped)

@@ -1,5 +1,5 @@
-// Starts and kills servers, and drives a conversation over HTTP as a client that remembers nothing: whatever it needs to
-// know it reads from the server's history.
+// Starts and kills servers, and drives a conversation over HTTP as a client that remembers nothing: it reads everything
+// from the server's history.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export async function start(
 ): Promise<Server | undefined> {
   const [command, ...args] = [...wrap, process.execPath, script, folder]
   const { TURNWIRE_CRASH_AT: _, ...rest } = process.env
-  // A hundred servers start from the same files.
+  // A hundred servers start from the same files, so compiled code is cached.
   const env = { ...rest, NODE_COMPILE_CACHE: join(tmpdir(), 'turnwire-crash-cache') }
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -56,7 +56,7 @@ const settings = {
   tools: [ring],
 }
 
-/** The same session however often it is asked for. */
+/** Creates the session, or returns the same one when called again. */
 export async function create(url: string): Promise<string> {
   const answer = await post(url, '/aap/v3/sessions', settings, 'create')
   const { sessionId } = (await answer.json()) as { sessionId: string }
@@ -77,7 +77,7 @@ export async function history(url: string, id: string): Promise<Message[]> {
   return found.full
 }
 
-/** Says `words` unless the history has them, answers what is open, and waits until `last` was said. */
+/** Sends `words` unless the history has them, answers open calls, and waits until the model has answered `last`. */
 export async function converse(url: string, id: string, words: string, last: string): Promise<void> {
   for (let round = 0; round < 400; round += 1) {
     const messages = await history(url, id)
@@ -99,7 +99,7 @@ export async function converse(url: string, id: string, words: string, last: str
   throw new Error(`"${last}" was never said: ${JSON.stringify(await history(url, id))}`)
 }
 
-/** A refusal is no failure here: the next look at the history says what to do. */
+/** A refusal is not a failure here: the next look at the history decides what to do. */
 async function send(url: string, id: string, messages: Message[], words: string): Promise<void> {
   const key = Buffer.from(words).toString('base64url').slice(0, 200)
   const answer = await post(url, `/aap/v3/sessions/${id}/turns`, { messages, stream: 'none' }, key)

@@ -1,5 +1,5 @@
-// Kills the server at every named point, each time that the point is reached, and lets a client without memory finish
-// the conversation on a new one.
+// Kills the server at every named crash point, at the first times that it is reached, and lets a client without memory
+// finish the conversation on a new server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crashPoints } from '../../src/engine/ports.ts'
@@ -7,7 +7,7 @@ import { crash, inFolder, survive } from './survive.ts'
 
 const mostTimes = 3
 
-describe('a server that is killed', { concurrency: 2 }, () => {
+describe('the conversation can be finished after a kill', { concurrency: 2 }, () => {
   for (const point of crashPoints)
     test(`at ${point}`, async () => {
       let reached = 0

@@ -1,4 +1,4 @@
-// What must hold after any crash, read from the database and from the files that the tools and the model wrote.
+// Checks what must hold after any crash, from the database and from the files that the tools and the model wrote.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export function effectsOf(folder: string): Effect[] {
   })
 }
 
-/** Gives the calls as the log tells them. */
+/** Returns the calls in the log. */
 export async function checkPromises(folder: string, id: string): Promise<Map<string, CallRecord>> {
   const log = await logOf(folder, id)
   const rules = new LogRules(id, name => tools[name], defaultLimits)

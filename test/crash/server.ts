@@ -1,5 +1,5 @@
-// The process that gets killed: a real server on SQLite with tools whose effects are written outside the database, and a
-// model that plays a script by the history it is given. `node server.ts <folder>`; its address and its process id are its first line.
+// The process that gets killed: a real server on SQLite, with tools whose effects are written outside the database and a
+// scripted model. Run as `node server.ts <folder>`; its first line is its address and its process id.
 import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { scripted, startServer, type Tool, Turnwire, tool } from '../../src/index.ts'

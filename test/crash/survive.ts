@@ -1,5 +1,5 @@
-// One crash and what must follow: a client without memory finishes the conversation on a new server, everything that was
-// promised holds, and a further start finds nothing to repair.
+// After a crash: a client without memory finishes the conversation on a new server, every promise holds, and another
+// start finds nothing to repair.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise
   }
 }
 
-/** Whether the server died of it. */
+/** Whether the server died. */
 export async function crash(folder: string, where?: string, wrap: readonly string[] = []): Promise<boolean> {
   const server = await start(folder, where, wrap)
   if (!server) return true
@@ -44,7 +44,7 @@ export async function survive(folder: string): Promise<void> {
   const before = await logOf(folder, id)
   const effects = effectsOf(folder)
 
-  // B-03, B-05: what was repaired was written, so another start finds nothing to repair.
+  // The repair was written to the log, so another start finds nothing to repair.
   const third = await again(folder)
   assert.deepEqual(await logOf(folder, id), before)
   assert.deepEqual(effectsOf(folder), effects)

@@ -1,5 +1,5 @@
 // Kills the server in the middle of a write to its database, at a few of all the writes that a conversation makes. The
-// kernel delivers the signal when the n-th pwrite64 returns, so no line of ours decides where it dies.
+// kernel delivers the signal when the n-th pwrite64 returns, so the place does not depend on our code.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ function strace(folder: string, ...inject: string[]): string[] {
   return ['strace', '-f', '-qq', '-o', join(folder, 'strace'), '-e', 'trace=pwrite64', ...inject]
 }
 
-test('a server that is killed in the middle of writing', {
+test('the conversation can be finished after a kill in the middle of a database write', {
   skip: works ? false : 'strace is not installed, or may not trace here',
 }, async () => {
   const writes = await inFolder(async folder => {

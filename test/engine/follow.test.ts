@@ -77,8 +77,8 @@ describe('a reader', () => {
     assert.ok(turn)
     const items = await read(rig, ref, { from: first, until: 'stop', deltas: 'take-back' })
     assert.deepEqual(shown(items), [
-      'running',
       '2 turn.started',
+      'running',
       'step.started',
       'text: Hel',
       'text: lo',

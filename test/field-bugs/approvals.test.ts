@@ -1,5 +1,4 @@
-// Bugs of approvals, interrupts and resumption that users of similar systems reported. Each test is named by its bug and
-// reads given, when, right.
+// Bugs of approvals, interrupts and resumption that users of similar systems reported, and the right behaviour of each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FeedItem, Store } from '../../src/engine/index.ts'
@@ -12,7 +11,7 @@ const grant = (callId: string) => ({ callId, granted: true, by: owner })
 const grants = (...ids: string[]) => ({ results: [], decisions: ids.map(grant) })
 const gated = (n: number) => ({ name: 'gated', input: { n } })
 
-test('B-16 two calls that interrupt one batch each get their own value', async () => {
+test('two client calls of one answer each get their own result', async () => {
   const rig = strictRig([{ calls: [{ name: 'a' }, { name: 'b' }] }, { text: 'ok' }])
   const session = await begin(rig, { clientTools: [clientTool('a'), clientTool('b')] })
   await say(session, 'go')
@@ -26,7 +25,7 @@ test('B-16 two calls that interrupt one batch each get their own value', async (
   assert.equal(resultOf(rig.requests.at(-1), b)?.text, 'for b')
 })
 
-test('B-17 B-36 all calls of an answer that need someone are announced before the turn waits', async () => {
+test('every call of an answer that needs a person or the client is announced before the turn waits', async () => {
   const tools = [counted('gated').tool]
   const rig = strictRig([{ calls: [gated(1), gated(2), gated(3), { name: 'mine' }, gated(4)] }], { tools })
   const session = await begin(rig, { clientTools: [clientTool('mine')] })
@@ -45,7 +44,7 @@ test('B-17 B-36 all calls of an answer that need someone are announced before th
   assert.equal(new Set([...asking(session), ...handed(session)]).size, 5)
 })
 
-test('B-19 a pause for approval is not a failure that is retried', async () => {
+test('a pause for approval is not a failure that is retried', async () => {
   const tool = counted('gated', { idempotent: true, retries: 3 })
   const rig = strictRig([{ calls: [gated(1)] }, { text: 'ok' }], { tools: [tool.tool] })
   const session = await begin(rig)
@@ -59,7 +58,7 @@ test('B-19 a pause for approval is not a failure that is retried', async () => {
   )
 })
 
-test('B-20 a second interrupt in a turn that was resumed pauses it again', async () => {
+test('a turn that was resumed waits again when another call needs approval', async () => {
   const tool = counted('gated')
   const rig = strictRig([{ calls: [gated(1)] }, { calls: [gated(2)] }, { text: 'ok' }], {
     tools: [tool.tool],
@@ -80,7 +79,7 @@ test('B-20 a second interrupt in a turn that was resumed pauses it again', async
   )
 })
 
-test('B-22 two calls of the same tool are suspended and both resume, together or one by one', async () => {
+test('two waiting calls of the same tool both run, approved together or one by one', async () => {
   for (const together of [true, false]) {
     const tool = counted('gated')
     const rig = strictRig([{ calls: [gated(1), gated(1)] }, { text: 'ok' }], { tools: [tool.tool] })
@@ -96,7 +95,7 @@ test('B-22 two calls of the same tool are suspended and both resume, together or
   }
 })
 
-test('B-24 an approval is announced once it is durable, so that it can be given at once', async () => {
+test('an approval request is announced only once it is durable, so that it can be answered at once', async () => {
   const memory = memoryStore()
   const slow: Store = {
     ...memory,
@@ -127,7 +126,7 @@ test('B-24 an approval is announced once it is durable, so that it can be given 
   assert.equal(tool.runs.length, 1)
 })
 
-test('B-25 false, 0 and nothing are answers', async () => {
+test('false, 0, an empty string and null are valid results', async () => {
   const values = [false, 0, '', null]
   const tools = values.map((value, at) => counted(`t${at}`, { trust: 'trusted', run: () => value }).tool)
   const calls = [...tools.map(({ name }) => ({ name })), { name: 'mine' }]
@@ -148,7 +147,7 @@ test('B-25 false, 0 and nothing are answers', async () => {
   for (const result of results) assert.notEqual(result?.text, '')
 })
 
-test('B-28 what was approved is not asked about again', async () => {
+test('an approved call is not asked about again', async () => {
   let asked = 0
   const when = (): boolean => {
     asked += 1
@@ -165,7 +164,7 @@ test('B-28 what was approved is not asked about again', async () => {
   assert.equal(tool.runs.length, 1)
 })
 
-test('B-29 an approval is honoured by a process that only read the store', async () => {
+test('an approval is honoured by a process that only read the store', async () => {
   const store = memoryStore()
   const tool = counted('gated')
   const options = { store, tools: [tool.tool] }
@@ -178,7 +177,7 @@ test('B-29 an approval is honoured by a process that only read the store', async
   assert.equal(tool.runs.length, 1)
 })
 
-test('B-30 one session restored twice: only one of the two can act', async () => {
+test('of two processes that opened one session only one can act', async () => {
   const store = memoryStore()
   const tool = counted('gated')
   const options = { store, tools: [tool.tool] }
@@ -190,12 +189,12 @@ test('B-30 one session restored twice: only one of the two can act', async () =>
   const second = await strictRig(steps, options).engine.open(owner, before.id)
   assert.notEqual(first.state, second.state)
   await assert.rejects(first.respond(grants(callId)), { code: 'lease_lost' })
-  assert.deepEqual(asking(second), [callId], 'what one did in vain the other does not see')
+  assert.deepEqual(asking(second), [callId], 'the second process sees nothing of the failed decision')
   await until(second, () => second.respond(grants(callId)))
   assert.equal(tool.runs.length, 1)
 })
 
-test('B-31 an approved tool runs before the model is asked again', async () => {
+test('an approved tool runs before the model is asked again', async () => {
   const order: string[] = []
   const tool = counted('gated', { run: () => void order.push('tool') })
   const rig = strictRig([{ calls: [gated(1)] }, { text: 'ok', expect: () => void order.push('model') }], {
@@ -207,7 +206,7 @@ test('B-31 an approved tool runs before the model is asked again', async () => {
   assert.deepEqual(order, ['tool', 'model'])
 })
 
-test('B-32 a message while an approval is open settles that call: no second approval for it, and the model is told', async () => {
+test('a message while an approval is open abandons that call: it is not asked for again, and the model sees the outcome', async () => {
   const tool = counted('gated')
   const rig = strictRig([{ calls: [gated(1)] }, { text: 'Never mind then.' }, { text: 'Yes?' }], {
     tools: [tool.tool],
@@ -224,7 +223,7 @@ test('B-32 a message while an approval is open settles that call: no second appr
   assert.equal(tool.runs.length, 0)
 })
 
-test('B-35 one denial leaves the other calls alone', async () => {
+test('one denial leaves the other calls alone', async () => {
   const tool = counted('gated')
   const rig = strictRig([{ calls: [gated(1), gated(2), gated(3)] }, { text: 'ok' }], { tools: [tool.tool] })
   const session = await begin(rig)

@@ -1,5 +1,4 @@
-// Bugs of cancellation and of slow readers that users of similar systems reported. Each test is named by its bug and
-// reads given, when, right.
+// Bugs of cancellation and of slow readers that users of similar systems reported, and the right behaviour of each.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
@@ -9,7 +8,7 @@ import { strictRig } from './strict.ts'
 
 const words = (text: string) => [{ type: 'text' as const, text }]
 
-test('B-40 of two overlapping cancels the late one does not end the prompt that followed', async () => {
+test('the later of two overlapping cancels does not end the next turn', async () => {
   const speaking = Promise.withResolvers<void>()
   const rig = strictRig([{ text: 'Well,', hang: true }, { text: 'Answered.' }])
   const session = await begin(rig)
@@ -41,7 +40,7 @@ class Stalled extends EventEmitter implements SseSink {
   }
 }
 
-test('B-53 a pump that waits for a full socket ends when the socket closes', async () => {
+test('a writer that waits for a full socket stops when the socket closes', async () => {
   const sink = new Stalled()
   const writer = new SseWriter(sink, { heartbeatMs: 0, maxUnsentBytes: 1_000_000 })
   let sent = 0

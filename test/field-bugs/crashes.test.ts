@@ -1,5 +1,4 @@
-// Bugs of orphans, crashes and aborts that users of similar systems reported. Each test is named by its bug and reads
-// given, when, right.
+// Bugs of unpaired calls, crashes and aborts that users of similar systems reported, and the right behaviour of each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settledCalls } from '../../src/engine/index.ts'
@@ -16,7 +15,7 @@ async function diedInTool(over: { idempotent?: boolean } = {}) {
   const running = Promise.withResolvers<void>()
   const pay = counted('pay', {
     trust: 'trusted',
-    // The dead process lets go of it soon, and cannot say so.
+    // The dead process times out soon, but can no longer record it.
     timeoutMs: 10,
     ...over,
     run: () => {
@@ -34,7 +33,7 @@ async function diedInTool(over: { idempotent?: boolean } = {}) {
   return { id: before.id, after, again, memory }
 }
 
-test('B-02 a tool that was aborted has a result when the history is made again', async () => {
+test('an aborted call has a result in the next request', async () => {
   const running = Promise.withResolvers<void>()
   const slow = counted('slow', {
     trust: 'trusted',
@@ -58,7 +57,7 @@ test('B-02 a tool that was aborted has a result when the history is made again',
   assert.match(result.text, /may have taken effect/)
 })
 
-test('B-03 after a kill the repair is written at the next use, not only shown', async () => {
+test('after a kill the outcome of an interrupted call is written to the log, not only shown', async () => {
   const { id, after, again, memory } = await diedInTool()
   await after().engine.open(owner, id)
   const settled = (await memory.read(id)).flatMap(({ event }) =>
@@ -68,10 +67,10 @@ test('B-03 after a kill the repair is written at the next use, not only shown', 
     settled.map(event => event.outcome.kind),
     ['unknown'],
   )
-  assert.equal(again.runs.length, 0, 'what may have happened is not done again')
+  assert.equal(again.runs.length, 0, 'a call that may have happened does not run again')
 })
 
-test('B-05 a second and a third resume find nothing to repair', async () => {
+test('a second and a third resume find nothing to repair', async () => {
   const { id, after, memory } = await diedInTool()
   const first = after()
   const session = await first.engine.open(owner, id)
@@ -87,7 +86,7 @@ test('B-05 a second and a third resume find nothing to repair', async () => {
   }
 })
 
-test('B-06 what a dead turn left is reconciled before the model is asked', async () => {
+test('calls of an interrupted turn are settled before the model is asked', async () => {
   const { id, after } = await diedInTool()
   const rig = after()
   assert.equal(await rig.engine.recover(), 1)
@@ -100,7 +99,7 @@ test('B-06 what a dead turn left is reconciled before the model is asked', async
   assert.ok(types.indexOf('call.settled') < types.lastIndexOf('model.answered'))
 })
 
-test('B-06 a call that may be repeated is repeated under its key', async () => {
+test('an idempotent call runs again under the same key', async () => {
   const { id, after, again } = await diedInTool({ idempotent: true })
   const rig = after()
   const session = await rig.engine.open(owner, id)
@@ -118,7 +117,7 @@ test('B-06 a call that may be repeated is repeated under its key', async () => {
   )
 })
 
-test('B-07 when the runner is lost, a cancel still settles what is persisted and ends the turn', async () => {
+test('a cancel in a new process settles the stored calls and ends the turn', async () => {
   const store = memoryStore()
   const gated = counted('gated', { trust: 'ask' })
   const steps = [{ calls: [{ name: 'gated' }, { name: 'gated' }] }, { text: 'Go on.' }]

@@ -1,5 +1,5 @@
-// What the tests of field bugs share: a scripted model that refuses every history which a vendor would refuse, tools that
-// count, and a process that goes away without a word.
+// Shared by the tests of field bugs: a scripted model that rejects every history that a vendor would reject, tools that
+// count their runs, and a store that can be cut off as if the process had died.
 import assert from 'node:assert/strict'
 import type { Model, ModelRequest, Session, Store, Tool, ToolContext } from '../../src/engine/index.ts'
 import { type ScriptStep as Step, scripted } from '../../src/models/scripted/index.ts'
@@ -7,7 +7,7 @@ import { tool } from '../../src/tools/index.ts'
 import { makeRig, type Rig, type RigOptions } from '../engine/rig.ts'
 import { wrongHistory } from '../sim/model.ts'
 
-/** `requests` fills with what the model was sent. */
+/** Every request is added to `requests`. */
 export function strict(steps: readonly Step[], requests: ModelRequest[] = []): Model {
   const model = scripted(steps)
   return {
@@ -32,7 +32,7 @@ export function counted(name: string, over: Partial<Parameters<typeof tool>[0]> 
   return { tool: made, runs }
 }
 
-/** A store from which the process is cut off at will: from then on nothing it asks is done or answered. */
+/** A store that `sever` cuts off: from then on no operation is done or answered. */
 export function severable(store: Store): { store: Store; sever: () => void } {
   let cut = false
   const gone = new Promise<never>(() => {})

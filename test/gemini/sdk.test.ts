@@ -1,5 +1,5 @@
-// The generateContent door with the vendor's own SDK: against models that need no network, and through a codec to a
-// strict double of every vendor, in a real loop of tools, where signatures come back to their maker.
+// generateContent with the vendor's own SDK: with models that need no network, and through a codec to a strict double of
+// every vendor, in a real loop of tool calls in which signatures come back to their maker.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError, type Content, type FunctionCall, GoogleGenAI, type Part } from '@google/genai'
@@ -72,7 +72,7 @@ const textOf = (content: Content | undefined): string =>
 
 describe('@google/genai', () => {
   for (const stream of [false, true])
-    test(`goes round the loop${stream ? ' in streams' : ''}`, async t => {
+    test(`runs the tool loop${stream ? ' in streams' : ''}`, async t => {
       const { url } = await serve(t, { helper: conversation() })
       const contents = await talk(clientOf(url), stream, 'weather?')
       assert.equal(textOf(contents.at(-1)), 'Rain and sun.')
@@ -94,7 +94,7 @@ describe('@google/genai', () => {
     )
   })
 
-  test('lists what there is', async t => {
+  test('lists agents and models', async t => {
     const { url } = await serve(t, { helper: conversation() })
     const names: (string | undefined)[] = []
     for await (const model of await clientOf(url).models.list()) names.push(model.name)

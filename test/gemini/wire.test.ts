@@ -1,4 +1,4 @@
-// generateContent over HTTP: what is refused and in which words, what an answer and a stream look like.
+// generateContent over HTTP: requests and how they are refused, answers, and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Model, ModelRequest } from '../../src/engine/index.ts'
@@ -152,80 +152,96 @@ describe('a request is refused in the vendor’s words', () => {
     'Please ensure that function response turn comes immediately after a function call turn.'
   const talk = (...contents: unknown[]) => ({ contents, tools })
   const cases: [name: string, body: unknown, message: string | RegExp][] = [
-    ['G-01 fewer', talk(user, model(call(), call()), said(answer())), counts],
-    ['G-01 none', talk(user, model(call()), user), counts],
-    ['G-01 at the end', talk(user, model(call())), counts],
-    ['G-01 two turns', talk(user, model(call(), call()), said(answer()), said(answer())), counts],
-    ['G-02 first', talk(model(call()), said(answer())), callOrder],
-    ['G-02 after the model', talk(user, model({ text: 'x' }), model(call()), said(answer())), callOrder],
-    ['G-02 orphan', talk(said(answer())), responseOrder],
-    ['G-02 from the model', talk(user, model(answer())), responseOrder],
+    ['fewer responses than calls', talk(user, model(call(), call()), said(answer())), counts],
+    ['no response to a call', talk(user, model(call()), user), counts],
+    ['a call at the end', talk(user, model(call())), counts],
+    ['responses in two contents', talk(user, model(call(), call()), said(answer()), said(answer())), counts],
+    ['a call at the beginning', talk(model(call()), said(answer())), callOrder],
     [
-      'G-03 no name',
+      'a call after a content of the model',
+      talk(user, model({ text: 'x' }), model(call()), said(answer())),
+      callOrder,
+    ],
+    ['a response without a call', talk(said(answer())), responseOrder],
+    ['a response from the model', talk(user, model(answer())), responseOrder],
+    [
+      'a response without a name',
       talk(user, model(call()), said({ functionResponse: { response: {} } })),
       /Name cannot be empty/,
     ],
     [
-      'G-03 no object',
+      'a response that is text',
       talk(user, model(call()), said(answer({ response: 'rain' }))),
       /google\.protobuf\.Struct/,
     ],
     [
-      'G-03 stranger',
+      'a response with the id of no call',
       talk(user, model(call({ id: 'a' })), said(answer({ id: 'b' }))),
       /"b" is not the id of an open function call/,
     ],
     [
-      'G-03 other name',
+      'a response with the name of no call',
       talk(user, model(call()), said(answer({ name: 'x' }))),
       /is not the name of an open function call/,
     ],
     [
-      'G-08',
+      'a function name that begins with a digit',
       { contents: [user], tools: [{ functionDeclarations: [{ name: '1x' }] }] },
       /Invalid function name\. Must start with a letter or an underscore/,
     ],
     [
-      'G-09',
+      'two functions with one name',
       { contents: [user], tools: [{ functionDeclarations: [declaration, declaration] }] },
       'Duplicate function declaration found: weather',
     ],
     [
-      'G-12',
+      'a function with two schemas',
       { contents: [user], tools: [{ functionDeclarations: [{ ...declaration, parametersJsonSchema: {} }] }] },
       /only one of 'parameters' and 'parameters_json_schema'/,
     ],
-    ['G-14 role', talk({ role: 'system', parts: [{ text: 'x' }] }), 'Please use a valid role: user, model.'],
     [
-      'G-14 nothing',
+      'an unknown role',
+      talk({ role: 'system', parts: [{ text: 'x' }] }),
+      'Please use a valid role: user, model.',
+    ],
+    [
+      'no contents',
       { contents: [] },
       'Unable to submit request because at least one contents field is required',
     ],
-    ['G-14 no parts', talk({ role: 'user', parts: [] }), /contents\.parts must not be empty/],
-    ['G-14 empty part', talk(said({})), /required oneof field 'data' must have one initialized field/],
-    ['G-14 two fields', talk(said({ text: 'x', inlineData: {} })), /oneof field 'data' is already set/],
+    ['a content without parts', talk({ role: 'user', parts: [] }), /contents\.parts must not be empty/],
+    ['an empty part', talk(said({})), /required oneof field 'data' must have one initialized field/],
     [
-      'G-15 mode',
+      'a part with two kinds of data',
+      talk(said({ text: 'x', inlineData: {} })),
+      /oneof field 'data' is already set/,
+    ],
+    [
+      'an unknown mode of function calling',
       { contents: [user], tools, toolConfig: { functionCallingConfig: { mode: 'SOME' } } },
       /FunctionCallingConfig\.Mode\), "SOME"/,
     ],
     [
-      'G-15 names',
+      'allowed names in the mode AUTO',
       { contents: [user], tools, toolConfig: { functionCallingConfig: { allowedFunctionNames: ['x'] } } },
       /only when function calling mode is ANY or VALIDATED/,
     ],
     [
-      'unknown field',
+      'an unknown field',
       { contents: [user], prompt: 'x' },
       'Invalid JSON payload received. Unknown name "prompt": Cannot find field.',
     ],
     [
-      'a server’s tool',
+      'a tool of the vendor',
       { contents: [user], tools: [{ googleSearch: {} }] },
       /googleSearch is not offered here/,
     ],
-    ['candidates', { contents: [user], generationConfig: { candidateCount: 2 } }, /one candidate/],
-    ['a file elsewhere', talk(said({ fileData: { mimeType: 'image/png', fileUri: 'gs://a/b' } })), /https/],
+    ['two candidates', { contents: [user], generationConfig: { candidateCount: 2 } }, /one candidate/],
+    [
+      'a file that is not at an https address',
+      talk(said({ fileData: { mimeType: 'image/png', fileUri: 'gs://a/b' } })),
+      /https/,
+    ],
     ['not JSON', '{', /Invalid JSON/],
   ]
   for (const [name, body, message] of cases)
@@ -241,7 +257,7 @@ describe('a request is refused in the vendor’s words', () => {
       assert.deepEqual([error.code, error.status], [400, 'INVALID_ARGUMENT'])
     })
 
-  test('an unknown model or method is 404, a failing model the server’s error', async t => {
+  test('an unknown model or method is 404, a model that timed out is 504', async t => {
     const { post } = await serve(t, {
       helper: scripted([{ fail: { code: 'model_timeout', message: 'slow' } }]),
     })
@@ -310,7 +326,7 @@ describe('an answer', () => {
     }
   })
 
-  test('comes in chunks, the call whole in the last', async t => {
+  test('comes in chunks, with the call whole in the last', async t => {
     const { post } = await serve(t, { helper: helper() })
     const frames = await framesOf(await post(stream, { contents: [user], tools }))
     const chunks = frames.map(({ data }) => JSON.parse(data) as Chunk)
@@ -337,7 +353,7 @@ describe('an answer', () => {
     assert.equal(made[0]?.candidates[0]?.finishReason, 'STOP')
   })
 
-  test('tells every reason to stop', async t => {
+  test('gives every reason to stop', async t => {
     for (const [stop, reason] of [
       ['end', 'STOP'],
       ['length', 'MAX_TOKENS'],

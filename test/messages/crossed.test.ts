@@ -1,5 +1,5 @@
-// The vendor's SDK, our door, a codec, and a strict double behind it: a real loop of tools in streams through every kind
-// of model, and thinking that comes back to its maker byte for byte.
+// The vendor's SDK, our wire, a codec and a strict double of its vendor: a real loop of tool calls, once with each model
+// protocol; and thinking that comes back to its maker byte for byte.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -34,7 +34,7 @@ const declared = {
 
 type Params = Partial<Anthropic.MessageCreateParamsNonStreaming>
 
-/** Goes round until the model has answered; gives all that was said. */
+/** Runs tool calls until the model has answered. Gives all messages. */
 async function talk(
   client: Anthropic,
   stream: boolean,
@@ -81,7 +81,7 @@ const thoughtsIn = (messages: unknown): Block[] =>
   )
 const bare = ({ type, thinking, signature, data }: Block) => ({ type, thinking, signature, data })
 
-/** What of a frame of the vendor only the vendor can make. */
+/** Signatures and encrypted data in a frame of the vendor. */
 function secretsIn(data: string): string[] {
   const event = JSON.parse(data) as { delta?: { signature?: string }; content_block?: { data?: string } }
   return [event.delta?.signature ?? event.content_block?.data].filter(each => each !== undefined)

@@ -1,4 +1,4 @@
-// The Messages door with the vendor's own SDK, against models that need no network.
+// Anthropic Messages with the vendor's own SDK, and models that need no network.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic, { APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk'
@@ -39,7 +39,7 @@ const runnable = betaTool({
   run: ({ city }) => `${city}: ${forecast[city]}`,
 })
 
-test('creates, and tells errors apart', async t => {
+test("creates a message, and throws the vendor's error classes", async t => {
   const { url } = await serve(t, { helper: conversation() })
   const client = new Anthropic({ baseURL: url, apiKey: 'any', maxRetries: 0 })
   const message = await client.messages.create({
@@ -83,7 +83,7 @@ test('streams, and folds the stream into the same message', async t => {
 })
 
 for (const stream of [false, true])
-  test(`the tool runner goes round the loop${stream ? ' in streams' : ''}`, async t => {
+  test(`the tool runner runs the tool loop${stream ? ' in streams' : ''}`, async t => {
     const { url } = await serve(t, { helper: conversation() })
     const client = new Anthropic({ baseURL: url, apiKey: 'any' })
     const runner = client.beta.messages.toolRunner({

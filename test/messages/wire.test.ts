@@ -1,4 +1,4 @@
-// Anthropic Messages over HTTP: what is refused and in which words, what an answer and a stream look like.
+// Anthropic Messages over HTTP: requests and how they are refused, answers, and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Model, ModelRequest } from '../../src/engine/index.ts'
@@ -134,94 +134,114 @@ describe('a request is refused in the vendor’s words', () => {
   const unanswered = (index: number, ids: string): string =>
     `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
   const cases: [name: string, body: unknown, message: string | RegExp][] = [
-    ['A-01', talk(user, asking(use('a'), use('b')), said(answer('a'))), unanswered(1, 'b')],
-    ['A-01 at the end', talk(user, asking(use('a'))), unanswered(1, 'a')],
     [
-      'A-02',
+      'a call without a result',
+      talk(user, asking(use('a'), use('b')), said(answer('a'))),
+      unanswered(1, 'b'),
+    ],
+    ['a call without a result at the end', talk(user, asking(use('a'))), unanswered(1, 'a')],
+    [
+      'a result without a call',
       talk(said(answer('x'))),
       'messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: x. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
     ],
-    ['A-03 words first', talk(user, asking(use('a')), said(words, answer('a'))), unanswered(1, 'a')],
+    ['text before the results', talk(user, asking(use('a')), said(words, answer('a'))), unanswered(1, 'a')],
     [
-      'A-03 words between',
+      'text between the results',
       talk(user, asking(use('a'), use('b')), said(answer('a'), words, answer('b'))),
       unanswered(1, 'b'),
     ],
     [
-      'A-04',
+      'two results for one call',
       talk(user, asking(use('a')), said(answer('a'), answer('a'))),
       'messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: a',
     ],
     [
-      'A-05',
+      'two calls with one id',
       talk(user, asking(use('a'), use('a')), said(answer('a'))),
       'messages.1.content.1: `tool_use` ids must be unique',
     ],
     [
-      'A-06',
+      'a call id with a dot',
       talk(user, asking(use('a.b'))),
       "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
     ],
     [
-      'A-07 declared',
+      'a declared tool name with a dot',
       { ...base, tools: [{ ...tool, name: 'a.b' }] },
       "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
     ],
     [
-      'A-07 called',
+      'a called tool name with a dot',
       talk(user, asking(use('a', { name: 'a.b' }))),
       "messages.1.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
     ],
-    ['A-08', { ...base, tools: [tool, tool] }, 'tools: Tool names must be unique.'],
+    ['two tools with one name', { ...base, tools: [tool, tool] }, 'tools: Tool names must be unique.'],
     [
-      'A-09',
+      'input that is a list',
       talk(user, asking(use('a', { input: [] }))),
       'messages.1.content.0.tool_use.input: Input should be a valid dictionary',
     ],
     [
-      'A-10',
+      'a result in an assistant message',
       talk(user, asking(answer('a'))),
       'messages.1: `tool_result` blocks can only be in `user` messages',
     ],
     [
-      'A-10 the other way',
+      'a call in a user message',
       talk(said(use('a'))),
       'messages.0: `tool_use` blocks can only be in `assistant` messages',
     ],
     [
-      'A-11',
+      'a result without an id',
       talk(user, asking(use('a')), said({ type: 'tool_result' })),
       'messages.2.content.0.tool_result.tool_use_id: Field required',
     ],
-    ['A-12 text', talk(said({ type: 'text', text: '' })), 'messages: text content blocks must be non-empty'],
-    ['A-12 blank', talk(said({ type: 'text', text: ' ' })), /non-whitespace/],
+    ['empty text', talk(said({ type: 'text', text: '' })), 'messages: text content blocks must be non-empty'],
+    ['blank text', talk(said({ type: 'text', text: ' ' })), /non-whitespace/],
     [
-      'A-12 error',
+      'a failed result without content',
       talk(user, asking(use('a')), said(answer('a', { is_error: true, content: '' }))),
       'messages.2.content.0.tool_result: content cannot be empty if `is_error` is true',
     ],
     [
-      'A-12 list',
+      'an empty list of blocks',
       talk({ role: 'user', content: [] }),
       'messages.0.content: List should have at least 1 item',
     ],
-    ['A-12 string', talk({ role: 'user', content: '' }), /must have non-empty content/],
-    ['A-14', { ...base, tools: [{ name: 'x' }] }, 'tools.0.custom.input_schema: Field required'],
+    ['an empty message', talk({ role: 'user', content: '' }), /must have non-empty content/],
     [
-      'A-16',
+      'a tool without a schema',
+      { ...base, tools: [{ name: 'x' }] },
+      'tools.0.custom.input_schema: Field required',
+    ],
+    [
+      'an unknown tool choice',
       { ...base, tools: [tool], tool_choice: { type: 'required' } },
       "tool_choice: Input tag 'required' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'",
     ],
-    ['A-16 shape', { ...base, tools: [tool], tool_choice: 'auto' }, 'tool_choice: Input should be an object'],
-    ['A-18', talk(user, asking(words)), /does not support assistant message prefill/],
     [
-      'A-20',
+      'a tool choice that is text',
+      { ...base, tools: [tool], tool_choice: 'auto' },
+      'tool_choice: Input should be an object',
+    ],
+    [
+      'an assistant message at the end',
+      talk(user, asking(words)),
+      /does not support assistant message prefill/,
+    ],
+    [
+      'a system message at the beginning',
       talk({ role: 'system', content: 'x' }, user),
       "messages.0: use the top-level 'system' parameter for the initial system prompt",
     ],
-    ['A-21', talk(asking(words), user), 'messages: first message must use the "user" role'],
-    ['A-28', { ...base, mcp_servers: [] }, 'mcp_servers: Extra inputs are not permitted'],
-    ['no limit', { model: 'helper', messages: [user] }, 'max_tokens: Field required'],
+    [
+      'an assistant message at the beginning',
+      talk(asking(words), user),
+      'messages: first message must use the "user" role',
+    ],
+    ['servers of MCP', { ...base, mcp_servers: [] }, 'mcp_servers: Extra inputs are not permitted'],
+    ['no limit of tokens', { model: 'helper', messages: [user] }, 'max_tokens: Field required'],
     ['no messages', { model: 'helper', max_tokens: 1 }, 'messages: Field required'],
     [
       'thinking without a signature',
@@ -229,11 +249,11 @@ describe('a request is refused in the vendor’s words', () => {
       'messages.1.content.0.thinking.signature: Field required',
     ],
     [
-      'a server’s tool',
+      'a tool of the vendor',
       { ...base, tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
       /tools\.0: tools of type 'web_search_20250305' are not offered here/,
     ],
-    ['a block of no kind', talk(said({ type: 'poem' })), /Input tag 'poem'/],
+    ['a block of an unknown type', talk(said({ type: 'poem' })), /Input tag 'poem'/],
   ]
   for (const [name, body, message] of cases)
     test(name, async t => {
@@ -252,7 +272,7 @@ describe('a request is refused in the vendor’s words', () => {
       assert.equal(told.request_id, response.headers.get('request-id'))
     })
 
-  test('an unknown model is 404, a model that fails is the server’s error', async t => {
+  test('an unknown model is 404, a model that timed out is 504', async t => {
     const { post } = await serve(t, {
       helper: scripted([{ fail: { code: 'model_timeout', message: 'slow' } }]),
     })
@@ -303,7 +323,7 @@ describe('an answer', () => {
     )
   })
 
-  test('tells every reason to stop', async t => {
+  test('gives every reason to stop', async t => {
     for (const [stop, reason] of [
       ['end', 'end_turn'],
       ['length', 'max_tokens'],
@@ -317,7 +337,7 @@ describe('an answer', () => {
     }
   })
 
-  test('arguments that are no object are told, never taken for none', async t => {
+  test('arguments that are no object are given as invalid_arguments, not as an empty object', async t => {
     const { post } = await serve(t, {
       helper: scripted([{ calls: [{ name: 'weather', text: '{"city":' }] }]),
     })
@@ -397,7 +417,7 @@ describe('a stream', () => {
     )
   })
 
-  test('calls whose arguments come in turns are told one by one', async t => {
+  test('calls whose arguments come interleaved are given one by one', async t => {
     const model: Model = {
       id: 'mixed',
       async respond(_request, watch) {
@@ -433,7 +453,7 @@ describe('a stream', () => {
     assert.deepEqual([...texts.values()], ['{"city":"Oslo"}', '{"city":"Rome"}'])
   })
 
-  test('a model that tells nothing before its answer is told all the same', async t => {
+  test('a model without deltas gives its whole answer at the end', async t => {
     const model: Model = {
       id: 'silent',
       respond: async () => ({

@@ -1,4 +1,4 @@
-// What holds for every log that valid commands can make, however they are mixed.
+// Properties of every log that valid commands can make, in any order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ import { grow } from './tape.ts'
 const tapes = fc.array(fc.nat({ max: 255 }), { maxLength: 200, size: 'max' })
 const runs = { numRuns: 400 }
 
-test('every prefix folds, `next` knows what to do there, and the status says the same', () => {
+test('every prefix of a log folds, and its status agrees with what `next` would do', () => {
   fc.assert(
     fc.property(tapes, numbers => {
       const grown = grow(numbers)
@@ -32,11 +32,11 @@ test('every prefix folds, `next` knows what to do there, and the status says the
   )
 })
 
-test('folding the log anew, from JSON, gives the state that was kept step by step', () => {
+test('folding a log from JSON gives the state that was kept event by event', () => {
   fc.assert(
     fc.property(tapes, numbers => {
       const grown = grow(numbers)
-      // It was JSON by construction.
+      // The log is JSON by construction.
       const stored = JSON.parse(JSON.stringify(grown.log)) as Recorded[]
       assert.deepStrictEqual(fold('sess_1', stored), grown.state)
     }),

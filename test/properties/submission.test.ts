@@ -1,4 +1,4 @@
-// What a client sends is taken whole or refused whole, whatever is pending and whatever it names.
+// A client's submission is accepted whole or refused whole, whatever is pending and whatever calls it names.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -20,14 +20,14 @@ const submission = fc.record({
   ),
 })
 
-/** Most often one that waits for this kind of answer, else any that there is, or none. */
+/** Mostly the id of a call that waits for this kind of answer, else any other id, or one that does not exist. */
 function idAt({ state }: Grown, at: number, stage: 'handed' | 'asking'): string {
   const fit = state.batch.filter(call => call.stage === stage).map(call => call.part.id)
   const any = [...state.batch.map(call => call.part.id), ...stray, ...settledCalls(state)]
   return (at < 7 ? fit[at % Math.max(1, fit.length)] : undefined) ?? any[at % any.length]!
 }
 
-/** Whether it must be taken, from the promises alone. */
+/** Whether it must be accepted, computed independently of `decide`. */
 function acceptable({ state }: Grown, { results, decisions }: Respond): boolean {
   const ids = [...results, ...decisions].map(each => each.callId)
   const stageOf = (id: string): string | undefined => state.batch.find(call => call.part.id === id)?.stage
@@ -39,7 +39,7 @@ function acceptable({ state }: Grown, { results, decisions }: Respond): boolean 
   )
 }
 
-test('refused whole or accepted whole', () => {
+test('a submission of results and decisions is accepted whole or refused whole', () => {
   let [taken, refused] = [0, 0]
   fc.assert(
     fc.property(submission, ({ tape, results, decisions }) => {

@@ -1,4 +1,4 @@
-// A log made by valid commands alone, from a tape of numbers: each choice takes the next one, and a tape that is over
+// Makes a log by valid commands from a tape of numbers: each choice takes the next number, and a tape that has run out
 // gives zeros. fast-check shrinks the tape, and with it the log.
 import {
   type Context,
@@ -19,11 +19,11 @@ import type { Event, Recorded } from '../../src/language/events.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 import { clientTool, makeAgent, plainSettings } from '../engine/rig.ts'
 
-/** How many calls may run is for the gate to count, and there is none here. */
+/** The gate limits how many calls run, and there is no gate here. */
 const limits = { ...defaultLimits, steps: 4 }
 const agent = makeAgent({ agent: { limits } })
 const clientTools = [clientTool('mine')]
-/** Of the application, of the server and asked about, of the server and trusted. */
+/** A client tool, a server tool that needs approval, and a trusted server tool. */
 const names = ['mine', 'asked', 'trusted'] as const
 
 export class Tape {
@@ -79,7 +79,7 @@ export class Grown {
     this.requests.push({ first, own: events.length })
   }
 
-  /** One thing that a person, the application, the loop or a restart may do here. */
+  /** One action of a person, the application, the loop or a restart. */
   step(): void {
     const { tape, state } = this
     const status = statusOf(state)
@@ -128,7 +128,7 @@ export class Grown {
     )
   }
 
-  /** What the loop would do, with every way in which it may come out. */
+  /** The next action of the loop, with any possible result. */
   #move(): void {
     const action = next(this.state, this.limits)
     const { now } = this.context
@@ -166,7 +166,7 @@ export class Grown {
   }
 }
 
-/** A log, and when it can be so, one that waits for the application or for a person. */
+/** A log that, if possible, ends with the session waiting for the application or a person. */
 export function growWaiting(numbers: readonly number[]): Grown {
   const grown = grow(numbers)
   for (let left = 20; left > 0 && statusOf(grown.state) === 'running'; left -= 1) grown.step()

@@ -63,8 +63,8 @@ RESP-RES-04 | openai sixerr | usage | usage counts what the model read and wrote
 RESP-RES-05 | openai | status | The length limit gives incomplete with max_output_tokens; a call that was cut off is not given.
 RESP-RES-06 | openai | status | The provider's filter gives incomplete with content_filter.
 RESP-RES-07 | openai | refusal | A refusal is a refusal part of a completed response.
-RESP-RES-08 | openai sixerr | errors | A model that fails is an HTTP error without a stream, a failed response with one.
-RESP-RES-09 | ours | status | A limit of the runtime gives incomplete, with a reason.
+RESP-RES-08 | openai sixerr | errors | A model that fails or hangs is an HTTP error without a stream, a failed response with one.
+RESP-RES-09 | ours | status | A limit of the runtime gives incomplete, with a reason, in a stored response.
 RESP-RES-10 | openai | items, reasoning | Thinking is shown as summaries of a reasoning item.
 `
 
@@ -98,7 +98,7 @@ RESP-STOR-11 | openai | delete | A deleted response is 404; with its last respon
 RESP-STOR-12 | openai | input_items | The input items of a response are listed, in pages.
 RESP-STOR-13 | ours | owner | A response is there for its owner alone; to everyone else it is 404.
 RESP-STOR-14 | openai | conversation | conversation takes a session's id, and excludes previous_response_id.
-RESP-STOR-15 | ours | one session | A session started on another door is continued here and read back there.
+RESP-STOR-15 | ours | one session | A session started on another wire is continued here and read back there.
 RESP-STOR-16 | ours | idempotency | The same Idempotency-Key and body give the same response, which runs once.
 RESP-STOR-17 | ours | stored | A client that goes away does not end a stored response.
 RESP-STOR-18 | ours | stored | A call whose arguments do not fit is settled by the runtime, and not shown.

@@ -252,7 +252,7 @@ for (const provider of ['openai', 'openResponses']) {
   })
 }
 
-test(cites('RESP-SDK-03', 'ai with openai: with store, items are only named'), async t => {
+test(cites('RESP-SDK-03', 'ai with openai: with store, items are sent by id only'), async t => {
   const at = await rig(t, { script: twoCalls })
   const result = await generateText({
     model: aiModels(at)['openai']!,

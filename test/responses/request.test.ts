@@ -1,4 +1,4 @@
-// What a request may say, and what is refused of it.
+// Requests: the fields that are accepted, and how others are refused.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { ModelRequest } from '../../src/engine/index.ts'
@@ -24,19 +24,26 @@ function listening(text = 'hello') {
   }
 }
 
-test(cites('RESP-REQ-01', 'RESP-REQ-02', 'model names an agent, a configured model, or anyone'), async t => {
-  const other = { ...agentOf({ script: [{ text: 'from the other' }] }, []), name: 'other' }
-  const at = await rig(t, { more: [other], models: { swift: scripted([{ text: 'swiftly' }]) } })
-  const said = async (model: string): Promise<[string, unknown]> => {
-    const body = await ok(at.post({ model, input: 'x' }))
-    return [textOf(body), body['model']]
-  }
-  assert.deepEqual(await said('helper'), ['hello', 'helper'])
-  assert.deepEqual(await said('other'), ['from the other', 'other'])
-  assert.deepEqual(await said('swift'), ['swiftly', 'swift'])
-  assert.deepEqual(await said('auto'), ['hello', 'helper'])
-  assert.deepEqual(await said('default'), ['hello', 'helper'])
-})
+test(
+  cites(
+    'RESP-REQ-01',
+    'RESP-REQ-02',
+    'model names an agent or a configured model; auto and default mean the first agent',
+  ),
+  async t => {
+    const other = { ...agentOf({ script: [{ text: 'from the other' }] }, []), name: 'other' }
+    const at = await rig(t, { more: [other], models: { swift: scripted([{ text: 'swiftly' }]) } })
+    const said = async (model: string): Promise<[string, unknown]> => {
+      const body = await ok(at.post({ model, input: 'x' }))
+      return [textOf(body), body['model']]
+    }
+    assert.deepEqual(await said('helper'), ['hello', 'helper'])
+    assert.deepEqual(await said('other'), ['from the other', 'other'])
+    assert.deepEqual(await said('swift'), ['swiftly', 'swift'])
+    assert.deepEqual(await said('auto'), ['hello', 'helper'])
+    assert.deepEqual(await said('default'), ['hello', 'helper'])
+  },
+)
 
 test(cites('RESP-REQ-03', 'an unknown model is 404'), async t => {
   const at = await rig(t)
@@ -44,7 +51,7 @@ test(cites('RESP-REQ-03', 'an unknown model is 404'), async t => {
   assert.deepEqual([error.status, error.code, error.param], [404, 'model_not_found', 'model'])
 })
 
-test(cites('RESP-REQ-04', 'RESP-REQ-05', 'the agent may stand in the path or in agent_id'), async t => {
+test(cites('RESP-REQ-04', 'RESP-REQ-05', 'the path or agent_id may name the agent'), async t => {
   const at = await rig(t)
   const routed = await ok(at.post({ model: 'whatever', input: 'x' }, {}, '/v1/responses/helper'))
   assert.equal(routed['model'], 'helper')
@@ -89,7 +96,7 @@ test(
     'RESP-REQ-12',
     'RESP-REQ-13',
     'RESP-RES-03',
-    'settings reach the model and are told back',
+    'settings reach the model, and the response repeats them',
   ),
   async t => {
     const { asked, model } = listening()
@@ -115,7 +122,7 @@ test(
   },
 )
 
-test(cites('RESP-REQ-07', 'RESP-REQ-08', 'unknown and moved parameters'), async t => {
+test(cites('RESP-REQ-07', 'RESP-REQ-08', 'unknown and moved parameters are refused'), async t => {
   const at = await rig(t)
   const unknown = await refused(at.post({ model: 'helper', input: 'x', colour: 'red' }))
   assert.deepEqual(
@@ -150,7 +157,7 @@ const wrong: [string, unknown, string][] = [
   ['model', 3, 'model'],
 ]
 
-test(cites('RESP-REQ-09', 'RESP-ERR-01', 'every parameter has its type'), async t => {
+test(cites('RESP-REQ-09', 'RESP-ERR-01', 'a parameter of the wrong type is refused'), async t => {
   const at = await rig(t)
   for (const [name, value, param] of wrong) {
     const error = await refused(at.post({ model: 'helper', input: 'x', [name]: value }))
@@ -167,7 +174,7 @@ test(cites('RESP-REQ-14', 'metadata is bounded'), async t => {
     assert.equal((await send(metadata)).status, 400)
 })
 
-test(cites('RESP-REQ-15', 'nothing to answer is 400'), async t => {
+test(cites('RESP-REQ-15', 'a request without input is 400'), async t => {
   const at = await rig(t)
   for (const input of [undefined, null, '', []])
     assert.deepEqual((await refused(at.post({ model: 'helper', input }))).status, 400)
@@ -178,72 +185,78 @@ test(cites('RESP-REQ-15', 'nothing to answer is 400'), async t => {
 
 const pixel = 'iVBORw0KGgo='
 
-test(cites('RESP-ITEM-02', 'RESP-ITEM-03', 'RESP-ITEM-14', 'images and files in both forms'), async t => {
-  const { asked, model } = listening()
-  const at = await rig(t, { model })
-  await ok(
-    at.post({
-      model: 'helper',
-      tools: [weather],
-      input: [
-        user([
-          { type: 'input_image', image_url: 'https://a.test/x.png', detail: 'low' },
-          { type: 'input_image', source: { type: 'url', url: 'https://a.test/y.png' } },
-          { type: 'input_image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
-          { type: 'input_file', file_data: `data:application/pdf;base64,${pixel}`, filename: 'a.pdf' },
-          { type: 'input_file', file_url: 'https://a.test/b.pdf' },
+test(
+  cites('RESP-ITEM-02', 'RESP-ITEM-03', 'RESP-ITEM-14', 'images and files are accepted in both forms'),
+  async t => {
+    const { asked, model } = listening()
+    const at = await rig(t, { model })
+    await ok(
+      at.post({
+        model: 'helper',
+        tools: [weather],
+        input: [
+          user([
+            { type: 'input_image', image_url: 'https://a.test/x.png', detail: 'low' },
+            { type: 'input_image', source: { type: 'url', url: 'https://a.test/y.png' } },
+            { type: 'input_image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
+            { type: 'input_file', file_data: `data:application/pdf;base64,${pixel}`, filename: 'a.pdf' },
+            { type: 'input_file', file_url: 'https://a.test/b.pdf' },
+            {
+              type: 'input_file',
+              source: { type: 'base64', media_type: 'text/plain', data: pixel, filename: 'c.txt' },
+            },
+          ]),
+          call('call_1'),
           {
-            type: 'input_file',
-            source: { type: 'base64', media_type: 'text/plain', data: pixel, filename: 'c.txt' },
+            type: 'function_call_output',
+            call_id: 'call_1',
+            output: [
+              { type: 'input_text', text: 'look' },
+              { type: 'input_image', image_url: `data:image/png;base64,${pixel}` },
+            ],
           },
-        ]),
-        call('call_1'),
-        {
-          type: 'function_call_output',
-          call_id: 'call_1',
-          output: [
-            { type: 'input_text', text: 'look' },
-            { type: 'input_image', image_url: `data:image/png;base64,${pixel}` },
-          ],
-        },
-      ],
-    }),
-  )
-  const [first, , last] = asked[0]!.history
-  assert.deepEqual(first?.role === 'user' && first.parts, [
-    { type: 'image', url: 'https://a.test/x.png' },
-    { type: 'image', url: 'https://a.test/y.png' },
-    { type: 'image', url: `data:image/png;base64,${pixel}` },
-    {
-      type: 'file',
-      url: `data:application/pdf;base64,${pixel}`,
-      mediaType: 'application/pdf',
-      name: 'a.pdf',
-    },
-    { type: 'file', url: 'https://a.test/b.pdf', mediaType: 'application/pdf' },
-    { type: 'file', url: `data:text/plain;base64,${pixel}`, mediaType: 'text/plain', name: 'c.txt' },
-  ])
-  const outcome = last?.role === 'tool' ? last.results[0]?.outcome : undefined
-  assert.deepEqual(outcome?.parts[1], { type: 'image', url: `data:image/png;base64,${pixel}` })
-})
+        ],
+      }),
+    )
+    const [first, , last] = asked[0]!.history
+    assert.deepEqual(first?.role === 'user' && first.parts, [
+      { type: 'image', url: 'https://a.test/x.png' },
+      { type: 'image', url: 'https://a.test/y.png' },
+      { type: 'image', url: `data:image/png;base64,${pixel}` },
+      {
+        type: 'file',
+        url: `data:application/pdf;base64,${pixel}`,
+        mediaType: 'application/pdf',
+        name: 'a.pdf',
+      },
+      { type: 'file', url: 'https://a.test/b.pdf', mediaType: 'application/pdf' },
+      { type: 'file', url: `data:text/plain;base64,${pixel}`, mediaType: 'text/plain', name: 'c.txt' },
+    ])
+    const outcome = last?.role === 'tool' ? last.results[0]?.outcome : undefined
+    assert.deepEqual(outcome?.parts[1], { type: 'image', url: `data:image/png;base64,${pixel}` })
+  },
+)
 
-test(cites('RESP-ITEM-02', 'what an agent does not take, and what is no address, is refused'), async t => {
-  const at = await rig(t, { agent: { images: { http: false, data: false } } })
-  const parts = [
-    { type: 'input_image', image_url: 'https://a.test/x.png' },
-    { type: 'input_image', image_url: `data:image/png;base64,${pixel}` },
-    { type: 'input_image', image_url: 'file:///etc/passwd' },
-    { type: 'input_image', file_id: 'file-1' },
-    { type: 'input_file', file_url: 'http://a.test/x' },
-    { type: 'input_file', file_data: 'data:application/pdf,plain' },
-    { type: 'input_audio', data: 'x' },
-  ]
-  for (const part of parts) {
-    const error = await refused(at.post({ model: 'helper', input: [user([part])] }))
-    assert.equal(error.status, 400)
-    assert.match(error.param ?? '', /^input\[0\]\.content\[0\]/)
-  }
-})
+test(
+  cites('RESP-ITEM-02', 'images that the agent does not accept, and malformed addresses, are refused'),
+  async t => {
+    const at = await rig(t, { agent: { images: { http: false, data: false } } })
+    const parts = [
+      { type: 'input_image', image_url: 'https://a.test/x.png' },
+      { type: 'input_image', image_url: `data:image/png;base64,${pixel}` },
+      { type: 'input_image', image_url: 'file:///etc/passwd' },
+      { type: 'input_image', file_id: 'file-1' },
+      { type: 'input_file', file_url: 'http://a.test/x' },
+      { type: 'input_file', file_data: 'data:application/pdf,plain' },
+      { type: 'input_audio', data: 'x' },
+    ]
+    for (const part of parts) {
+      const error = await refused(at.post({ model: 'helper', input: [user([part])] }))
+      assert.equal(error.status, 400)
+      assert.match(error.param ?? '', /^input\[0\]\.content\[0\]/)
+    }
+  },
+)
 
 async function pairing(at: Rig, input: object[]): Promise<[number, string]> {
   const error = await refused(at.post({ model: 'helper', tools: [weather], input }))
@@ -251,7 +264,7 @@ async function pairing(at: Rig, input: object[]): Promise<[number, string]> {
 }
 
 test(
-  cites('RESP-ITEM-04', 'RESP-ITEM-05', 'calls and outputs are paired, in the words of the API'),
+  cites('RESP-ITEM-04', 'RESP-ITEM-05', 'calls and outputs must pair; the errors are those of the API'),
   async t => {
     const at = await rig(t)
     const missing = 'No tool output found for function call call_a.'
@@ -272,7 +285,7 @@ test(
   },
 )
 
-test(cites('RESP-ITEM-06', 'a call_id is bounded and occurs once'), async t => {
+test(cites('RESP-ITEM-06', 'a call_id has a maximum length and is used once'), async t => {
   const at = await rig(t)
   const long = 'c'.repeat(73)
   const [status, message] = await pairing(at, [user('x'), call(long), output(long)])
@@ -293,7 +306,11 @@ test(cites('RESP-ITEM-06', 'a call_id is bounded and occurs once'), async t => {
 })
 
 test(
-  cites('RESP-ITEM-15', 'RESP-ITEM-07', 'outputs are read in the order of the calls; custom calls too'),
+  cites(
+    'RESP-ITEM-15',
+    'RESP-ITEM-07',
+    'the model reads outputs in the order of the calls, custom calls included',
+  ),
   async t => {
     const { asked, model } = listening()
     const at = await rig(t, { model })
@@ -412,7 +429,7 @@ test(
   },
 )
 
-test(cites('RESP-TOOL-04', 'RESP-TOOL-05', 'RESP-TOOL-06', 'choices reach the model'), async t => {
+test(cites('RESP-TOOL-04', 'RESP-TOOL-05', 'RESP-TOOL-06', 'tool choices reach the model'), async t => {
   const { asked, model } = listening()
   const at = await rig(t, { model })
   const tools = [weather, { type: 'custom', name: 'patch' }]
@@ -435,32 +452,38 @@ test(cites('RESP-TOOL-04', 'RESP-TOOL-05', 'RESP-TOOL-06', 'choices reach the mo
   }
 })
 
-test(cites('RESP-TOOL-07', 'RESP-TOOL-08', 'RESP-TOOL-10', 'tools and choices that are refused'), async t => {
-  const at = await rig(t)
-  const send = (more: object) => refused(at.post({ model: 'helper', input: 'x', ...more }))
-  assert.equal((await send({ tool_choice: 'required' })).param, 'tool_choice')
-  assert.equal(
-    (await send({ tools: [weather], tool_choice: { type: 'function', name: 'no' } })).param,
-    'tool_choice',
-  )
-  const kinds = ['mcp', 'web_search', 'code_interpreter', 'namespace', 'toString']
-  for (const type of kinds) {
-    const error = await send({ tools: [{ type, server_label: 'x', server_url: 'http://169.254.169.254' }] })
-    assert.deepEqual([error.status, error.param], [400, 'tools[0].type'])
-  }
-  assert.equal((await send({ tools: [weather, weather] })).code, 'duplicate_tool')
-  assert.equal((await send({ tools: [{ type: 'function' }] })).param, 'tools[0].name')
-  assert.equal((await send({ tools: [{ ...weather, colour: 1 }] })).param, 'tools[0].colour')
-  assert.equal(
-    (await send({ tools: [{ ...weather, parameters: { $ref: 'http://127.0.0.1/x' } }] })).status,
-    400,
-  )
-  assert.equal((await send({ tools: [{ type: 'custom', name: 'x', format: { type: 'xml' } }] })).status, 400)
-})
+test(
+  cites('RESP-TOOL-07', 'RESP-TOOL-08', 'RESP-TOOL-10', 'unsupported tools and choices are refused'),
+  async t => {
+    const at = await rig(t)
+    const send = (more: object) => refused(at.post({ model: 'helper', input: 'x', ...more }))
+    assert.equal((await send({ tool_choice: 'required' })).param, 'tool_choice')
+    assert.equal(
+      (await send({ tools: [weather], tool_choice: { type: 'function', name: 'no' } })).param,
+      'tool_choice',
+    )
+    const kinds = ['mcp', 'web_search', 'code_interpreter', 'namespace', 'toString']
+    for (const type of kinds) {
+      const error = await send({ tools: [{ type, server_label: 'x', server_url: 'http://169.254.169.254' }] })
+      assert.deepEqual([error.status, error.param], [400, 'tools[0].type'])
+    }
+    assert.equal((await send({ tools: [weather, weather] })).code, 'duplicate_tool')
+    assert.equal((await send({ tools: [{ type: 'function' }] })).param, 'tools[0].name')
+    assert.equal((await send({ tools: [{ ...weather, colour: 1 }] })).param, 'tools[0].colour')
+    assert.equal(
+      (await send({ tools: [{ ...weather, parameters: { $ref: 'http://127.0.0.1/x' } }] })).status,
+      400,
+    )
+    assert.equal(
+      (await send({ tools: [{ type: 'custom', name: 'x', format: { type: 'xml' } }] })).status,
+      400,
+    )
+  },
+)
 
 // ---- the body itself ------------------------------------------------------------------------------------------------------
 
-test(cites('RESP-ERR-02', 'RESP-ERR-03', 'bodies that cannot be read'), async t => {
+test(cites('RESP-ERR-02', 'RESP-ERR-03', 'bodies that cannot be read are refused'), async t => {
   const at = await rig(t, { limits: { bodyBytes: 2000 } })
   const deep = `{"model":"helper","input":${'['.repeat(40)}${']'.repeat(40)}}`
   for (const body of ['{', '[]', '"x"', deep, '{"model":"helper","model":"x","input":"y"}'])
@@ -470,13 +493,16 @@ test(cites('RESP-ERR-02', 'RESP-ERR-03', 'bodies that cannot be read'), async t 
   assert.equal(gzip.status, 415)
 })
 
-test(cites('RESP-ERR-05', 'RESP-MODL-01', 'RESP-MODL-02', 'paths and models'), async t => {
-  const at = await rig(t, { models: { swift: scripted([{ text: 'x' }]) } })
-  const list = (await (await at.get('/v1/models')).json()) as { object: string; data: { id: string }[] }
-  assert.deepEqual([list.object, list.data.map(model => model.id)], ['list', ['helper', 'swift']])
-  const one = (await (await at.get('/v1/models/helper')).json()) as object
-  assert.deepEqual(Object.keys(one), ['id', 'object', 'created', 'owned_by'])
-  assert.equal((await refused(at.get('/v1/models/none'))).code, 'model_not_found')
-  assert.equal((await refused(at.get('/v1/responses/x/y/z'))).status, 404)
-  assert.equal((await refused(at.get('/v1/responses/resp_none_1'))).status, 404)
-})
+test(
+  cites('RESP-ERR-05', 'RESP-MODL-01', 'RESP-MODL-02', 'models are listed, and unknown paths are 404'),
+  async t => {
+    const at = await rig(t, { models: { swift: scripted([{ text: 'x' }]) } })
+    const list = (await (await at.get('/v1/models')).json()) as { object: string; data: { id: string }[] }
+    assert.deepEqual([list.object, list.data.map(model => model.id)], ['list', ['helper', 'swift']])
+    const one = (await (await at.get('/v1/models/helper')).json()) as object
+    assert.deepEqual(Object.keys(one), ['id', 'object', 'created', 'owned_by'])
+    assert.equal((await refused(at.get('/v1/models/none'))).code, 'model_not_found')
+    assert.equal((await refused(at.get('/v1/responses/x/y/z'))).status, 404)
+    assert.equal((await refused(at.get('/v1/responses/resp_none_1'))).status, 404)
+  },
+)

@@ -1,15 +1,15 @@
-// A whole server for the tests of the Responses wire: both engines, a scripted model, the tools of the AAP tests, and the
-// AAP door beside it, behind a real socket. The caller names itself with the `x-owner` header.
+// A whole server for the tests of the Responses wire: a scripted model, the tools of the AAP tests, and the AAP wire beside
+// it, behind a real socket. The engine passes structured clones only. The caller names itself with the `x-owner` header.
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import {
   type Agent,
+  type Engine,
   type EnginePorts,
   LocalEngine,
   type Model,
-  OpenSessions,
   type Store,
 } from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
@@ -20,6 +20,7 @@ import { aapRoutes } from '../../src/wires/aap/index.ts'
 import type { WireEnv, WireHost } from '../../src/wires/host.ts'
 import { responsesRoutes } from '../../src/wires/responses/index.ts'
 import { agentOf, latch } from '../aap/rig.ts'
+import { throughClones } from '../boundary/structured-clones.ts'
 
 export { latch }
 
@@ -36,8 +37,7 @@ export type RigOptions = {
 
 export type Rig = {
   url: string
-  engine: OpenSessions
-  ephemeral: OpenSessions
+  engine: Engine
   store: Store
   runs: { tool: string; input: unknown }[]
   logs: string[]
@@ -88,18 +88,12 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     agents: () => agents.map(each => ({ agent: each })),
     models,
   })
-  const engine = local.sessions
-  const bare = agents.map(each => ({ ...each, tools: [] }))
-  const ephemeral = new OpenSessions({
-    ...ports,
-    store: memoryStore(),
-    agent: name => bare.find(each => each.name === name),
-  })
+  const engine = throughClones(local)
   const host: WireHost = {
-    engine: local,
+    engine,
     about: local.description,
-    old: engine,
-    ephemeral,
+    old: local.sessions,
+    ephemeral: local.sessions,
     agents,
     models: Object.keys(models),
     serverTools: new Set(options.serverTools ? [agent.name] : []),
@@ -114,7 +108,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     },
     log,
   }
-  const url = await listen(t, host)
+  const url = await listen(t, host, local)
   const send: Rig['send'] = (method, path, body, headers = {}) =>
     fetch(`${url}${path}`, {
       method,
@@ -124,7 +118,6 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   return {
     url,
     engine,
-    ephemeral,
     store,
     runs,
     logs,
@@ -135,7 +128,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   }
 }
 
-async function listen(t: TestContext, host: WireHost): Promise<string> {
+async function listen(t: TestContext, host: WireHost, local: LocalEngine): Promise<string> {
   const app = new Hono<WireEnv>()
   app.use(async (c, next) => {
     const owner = c.req.header('x-owner') ?? 'alice'
@@ -149,15 +142,14 @@ async function listen(t: TestContext, host: WireHost): Promise<string> {
   t.after(async () => {
     if ('closeAllConnections' in server) server.closeAllConnections()
     await new Promise(resolve => server.close(resolve))
-    await host.old.stop(0)
-    await host.ephemeral.stop(0)
+    await local.stop(0)
   })
   // A TCP server's address is never a path.
   const { port } = server.address() as AddressInfo
   return `http://127.0.0.1:${port}`
 }
 
-// ---- what comes back --------------------------------------------------------------------------------------------------
+// ---- answers --------------------------------------------------------------------------------------------------
 
 export type Item = JsonObject & { type: string; id: string; call_id: string; arguments: string; name: string }
 export type Body = JsonObject & {
@@ -168,7 +160,7 @@ export type Body = JsonObject & {
   conversation: { id: string }
 }
 
-/** The response of a request that was taken. */
+/** The response of a request that was accepted. */
 export async function ok(asked: Response | Promise<Response>): Promise<Body> {
   const answer = await asked
   const body = (await answer.json()) as Body
@@ -194,7 +186,7 @@ export function textOf(body: Pick<Body, 'output'>): string {
 
 export type StreamEvent = JsonObject & { type: string; sequence_number: number; response: Body; item: Item }
 
-/** A whole stream by hand, so that the tests do not rely on what they test. */
+/** Parses a whole stream itself, so that the tests do not rely on the code under test. */
 export async function eventsOf(answer: Response | Promise<Response>): Promise<StreamEvent[]> {
   return parseEvents(await (await answer).text())
 }

@@ -1,8 +1,8 @@
-// An agent's own tools on this door, where the operator lets them run: shown as calls of a server, asked about as such.
+// An agent's own tools on this wire, where the operator allows them: they are shown as calls that the server runs.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { cites } from '../requirements/manifest.ts'
-import { type Body, eventsOf, type Item, ok, refused, rig, textOf, weather } from './rig.ts'
+import { type Body, eventsOf, type Item, latch, ok, refused, rig, textOf, weather } from './rig.ts'
 
 const found = (body: Body, type: string): Item[] => body.output.filter(item => item.type === type)
 const base = { model: 'helper', store: true, input: 'go' }
@@ -53,7 +53,7 @@ const asking = [
 ]
 
 test(
-  cites('RESP-HOST-02', 'a tool that asks first waits for an approval, beside the client’s own calls'),
+  cites('RESP-HOST-02', 'a tool that needs approval waits for it, beside the calls of the client'),
   async t => {
     const at = await rig(t, { serverTools: true, script: asking })
     const made = await ok(at.post({ ...base, tools: [weather] }))
@@ -109,7 +109,7 @@ test(cites('RESP-HOST-03', 'a denial is shown as a call that failed'), async t =
   assert.deepEqual([at.runs, textOf(done)], [[], 'as you wish'])
 })
 
-test(cites('RESP-HOST-04', 'without the operator’s word no server tool is offered'), async t => {
+test(cites('RESP-HOST-04', 'no server tool is offered unless the operator allows it'), async t => {
   const at = await rig(t, { script: [{ text: 'nothing here', expect: { tools: [] } }] })
   assert.equal(textOf(await ok(at.post(base))), 'nothing here')
   const allowed = await rig(t, {
@@ -119,7 +119,7 @@ test(cites('RESP-HOST-04', 'without the operator’s word no server tool is offe
   assert.equal(textOf(await ok(allowed.post(base))), 'all of them')
 })
 
-test(cites('RESP-HOST-04', 'nor one that another connection has attached to the session'), async t => {
+test(cites('RESP-HOST-04', 'a tool that another connection has attached is not offered either'), async t => {
   const at = await rig(t, {
     script: [
       { text: 'hi' },
@@ -128,21 +128,26 @@ test(cites('RESP-HOST-04', 'nor one that another connection has attached to the 
     ],
   })
   const made = await ok(at.post({ ...base, store: true }))
-  const session = await at.engine.open('alice', `sess_${made.id.split('_')[1]}`)
-  let runs = 0
-  session.attach([
-    {
-      ...session.agent.tools[0]!,
-      name: 'attached',
-      trust: 'trusted',
-      run: async () => {
-        runs += 1
-        return { parts: [] }
-      },
-    },
-  ])
+  const { agents } = await at.engine.describe()
+  const offered = { ...agents[0]!.tools[0]!, name: 'attached', trust: 'trusted', side: 'server' } as const
+  const tool = { ...offered, timeoutMs: 1000, retries: 0, outputLimit: 1000 }
+  const items: unknown[] = []
+  const gone = new AbortController()
+  t.after(() => gone.abort())
+  const attached = latch()
+  void (async () => {
+    for await (const batch of at.engine.attach(
+      { owner: 'alice', session: made.conversation.id },
+      [tool],
+      gone.signal,
+    )) {
+      items.push(...batch)
+      attached.open()
+    }
+  })()
+  await attached.wait()
   const done = await ok(at.post({ model: 'helper', previous_response_id: made.id, input: 'go' }))
-  assert.deepEqual([textOf(done), runs], ['no such tool', 0])
+  assert.deepEqual([textOf(done), items], ['no such tool', [{ type: 'attached' }]])
 })
 
 test(cites('RESP-HOST-05', 'an approval that nobody asked for is refused'), async t => {
@@ -158,7 +163,10 @@ test(cites('RESP-HOST-05', 'an approval that nobody asked for is refused'), asyn
 })
 
 test(
-  cites('RESP-HOST-01', 'a tool that fails is shown as such, and the client’s tools may not take its name'),
+  cites(
+    'RESP-HOST-01',
+    'a tool that fails is shown as failed, and a client tool may not have the name of a server tool',
+  ),
   async t => {
     const script = [
       {

@@ -1,4 +1,4 @@
-// The door on the server as it is shipped: keys, the store on disk, and the operator's configuration.
+// The wire on the server as it is shipped: keys, the store on disk, and the operator's configuration.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,7 +62,7 @@ test(
     'RESP-STOR-02',
     'RESP-STOR-13',
     'RESP-HOST-01',
-    'stored on disk, for the owner of the key, across a restart',
+    'a response is stored on disk, for the owner of the key, across a restart',
   ),
   async t => {
     const data = mkdtempSync(join(tmpdir(), 'responses-'))
@@ -97,7 +97,11 @@ test(
 )
 
 test(
-  cites('RESP-TOOL-09', 'RESP-HOST-04', 'stateless, or without the operator’s word, nothing runs'),
+  cites(
+    'RESP-TOOL-09',
+    'RESP-HOST-04',
+    'no server tool runs in stateless responses, or unless the operator allows it',
+  ),
   async t => {
     const runs: unknown[] = []
     const allowed = await start(t, configOf('memory', runs, true))
@@ -109,7 +113,7 @@ test(
   },
 )
 
-test(cites('RESP-ERR-01', 'RESP-MODL-01', 'without a key there is an error object'), async t => {
+test(cites('RESP-ERR-01', 'RESP-MODL-01', 'a request without a key gets an error object'), async t => {
   const { url } = await start(t, configOf('memory', [], false))
   const error = await refused(asked(url, '/v1/responses', { model: 'helper', input: 'x' }, 'wrong'))
   assert.deepEqual([error.status, error.code], [401, 'invalid_api_key'])
@@ -120,7 +124,7 @@ test(cites('RESP-ERR-01', 'RESP-MODL-01', 'without a key there is an error objec
   )
 })
 
-test(cites('RESP-HOST-04', 'the setting is checked'), () => {
+test(cites('RESP-HOST-04', 'the setting serverTools is checked'), () => {
   const config = { ...configOf('memory', [], false) }
   const wrong = { ...config, agents: [{ ...config.agents[0], responses: { serverTools: 'yes' } }] }
   assert.throws(() => checkConfig(wrong, 'test'), /agents\[0\]\.responses\.serverTools: must be a boolean/)

@@ -1,4 +1,4 @@
-// Responses that leave nothing behind: the object, the stream, and what cannot happen.
+// Stateless responses: the object, the stream, how they end, and that nothing runs on the server.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Model } from '../../src/engine/index.ts'
@@ -45,12 +45,7 @@ const calls = (body: Pick<Body, 'output'>): Item[] =>
   body.output.filter(item => item.type === 'function_call')
 
 test(
-  cites(
-    'RESP-TOOL-11',
-    'RESP-TOOL-12',
-    'RESP-STOR-01',
-    'the whole tool round trip, with nothing left behind',
-  ),
+  cites('RESP-TOOL-11', 'RESP-TOOL-12', 'RESP-STOR-01', 'a whole tool round trip stores nothing'),
   async t => {
     for (const tool of [weather, nested]) {
       const at = await rig(t, { script: asks })
@@ -78,38 +73,40 @@ test(
       ]
       const same = await ok(at.post({ model: 'helper', input: [...bare, ...outputs], tools: [tool] }))
       assert.equal(textOf(same), 'Sunny in both.')
-      assert.deepEqual((await at.engine.list('alice', { limit: 5 })).rows, [])
-      assert.deepEqual((await at.ephemeral.list('alice', { limit: 5 })).rows, [])
+      assert.deepEqual(await at.engine.owners(), [])
       assert.equal((await refused(at.get(`/v1/responses/${first.id}`))).status, 404)
     }
   },
 )
 
-test(cites('RESP-RES-01', 'RESP-RES-02', 'RESP-RES-04', 'RESP-RES-10', 'the object is whole'), async t => {
-  const at = await rig(t, { script: asks })
-  const body = await ok(at.post({ model: 'helper', input: 'x', tools: [weather] }))
-  const required =
-    'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'
-  for (const name of required.split(' ')) assert.ok(name in body, name)
-  assert.equal(body['object'], 'response')
-  assert.ok(Number.isInteger(body['created_at']))
-  assert.deepEqual(body.usage, {
-    input_tokens: 11,
-    input_tokens_details: { cached_tokens: 4 },
-    output_tokens: 7,
-    output_tokens_details: { reasoning_tokens: 2 },
-    total_tokens: 18,
-  })
-  assert.deepEqual(
-    body.output.map(item => item.type),
-    ['reasoning', 'message', 'function_call', 'function_call'],
-  )
-  assert.deepEqual(body.output[0]?.['summary'], [{ type: 'summary_text', text: 'Hm, two.' }])
-})
+test(
+  cites('RESP-RES-01', 'RESP-RES-02', 'RESP-RES-04', 'RESP-RES-10', 'the response object has every field'),
+  async t => {
+    const at = await rig(t, { script: asks })
+    const body = await ok(at.post({ model: 'helper', input: 'x', tools: [weather] }))
+    const required =
+      'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'
+    for (const name of required.split(' ')) assert.ok(name in body, name)
+    assert.equal(body['object'], 'response')
+    assert.ok(Number.isInteger(body['created_at']))
+    assert.deepEqual(body.usage, {
+      input_tokens: 11,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens: 7,
+      output_tokens_details: { reasoning_tokens: 2 },
+      total_tokens: 18,
+    })
+    assert.deepEqual(
+      body.output.map(item => item.type),
+      ['reasoning', 'message', 'function_call', 'function_call'],
+    )
+    assert.deepEqual(body.output[0]?.['summary'], [{ type: 'summary_text', text: 'Hm, two.' }])
+  },
+)
 
 // ---- the stream ---------------------------------------------------------------------------------------------------------
 
-/** What every stream must hold, whatever it says. */
+/** Checks what holds for every stream. */
 function checkStream(events: readonly StreamEvent[]): Body {
   assert.deepEqual(
     events.slice(0, 2).map(event => event.type),
@@ -153,7 +150,7 @@ test(
     'RESP-STRM-05',
     'RESP-STRM-06',
     'RESP-STRM-09',
-    'a stream, event by event, and its fold',
+    'a stream has every event, and adds up to the response without a stream',
   ),
   async t => {
     const at = await rig(t, { script: asks })
@@ -242,27 +239,30 @@ test(cites('RESP-STRM-08', 'a model that starts over repeats nothing'), async t 
   assert.equal(calls(response).length, 1)
 })
 
-test(cites('RESP-STRM-08', 'one that then says something else fails the response'), async t => {
-  const model: Model = {
-    id: 'fickle',
-    async respond(_, watch) {
-      watch({ type: 'text', text: 'one thing' })
-      watch({ type: 'reset' })
-      watch({ type: 'text', text: 'another' })
-      return { parts: [{ type: 'text', text: 'another' }], stop: 'end' }
-    },
-  }
-  const at = await rig(t, { model })
-  const events = await eventsOf(at.post({ model: 'helper', input: 'x', stream: true }))
-  assert.equal(events.at(-1)?.type, 'response.failed')
-  assert.deepEqual(events.at(-1)?.response['error'], {
-    code: 'server_error',
-    message: 'The model started over and said something else. Send the request again.',
-  })
-  assert.equal(textOf(await ok(at.post({ model: 'helper', input: 'x' }))), 'another')
-})
+test(
+  cites('RESP-STRM-08', 'a model that starts over and says something else fails the response'),
+  async t => {
+    const model: Model = {
+      id: 'fickle',
+      async respond(_, watch) {
+        watch({ type: 'text', text: 'one thing' })
+        watch({ type: 'reset' })
+        watch({ type: 'text', text: 'another' })
+        return { parts: [{ type: 'text', text: 'another' }], stop: 'end' }
+      },
+    }
+    const at = await rig(t, { model })
+    const events = await eventsOf(at.post({ model: 'helper', input: 'x', stream: true }))
+    assert.equal(events.at(-1)?.type, 'response.failed')
+    assert.deepEqual(events.at(-1)?.response['error'], {
+      code: 'server_error',
+      message: 'The model started over and said something else. Try again.',
+    })
+    assert.equal(textOf(await ok(at.post({ model: 'helper', input: 'x' }))), 'another')
+  },
+)
 
-test(cites('RESP-STRM-11', 'a client that goes away cancels'), async t => {
+test(cites('RESP-STRM-11', 'a client that disconnects cancels the response'), async t => {
   const aborted = latch()
   const started = latch()
   const model: Model = {
@@ -291,7 +291,7 @@ test(cites('RESP-STRM-11', 'a client that goes away cancels'), async t => {
     await asked.catch(() => {})
     await aborted.wait()
   }
-  assert.deepEqual((await at.ephemeral.list('alice', { limit: 5 })).rows, [])
+  assert.deepEqual(await at.engine.owners(), [])
 })
 
 // ---- how it ends ----------------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ async function both(at: Rig, more: object = {}): Promise<Body[]> {
   return [await ok(at.post(asked)), checkStream(await eventsOf(at.post({ ...asked, stream: true })))]
 }
 
-test(cites('RESP-RES-05', 'length gives incomplete, and no call that was cut off'), async t => {
+test(cites('RESP-RES-05', 'the length limit gives incomplete, without calls that were cut off'), async t => {
   const cut = { name: 'get_weather', input: { city: 'Reykjavik' }, cut: true } as const
   const whole = { name: 'get_weather', input: { city: 'Oslo' } }
   const at = await rig(t, { script: [{ text: 'So', calls: [whole, cut], stop: 'length' }] })
@@ -315,7 +315,7 @@ test(cites('RESP-RES-05', 'length gives incomplete, and no call that was cut off
   assert.equal(events.filter(event => event.type === 'response.function_call_arguments.done').length, 1)
 })
 
-test(cites('RESP-RES-06', 'the filter gives incomplete'), async t => {
+test(cites('RESP-RES-06', 'the content filter gives incomplete'), async t => {
   const at = await rig(t, { script: [{ text: 'Well', stop: 'filter' }] })
   for (const body of await both(at)) {
     assert.equal(body.status, 'incomplete')
@@ -336,26 +336,47 @@ test(cites('RESP-RES-07', 'RESP-STRM-12', 'a refusal is a part of its own'), asy
   assert.match(JSON.stringify(none?.output[0]?.['content']), /^\[\{"type":"refusal"/)
 })
 
-test(cites('RESP-RES-08', 'RESP-ERR-04', 'a model that fails'), async t => {
-  const failing = (code: 'model_failed' | 'model_rejected' | 'model_timeout', after = 0): RigOptions => ({
-    script: [{ text: 'some words', chunk: 2, fail: { code, message: 'sk-secret went wrong', after } }],
+test(
+  cites(
+    'RESP-RES-08',
+    'RESP-ERR-04',
+    'a model that fails is an HTTP error, and a failed response in a stream',
+  ),
+  async t => {
+    const failing = (code: 'model_failed' | 'model_rejected' | 'model_timeout', after = 0): RigOptions => ({
+      script: [{ text: 'some words', chunk: 2, fail: { code, message: 'sk-secret went wrong', after } }],
+    })
+    for (const [code, status] of [
+      ['model_failed', 502],
+      ['model_rejected', 502],
+      ['model_timeout', 504],
+    ] as const) {
+      const at = await rig(t, failing(code))
+      const error = await refused(at.post({ model: 'helper', input: 'x' }))
+      assert.deepEqual([error.status, error.type, error.code], [status, 'server_error', code])
+    }
+    const at = await rig(t, failing('model_rejected', 2))
+    assert.ok(!(await refused(at.post({ model: 'helper', input: 'x' }))).message.includes('sk-secret'))
+    const events = await eventsOf(at.post({ model: 'helper', input: 'x', stream: true }))
+    const last = events.at(-1)
+    assert.equal(last?.type, 'response.failed')
+    assert.equal(last?.response.status, 'failed')
+    assert.ok(!JSON.stringify(last).includes('sk-secret'))
+  },
+)
+
+test(cites('RESP-RES-08', 'a model that hangs is 504, and a failed response in a stream'), async t => {
+  const at = await rig(t, {
+    script: [{ text: 'half', hang: true }],
+    agent: {
+      limits: { steps: 9, calls: 9, identicalCalls: 9, time: 30, bytes: 9999, tokens: 9999, money: 1e9 },
+    },
   })
-  for (const [code, status] of [
-    ['model_failed', 502],
-    ['model_rejected', 502],
-    ['model_timeout', 504],
-  ] as const) {
-    const at = await rig(t, failing(code))
-    const error = await refused(at.post({ model: 'helper', input: 'x' }))
-    assert.deepEqual([error.status, error.type, error.code], [status, 'server_error', code])
-  }
-  const at = await rig(t, failing('model_rejected', 2))
-  assert.ok(!(await refused(at.post({ model: 'helper', input: 'x' }))).message.includes('sk-secret'))
-  const events = await eventsOf(at.post({ model: 'helper', input: 'x', stream: true }))
-  const last = events.at(-1)
-  assert.equal(last?.type, 'response.failed')
-  assert.equal(last?.response.status, 'failed')
-  assert.ok(!JSON.stringify(last).includes('sk-secret'))
+  const error = await refused(at.post({ model: 'helper', input: 'x' }))
+  assert.deepEqual([error.status, error.type, error.code], [504, 'server_error', 'model_timeout'])
+  const last = (await eventsOf(at.post({ model: 'helper', input: 'x', stream: true }))).at(-1)
+  assert.deepEqual([last?.type, last?.response.status], ['response.failed', 'failed'])
+  assert.deepEqual(last?.response['error'], { code: 'server_error', message: error.message })
 })
 
 test(cites('RESP-RES-09', 'a limit of the runtime gives incomplete'), async t => {
@@ -365,14 +386,14 @@ test(cites('RESP-RES-09', 'a limit of the runtime gives incomplete'), async t =>
       limits: { steps: 9, calls: 9, identicalCalls: 9, time: 30, bytes: 9999, tokens: 9999, money: 1e9 },
     },
   })
-  const body = await ok(at.post({ model: 'helper', input: 'x' }))
+  const body = await ok(at.post({ model: 'helper', input: 'x', store: true }))
   assert.equal(body.status, 'incomplete')
   assert.deepEqual(body['incomplete_details'], { reason: 'max_time' })
 })
 
-// ---- what cannot happen -----------------------------------------------------------------------------------------------------
+// ---- nothing runs on the server -----------------------------------------------------------------------------------------------------
 
-test(cites('RESP-TOOL-09', 'a tool with the name of a server tool only ever goes to the client'), async t => {
+test(cites('RESP-TOOL-09', 'a tool with the name of a server tool is run by the client only'), async t => {
   const names = ['search', 'mail', 'hidden', 'slow']
   for (const more of [{}, { store: true }]) {
     const at = await rig(t, {
@@ -389,7 +410,10 @@ test(cites('RESP-TOOL-09', 'a tool with the name of a server tool only ever goes
 })
 
 test(
-  cites('RESP-TOOL-09', 'no request lifts it, and a server tool that is not declared is not run either'),
+  cites(
+    'RESP-TOOL-09',
+    'no parameter makes a server tool run, and one that is not declared does not run either',
+  ),
   async t => {
     const at = await rig(t, {
       serverTools: true,
@@ -405,7 +429,7 @@ test(
   },
 )
 
-// ---- what only a model's maker understands -------------------------------------------------------------------------------------
+// ---- artifacts of a vendor -------------------------------------------------------------------------------------
 
 const origin = { protocol: 'anthropic-messages', family: 'claude' }
 const signed: Model = {
@@ -435,7 +459,7 @@ const signed: Model = {
   },
 }
 
-test(cites('RESP-ITEM-09', 'what any vendor wants back comes back whole, in its old order'), async t => {
+test(cites('RESP-ITEM-09', 'artifacts of any vendor go back to it whole, in their order'), async t => {
   const at = await rig(t, { model: signed })
   const asked = { model: 'helper', tools: [weather], include: ['reasoning.encrypted_content'] }
   for (const stream of [false, true]) {
@@ -469,7 +493,11 @@ test(cites('RESP-ITEM-09', 'what any vendor wants back comes back whole, in its 
 })
 
 test(
-  cites('RESP-ITEM-09', 'RESP-ITEM-10', 'it is carried only when asked for, and good for its owner alone'),
+  cites(
+    'RESP-ITEM-09',
+    'RESP-ITEM-10',
+    'artifacts are carried only when requested, and are valid for their owner only',
+  ),
   async t => {
     const at = await rig(t, { model: signed })
     const plain = await ok(at.post({ model: 'helper', tools: [weather], input: 'x' }))
@@ -513,12 +541,17 @@ test(
   },
 )
 
-test(cites('RESP-ERR-04', 'a defect is told in general words'), async t => {
+test(cites('RESP-ERR-04', 'the details of a defect are not shown'), async t => {
   const at = await rig(t)
-  at.ephemeral.create = () => Promise.reject(new Error('at /home/secret.ts'))
-  const error = await refused(at.post({ model: 'helper', input: 'x' }))
-  assert.deepEqual([error.status, error.type], [500, 'server_error'])
-  assert.ok(!error.message.includes('secret'))
-  at.ephemeral.create = () => Promise.reject(new TurnwireError('stopping', 'The server is stopping.'))
-  assert.equal((await refused(at.post({ model: 'helper', input: 'x' }))).status, 503)
+  const failing = (error: Error): void => {
+    at.engine.answerOnce = () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) })
+  }
+  for (const stream of [false, true]) {
+    failing(new Error('at /home/secret.ts'))
+    const error = await refused(at.post({ model: 'helper', input: 'x', stream }))
+    assert.deepEqual([error.status, error.type], [500, 'server_error'])
+    assert.ok(!error.message.includes('secret'))
+    failing(new TurnwireError('stopping', 'The server is stopping.'))
+    assert.equal((await refused(at.post({ model: 'helper', input: 'x', stream }))).status, 503)
+  }
 })

@@ -1,4 +1,4 @@
-// Responses that are kept: continued, branched, retrieved, taken up, cancelled, deleted, and shared with other doors.
+// Responses that are kept: continued, branched, retrieved, resumed, cancelled, deleted, and shared with other wires.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { ModelRequest } from '../../src/engine/index.ts'
@@ -39,24 +39,21 @@ function counting() {
 
 const base = { model: 'helper', tools: [weather], store: true }
 
-test(
-  cites('RESP-STOR-01', 'RESP-STOR-02', 'a stored response is there after a restart, as it was'),
-  async t => {
-    const at = await rig(t, { model: counting().model })
-    const made = await ok(at.post({ ...base, input: 'hi', metadata: { a: 'b' }, instructions: 'Short.' }))
-    assert.equal(made['store'], true)
-    const again = await at.restart()
-    const found = await ok(again.get(`/v1/responses/${made.id}`))
-    assert.deepEqual(found, made)
-    assert.deepEqual([found['metadata'], found['instructions']], [{ a: 'b' }, 'Short.'])
-  },
-)
+test(cites('RESP-STOR-01', 'RESP-STOR-02', 'a stored response is the same after a restart'), async t => {
+  const at = await rig(t, { model: counting().model })
+  const made = await ok(at.post({ ...base, input: 'hi', metadata: { a: 'b' }, instructions: 'Short.' }))
+  assert.equal(made['store'], true)
+  const again = await at.restart()
+  const found = await ok(again.get(`/v1/responses/${made.id}`))
+  assert.deepEqual(found, made)
+  assert.deepEqual([found['metadata'], found['instructions']], [{ a: 'b' }, 'Short.'])
+})
 
 test(
   cites(
     'RESP-STOR-03',
     'RESP-STOR-06',
-    'the newest response goes on in the same session, also after a restart',
+    'the newest response is continued in the same session, also after a restart',
   ),
   async t => {
     const { asked, model } = counting()
@@ -97,7 +94,7 @@ test(cites('RESP-STOR-04', 'an older response is continued in a session of its o
   assert.match(textOf(twice), /^7: /)
 })
 
-test(cites('RESP-STOR-04', 'what one turn cannot take becomes a session of its own too'), async t => {
+test(cites('RESP-STOR-04', 'input that one turn cannot take makes a session of its own too'), async t => {
   const at = await rig(t, { model: counting().model })
   const first = await ok(at.post({ ...base, input: 'weather' }))
   const mixed = await ok(
@@ -129,7 +126,7 @@ test(cites('RESP-STOR-05', 'unknown and unfinished responses cannot be continued
   gate.open()
 })
 
-test(cites('RESP-STOR-07', 'instructions and tools count for their request alone'), async t => {
+test(cites('RESP-STOR-07', 'instructions and tools apply to their request only'), async t => {
   const { asked, model } = counting()
   const at = await rig(t, { model })
   const first = await ok(at.post({ ...base, instructions: 'Short.', tool_choice: 'none', input: 'one' }))
@@ -139,7 +136,7 @@ test(cites('RESP-STOR-07', 'instructions and tools count for their request alone
 })
 
 test(
-  cites('RESP-STOR-08', 'a stream is taken up after any of its events, by another process too'),
+  cites('RESP-STOR-08', 'a stream is resumed after any of its events, by another process too'),
   async t => {
     const script = [
       {
@@ -172,6 +169,28 @@ test(
     assert.equal((await refused(again.get(`/v1/responses/${id}?stream=maybe`))).status, 400)
   },
 )
+
+test(cites('RESP-STOR-08', 'a stream ends with the response that is read from the log later'), async t => {
+  const failed = { code: 'model_failed', message: 'down', after: 4 } as const
+  const scripts = [
+    [{ thinking: 'Hm.', text: 'I will not.', stop: 'refusal', chunk: 3 }],
+    [{ thinking: 'Hm.', text: 'half of it', chunk: 2, fail: failed }],
+    [{ text: 'cut', stop: 'length' }],
+  ] as const
+  for (const script of scripts) {
+    const at = await rig(t, { script: [...script] })
+    const live = (await eventsOf(at.post({ ...base, input: 'x', stream: true }))).at(-1)!.response
+    assert.deepEqual(await ok(at.get(`/v1/responses/${live.id}`)), live)
+    const again = await eventsOf(at.get(`/v1/responses/${live.id}?stream=true`))
+    assert.deepEqual(again.at(-1)?.response, live)
+  }
+  const at = await rig(t, { script: [{ thinking: 'Hm.', text: 'half of it', chunk: 2, hang: true }] })
+  const made = await ok(at.post({ ...base, background: true, input: 'x' }))
+  const watching = eventsOf(at.get(`/v1/responses/${made.id}?stream=true`))
+  await new Promise(resolve => setTimeout(resolve, 30))
+  const cancelled = await ok(at.send('POST', `/v1/responses/${made.id}/cancel`))
+  assert.deepEqual((await watching).at(-1)?.response, cancelled)
+})
 
 /** The text that each item was given in pieces, and all other events by number. */
 function foldOf(events: Awaited<ReturnType<typeof eventsOf>>): unknown {
@@ -227,7 +246,7 @@ test(cites('RESP-STOR-10', 'cancelling ends a response once'), async t => {
   assert.deepEqual([last?.type, last?.response.status], ['response.incomplete', 'cancelled'])
 })
 
-test(cites('RESP-STOR-11', 'a deleted response is gone, and its session with the last'), async t => {
+test(cites('RESP-STOR-11', 'a deleted response is gone, and its session goes with the last one'), async t => {
   const at = await rig(t, { model: counting().model })
   const first = await ok(at.post({ ...base, input: 'one' }))
   const second = await ok(at.post({ ...base, previous_response_id: first.id, input: 'two' }))
@@ -262,7 +281,7 @@ test(cites('RESP-STOR-12', 'input items are listed in pages'), async t => {
     assert.equal((await refused(at.get(`/v1/responses/${second.id}/input_items?${query}`))).status, 400)
 })
 
-test(cites('RESP-STOR-13', 'strangers find nothing, on any path'), async t => {
+test(cites('RESP-STOR-13', 'another owner finds nothing, on any path'), async t => {
   const at = await rig(t, { model: counting().model })
   const made = await ok(at.post({ ...base, input: 'weather' }))
   const stranger = { 'x-owner': 'mallory' }
@@ -302,7 +321,7 @@ test(cites('RESP-ITEM-11', 'items of stored responses may be named; others are 4
   }
 })
 
-// ---- one session, any door ------------------------------------------------------------------------------------------------
+// ---- one session, any wire ------------------------------------------------------------------------------------------------
 
 test(
   cites('RESP-STOR-14', 'RESP-STOR-15', 'a session of AAP is continued here and read back there'),
@@ -342,14 +361,14 @@ test(
       ],
     )
     assert.ok(asked.length === 4)
-    // Deleting what was made here leaves the session to its own door.
+    // The session has turns of another wire, so it stays when its responses are deleted.
     await at.send('DELETE', `/v1/responses/${made.id}`)
     await at.send('DELETE', `/v1/responses/${next.id}`)
     assert.equal((await history(aap, id)).length, 8)
   },
 )
 
-test(cites('RESP-STOR-14', 'what a conversation refuses'), async t => {
+test(cites('RESP-STOR-14', 'a conversation refuses unknown ids, open calls and system messages'), async t => {
   const at = await rig(t, { model: counting().model, models: { swift: scripted([{ text: 'x' }]) } })
   const made = await ok(at.post({ ...base, input: 'weather' }))
   const { id } = made.conversation
@@ -384,7 +403,7 @@ test(cites('RESP-STOR-16', 'the same key and body give the same response, which 
   assert.deepEqual([clash.status, clash.code], [409, 'idempotency_conflict'])
 })
 
-test(cites('RESP-STOR-17', 'a client that goes away does not end a stored response'), async t => {
+test(cites('RESP-STOR-17', 'a client that disconnects does not end a stored response'), async t => {
   const gate = latch()
   const started = latch()
   const inner = scripted([{ text: 'all the same' }])
@@ -420,25 +439,31 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
     if (await holds()) return
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  assert.fail('it never came to pass')
+  assert.fail('the condition was never met')
 }
 
-test(cites('RESP-STOR-18', 'a call that does not fit is settled by the runtime and not shown'), async t => {
-  const at = await rig(t, {
-    script: [
-      { calls: [{ name: 'get_weather', input: { town: 'A' } }] },
-      { calls: [{ name: 'get_weather', input: { city: 'A' } }], expect: { results: [{ kind: 'invalid' }] } },
-    ],
-  })
-  const made = await ok(at.post({ ...base, input: 'x' }))
-  assert.deepEqual(
-    calls(made).map(item => item.arguments),
-    ['{"city":"A"}'],
-  )
-  assert.deepEqual(await ok(at.get(`/v1/responses/${made.id}`)), made)
-})
+test(
+  cites('RESP-STOR-18', 'a call whose arguments do not fit is settled by the runtime and not shown'),
+  async t => {
+    const at = await rig(t, {
+      script: [
+        { calls: [{ name: 'get_weather', input: { town: 'A' } }] },
+        {
+          calls: [{ name: 'get_weather', input: { city: 'A' } }],
+          expect: { results: [{ kind: 'invalid' }] },
+        },
+      ],
+    })
+    const made = await ok(at.post({ ...base, input: 'x' }))
+    assert.deepEqual(
+      calls(made).map(item => item.arguments),
+      ['{"city":"A"}'],
+    )
+    assert.deepEqual(await ok(at.get(`/v1/responses/${made.id}`)), made)
+  },
+)
 
-test(cites('RESP-STOR-03', 'a response that failed is kept, and can be gone on from'), async t => {
+test(cites('RESP-STOR-03', 'a response that failed is kept and can be continued'), async t => {
   const at: Rig = await rig(t, {
     script: {
       position: 'counter',

@@ -1,4 +1,4 @@
-// Seeded chance (sfc32): the same seed gives the same life. Nothing in the simulator draws from anywhere else.
+// Seeded random numbers (sfc32): the same seed gives the same run. The simulator has no other source of randomness.
 
 export class Chance {
   #a: number
@@ -37,7 +37,7 @@ export class Chance {
     return items[this.#next() % items.length]!
   }
 
-  /** One of the names, as often as its weight says. */
+  /** One of the names, with a probability proportional to its weight. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T {
     const entries = Object.entries(weights) as [T, number][] // Object.entries forgets the names of the keys.
     let left = this.whole(

@@ -1,12 +1,12 @@
-// A client at random: it speaks, answers (in part, twice, wrongly), approves, denies, edits, cancels, configures,
-// watches, takes the wheel, and repeats what it got no answer to. What it was told is done must be in the log at that
-// very moment; what it was refused must never be found there.
+// A client that acts at random: it sends messages, answers (in part, twice, wrongly), approves, denies, edits, cancels,
+// configures, watches, takes manual control, and repeats requests that got no answer. An acknowledged change must be in
+// the log at that moment. A refused one must never appear there.
 import assert from 'node:assert/strict'
 import {
   type Answers,
   type CallState,
   fold,
-  type ManualControl,
+  ManualControl,
   type Session,
   settledCalls,
   statusOf,
@@ -87,7 +87,7 @@ export class Client {
   }
 
   async #act(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
-    // Mostly what fits, so that much happens; now and then what does not, so that it is refused.
+    // Mostly actions that fit the status, so that much happens; sometimes others, which must be refused.
     const state = this.#sim.disk.shadows.get(id)?.rules.state
     const status = state ? statusOf(state) : 'idle'
     const action = this.#chance.weighted({
@@ -99,7 +99,7 @@ export class Client {
       compact: 1,
       watch: 5,
       unwatch: 2,
-      wheel: 2,
+      control: 2,
       look: 2,
       stranger: 1,
     })
@@ -121,8 +121,8 @@ export class Client {
         return this.#watch(node, id, owner)
       case 'unwatch':
         return this.#watching.get(id)?.disconnect()
-      case 'wheel':
-        return this.#wheel(node, id, owner)
+      case 'control':
+        return this.#takeControl(node, id, owner)
       case 'look':
         return this.#look(node, id, owner)
       case 'stranger':
@@ -164,7 +164,7 @@ export class Client {
       this.#never(id, `"${text}"`, () => this.#said(id, text) === 0)
   }
 
-  /** Every loop ends: a turn that runs does something within its time, whatever model, policy and tools do. */
+  /** A running turn makes progress within its time limit, whatever model, policy and tools do. */
   #mustMove(session: Session, { machine }: Node): void {
     const { scheduler, trace } = this.#sim
     let last = -1
@@ -185,7 +185,7 @@ export class Client {
     ).length
   }
 
-  /** Looks again later, too: a refused write must not come to light afterwards. */
+  /** Checks again later: a refused write must not appear afterwards. */
   #never(id: string, what: string, absent: () => boolean): void {
     const check = (): void =>
       this.#sim.trace.check(absent(), `${what} was refused and is in the log of ${id}`)
@@ -282,7 +282,7 @@ export class Client {
       const turn = this.#sim.disk.shadows.get(id)?.rules.turn
       const ended = await session.cancel()
       const open = this.#sim.disk.shadows.get(id)?.rules.turn
-      // A machine that lost the session without knowing it may say that there is nothing to end.
+      // A machine that lost the session without noticing may answer that there is no turn to cancel.
       if (!ended && this.#sim.born > 1) return
       this.#sim.trace.check(turn === undefined || turn !== open, `turn ${turn} was cancelled and is not over`)
     })
@@ -331,7 +331,7 @@ export class Client {
     const { disk, trace } = this.#sim
     const watching = this.#watching.get(id) ?? new Watching(`${this.#name}@${id}`, id, disk, trace)
     this.#watching.set(id, watching)
-    await this.#sim.call(node, () => watching.connect(node.engine, node.machine, owner))
+    await this.#sim.call(node, () => watching.connect(node.local, node.machine, owner))
   }
 
   async #look(node: Node, id: string, owner: string): Promise<void> {
@@ -348,7 +348,7 @@ export class Client {
           ),
         )
       } catch (error) {
-        this.#sim.trace.breach(`what ${id} looks like is not the fold of its log: ${stackOf(error)}`)
+        this.#sim.trace.breach(`the state of ${id} is not the fold of its log: ${stackOf(error)}`)
       }
     })
   }
@@ -359,26 +359,35 @@ export class Client {
     this.#sim.trace.check(!('value' in answer), `${other} opened the session of ${owner}`)
   }
 
-  async #wheel(node: Node, id: string, owner: string): Promise<void> {
-    const taken = await this.#sim.call(node, () => node.engine.takeOver(owner, id, this.#name))
+  async #takeControl(node: Node, id: string, owner: string): Promise<void> {
+    const taken = await this.#sim.call(node, () => takeManualControl(node, owner, id, this.#name))
     if (!('value' in taken)) return
-    const hand = taken.value
+    const control = taken.value
     for (let left = this.#chance.whole(0, 3); left > 0; left -= 1) {
-      await this.#sim.call(node, () => this.#steer(hand))
+      await this.#sim.call(node, () => this.#actManually(control))
       await this.#sim.scheduler.sleep(this.#chance.whole(0, 50))
     }
-    if (this.#chance.maybe(0.9)) await this.#sim.call(node, () => hand.release())
+    if (this.#chance.maybe(0.9)) await this.#sim.call(node, () => control.release())
   }
 
-  async #steer(hand: ManualControl): Promise<unknown> {
-    const action = hand.look()
+  async #actManually(control: ManualControl): Promise<unknown> {
+    const action = control.look()
     if (action.do === 'ask-model' && this.#chance.maybe(0.4))
-      return hand.answerModel({ parts: [{ type: 'text', text: 'By hand.' }], stop: 'end' })
+      return control.answerModel({ parts: [{ type: 'text', text: 'By control.' }], stop: 'end' })
     if (action.do === 'judge' && this.#chance.maybe(0.6)) {
       const call = this.#chance.pick(action.calls)
-      if (this.#chance.maybe(0.5)) return hand.replaceArguments(call.part.id, '{"n":8}')
-      return hand.answerCall(call.part.id, { parts: [{ type: 'text', text: 'given by hand' }] })
+      if (this.#chance.maybe(0.5)) return control.replaceArguments(call.part.id, '{"n":8}')
+      return control.answerCall(call.part.id, { parts: [{ type: 'text', text: 'given by control' }] })
     }
-    return hand.perform()
+    return control.perform()
   }
+}
+
+async function takeManualControl(
+  { engine }: Node,
+  owner: string,
+  id: string,
+  by: string,
+): Promise<ManualControl> {
+  return ManualControl.take(await engine.open(owner, id), by)
 }

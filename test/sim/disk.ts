@@ -1,6 +1,6 @@
 // A store that behaves as badly as the store port allows: it is slow, it acknowledges late and out of order, it fails,
-// and when a machine dies any prefix of what that machine had asked for may or may not have been recorded. What it
-// keeps is a memory store; beside it stands a shadow that the checks read without waiting.
+// and when a machine dies any prefix of that machine's open writes may have been recorded. The data is in a memory
+// store; a shadow copy lets the checks read it synchronously.
 import type { Limits, NewSession, Store } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
@@ -11,7 +11,7 @@ import { LogRules, type TrustOf } from './log-rules.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
 
-/** What is durable of one session. */
+/** The durable part of one session. */
 export type Shadow = { owner: string; events: Event[]; texts: string[]; rules: LogRules }
 
 type Write = {
@@ -31,10 +31,10 @@ export class Disk {
   readonly #trustOf: TrustOf
   readonly #limits: Limits
   readonly shadows = new Map<string, Shadow>()
-  /** How often a write fails, and how slow the whole is. */
+  /** The probability that a write fails, and the longest delay. */
   failing = 0
   slowest = 8
-  /** How long sessions keep back what they can wait for. */
+  /** How long sessions hold back deferrable events. */
   readonly #lingerMs: number
 
   constructor(scheduler: Scheduler, chance: Chance, trace: Trace, trustOf: TrustOf, limits: Limits) {
@@ -51,7 +51,7 @@ export class Disk {
     const lanes = new Map<string, Lane>()
     machine.onDeath(() => this.#crash(machine, lanes))
     const write = <T>(session: string, asked: WriteRequest, apply: () => Promise<T>): Promise<T> =>
-      // The lane resolves it with what `apply` gave.
+      // The lane resolves it with the value of `apply`.
       this.#write(machine, laneOf(lanes, session), asked, apply) as Promise<T>
     const read = <T>(look: () => Promise<T>): Promise<T> => this.#read(machine, look)
     return {
@@ -73,7 +73,7 @@ export class Disk {
       putBlob: (id, name, body) => write(id, { kind: 'putBlob' }, () => this.#inner.putBlob(id, name, body)),
       row: id => read(() => this.#inner.row(id)),
       requested: (owner, key) => read(() => this.#inner.requested(owner, key)),
-      // As from a disk: no two readings share an object.
+      // As from a disk: no two reads share an object.
       read: (id, after, options) =>
         read(async () => parsed(JSON.stringify(await this.#inner.read(id, after, options)))),
       list: (owner, page) => read(() => this.#inner.list(owner, page)),
@@ -105,7 +105,7 @@ export class Disk {
   /** The moment at which the first write of the lane becomes durable, or fails. */
   async #commit(machine: Machine, lane: Lane): Promise<void> {
     const write = lane.writes.shift()
-    // What was next may have fallen with a failure before it.
+    // An earlier failure may have rejected this write already.
     if (!write) {
       lane.busy = false
       return
@@ -128,7 +128,7 @@ export class Disk {
     this.#next(machine, lane)
   }
 
-  /** Until its asker is told, the failure stands for what was asked after it. */
+  /** Until the caller's promise has rejected, the failure also applies to later writes. */
   #refuse(machine: Machine, lane: Lane, write: Write, error: TurnwireError): void {
     const { epoch, kind } = write.asked
     this.#trace.note(`disk refuses ${kind} of ${machine.name}: ${error.code}`)
@@ -145,7 +145,7 @@ export class Disk {
     this.#scheduler.after(this.#delay(), tell, machine)
   }
 
-  /** Of what was under way, a prefix was recorded, and nobody will ever be told. */
+  /** A prefix of the open writes is recorded, and no caller is told. */
   #crash(machine: Machine, lanes: Map<string, Lane>): void {
     for (const lane of lanes.values()) {
       const kept = this.#chance.whole(0, lane.writes.length)
@@ -233,7 +233,7 @@ function laneOf(lanes: Map<string, Lane>, session: string): Lane {
   return lane
 }
 
-/** What this file wrote as JSON a moment ago has its type still. */
+/** Parses JSON that this file has just written, so that its type is known. */
 function parsed<T>(text: string): T {
   return JSON.parse(text) as T
 }

@@ -1,5 +1,5 @@
-// What may follow what in a session's log, written a second time and from the promises alone, so that a mistake in
-// `decide` and `evolve` is not forgiven by the same mistake here. It reads each event as it becomes durable.
+// Which events may follow which in a session's log, written independently of `decide` and `evolve`, so that a mistake
+// there is not repeated here. It checks each event as it becomes durable.
 
 import { evolve } from '../../src/engine/evolve.ts'
 import { statusOf } from '../../src/engine/index.ts'
@@ -15,7 +15,7 @@ type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settle
 export type CallRecord = {
   part: CallPart
   stage: Stage
-  /** How it came to be allowed to run. */
+  /** Who allowed it to run. */
   authority?: 'policy' | 'person' | 'application'
   argsHash?: string
   toolHash?: string
@@ -27,7 +27,7 @@ export type CallRecord = {
   decisions: number
 }
 
-/** What the operator of the simulation says of a tool; undefined: there is no such tool on the server. */
+/** The declared trust of a tool, or `undefined` if the server has no such tool. */
 export type TrustOf = (name: string) => { trust: 'trusted' | 'ask' | 'deny'; exposed: boolean } | undefined
 
 export class LogRules {
@@ -55,7 +55,7 @@ export class LogRules {
     return this.#turn
   }
 
-  /** Gives what is wrong with these events at this place, or nothing. `status`: what their writer said it becomes. */
+  /** The problem of these events at this point, if any. `status` is the status that their writer recorded. */
   append(events: readonly Event[], epoch: number, status?: SessionStatus): string | undefined {
     if (epoch < this.#epoch) return `one writer: epoch ${epoch} wrote after ${this.#epoch}`
     this.#epoch = epoch
@@ -223,7 +223,7 @@ export class LogRules {
   }
 }
 
-/** Of the arguments that the log holds: the model's, or what a person made of them. */
+/** The hash of the arguments in the log: the model's, or those that a person edited. */
 function hashOf({ part, argsHash }: CallRecord): string {
   return argsHash ?? (part.form === 'text' ? sha256(part.text) : hashJson(parseJson(part.text || '{}')))
 }

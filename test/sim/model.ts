@@ -1,5 +1,5 @@
-// A model that answers at random: calls of every kind, streams that are slow, cut, void or dead. Before it says
-// anything it checks that the history it was given is one that every vendor would take.
+// A model that answers at random: calls of every kind, streams that are slow, cut, empty or dead. First it checks that
+// every vendor would accept the history that it was given.
 import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Entry } from '../../src/language/history.ts'
@@ -17,7 +17,7 @@ export function modelOf(machine: Machine, parts: ModelParts): Model {
       if (!machine.alive) return new Promise(() => {})
       trace.note(`model asked by ${machine.name} with ${request.history.length} entries`)
       const wrong = wrongHistory(request.history)
-      if (wrong !== undefined) trace.breach(`a history no vendor takes: ${wrong}`)
+      if (wrong !== undefined) trace.breach(`a history that no vendor accepts: ${wrong}`)
       if (parts.calm()) return play({ parts: [{ type: 'text', text: 'All well.' }], stop: 'end' }, watch)
       if (request.purpose === 'summary') return summarise(signal, machine, parts)
       if (chance.maybe(0.02)) throw new TypeError('the model threw at once')
@@ -46,7 +46,7 @@ async function summarise(
   return { parts: [{ type: 'text', text }], stop: 'end', usage: { input: 9, output: 3 } }
 }
 
-/** Promise 4 as a vendor reads it: every call answered right after it was made, once, in order. */
+/** The reason why a vendor would refuse a history: every call must be answered right after it, once, in order. */
 export function wrongHistory(history: readonly Entry[]): string | undefined {
   const seen = new Set<string>()
   let open: string[] = []
@@ -158,7 +158,7 @@ function makeCall(request: ModelRequest, chance: Chance): ModelCall {
   return kind === 'cut' ? { ...call, text: '{"n"', cut: true } : call
 }
 
-/** Texts come in two pieces; whatever is said is also shown. */
+/** The deltas of an answer. Each text comes in two pieces. */
 function deltasOf(answer: ModelAnswer): ModelDelta[] {
   const deltas: ModelDelta[] = []
   let index = 0

@@ -1,4 +1,4 @@
-// Defects that the simulator found, or that are too narrow for it to meet often, each as the shortest story that shows it.
+// Defects that the simulator found, or that are too rare for it, each as the shortest sequence that shows it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store, World } from '../../src/engine/index.ts'
@@ -26,7 +26,7 @@ function timers(): { set: Timer[]; timer: World['timer'] } {
   }
 }
 
-test('a turn that follows a cancelled one at once has its whole time', async () => {
+test('a turn started right after a cancel has its whole time limit', async () => {
   const clock = timers()
   const rig = makeRig({ script: () => ({ hang: true }), world: { timer: (ms, run) => clock.timer(ms, run) } })
   const session = await begin(rig)
@@ -42,7 +42,7 @@ test('a turn that follows a cancelled one at once has its whole time', async () 
   assert.deepEqual(session.state.lastStop, { stop: 'limit', limit: 'time' })
 })
 
-test('what a cancelled step leaves is what that step said, not what the step before it said', async () => {
+test('a cancelled step records its own text, not the text of the step before it', async () => {
   const memory = memoryStore()
   const [asked, disk] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const store: Store = { ...memory, append: batch => disk.promise.then(() => memory.append(batch)) }
@@ -66,7 +66,7 @@ test('what a cancelled step leaves is what that step said, not what the step bef
   assert.deepEqual(said, words('Second.'))
 })
 
-test('an approval with changed arguments can be repeated under its key', async () => {
+test('an approval with edited arguments can be repeated under its idempotency key', async () => {
   const mail = tool({ name: 'mail', description: 'Mails.', input, trust: 'ask', run: () => 'sent' })
   const rig = makeRig({ tools: [mail], script: [{ calls: [{ name: 'mail' }] }, { text: 'Sent.' }] })
   const session = await begin(rig)
@@ -82,7 +82,7 @@ test('an approval with changed arguments can be repeated under its key', async (
   assert.equal(replayed, true)
 })
 
-test('a process that stops leaves no timer behind', async () => {
+test('a stopped engine leaves no timer behind', async () => {
   const clock = timers()
   const rig = makeRig({ script: () => ({ hang: true }), world: { timer: (ms, run) => clock.timer(ms, run) } })
   const session = await begin(rig)
@@ -92,7 +92,7 @@ test('a process that stops leaves no timer behind', async () => {
   assert.ok(clock.set.every(({ off }) => off))
 })
 
-test('a grant for one use is used once, however many calls policy thinks about at the same time', async () => {
+test('a grant for one use is used once, even if several calls are checked at the same time', async () => {
   let runs = 0
   const mail = tool({ name: 'mail', description: 'Mails.', input, trust: 'ask', run: () => ++runs })
   const later = async (): Promise<boolean> => {

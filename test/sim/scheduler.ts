@@ -1,28 +1,28 @@
-// Virtual time. Things happen one after another at the times they were planned for, and between two of them every
-// promise that can go on has gone on. A machine is a process: what it planned dies with it, and waits while it is
-// stopped. No real clock is read and no real timer is set.
+// Virtual time. Tasks run one after another at their planned times, and between two of them all pending promises
+// settle. A machine is a process: its tasks are dropped when it dies, and delayed while it is paused. No real clock is
+// read and no real timer is set.
 
 export class Machine {
   readonly name: string
   alive = true
-  /** Stopped (as by SIGSTOP) until then. */
+  /** Paused (as by SIGSTOP) until then. */
   pausedUntil = 0
-  readonly #mourners = new Set<() => void>()
+  readonly #onDeath = new Set<() => void>()
 
   constructor(name: string) {
     this.name = name
   }
 
   onDeath(run: () => void): () => void {
-    this.#mourners.add(run)
-    return () => this.#mourners.delete(run)
+    this.#onDeath.add(run)
+    return () => this.#onDeath.delete(run)
   }
 
   die(): void {
     if (!this.alive) return
     this.alive = false
-    for (const run of this.#mourners) run()
-    this.#mourners.clear()
+    for (const run of this.#onDeath) run()
+    this.#onDeath.clear()
   }
 }
 
@@ -34,7 +34,7 @@ export class Scheduler {
   readonly #heap: Planned[] = []
   #order = 0
 
-  /** Runs it after `ms`, unless its machine is dead by then. Gives a function that calls it off. */
+  /** Runs `run` after `ms`, unless its machine is dead by then. Returns a function that cancels it. */
   after(ms: number, run: () => void, machine?: Machine): () => void {
     const planned: Planned = {
       at: this.now + Math.max(0, ms),
@@ -54,7 +54,7 @@ export class Scheduler {
     return new Promise(resolve => void this.after(ms, resolve, machine))
   }
 
-  /** Until nothing is planned any more, or `stop` says so after a tick. */
+  /** Runs until nothing is planned any more, or until `stop` returns true after a tick. */
   async run(stop: () => boolean): Promise<void> {
     for (;;) {
       const planned = this.#pop()
@@ -109,7 +109,7 @@ function before(a: Planned, b: Planned): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-/** All promises that could go on have gone on. */
+/** Resolves when all pending promises have settled. */
 function settled(): Promise<void> {
   return new Promise(resolve => void setImmediate(resolve))
 }

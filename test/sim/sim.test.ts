@@ -1,5 +1,5 @@
-// Ten thousand lives, each from its seed. SIM_SEED=<n> runs one and prints its whole tail, SIM_SEEDS=<n> another number
-// of them, SIM_FROM=<n> from another one on.
+// Ten thousand simulations, each from its seed. SIM_SEED=<n> runs one and prints the end of its trace, SIM_SEEDS=<n>
+// changes their number, SIM_FROM=<n> the first seed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeKinds } from '../../src/language/calls.ts'
@@ -8,7 +8,7 @@ import { simulate } from './simulation.ts'
 const { SIM_SEED, SIM_SEEDS = '10000', SIM_FROM = '1' } = process.env
 
 if (SIM_SEED !== undefined)
-  test(`seed ${SIM_SEED}`, async () => {
+  test(`seed ${SIM_SEED} breaks no promise`, async () => {
     const result = await simulate(Number(SIM_SEED))
     console.log(result.tail)
     assert.equal(result.broken, undefined)
@@ -23,7 +23,7 @@ else {
     assert.notEqual((await simulate(1)).digest, (await simulate(2)).digest)
   })
 
-  test(`every promise is kept in ${SIM_SEEDS} lives`, async () => {
+  test(`no promise is broken in ${SIM_SEEDS} simulations`, async () => {
     const seen = new Map<string, number>()
     const last = Number(SIM_FROM) + Number(SIM_SEEDS) - 1
     for (let seed = Number(SIM_FROM); seed <= last; seed += 1) {

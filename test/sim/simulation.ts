@@ -1,7 +1,14 @@
-// One life of a whole system: machines with engines on one disk, clients, watchers, and a misfortune now and then. At
-// the end all misfortune stops, one machine starts anew, and everything must come to rest with every promise kept.
+// One simulation of a whole system: machines with engines on one disk, clients, watchers, and random faults. At the end
+// all faults stop, one machine starts again, and every session must come to rest with every promise kept.
 import assert from 'node:assert/strict'
-import { type Agent, fold, type Gate, type Limits, OpenSessions } from '../../src/engine/index.ts'
+import {
+  type Agent,
+  fold,
+  type Gate,
+  type Limits,
+  LocalEngine,
+  ManualControl,
+} from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { createGate } from '../../src/policy/index.ts'
 import { Chance } from './chance.ts'
@@ -30,7 +37,7 @@ export type Result = {
   digest: string
   broken?: string
   tail: string
-  /** The type of every event in the logs; of a settled call how it ended. */
+  /** The type of every event in the logs, or the outcome of a settled call. */
   seen: string[]
 }
 
@@ -42,7 +49,7 @@ export class Simulation implements System {
   readonly effects: Effects = new Map()
   readonly sessions: { id: string; owner: string }[] = []
   nodes: Node[] = []
-  /** What was asked of machines and has no answer yet. */
+  /** Requests to machines that have no answer yet. */
   readonly open = new Set<() => unknown>()
   calm = false
   #ids = 0
@@ -62,7 +69,7 @@ export class Simulation implements System {
 
   // ---- machines ------------------------------------------------------------------------------------------
 
-  /** A process starts on the disk as it is now, and takes up what was left. */
+  /** Starts a process on the disk as it is now, and recovers unfinished sessions. */
   async start(): Promise<Node> {
     const machine = new Machine(`m${++this.born}`)
     const { scheduler, chance } = this
@@ -83,7 +90,7 @@ export class Simulation implements System {
       model: () => model,
       ...(this.#compacting && { compaction: { afterTokens: 12, keepEntries: 2 } }),
     }
-    const engine = new OpenSessions({
+    const local = new LocalEngine({
       store: this.disk.connect(machine),
       world: {
         now: () => scheduler.now,
@@ -91,17 +98,17 @@ export class Simulation implements System {
         timer: (ms, run) => scheduler.after(ms, run, machine),
         crashPoint: point => {
           if (!machine.alive || this.calm || !chance.maybe(this.#misfortune)) return
-          this.crash({ machine, engine }, point)
+          this.crash(node, point)
         },
       },
       vault: { seal: text => text, open: text => text },
       agent: name => (name === agent.name ? agent : undefined),
       log: () => {},
     })
-    const node: Node = { machine, engine }
+    const node: Node = { machine, local, engine: local.sessions }
     this.nodes.push(node)
     this.trace.note(`${machine.name} starts`)
-    await this.call(node, () => engine.recover())
+    await this.call(node, () => local.recover())
     return node
   }
 
@@ -110,7 +117,7 @@ export class Simulation implements System {
     return { scheduler, chance, trace, disk, effects }
   }
 
-  /** Policy that asks elsewhere: it takes its time, fails, or never answers. */
+  /** Policy that asks a remote service: it is slow, fails, or never answers. */
   #slowGate(machine: Machine): Gate {
     const { chance, scheduler } = this
     return {
@@ -144,7 +151,7 @@ export class Simulation implements System {
 
   // ---- calls over a network ------------------------------------------------------------------------------
 
-  /** What a client asks of a machine: answered, refused, or the connection is gone and nobody knows. */
+  /** A client's request to a machine: answered, refused, or the connection broke and the result is unknown. */
   call<T>(node: Node, work: () => Promise<T>): Promise<Answer<T>> {
     const { machine } = node
     this.open.add(work)
@@ -174,14 +181,14 @@ export class Simulation implements System {
     return answered.finally(() => this.open.delete(work))
   }
 
-  // ---- the whole life ------------------------------------------------------------------------------------
+  // ---- one whole run ------------------------------------------------------------------------------------
 
   async live(): Promise<void> {
     await this.start()
     if (this.chance.maybe(0.25)) await this.start()
     const clients = Array.from({ length: this.chance.whole(1, 3) }, (_, at) => new Client(`c${at + 1}`, this))
     await Promise.all([...clients.map(client => client.live()), this.#misfortunes()])
-    // Long enough for whatever hangs to be ended by its limit.
+    // Long enough for every time limit to expire.
     if (this.chance.maybe(0.3)) await this.scheduler.sleep(4000)
     this.calm = true
     this.disk.failing = 0
@@ -221,7 +228,7 @@ export class Simulation implements System {
     }
   }
 
-  /** With nothing going wrong any more, a session comes to rest, can be continued, and keeps what it promised. */
+  /** Without faults a session comes to rest, can be continued, and has kept its promises. */
   async #finish(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
     const { engine } = node
     for (let round = 0; round < 12; round += 1) {
@@ -230,7 +237,7 @@ export class Simulation implements System {
       const session = opened.value
       const { controlledBy, batch } = session.state
       if (controlledBy !== undefined) {
-        const hand = await this.call(node, () => engine.takeOver(owner, id, controlledBy))
+        const hand = await this.call(node, () => ManualControl.take(session, controlledBy))
         if ('value' in hand) await this.call(node, () => hand.value.release())
       } else if (session.status === 'idle') break
       else if (session.status === 'waiting') {
@@ -284,7 +291,7 @@ export class Simulation implements System {
     }
   }
 
-  /** What ran is never said to have had no effect, and what is said to be done was done. */
+  /** A call that ran is never reported as having had no effect, and a call reported as done did run. */
   #checkHonest(callId: string, outcome: { kind: string; from: { source: string }; parts: unknown[] }): void {
     const { kind, from } = outcome
     const effect = this.effects.get(callId)

@@ -1,14 +1,16 @@
-// What a client of the simulation may touch: the machines it can call, the disk it can look at, chance and time.
-import type { OpenSessions } from '../../src/engine/index.ts'
+// The parts of the simulation that a client can use: the machines it can call, the disk it can look at, randomness
+// and time.
+import type { LocalEngine, OpenSessions } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import type { Chance } from './chance.ts'
 import type { Disk } from './disk.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
 
-export type Node = { machine: Machine; engine: OpenSessions }
+/** `local`: the engine's boundary. `engine`: the sessions behind it. */
+export type Node = { machine: Machine; local: LocalEngine; engine: OpenSessions }
 
-/** `gone`: the connection broke, and nobody knows whether it was done. */
+/** `gone`: the connection broke, so the result is unknown. */
 export type Answer<T> = { value: T } | { refused: TurnwireError } | { gone: true }
 
 export type System = {
@@ -19,7 +21,7 @@ export type System = {
   readonly sessions: { id: string; owner: string }[]
   /** The machines that are up. */
   readonly nodes: Node[]
-  /** How many there have been. */
+  /** How many machines were ever started. */
   readonly born: number
   call<T>(node: Node, work: () => Promise<T>): Promise<Answer<T>>
 }

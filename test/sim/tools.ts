@@ -1,5 +1,5 @@
-// Tools that do everything a tool can do: answer at once or late, throw, hang, heed their signal or not. Each run is
-// counted outside the engine, and at its first instruction it looks whether it may be running at all.
+// Tools that do everything a tool can do: answer at once or late, throw, hang, obey their signal or not. Each run is
+// counted outside the engine, and first checks that it is allowed to run.
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../src/engine/ports.ts'
 import { hashJson, sha256 } from '../../src/lib/hash.ts'
 import type { Json, JsonObject } from '../../src/lib/json.ts'
@@ -37,7 +37,7 @@ export type ToolParts = {
   trace: Trace
   disk: Disk
   effects: Effects
-  /** From here on all tools are quick and good. */
+  /** When true, all tools answer at once and succeed. */
   calm: () => boolean
 }
 
@@ -53,7 +53,7 @@ export function toolsOf(machine: Machine, parts: ToolParts): Tool[] {
   }))
 }
 
-/** Promise 5, looked at from inside the tool. */
+/** Checks from inside the tool that this run was allowed and that its intent is durable. */
 function begin(own: Tool, input: Json, context: ToolContext, machine: Machine, parts: ToolParts): void {
   const { trace, disk, effects } = parts
   const { callId } = context

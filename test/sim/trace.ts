@@ -1,5 +1,5 @@
-// What happened in a run, one short line each: a hash of all lines to compare two runs by, the last lines for people,
-// and the first promise that was found broken.
+// The trace of a run, one short line per event: a hash of all lines to compare two runs, the last lines for people, and
+// the first broken promise.
 import { createHash, type Hash } from 'node:crypto'
 
 const kept = 160
@@ -23,7 +23,7 @@ export class Trace {
     if (this.#tail.length > kept * 2) this.#tail.splice(0, kept)
   }
 
-  /** Only the first counts: what follows may be its consequence. */
+  /** Only the first counts: later ones may be its consequences. */
   breach(promise: string): void {
     this.broken ??= promise
     this.note(`BROKEN ${promise}`)

@@ -1,8 +1,8 @@
-// Someone who watches a session over connections that break. It checks that what it is shown is durable at that
-// moment, comes once, in order, and that what it is told of the status follows from what it was shown.
+// Watches a session over connections that break. It checks that every event is durable when it is shown, comes once and
+// in order, and that the status fits the events.
 
 import { evolve } from '../../src/engine/evolve.ts'
-import { type FeedItem, type OpenSessions, statusOf } from '../../src/engine/index.ts'
+import { type FollowItem, type LocalEngine, statusOf } from '../../src/engine/index.ts'
 import { emptyState, type SessionState } from '../../src/engine/state.ts'
 import { textOf } from '../../src/language/content.ts'
 import type { Disk } from './disk.ts'
@@ -31,21 +31,27 @@ export class Watching {
     return this.#seen.seq
   }
 
-  /** Goes on after the last event that it has. */
-  async connect(engine: OpenSessions, machine: Machine, owner: string): Promise<void> {
+  /** Resumes after the last event that it has seen. */
+  async connect(engine: LocalEngine, machine: Machine, owner: string): Promise<void> {
     this.disconnect()
     const connection = this.#connection
+    const leave = new AbortController()
+    this.#unwatch = () => leave.abort()
     this.#words = ''
     this.#trace.note(`${this.#name} watches from ${this.last}`)
-    let closed = false
-    const unwatch = await engine.watch(owner, this.#session, this.last, item => {
-      if (!machine.alive || connection !== this.#connection) return
-      this.#trace.check(!closed, `${this.#name} is shown ${item.type} after the end`)
-      closed ||= item.type === 'closed'
-      this.#take(item)
-    })
-    if (connection === this.#connection) this.#unwatch = unwatch
-    else unwatch()
+    const ref = { owner, session: this.#session }
+    const options = { from: this.last + 1, until: 'never', deltas: 'raw' } as const
+    const batches = engine.follow(ref, options, leave.signal)[Symbol.asyncIterator]()
+    const take = ({ value = [], done }: IteratorResult<readonly FollowItem[], unknown>): boolean => {
+      if (!machine.alive || connection !== this.#connection) return false
+      for (const item of Array.isArray(value) ? value : []) this.#take(item)
+      return done !== true
+    }
+    // A refusal is the caller's; from then on the session is read in the background.
+    let more = take(await batches.next())
+    void (async () => {
+      while (more) more = take(await batches.next())
+    })()
   }
 
   disconnect(): void {
@@ -54,17 +60,19 @@ export class Watching {
     this.#unwatch = undefined
   }
 
-  #take(item: FeedItem): void {
+  #take(item: FollowItem): void {
     if (item.type === 'event') this.#takeEvent(item)
     else if (item.type === 'delta') this.#takeDelta(item.delta)
-    else if (item.type === 'status')
+    else if (item.type !== 'lost') {
+      const status = { running: 'running', waiting: 'waiting', ended: 'idle' }[item.type]
       this.#trace.check(
-        statusOf(this.#seen) === item.status,
-        () => `${this.#name} is told ${item.status} where the events say ${statusOf(this.#seen)}`,
+        statusOf(this.#seen) === status,
+        () => `${this.#name} is told ${status} where the events say ${statusOf(this.#seen)}`,
       )
+    }
   }
 
-  #takeEvent({ seq, event }: Extract<FeedItem, { type: 'event' }>): void {
+  #takeEvent({ seq, event }: Extract<FollowItem, { type: 'event' }>): void {
     this.#trace.check(seq === this.last + 1, () => `${this.#name} is shown event ${seq} after ${this.last}`)
     const durable = this.#disk.shadows.get(this.#session)?.texts[seq - 1]
     this.#trace.check(
@@ -83,7 +91,7 @@ export class Watching {
     this.#words = ''
   }
 
-  #takeDelta(delta: Extract<FeedItem, { type: 'delta' }>['delta']): void {
+  #takeDelta(delta: Extract<FollowItem, { type: 'delta' }>['delta']): void {
     if (delta.type === 'step.started' || delta.type === 'step.reset') this.#words = ''
     if (delta.type === 'text') this.#words += delta.text
   }

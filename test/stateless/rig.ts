@@ -1,6 +1,6 @@
 // A real server on a free port with one agent per model, for the stateless wires. It is closed with the test.
 import type { TestContext } from 'node:test'
-import type { EngineDescription, Model } from '../../src/engine/index.ts'
+import type { Engine, EngineDescription, LocalEngine, Model } from '../../src/engine/index.ts'
 import type { AgentConfig, TurnwireConfig } from '../../src/runtime/config.ts'
 import { startServer } from '../../src/runtime/server.ts'
 import { Turnwire } from '../../src/runtime/turnwire.ts'
@@ -10,6 +10,7 @@ import {
   startDouble,
   type VendorName,
 } from '../../src/testing/index.ts'
+import { throughClones } from '../boundary/structured-clones.ts'
 
 export type Rig = {
   url: string
@@ -31,6 +32,7 @@ export async function serve(
     },
     { log: () => {} },
   )
+  putBehindClones(turnwire.local)
   const running = await startServer(turnwire, { port: 0 })
   t.after(() => running.stop())
   return {
@@ -43,6 +45,12 @@ export async function serve(
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
   }
+}
+
+/** The wires reach the engine through structured clones only. */
+function putBehindClones(local: LocalEngine): void {
+  const direct: Pick<Engine, 'answerOnce'> = { answerOnce: local.answerOnce.bind(local) }
+  local.answerOnce = throughClones(direct as Engine).answerOnce // Stateless wires make no other call.
 }
 
 /** A strict double of a vendor, closed with the test. */

@@ -1,5 +1,5 @@
-// A second opinion: the same codecs, through the runner and the engine, against a mock that others wrote. It has all five
-// surfaces (Messages, Responses, Chat Completions, generateContent, Interactions) and streams on each of them.
+// The same codecs, through the runner and the engine, against a mock that others wrote. It serves all five APIs
+// (Messages, Responses, Chat Completions, generateContent, Interactions) and streams on each of them.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { LLMock } from '@copilotkit/aimock'
@@ -26,7 +26,7 @@ mock.on(
   { content: 'Paris is fine, Oslo is cold. 😀', reasoning: 'Both are known.' },
 )
 mock.on({ userMessage: 'nothing' }, { toolCalls: [{ name: 'no_arguments', arguments: '{}' }] })
-// Each surface spells its own kind of usage.
+// Each API has its own names for usage.
 const usage = {
   prompt_tokens: 9,
   completion_tokens: 5,
@@ -71,9 +71,9 @@ const lastWords = (session: Session): string => {
   return last?.role === 'assistant' ? textOf(last.parts) : ''
 }
 
-describe('every surface, streamed', () => {
+describe('every API, streamed', () => {
   for (const [name, make] of Object.entries(models)) {
-    test(`${name}: words in pieces, with what they cost`, async () => {
+    test(`${name}: text arrives in pieces, with its usage`, async () => {
       const deltas: ModelDelta[] = []
       const answer = await make().respond(
         {
@@ -95,7 +95,7 @@ describe('every surface, streamed', () => {
       assert.deepEqual([answer.usage?.input, answer.usage?.output], [9, 5])
     })
 
-    test(`${name}: a whole turn with two calls`, async () => {
+    test(`${name}: a turn with two calls completes`, async () => {
       calls.length = 0
       const rig = makeRig({ model: make(), tools: [weather] })
       const session = await begin(rig)
@@ -107,7 +107,7 @@ describe('every surface, streamed', () => {
       assert.equal(lastWords(session), 'A plain answer, in several pieces.')
     })
 
-    test(`${name}: a call without arguments`, async () => {
+    test(`${name}: a call without arguments has an empty object`, async () => {
       const answer = await make().respond(
         {
           session: 's',

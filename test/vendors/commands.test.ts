@@ -30,14 +30,14 @@ async function waiting(t: TestContext): Promise<{ cwd: string; id: string }> {
 }
 
 describe('prepare', () => {
-  test('shows what each vendor would be sent, which each of them takes', async t => {
+  test('prints the body that each vendor would be sent, and each accepts it', async t => {
     const { cwd, id } = await waiting(t)
     for (const vendor of doctorVendors) {
       const { code, stdout, stderr } = turnwire(['prepare', id, '--as', vendor, '--say', 'Never mind.'], {
         cwd,
       })
       assert.equal(code, 0, stderr)
-      const body = JSON.parse(stdout) as Json // What it prints is a body.
+      const body = JSON.parse(stdout) as Json // It prints a request body.
       assert.deepEqual(checkHistory(vendor, body), [])
       assert.match(stdout, /Be brief\./)
       assert.match(stdout, /Never mind\./)
@@ -53,7 +53,7 @@ describe('prepare', () => {
     assert.doesNotMatch(seen.stdout, /next message|Never mind/, 'nothing was recorded')
   })
 
-  test('says what is wrong', async t => {
+  test('reports wrong arguments', async t => {
     const { cwd, id } = await waiting(t)
     const cases: [string[], number, RegExp][] = [
       [['prepare'], 2, /Say which session/],
@@ -81,7 +81,7 @@ describe('doctor', () => {
     { role: 'user', content: 'and?' },
   ]
 
-  test('says why, by rule, what the repair is, and prints it', t => {
+  test('reports the broken rules and the repair, and prints the repaired body', t => {
     const cwd = folder(t)
     writeFileSync(join(cwd, 'history.json'), JSON.stringify(broken))
     const seen = turnwire(['doctor', 'history.json', '--as', 'anthropic'], { cwd })
@@ -92,7 +92,7 @@ describe('doctor', () => {
     assert.match(seen.stdout, /passes every rule/)
     const fixed = turnwire(['doctor', 'history.json', '--as', 'anthropic', '--fix'], { cwd })
     assert.equal(fixed.code, 1)
-    assert.deepEqual(checkHistory('anthropic', JSON.parse(fixed.stdout) as Json), []) // What it prints is a body.
+    assert.deepEqual(checkHistory('anthropic', JSON.parse(fixed.stdout) as Json), []) // It prints a request body.
     assert.match(fixed.stderr, /A-01/)
     const again = turnwire(['doctor', '-', '--as', 'anthropic'], { cwd, input: fixed.stdout })
     assert.deepEqual([again.code, again.stdout], [0, 'Sound. anthropic takes this history as it is.\n'])
@@ -110,7 +110,7 @@ describe('doctor', () => {
     }
   })
 
-  test('says what is wrong with the question', t => {
+  test('reports wrong arguments and files', t => {
     const cwd = folder(t)
     writeFileSync(join(cwd, 'words.json'), '"hi"')
     writeFileSync(join(cwd, 'half.json'), '{"a":')

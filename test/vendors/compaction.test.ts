@@ -1,5 +1,5 @@
-// Compaction against the strict vendors: its own request, and all that is sent after it, is refused by none of them;
-// it never parts a call from its result; it fails without harm; and the log stays whole.
+// Compaction against the strict doubles: none refuses its own request, or a request after it. It never separates a call
+// from its result, a failure does no harm, and the log keeps the whole history.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { cutOf, isSeam } from '../../src/engine/compact.ts'
@@ -34,7 +34,7 @@ const isSummary = (body: unknown): boolean =>
 
 describe('the request for a summary', () => {
   for (const vendor of vendorNames)
-    test(`${vendor} takes it, of a session to which everything has happened (B-04, B-11, B-13)`, async () => {
+    test(`${vendor} accepts it for a session that has every kind of call and outcome`, async () => {
       const table = openTable(vendors, { tools, agent: { compaction: { afterTokens: 1e9, keepEntries: 3 } } })
       let session = await begin(table, vendor, {}, seed)
       for (const scene of scenes) {
@@ -52,7 +52,7 @@ describe('the request for a summary', () => {
       for (const name of vendorNames) assert.deepEqual(refusals(vendors.doubles[name]), [])
     })
 
-  test('tools are declared and none may be called, also when none is offered any more', async () => {
+  test('it declares the tools and allows no call, also when the agent offers no tools any more', async () => {
     const table = openTable(vendors, { tools })
     for (const vendor of vendorNames) {
       const session = await begin(table, vendor)
@@ -70,7 +70,7 @@ describe('the request for a summary', () => {
   })
 })
 
-// ---- with models of our own: what is asked, and when -------------------------------------------------------
+// ---- with models of our own: when a summary is requested -------------------------------------------------------
 
 const read = tool({
   name: 'read',
@@ -83,7 +83,7 @@ const read = tool({
 
 type Asked = { requests: ModelRequest[]; model: Model }
 
-/** Calls three times and then speaks, as often as it is asked; `summary` is what it says when it is to sum up. */
+/** Calls tools in three steps and then answers, over and over. `summary` makes its summaries. */
 function talker(summary: (request: ModelRequest, attempt: number) => string, tokens = 1000): Asked {
   const requests: ModelRequest[] = []
   let attempts = 0
@@ -128,8 +128,8 @@ function mustBeSound(history: readonly Entry[]): void {
 const summaries = ({ requests }: Asked): ModelRequest[] =>
   requests.filter(request => request.purpose === 'summary')
 
-describe('when', () => {
-  test('before the next request, once the last one passed the limit; in the middle of a turn too', async () => {
+describe('a compaction starts', () => {
+  test('before the next request once the last one passed the limit, also within a turn', async () => {
     const asked = talker(() => 'Much was read.')
     const compaction = { afterTokens: 900, keepEntries: 2, instructions: 'Be short.' }
     const rig = makeRig({ model: asked.model, tools: [read], agent: { compaction } })
@@ -151,11 +151,11 @@ describe('when', () => {
     const wish = { role: 'user', parts: [{ type: 'text', text: 'Read it all.' }] }
     assert.ok(
       JSON.stringify(asked.requests.at(-1)?.history).includes(JSON.stringify(wish)),
-      'what is wanted is kept',
+      "the user's message is kept",
     )
   })
 
-  test('not below the limit, nor without the setting', async () => {
+  test('neither below the limit nor without the setting', async () => {
     for (const compaction of [{ afterTokens: 1010, keepEntries: 2 }, undefined]) {
       const asked = talker(() => 'x')
       const rig = makeRig({ model: asked.model, tools: [read], agent: compaction ? { compaction } : {} })
@@ -166,7 +166,7 @@ describe('when', () => {
     }
   })
 
-  test('what is kept being too large by itself does not make every step ask for a summary', async () => {
+  test('at most every second step, even if the kept entries alone pass the limit', async () => {
     const asked = talker(() => 'x')
     const rig = makeRig({
       model: asked.model,
@@ -182,7 +182,7 @@ describe('when', () => {
     )
   })
 
-  test('its cost is recorded, and counts against the turn', async () => {
+  test('and its cost is recorded', async () => {
     const asked = talker(() => 'x')
     const rig = makeRig({
       model: asked.model,
@@ -197,7 +197,7 @@ describe('when', () => {
 })
 
 describe('failures', () => {
-  test('a request that is too long is asked again without its older half, sound each time (B-12)', async () => {
+  test('a request that is too long is sent again without its older half, and is valid each time', async () => {
     const asked = talker((request, attempt) => {
       if (request.history.length > 6) throw new TurnwireError('model_rejected', 'prompt is too long')
       return `In ${attempt} attempts.`
@@ -224,7 +224,7 @@ describe('failures', () => {
     for (const name of vendorNames) assert.deepEqual(refusals(vendors.doubles[name]), [])
   })
 
-  test('a summary that cannot be had leaves the turn as it was', async () => {
+  test('a failed summary leaves the turn and the history as they were', async () => {
     for (const summary of [
       () => {
         throw new TurnwireError('model_failed', 'no')
@@ -250,7 +250,7 @@ describe('failures', () => {
     }
   })
 
-  test('a cancellation stops it at once and leaves nothing behind', async () => {
+  test('a cancellation stops it at once and records nothing', async () => {
     const asked = talker(() => 'x')
     const model: Model = {
       id: 'slow',
@@ -268,7 +268,7 @@ describe('failures', () => {
     assert.ok(!(await typesOf(rig, session)).includes('history.compacted'))
   })
 
-  test('not while a turn runs, nor twice at once', async () => {
+  test('it is refused while a turn runs, and while another compaction runs', async () => {
     const asked = talker(() => 'x')
     const rig = makeRig({ model: asked.model, tools: [read] })
     const session = await start(rig)
@@ -281,10 +281,10 @@ describe('failures', () => {
       both.map(({ status }) => status),
       ['fulfilled', 'rejected'],
     )
-    assert.equal(await session.compact(), false, 'there is nothing more to gain')
+    assert.equal(await session.compact(), false, 'there is nothing left to compact')
   })
 
-  test('calls that wait are kept, and can be answered afterwards', async () => {
+  test('waiting calls are kept and can be answered afterwards', async () => {
     const ask = tool({
       name: 'read',
       description: 'Reads.',
@@ -322,8 +322,8 @@ describe('failures', () => {
   })
 })
 
-describe('what is seen of it', () => {
-  test('the whole history stays, on AAP as `full`; `compacted` is what the model reads', async () => {
+describe('after a compaction', () => {
+  test('AAP shows the whole history as `full`, and what the model is sent as `compacted`', async () => {
     const asked = talker(() => 'Two were read.')
     const rig = makeRig({ model: asked.model, tools: [read] })
     const session = await start(rig)
@@ -344,7 +344,7 @@ describe('what is seen of it', () => {
     assert.deepEqual(again.state.entries, before)
   })
 
-  test('instructions in the middle of the history survive it', async () => {
+  test('instructions in the middle of the history are kept', async () => {
     const asked = talker(() => 'x')
     const rig = makeRig({ model: asked.model, tools: [read] })
     const words = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
@@ -360,7 +360,7 @@ describe('what is seen of it', () => {
     assert.deepEqual(session.state.view[0], { role: 'system', text: 'Never shout.' })
   })
 
-  test('a script keeps its place, and the rehearsal model answers in words', async () => {
+  test('a scripted model goes on with its next step, and the rehearsal model can summarise', async () => {
     const steps = Array.from({ length: 8 }, (_, at) => ({ text: `step ${at}` }))
     const rig = makeRig({ model: scripted(steps) })
     const session = await start(rig)
@@ -379,7 +379,7 @@ describe('what is seen of it', () => {
   })
 })
 
-describe('where', () => {
+describe('the place of the cut', () => {
   const user: Entry = { role: 'user', parts: [{ type: 'text', text: 'u' }] }
   const spoke: Entry = { role: 'assistant', parts: [{ type: 'text', text: 'a' }] }
   const called: Entry = {
@@ -391,7 +391,7 @@ describe('where', () => {
     results: [{ callId: 'c', name: 'f', outcome: { kind: 'ok', parts: [], from: { source: 'runtime' } } }],
   }
 
-  test('a cut is never between a call and its result, nor inside an answer that was paused', () => {
+  test('is never between a call and its result, nor inside a paused answer', () => {
     const view = [user, called, result, spoke, spoke, user]
     assert.deepEqual(
       view.map((_, index) => isSeam(view, index)),
@@ -399,7 +399,7 @@ describe('where', () => {
     )
   })
 
-  test('what is kept begins with a user where that can be had', () => {
+  test("is before a user's message where possible", () => {
     assert.equal(cutOf([user, spoke, user, spoke, user, called, result, spoke], 3), 4)
     assert.equal(cutOf([user, spoke, user], 1), 0, 'too little to be worth it')
     assert.equal(

@@ -1,5 +1,5 @@
-// Artifacts that only their maker can read are given back byte for byte: through a database, a restart, an approval that
-// took a night, an edit by a person, and a compaction of all that stood before.
+// Artifacts that only their maker can read go back to it byte for byte: after a restart from a database, an approval,
+// an edit by a person, and a compaction of everything before.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -52,7 +52,7 @@ const asking = (session: Session): string => {
   return call.part.id
 }
 
-describe('thinking before a call that waits for a person', () => {
+describe('thinking before a call that waits for approval goes back unchanged', () => {
   for (const vendor of vendorNames)
     for (const edit of [undefined, '{"p":"another"}'])
       test(`${vendor}, ${edit === undefined ? 'approved' : 'edited'} after a restart`, async () => {
@@ -93,9 +93,9 @@ describe('thinking before a call that waits for a person', () => {
       })
 })
 
-describe('rounds of thinking and calls in one turn', () => {
+describe('several rounds of thinking and calls in one turn', () => {
   for (const vendor of vendorNames)
-    test(`${vendor}: every later step carries what the earlier ones sealed (B-57, B-59, B-60)`, async () => {
+    test(`${vendor}: every later step has the signatures of the earlier ones`, async () => {
       const table = openTable(vendors, { tools })
       const session = await begin(table, vendor)
       for (let round = 0; round < 4; round++)
@@ -112,7 +112,7 @@ describe('rounds of thinking and calls in one turn', () => {
     })
 
   for (const vendor of ['anthropic', 'openai-responses', 'gemini-interactions'] as const)
-    test(`${vendor}: thinking that shows no text keeps its seal (B-56)`, async () => {
+    test(`${vendor}: thinking without text keeps its signature`, async () => {
       const table = openTable(vendors, { tools })
       const session = await begin(table, vendor)
       say(vendors, session, vendor, { thinking: { text: '' }, calls: [{ name: 'read', input: {} }] })
@@ -126,7 +126,7 @@ describe('rounds of thinking and calls in one turn', () => {
       assert.deepEqual(refusals(vendors.doubles[vendor]), [])
     })
 
-  test('anthropic: a forced tool while it thinks is left to the model, not refused (B-58)', async () => {
+  test('anthropic: a forced tool is not forced while the model thinks, so that the request is not refused', async () => {
     const table = openTable(vendors, { tools })
     const session = await begin(table, 'anthropic')
     await tell(session, 'Use something.', undefined, { choice: 'required' })
@@ -138,7 +138,7 @@ describe('rounds of thinking and calls in one turn', () => {
 
 describe('a compaction', () => {
   for (const vendor of vendorNames)
-    test(`${vendor}: what is kept keeps its artifacts, what is replaced leaves none`, async () => {
+    test(`${vendor}: kept entries keep their artifacts, and replaced entries leave none`, async () => {
       const table = openTable(vendors, { tools, agent: { compaction: { afterTokens: 1e9, keepEntries: 4 } } })
       const session = await begin(table, vendor)
       for (let round = 0; round < 3; round++) await thinkAndCall(vendors, session, vendor)

@@ -88,21 +88,21 @@ function soundBody(vendor: DoctorVendor): JsonObject {
   return parsed
 }
 
-type Blow = { kind: 'lose' | 'double' | 'swap'; at: number; inner: boolean; place: number }
-const blow = fc.record<Blow>({
+type Damage = { kind: 'lose' | 'double' | 'swap'; at: number; inner: boolean; place: number }
+const damage = fc.record<Damage>({
   kind: fc.constantFrom('lose', 'double', 'swap'),
   at: fc.nat(30),
   inner: fc.boolean(),
   place: fc.nat(5),
 })
 
-function strike(list: Json[], { kind, at, inner, place }: Blow): void {
+function applyDamage(list: Json[], { kind, at, inner, place }: Damage): void {
   if (list.length === 0) return
   const index = at % list.length
   const item = list[index]
   const within = isJsonObject(item) ? (item['content'] ?? item['parts'] ?? item['tool_calls']) : undefined
   if (inner && Array.isArray(within) && within.length > 1) {
-    strike(within, { kind, at: place, inner: false, place: 0 })
+    applyDamage(within, { kind, at: place, inner: false, place: 0 })
     return
   }
   if (kind === 'lose') list.splice(index, 1)
@@ -111,20 +111,20 @@ function strike(list: Json[], { kind, at, inner, place }: Blow): void {
 }
 
 for (const vendor of doctorVendors)
-  test(`${vendor}: what was broken by loss, doubling and disorder is mended`, () => {
+  test(`${vendor}: lost, doubled and swapped messages are repaired`, () => {
     assert.deepEqual(checkHistory(vendor, soundBody(vendor)), [])
     fc.assert(
-      fc.property(fc.array(blow, { minLength: 1, maxLength: 5 }), blows => {
+      fc.property(fc.array(damage, { minLength: 1, maxLength: 5 }), damages => {
         const body = soundBody(vendor)
         const list = body[listKey[vendor]]
         assert.ok(Array.isArray(list))
-        for (const each of blows) strike(list, each)
+        for (const each of damages) applyDamage(list, each)
         if (list.length === 0) return
         const { left, body: mended, changes } = repairHistory(vendor, body)
         assert.equal(
           changes.length > 0,
           JSON.stringify(mended) !== JSON.stringify(body),
-          'what is changed is said',
+          'every change is reported',
         )
         assert.deepEqual(left, [], `${JSON.stringify(body)}\n${JSON.stringify(mended)}`)
       }),

@@ -69,14 +69,14 @@ const anthropic: Case[] = [
   ],
   [
     'anthropic',
-    'a forced tool as OpenAI says it',
+    'a forced tool in the form of OpenAI',
     claude([user('a')], { tool_choice: { type: 'function', function: { name: 'read' } } }),
     [/Wrote the tool choice/],
     /"tool_choice":\{"type":"tool","name":"read"\}/,
   ],
   [
     'anthropic',
-    'a forced tool that is not there',
+    'a forced tool that is not offered',
     claude([user('a')], { tool_choice: { type: 'tool', name: 'x' } }),
     [/Dropped `tool_choice`/],
   ],
@@ -100,13 +100,13 @@ const anthropic: Case[] = [
   ],
   [
     'anthropic',
-    'the search deferred',
+    'a deferred search tool',
     claude([user('a')], { tools: [{ ...search, defer_loading: true }, own] }),
     [/Turned off deferred loading of the search tool/],
   ],
   [
     'anthropic',
-    'a found tool that is gone',
+    'a reference to a tool that is not declared',
     claude(
       [
         user('a'),
@@ -129,7 +129,7 @@ const anthropic: Case[] = [
   ],
   [
     'anthropic',
-    'code that waits in no container',
+    'calls from code without a container',
     claude(
       [
         user('a'),
@@ -145,7 +145,7 @@ const anthropic: Case[] = [
   ],
   [
     'anthropic',
-    'callers without code',
+    'callers without a code execution tool',
     claude([user('a')], {
       tools: [
         {
@@ -160,7 +160,7 @@ const anthropic: Case[] = [
   ],
   [
     'anthropic',
-    'too many marks',
+    'more than four cache breakpoints',
     claude([
       user(range(5).map(at => ({ type: 'text', text: `x${at}`, cache_control: { type: 'ephemeral' } }))),
     ]),
@@ -256,21 +256,21 @@ const openaiChat: Case[] = [
   ['openai-chat', 'tools of Anthropic', chat([hi], { tools: [own] }), [/Wrote the tool "f"/]],
   [
     'openai-chat',
-    'any',
+    'the choice "any" of Anthropic',
     chat([hi], { tools: [nested], tool_choice: { type: 'any' } }),
     [/Wrote the tool choice/],
     /"tool_choice":"required"/,
   ],
   [
     'openai-chat',
-    'a flat choice',
+    'a tool choice of Responses',
     chat([hi], { tools: [nested], tool_choice: { type: 'function', name: 'f' } }),
     [/Wrote the tool choice/],
     /"tool_choice":\{"type":"function","function":\{"name":"f"\}\}/,
   ],
   [
     'openai-chat',
-    'the role of Gemini',
+    'the role "model" of Gemini',
     chat([{ role: 'model', content: 'x' }, hi]),
     [/"model" to assistant/],
     /"content":"x"/,
@@ -292,7 +292,7 @@ const openaiChat: Case[] = [
     /"text":"hello"/,
   ],
   ['openai-chat', 'no message at all', chat([]), [/Added a message/]],
-  ['openai-chat', 'half a character', chat([{ role: 'user', content: 'a\ud83d' }]), [/surrogate/]],
+  ['openai-chat', 'half of a surrogate pair', chat([{ role: 'user', content: 'a\ud83d' }]), [/surrogate/]],
   [
     'openai-chat',
     'a picture of no known kind',
@@ -301,13 +301,13 @@ const openaiChat: Case[] = [
   ],
   [
     'openai-chat',
-    'an answer\u2019s form that is not strict',
+    'an output format whose schema is not strict',
     chat([hi], { response_format: { type: 'json_schema', json_schema: format('x', { name: 'x' }) } }),
     [/answer format/],
   ],
   [
     'openai-chat',
-    'two limits',
+    'two token limits',
     chat([hi], { max_tokens: 5, max_completion_tokens: 5 }),
     [/Dropped `max_tokens`/],
   ],
@@ -332,20 +332,20 @@ const caller = { type: 'program', caller_id: 'p' }
 const openaiResponses: Case[] = [
   [
     'openai-responses',
-    'an output of the other kind',
+    'an output of the wrong type',
     responses([hi, { type: 'custom_tool_call', call_id: 'a', name: 'g', input: 'x' }, output('a')]),
     [/custom tool call/],
   ],
   ['openai-responses', 'tools of Chat', responses([hi], { tools: [nested] }), [/Wrote the tool "f"/]],
   [
     'openai-responses',
-    'a tool that cannot be',
+    'an MCP tool without an address',
     responses([hi], { tools: [flat, { type: 'mcp', server_label: 'x' }] }),
     [/Dropped the tool "mcp"/],
   ],
   [
     'openai-responses',
-    'a nested choice',
+    'a tool choice of Chat',
     responses([hi], { tools: [flat], tool_choice: { type: 'tool', name: 'f' } }),
     [/Wrote the tool choice/],
     /"tool_choice":\{"type":"function","name":"f"\}/,
@@ -360,44 +360,49 @@ const openaiResponses: Case[] = [
   ],
   [
     'openai-responses',
-    'what the model said, as a person would',
+    'an assistant message with input parts',
     responses([hi, { role: 'assistant', content: [{ type: 'input_text', text: 'x' }] }]),
     [/as `output_text`/],
   ],
   [
     'openai-responses',
-    'an approval of nothing',
+    'an approval without its request',
     responses([hi, { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true }]),
     [/"mcp_approval_response"/],
   ],
   [
     'openai-responses',
-    'a program that is gone',
+    'calls of a program that is missing',
     responses([hi, item('a', { caller }), output('a', { caller })]),
     [/Dropped the caller of "a"/, /caller of its call/],
   ],
   [
     'openai-responses',
-    'a screen that nobody looked at',
+    'a computer call without an output',
     responses([hi, { type: 'computer_call', id: 'cu_1', call_id: 'k', actions: [] }]),
     [/"computer_call"/],
   ],
   [
     'openai-responses',
-    'two memories',
+    'a previous response and a conversation at once',
     responses([hi], { previous_response_id: 'resp_1', conversation: 'conv_1' }),
     [/Dropped `conversation`/],
   ],
   [
     'openai-responses',
-    'reasoning for a model that does none',
+    'reasoning items for a model that does not reason',
     responses(
       [hi, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }, item('a'), output('a')],
       { model: 'gpt-4o', include: ['reasoning.encrypted_content'] },
     ),
     [/all reasoning/, /request for encrypted/],
   ],
-  ['openai-responses', 'half a character', responses([{ role: 'user', content: 'a\ud83d' }]), [/surrogate/]],
+  [
+    'openai-responses',
+    'half of a surrogate pair',
+    responses([{ role: 'user', content: 'a\ud83d' }]),
+    [/surrogate/],
+  ],
   [
     'openai-responses',
     'a picture in an output',
@@ -406,7 +411,7 @@ const openaiResponses: Case[] = [
   ],
   [
     'openai-responses',
-    'an answer\u2019s form that is not strict',
+    'an output format whose schema is not strict',
     responses([hi], { text: { format: format('json_schema', { name: 'x' }) } }),
     [/answer format/],
   ],
@@ -446,15 +451,15 @@ const google: Case[] = [
   ],
   [
     'gemini',
-    'two things in a part',
+    'two data fields in one part',
     gemini([turn('user', { text: 'a', inlineData: { mimeType: 'image/png', data: PNG } })]),
     [/Split a part/],
   ],
   ['gemini', 'no contents', gemini([]), [/Added a user turn/]],
-  ['gemini', 'words for contents', gemini('hello'), [/Added a user turn/], /"text":"hello"/],
+  ['gemini', 'a string as contents', gemini('hello'), [/Added a user turn/], /"text":"hello"/],
   [
     'gemini',
-    'instructions as a text',
+    'system instructions as a string',
     gemini([a], { systemInstruction: 'be nice' }),
     [/instructions as parts/],
     /"parts":\[\{"text":"be nice"\}\]/,
@@ -513,7 +518,7 @@ const interactions: Case[] = [
   ],
   [
     'gemini-interactions',
-    'a list of words as a result',
+    'a list of strings as a result',
     interaction([says, thought, step(), gave({ result: ['x', 'y'] })]),
     [/not a list of content, as text/],
   ],
@@ -552,7 +557,7 @@ for (const [vendor, name, body, does, holds] of [
   ...google,
   ...interactions,
 ])
-  test(`${vendor}: ${name}`, () => {
+  test(`${vendor}: repairs ${name}`, () => {
     assert.ok(checkHistory(vendor, body).length > 0, 'it is broken')
     const { left, changes, body: mended } = repairHistory(vendor, body)
     assert.deepEqual(left, [], changes.join(' '))

@@ -74,7 +74,7 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-03',
-    name: 'words before the results',
+    name: 'text before the results',
     body: claude([user('hi'), assistant(use()), user(text('so'), result())]),
     does: [/Moved the result of call "toolu_1"/],
   },
@@ -126,7 +126,7 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-10',
-    name: 'a result in the assistant\u2019s message',
+    name: 'a result in a message of the assistant',
     body: claude([user('hi'), assistant(use(), result())]),
     does: [],
     holds: ['{"role":"user","content":[{"type":"tool_result"'],
@@ -139,7 +139,7 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-12',
-    name: 'a failed result without words',
+    name: 'a failed result without text',
     body: claude([user('hi'), assistant(use()), user(result('toolu_1', { is_error: true, content: '' }))]),
     does: [/Put text into the empty result/],
   },
@@ -160,14 +160,14 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-16',
-    name: 'a choice in another vendor\u2019s words',
+    name: 'a tool choice of another vendor',
     body: claude([user('hi')], { tool_choice: 'required' }),
     does: [/Wrote the tool choice/],
     holds: ['"tool_choice":{"type":"any"}'],
   },
   {
     rule: 'A-17',
-    name: 'forced while it thinks',
+    name: 'a forced tool while thinking is on',
     body: claude([user('hi')], {
       max_tokens: 4000,
       thinking: { type: 'enabled', budget_tokens: 2000 },
@@ -177,13 +177,13 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-18',
-    name: 'the assistant speaks last',
+    name: 'an assistant message at the end',
     body: claude([user('hi'), assistant(text('yes'))]),
     does: [/Added a user message at the end/],
   },
   {
     rule: 'A-19',
-    name: 'thinking without a signature of its own',
+    name: 'thinking without a valid signature',
     body: claude([
       user('hi'),
       assistant({ type: 'thinking', thinking: 'x', signature: '' }, text('y')),
@@ -201,19 +201,19 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-21',
-    name: 'two users in a row',
+    name: 'two user messages in a row',
     body: claude([user('a'), user('b')]),
     does: [/Joined two user messages/],
   },
   {
     rule: 'A-21',
-    name: 'the assistant begins',
+    name: 'an assistant message at the start',
     body: claude([assistant(text('a')), user('b')]),
     does: [/Put a user message before/],
   },
   {
     rule: 'A-22',
-    name: 'half a search',
+    name: 'a search without its result',
     body: claude(
       [
         user('a'),
@@ -227,19 +227,19 @@ const anthropic: Case[] = [
   },
   {
     rule: 'A-26',
-    name: 'half a character',
+    name: 'half of a surrogate pair',
     body: claude([user('cut \ud83d')]),
     does: [/Replaced half of a surrogate pair in 1 text/],
   },
   {
     rule: 'A-27',
-    name: 'sampling that the model does not take',
+    name: 'sampling settings that the model does not take',
     body: claude([user('hi')], { model: 'claude-opus-5', temperature: 0 }),
     does: [/Dropped `temperature`/],
   },
   {
     rule: 'A-28',
-    name: 'a field of ours',
+    name: 'an unknown field',
     body: claude([user({ type: 'text', text: 'hi', id: 'x' })]),
     does: [/Dropped `messages.0.content.0.text.id`/],
   },
@@ -278,7 +278,7 @@ const openaiChat: Case[] = [
   },
   {
     rule: 'C-01',
-    name: 'a user between call and result',
+    name: 'a user message between a call and its result',
     body: [hi, asked(chatCall()), hi, toolMessage()],
     does: [/Moved the result of call "call_1"/],
   },
@@ -344,7 +344,7 @@ const openaiChat: Case[] = [
   },
   {
     rule: 'C-09',
-    name: 'strict without being so',
+    name: 'a strict tool whose schema is not strict',
     body: chat([hi], {
       tools: [
         declared('a', {
@@ -441,20 +441,20 @@ const openaiResponses: Case[] = [
   },
   {
     rule: 'R-06',
-    name: 'reasoning that leads to nothing',
+    name: 'reasoning without a following item',
     body: [said, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }, said],
     does: [/Dropped reasoning/],
   },
   {
     rule: 'R-11',
-    name: 'a limit under another name',
+    name: 'a token limit under its Chat name',
     body: responses([said], { max_tokens: 5 }),
     does: [/max_output_tokens/],
     holds: ['"max_output_tokens":16'],
   },
   {
     rule: 'R-12',
-    name: 'a choice of a tool that is not there',
+    name: 'a choice of a tool that is not offered',
     body: responses([said], {
       tools: [{ type: 'function', name: 'a', parameters: { type: 'object', properties: {} }, strict: false }],
       tool_choice: { type: 'function', name: 'b' },
@@ -469,7 +469,7 @@ const openaiResponses: Case[] = [
   },
   {
     rule: '2.4',
-    name: 'strict without being so',
+    name: 'a strict tool whose schema is not strict',
     body: responses([said], {
       tools: [
         {
@@ -518,7 +518,7 @@ const gemini: Case[] = [
   },
   {
     rule: 'G-02',
-    name: 'the model begins',
+    name: 'a model turn at the start',
     body: [turn('model', fc()), turn('user', fr())],
     does: [/Put a user turn before/],
   },
@@ -540,13 +540,13 @@ const gemini: Case[] = [
   },
   {
     rule: 'G-04',
-    name: 'a call of another model',
+    name: 'a call without a signature',
     body: [ask, turn('model', { functionCall: { name: 'read', args: {} } }), turn('user', fr())],
     does: [/Signed the call of "read"/],
   },
   {
     rule: 'G-05',
-    name: 'a signature that is none',
+    name: 'an invalid signature',
     body: [ask, turn('model', fc('read', { thoughtSignature: 'ErAB…' })), turn('user', fr())],
     does: [/Dropped a thought signature/, /Signed the call/],
   },
@@ -594,7 +594,7 @@ const gemini: Case[] = [
   },
   {
     rule: 'G-15',
-    name: 'a config without tools',
+    name: 'a tool config without tools',
     body: { contents: [ask], toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
     does: [/Dropped the tool config/],
   },
@@ -693,7 +693,7 @@ const cases: Record<DoctorVendor, Case[]> = {
 for (const [vendor, list] of Object.entries(cases) as [DoctorVendor, Case[]][]) // The keys are those of the record above.
   describe(vendor, () => {
     for (const { rule, name, body, does, holds = [] } of list)
-      test(`${rule} ${name}`, () => {
+      test(`${rule} repairs ${name}`, () => {
         const before = JSON.stringify(body)
         const findings = checkHistory(vendor, body)
         const [found] = findings.filter(finding => finding.rule === rule)
@@ -703,7 +703,7 @@ for (const [vendor, list] of Object.entries(cases) as [DoctorVendor, Case[]][]) 
         const repaired = repairHistory(vendor, body)
         assert.deepEqual(repaired.left, [], JSON.stringify(repaired.body))
         assert.deepEqual(checkHistory(vendor, repaired.body), [])
-        assert.equal(JSON.stringify(body), before, 'what was given is not changed')
+        assert.equal(JSON.stringify(body), before, 'the argument is not changed')
         for (const [at, pattern] of does.entries()) assert.match(repaired.changes[at] ?? '', pattern)
         if (does.length > 0) assert.equal(repaired.changes.length, does.length, repaired.changes.join(' '))
         const json = JSON.stringify(repaired.body)

@@ -1,5 +1,5 @@
-// A vendor's own MCP tool that asks first: the question waits for a person like any call, and the answer goes back as
-// the vendor wants it, byte for byte beside its question.
+// A hosted MCP tool that needs approval: its request waits for a person like any call, and the decision goes back in
+// the vendor's own form, beside the unchanged request.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openai, Turnwire } from '../../src/index.ts'
@@ -35,7 +35,7 @@ async function asking(t: { after(run: () => Promise<void>): void }, stateful: bo
 for (const stateful of [false, true]) {
   const how = stateful ? 'stored at the vendor' : 'stateless'
 
-  test(`approved, ${how}`, async t => {
+  test(`an approval of a hosted call goes back to the vendor, ${how}`, async t => {
     const { double, session, callId } = await asking(t, stateful)
     const reply = await session.approve(callId)
     assert.deepEqual([reply.status, reply.text, reply.error], ['done', 'Done.', undefined])
@@ -46,7 +46,7 @@ for (const stateful of [false, true]) {
     assert.deepEqual(double.rejections(), [])
   })
 
-  test(`refused, ${how}`, async t => {
+  test(`a denial of a hosted call goes back to the vendor, with its reason, ${how}`, async t => {
     const { double, session, callId } = await asking(t, stateful)
     const reply = await session.deny(callId, 'not her')
     assert.deepEqual([reply.status, reply.text], ['done', 'Done.'])
@@ -57,7 +57,7 @@ for (const stateful of [false, true]) {
   })
 }
 
-test('a server that was declared not to ask gives the agent no such tool', async () => {
+test('a server declared with require_approval: never needs no approval tool', async () => {
   const model = openai({ model: 'gpt-5', apiKey: 'k', hosted: [{ ...crm, require_approval: 'never' }] })
   assert.equal(model.asksApproval, undefined)
 })

@@ -1,5 +1,5 @@
-// Every vendor change there is, over sessions to which everything has happened. The sessions are made by the engine
-// itself; at each state what it would send next is sent to all five vendors, and none of them may refuse it.
+// Every change from one vendor to another, in sessions that contain every kind of call and outcome. The engine makes
+// the sessions. At each state the next request is sent to all five vendors, and none of them may refuse it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { outcomeKinds } from '../../src/language/calls.ts'
@@ -33,10 +33,10 @@ const noRefusals = (where: string): void => {
   for (const name of vendorNames) assert.deepEqual(refusals(vendors.doubles[name]), [], `${where}: ${name}`)
 }
 
-/** Played once per first vendor; what follows works on copies. */
+/** Sessions by their first vendor. They are played once; later tests work on copies. */
 const played = new Map<Vendor, { table: Table; session: Session }>()
 
-describe('every state is accepted by all five', () => {
+describe('every state of a session is accepted by all five vendors', () => {
   for (const vendor of vendorNames)
     test(`a session with ${vendor}`, { timeout: 120_000 }, async () => {
       const table = openTable(vendors, { tools })
@@ -52,7 +52,7 @@ describe('every state is accepted by all five', () => {
     })
 })
 
-/** The scenes do what they say: without this, a silent scene would prove nothing. */
+/** Checks that the scenes had their effect: a scene that does nothing would prove nothing. */
 function hasSeenEverything({ state: { entries } }: Session, vendor: Vendor): void {
   const kinds = entries.flatMap(entry =>
     entry.role === 'tool' ? entry.results.map(({ outcome }) => outcome.kind) : [],
@@ -93,10 +93,10 @@ async function betweenTurns(session: Session, from: Vendor, to: Vendor, made: st
   await tell(session, 'And back.', from)
   const { rawText } = lastExchange(vendors, from)
   for (const artifact of made) assert.ok(rawText.includes(JSON.stringify(artifact)), `${artifact} is lost`)
-  if (from !== 'openai-chat') assert.ok(made.length > 0, 'there was something to give back')
+  if (from !== 'openai-chat') assert.ok(made.length > 0, 'there were artifacts to give back')
 }
 
-/** One call waits for a person and one for the application when the other vendor takes over. */
+/** The vendor changes while one call waits for a person and one for the application. */
 async function withCallsPending(session: Session, from: Vendor, to: Vendor): Promise<void> {
   say(vendors, session, from, {
     thinking: 'Both of you.',

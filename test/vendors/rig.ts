@@ -1,5 +1,5 @@
 // Five vendors behind one engine: the real codecs, through the one runner, over sockets, against the strict doubles.
-// A session can be copied at any state, so that what each vendor makes of it can be tried without disturbing it.
+// A session can be copied at any state, so that every vendor can be tried on it without changing it.
 import assert from 'node:assert/strict'
 import { type Model, OpenSessions, type Session, type Store, type Tool } from '../../src/engine/index.ts'
 import type { Ask, Settings } from '../../src/language/events.ts'
@@ -91,12 +91,12 @@ const deployed: Record<Vendor, Deployed> = {
 export type Vendors = {
   doubles: Record<Vendor, RunningDouble>
   models: Record<Vendor, Model>
-  /** What operators were told, by any engine over these vendors. */
+  /** Log lines of every engine over these vendors. */
   logs: string[]
   close(): Promise<void>
 }
 
-/** `stateful`: the two vendors that can keep a conversation are asked to. */
+/** With `stateful`, the two vendors that can store a conversation do so. */
 export async function startVendors(options: { stateful?: boolean } = {}): Promise<Vendors> {
   const agents = createAgents({})
   const doubles = {} as Vendors['doubles'] // Filled below, one for each name.
@@ -157,7 +157,7 @@ export function openTable(vendors: Vendors, options: RigOptions = {}): Table {
   return { engine, store, vendors, restart: () => openTable(vendors, { ...options, store }) }
 }
 
-/** A session that crashed goes on waiting in this process: its clocks must not keep the tests alive. */
+/** A crashed session keeps its timers in this process. They must not keep the tests alive. */
 function timer(ms: number, run: () => void): () => void {
   const clock = setTimeout(run, Math.min(ms, 0x7fffffff)).unref()
   return () => clearTimeout(clock)
@@ -191,7 +191,7 @@ export function tell(session: Session, text: string, model?: Vendor, ask?: Ask) 
   return until(session, () => session.say({ parts: [{ type: 'text', text }], wire: 'test', ...settings }))
 }
 
-/** What the session holds now is said to each of the five, which refuse none of it. */
+/** Continues copies of the session with each of the five vendors. None may refuse. */
 export async function acceptedByAll(table: Table, session: Session, where: string): Promise<void> {
   for (const name of vendorNames) {
     const copy = await copyOf(table, session)
@@ -218,7 +218,7 @@ export function lastExchange(vendors: Vendors, name: Vendor): Exchange {
   return exchange
 }
 
-/** A turn as a vendor's model would say it: tools under the names that it knows them by, text tools in its own form. */
+/** Scripts a turn in the vendor's terms: tools under the names that the vendor was sent, text tools in its own form. */
 export function say(vendors: Vendors, session: Session, name: Vendor, turn: ScriptedTurn): void {
   const prepared = preparedFor(vendors.models[name], {
     session: 's',
@@ -243,7 +243,7 @@ export function say(vendors: Vendors, session: Session, name: Vendor, turn: Scri
   vendors.doubles[name].push({ ...turn, ...(calls && { calls }) })
 }
 
-/** Every artifact in the entries that this vendor made: what only it understands, as strings. */
+/** Every signature and encrypted text that this vendor made in these entries. */
 export function artifactsOf(entries: readonly Entry[], name: Vendor): string[] {
   const found: string[] = []
   const visit = (value: unknown, key: string): void => {

@@ -1,5 +1,5 @@
-// What a hostile session goes through, as scenes that any vendor can play: everything that a model, a person, a tool or
-// a crash can do to a history. Each leaves the session at rest or waiting.
+// Scenes that any vendor can play: everything that a model, a person, a tool or a crash can do to a history. Each
+// leaves the session idle or waiting.
 import assert from 'node:assert/strict'
 import type { Session } from '../../src/engine/index.ts'
 import type { Entry } from '../../src/language/history.ts'
@@ -173,7 +173,7 @@ const pendingOf = (session: Session, stage: 'asking' | 'handed'): string[] =>
 const decide = (session: Session, decisions: Parameters<Session['respond']>[0]['decisions']) =>
   until(session, () => session.respond({ results: [], decisions }))
 
-/** Waits for something that watchers of the session see. */
+/** Waits for an item in the session's feed. */
 const seen = (
   session: Session,
   what: (item: Parameters<Parameters<Session['feed']['watch']>[0]>[0]) => boolean,
@@ -253,7 +253,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
-    name: 'pictures, empty words and halves of pairs from the user',
+    name: 'pictures, empty text and halves of surrogate pairs from the user',
     async play({ session }) {
       await until(session, () =>
         session.say({
@@ -277,7 +277,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
-    name: 'cancelled in the middle of words',
+    name: 'cancelled in the middle of the text',
     async play({ session, vendors, vendor }) {
       say(vendors, session, vendor, {
         thinking: 'Long.',
@@ -370,7 +370,7 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
-    name: 'the vendor\u2019s own tools',
+    name: 'hosted tools of the vendor',
     async play({ session, vendors, vendor }) {
       say(vendors, session, vendor, { thinking: 'Search.', native: hosted[vendor], text: 'Found.' })
       await tell(session, 'Look it up.')
@@ -402,7 +402,7 @@ function again(block: unknown): unknown {
   return JSON.parse(JSON.stringify(block).replaceAll('_a1"', '_a2"'))
 }
 
-/** Thinking, then a call that is answered: the artifacts of this turn must come back to their maker. */
+/** A turn with thinking and answered calls. Its artifacts must go back to the vendor that made them. */
 export async function thinkAndCall(vendors: Vendors, session: Session, vendor: Vendor): Promise<void> {
   say(vendors, session, vendor, {
     thinking: 'Clear thoughts.',

@@ -1,5 +1,5 @@
-// The schemas that tool servers really send, offered to every vendor as they are: one tool that a vendor cannot take
-// must never cost the others, and what it cannot say is said in a warning.
+// Schemas as tool servers really send them, offered to every vendor. A tool that a vendor cannot take must never cost
+// the other tools.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Settings } from '../../src/language/events.ts'
@@ -150,7 +150,7 @@ before(async () => {
 after(() => vendors.close())
 
 for (const vendor of vendorNames)
-  test(`${vendor} takes them all at once, and each strictly where it can`, async () => {
+  test(`${vendor} accepts all of them in one request, with strict unset, true and false`, async () => {
     const table = openTable(vendors)
     for (const strict of [undefined, true, false]) {
       const clientTools: Settings['clientTools'] = Object.entries(nasty).map(([name, schema]) => ({

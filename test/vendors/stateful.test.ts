@@ -1,5 +1,5 @@
-// The two vendors that can keep a conversation, asked to: goes on by their memory where that is sound, and by the whole
-// history where the session went on elsewhere, was compacted, or was forgotten.
+// The two vendors that can store a conversation. A request continues the stored one where that is valid, and sends the
+// whole history after a change of vendor, after a compaction, or when the vendor lost it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isJsonObject } from '../../src/lib/json.ts'
@@ -41,30 +41,30 @@ function keptIdOf(vendor: Vendor): string {
   return assert.fail('no answer has an id')
 }
 
-describe('a conversation that the vendor keeps', () => {
+describe('a conversation that the vendor stores is continued by its id until it changes elsewhere', () => {
   for (const vendor of ['openai-responses', 'gemini-interactions'] as const)
     test(vendor, async () => {
       const table = openTable(vendors, { tools })
       const session = await begin(table, vendor)
       await thinkAndCall(vendors, session, vendor)
-      assert.ok(chained(vendor), 'the results alone are sent')
+      assert.ok(chained(vendor), 'only the results are sent')
       await tell(session, 'More.')
       assert.ok(chained(vendor))
       await thinkAndCall(vendors, session, 'anthropic')
       await tell(session, 'Back.', vendor)
-      assert.ok(!chained(vendor), 'it knows nothing of what was said elsewhere')
+      assert.ok(!chained(vendor), 'the vendor does not know the turns of another vendor')
       await tell(session, 'More.')
-      assert.ok(chained(vendor), 'and goes on from there')
+      assert.ok(chained(vendor), 'the conversation is stored again')
       assert.equal(await session.compact(), true)
       await tell(session, 'And now?')
-      assert.ok(!chained(vendor), 'what it keeps is not what the model is to read')
+      assert.ok(!chained(vendor), 'the stored conversation is not the compacted one')
       for (const name of [vendor, 'anthropic'] as const) assert.deepEqual(refusals(vendors.doubles[name]), [])
     })
 })
 
 describe('a conversation that the vendor has lost', () => {
   for (const vendor of ['openai-responses', 'gemini-interactions'] as const)
-    test(`${vendor}: the whole of it is sent, and kept anew`, async () => {
+    test(`${vendor}: is sent whole, and stored again`, async () => {
       const table = openTable(vendors, { tools })
       const session = await begin(table, vendor)
       await thinkAndCall(vendors, session, vendor)
@@ -86,6 +86,6 @@ describe('a conversation that the vendor has lost', () => {
         [200, false],
       ])
       await tell(session, 'Still there?')
-      assert.ok(chained(vendor), 'and goes on from there')
+      assert.ok(chained(vendor), 'the conversation is stored again')
     })
 })

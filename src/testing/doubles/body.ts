@@ -1,18 +1,14 @@
-/**
- * Reading a request's bytes the way a strict server does, and saying what is wrong with them in terms that
- * each vendor can put in its own words. Lone surrogates are found in the text, since parsing hides them.
- */
+// Reads a request's bytes the way a strict server does: the right content type, valid UTF-8, JSON, no lone surrogate.
+// It names the problem; each vendor words it. Lone surrogates are looked for in the text, since parsing hides them.
+
 /** A body that could not be read as JSON. `at` is the character offset. */
 export type BodyProblem = { kind: 'json' | 'surrogate' | 'utf8' | 'content-type'; at: number; detail: string }
 
-/** Reads a JSON body the way a strict server does: right content type, valid UTF-8, no lone surrogate. */
-export function parseBody(
-  bytes: Buffer,
-  contentType: string,
-): { body: unknown; problem: BodyProblem | null } {
+type ParsedBody = { body: unknown; problem: BodyProblem | null }
+
+export function parseBody(bytes: Buffer, contentType: string): ParsedBody {
   if (!/^application\/json\b/i.test(contentType)) {
-    const problem: BodyProblem = { kind: 'content-type', at: 0, detail: contentType }
-    return { body: undefined, problem }
+    return { body: undefined, problem: { kind: 'content-type', at: 0, detail: contentType } }
   }
   let text: string
   try {
@@ -31,7 +27,7 @@ export function parseBody(
 
 const ESCAPED_UNIT = /\\(?:u([0-9a-fA-F]{4})|[^u])/g
 
-/** Where JSON text holds half a surrogate pair, written as an escape (`"\ud83d"`); `null` when it does not. */
+/** Where JSON text holds half a surrogate pair, written as an escape (`"\ud83d"`), or `null`. */
 export function surrogateProblem(text: string): BodyProblem | null {
   let high: { at: number; end: number } | null = null
   const problem = (at: number, half: string): BodyProblem => ({

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { parseBody, surrogateProblem } from './body.ts'
 import type { VendorName } from './double.ts'
-import { bendFrames, cutBytes, FAULT_KINDS, type Fault, frameText, reshapeTurn } from './faults.ts'
-import { createPlayer, type Frame, pieces, type ScriptedTurn, stopOf } from './script.ts'
-import { readScript } from './script-data.ts'
-import { startDouble, vendorDouble } from './vendors.ts'
+import type { Fault } from './faults.ts'
+import type { ScriptedTurn } from './script.ts'
+import { checkRequest, startDouble, vendorDouble } from './vendors.ts'
 
 type Client = {
   vendor: VendorName
@@ -76,7 +74,7 @@ const turn: ScriptedTurn = { text: 'žluť 😀', calls: [{ name: 'read', input:
 const events = (text: string): string[] => text.split(/\r?\n\r?\n/).filter(Boolean)
 
 for (const client of CLIENTS) {
-  test(`${client.vendor}: a plain stream, one-byte writes, CRLF and split UTF-8 say the same`, async t => {
+  test(`${client.vendor}: one-byte writes, CRLF and split UTF-8 send the same events as a plain stream`, async t => {
     const texts = await Promise.all(
       ([undefined, 'one-byte-writes', 'crlf', 'split-utf8'] as const).map(async kind => {
         const response = await send(t, client, kind ? { ...turn, fault: { kind } } : turn)
@@ -91,7 +89,7 @@ for (const client of CLIENTS) {
     assert.ok(!texts[3]?.includes('\ufffd'))
   })
 
-  test(`${client.vendor}: a clean end comes before the terminal event, or right after a tool's name`, async t => {
+  test(`${client.vendor}: a stream can end before its terminal event, or right after a tool's name`, async t => {
     const whole = events(await (await send(t, client, turn)).text()).length
     const early = events(await (await send(t, client, { ...turn, fault: { kind: 'eof-before-end' } })).text())
     assert.ok(early.length < whole && early.length > 0)
@@ -105,7 +103,7 @@ for (const client of CLIENTS) {
     assert.match(events(await response.text()).at(-1) ?? '', /broke down/)
   })
 
-  test(`${client.vendor}: noise adds to a stream and takes nothing from it`, async t => {
+  test(`${client.vendor}: unknown events and pings are added to a stream, and nothing is lost`, async t => {
     const whole = events(await (await send(t, client, turn)).text()).length
     for (const kind of ['unknown-events', 'ping-flood'] as const) {
       const noisy = events(await (await send(t, client, { ...turn, fault: { kind } })).text())
@@ -113,7 +111,7 @@ for (const client of CLIENTS) {
     }
   })
 
-  test(`${client.vendor}: 429 says when to come back, in seconds or as a date; 5xx are the vendor's own`, async t => {
+  test(`${client.vendor}: 429 has retry-after in seconds or as a date; 5xx are the vendor's own`, async t => {
     const seconds = await send(t, client, { fault: { kind: 'rate-limit', retryAfter: 7 } })
     assert.deepEqual([seconds.status, seconds.headers.get('retry-after')], [429, '7'])
     const dated = await send(t, client, { fault: { kind: 'rate-limit', retryAfter: 60, as: 'http-date' } })
@@ -123,7 +121,7 @@ for (const client of CLIENTS) {
     assert.ok([503, 529].includes(overloaded.status))
   })
 
-  test(`${client.vendor}: it hangs before a byte, after the headers, amid frames, and resets`, async t => {
+  test(`${client.vendor}: it can hang before a byte, after the headers or between frames, and reset the connection`, async t => {
     const stop = new AbortController()
     const nothing = send(t, client, { fault: { kind: 'hang' } }, stop.signal)
     const headers = await send(t, client, { ...turn, fault: { kind: 'hang-after-headers' } })
@@ -138,7 +136,7 @@ for (const client of CLIENTS) {
     await assert.rejects(cut.text())
   })
 
-  test(`${client.vendor}: odd ids, odd tools and odd arguments are said as told`, async t => {
+  test(`${client.vendor}: odd ids, tools that were not offered and doubled calls are sent as scripted`, async t => {
     const said = async (fault: Fault): Promise<string> => (await send(t, client, { ...turn, fault })).text()
     assert.match(await said({ kind: 'tool-not-offered' }), /tool_nobody_offered/)
     assert.match(await said({ kind: 'call-ids', ids: 'long' }), /call_0_x{400}/)
@@ -147,7 +145,7 @@ for (const client of CLIENTS) {
     assert.ok((twice.match(/"name":"read"/g) ?? []).length >= 2)
   })
 
-  test(`${client.vendor}: a script that has run out answers 422`, async t => {
+  test(`${client.vendor}: a script that has run out is answered with 422`, async t => {
     const double = await startDouble({ vendor: client.vendor })
     t.after(() => double.close())
     const response = await fetch(double.url + client.path, {
@@ -159,6 +157,37 @@ for (const client of CLIENTS) {
     assert.deepEqual([double.rejections().length, double.harnessErrors().length], [0, 1])
   })
 }
+
+for (const client of CLIENTS.filter(({ vendor }) => vendor !== 'gemini')) {
+  test(`${client.vendor}: raw frames cannot answer a request that does not stream`, async t => {
+    const double = await startDouble({ vendor: client.vendor, script: [{ raw: [{ data: '{}' }] }] })
+    t.after(() => double.close())
+    const response = await fetch(double.url + client.path, {
+      method: 'POST',
+      headers: { ...client.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(client.body(false)),
+    })
+    assert.equal(response.status, 422)
+    assert.match(double.harnessErrors()[0] ?? '', /^raw frames can only answer a request that streams/)
+  })
+}
+
+test('names that every JavaScript object has are refused like any unknown name', () => {
+  const anthropic = {
+    model: 'm',
+    max_tokens: 1,
+    messages: [{ role: 'user', content: [{ type: 'constructor' }] }],
+  }
+  assert.match(checkRequest('anthropic', anthropic)?.message ?? '', /Input tag 'constructor' found/)
+  const chat = { model: 'm', messages: [{ role: 'user', content: [{ type: 'toString' }] }] }
+  assert.match(checkRequest('openai-chat', chat)?.message ?? '', /^Invalid value: 'toString'\. Supported/)
+  const responses = { model: 'm', input: 'x', constructor: 1 }
+  assert.equal(checkRequest('openai-responses', responses)?.message, "Unknown parameter: 'constructor'.")
+})
+
+test('a vendor without a double is an error that lists the others', () => {
+  assert.throws(() => vendorDouble('nobody' as VendorName), /no double for "nobody": use one of anthropic/)
+})
 
 const turns = fc.record(
   {
@@ -178,19 +207,7 @@ const turns = fc.record(
   { requiredKeys: [] },
 )
 
-test('a random turn never yields an impossible pair', () => {
-  fc.assert(
-    fc.property(turns, made => {
-      const stop = stopOf(made, {})
-      const calls = made.calls?.length ?? 0
-      assert.ok(!(stop === 'tool' && calls === 0))
-      assert.ok(!(calls > 0 && ['end', 'pause', 'stop-sequence'].includes(stop)))
-      assert.ok(!(stop === 'tool' && made.calls?.some(call => call.cut)))
-    }),
-  )
-})
-
-test('a random turn never yields an impossible message of Anthropic, whole or streamed', () => {
+test('a random turn never makes a message that Anthropic could not send, whole or streamed', () => {
   const vendor = vendorDouble('anthropic')
   const request = {
     route: { kind: 'create', params: {} },
@@ -202,7 +219,7 @@ test('a random turn never yields an impossible message of Anthropic, whole or st
   fc.assert(
     fc.property(turns, made => {
       const { body, frames } = vendor.respond(made, request, vendor.memory())
-      // The vendor's answer is unknown to the frame; its own tests pin these shapes.
+      // The server does not know the answer's type; the vendor's own tests pin these shapes.
       const message = body as { content: { type: string }[]; stop_reason: string }
       const hasCall = message.content.some(block => block.type === 'tool_use')
       assert.ok(message.stop_reason !== 'tool_use' || hasCall)
@@ -215,7 +232,7 @@ test('a random turn never yields an impossible message of Anthropic, whole or st
   )
 })
 
-test('a random turn of Gemini and of Interactions has calls exactly when it says so', () => {
+test('a random turn of Gemini or Interactions has calls exactly when its stop says so', () => {
   const gemini = vendorDouble('gemini')
   const route = { kind: 'create', params: { model: 'gemini-3-pro' } }
   const request = {
@@ -243,97 +260,11 @@ test('a random turn of Gemini and of Interactions has calls exactly when it says
   )
 })
 
-test('an unknown stop is said to be one, with what can be used', () => {
-  assert.throws(() => stopOf({ stop: 'finished' }, { end_turn: 'end' }), /unknown stop "finished".*end_turn/)
-})
-
-test('a player gives pushed turns after a list and before a function', () => {
-  const list = createPlayer([{ text: 'a' }])
-  list.push([{ text: 'b' }])
-  assert.deepEqual(
-    [list.next(null)?.turn.text, list.next(null)?.turn.text, list.next(null)],
-    ['a', 'b', null],
-  )
-  const made = createPlayer((_, turn) => ({ text: String(turn) }))
-  made.push([{ text: 'first' }])
-  assert.deepEqual([made.next(null)?.turn.text, made.next(null)?.turn.text], ['first', '1'])
-})
-
-test('pieces join to the text and never split a pair', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 5 }), (text, size) => {
-      const parts = pieces(text, size)
-      assert.equal(parts.join(''), text)
-      assert.ok(parts.every(part => part.isWellFormed()))
-    }),
-  )
-})
-
-test('bytes cut inside characters join to the same bytes', () => {
-  const bytes = Buffer.from('a č 😀 b', 'utf8')
-  const cuts = cutBytes(bytes, 'inside-utf8')
-  assert.ok(cuts.length > 1)
-  assert.deepEqual(Buffer.concat(cuts), bytes)
-  assert.ok(cuts.slice(1).every(part => ((part[0] ?? 0) & 0xc0) === 0x80))
-})
-
-test('a frame has one data line per line', () => {
-  assert.equal(frameText({ event: 'e', data: 'a\nb' }), 'event: e\ndata: a\ndata: b\n\n')
-  assert.equal(frameText({ data: 'hi', comment: true }, '\r\n'), ': hi\r\n\r\n')
-})
-
-test('max tokens in arguments cuts the last call and stops for length', () => {
-  const cut = reshapeTurn({
-    calls: [{ name: 'a' }, { name: 'b', input: { long: 'text' } }],
-    fault: { kind: 'max-tokens-in-arguments' },
-  })
-  assert.deepEqual(cut.calls?.[1]?.text, '{"long"')
-  assert.equal(stopOf(cut, {}), 'length')
-})
-
-test('a frame fault on frames without marks still ends early', () => {
-  const frames: Frame[] = [{ data: '1' }, { data: '2' }]
-  const maker = { errorFrame: () => ({ data: 'e' }), noiseFrame: () => null }
-  assert.deepEqual(bendFrames(frames, [{ kind: 'eof-before-end' }], maker), [{ data: '1' }])
-  assert.deepEqual(bendFrames(frames, [{ kind: 'eof-after-tool-name' }], maker), frames)
-})
-
-test('every kind of fault is listed once', () => {
-  assert.equal(new Set(FAULT_KINDS).size, FAULT_KINDS.length)
-})
-
-test('a body is read strictly: type, UTF-8, JSON, surrogates; duplicate keys pass', () => {
-  const read = (text: string | Buffer, type = 'application/json'): string | undefined =>
-    parseBody(Buffer.from(text), type).problem?.kind
-  assert.equal(read('{}', 'text/plain'), 'content-type')
-  assert.equal(read(Buffer.from([0x22, 0xff, 0x22])), 'utf8')
-  assert.equal(read('{"a":'), 'json')
-  assert.equal(read(String.raw`{"a":"\ud83d"}`), 'surrogate')
-  assert.equal(read(String.raw`{"a":"\ud83d\ude00"}`), undefined)
-  assert.equal(read(String.raw`{"a":"\\ud83d"}`), undefined)
-  assert.equal(read('{"a":1,"a":2}'), undefined)
-  assert.deepEqual(surrogateProblem(String.raw`"x\ude00"`), {
-    kind: 'surrogate',
-    at: 2,
-    detail: 'no high surrogate in string',
-  })
-})
-
-test('a script read from data says where a word is wrong', () => {
-  const good = [{ text: 'hi', calls: [{ name: 'read', input: null }], fault: [{ kind: 'crlf' }] }]
-  assert.deepEqual(readScript(good), good)
-  assert.throws(() => readScript({}), /script must be a list of turns, not object/)
-  assert.throws(() => readScript([{ txt: 'x' }]), /script\[0\]\.txt is not known: use one of thinking/)
-  assert.throws(() => readScript([{ calls: [{ input: {} }] }]), /script\[0\]\.calls\[0\]\.name is missing/)
-  assert.throws(() => readScript([{ chunk: '3' }]), /script\[0\]\.chunk must be number, not string/)
-  assert.throws(() => readScript([{ fault: { kind: 'flood' } }]), /fault\.kind "flood" is not known/)
-})
-
 for (const [vendor, path] of [
   ['anthropic', '/v1/messages'],
   ['gemini-interactions', '/v1beta/interactions'],
 ] as const) {
-  test(`${vendor}: arguments that are no object come as they were written`, async t => {
+  test(`${vendor}: arguments that are not an object are sent as scripted`, async t => {
     const client = CLIENTS.find(one => one.vendor === vendor && one.path === path)!
     for (const text of ['[]', '"x"', 'null', '{"a":1}{"b":2}']) {
       const said = await (

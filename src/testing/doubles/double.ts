@@ -1,10 +1,9 @@
-/**
- * The frame that every strict double stands in: an HTTP server on 127.0.0.1 that hands each request to a
- * vendor's pure functions, answers with the first rule it breaks, or plays the next scripted turn.
- * It owns the socket, the script and the record; it knows no vendor's shapes. Those are in `VendorDouble`s.
- */
+// The HTTP server that every strict double runs in, on 127.0.0.1. It hands each request to a vendor's pure functions,
+// answers with the first rule that the request breaks, or plays the next scripted turn.
+// It owns the socket, the script and the record of exchanges. It knows no vendor's shapes; those are in `VendorDouble`.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BodyProblem, parseBody, surrogateProblem } from './body.ts'
 import {
@@ -16,19 +15,19 @@ import {
   frameText,
   planWrites,
   reshapeTurn,
+  type WritePlan,
 } from './faults.ts'
 import {
   createPlayer,
+  type DoubleAnswer,
   type Frame,
   type Mode,
   type Rejection,
+  rawFrames,
   type Script,
   type ScriptedTurn,
 } from './script.ts'
-
-export type { BodyProblem } from './body.ts'
-export type { Fault } from './faults.ts'
-export type { Frame, Mode, Rejection, Script, ScriptedCall, ScriptedTurn } from './script.ts'
+import { isRecord } from './shape.ts'
 
 export type VendorName =
   | 'anthropic'
@@ -51,31 +50,37 @@ export type DoubleRequest = {
   rawText: string
 }
 
-/** An answer that takes no turn from the script (a stored response, a token count). */
-export type DirectAnswer = { status: number; body?: unknown; frames?: Frame[] }
+/** An answer that uses no turn of the script: a stored response, a token count. */
+export type DirectAnswer = { body?: unknown; frames?: Frame[] }
+
+/** With `trustForeign`, ids and signatures of unknown origin count as genuine: for bodies that a real API answered. */
+export type MemoryOptions = { trustForeign?: boolean }
 
 /**
- * One vendor's API, without sockets. Contract: all functions are pure but for `memory`, which only this
- * vendor reads and writes; `check` gives every broken rule, the one that the real API reports first.
+ * One vendor's API, without sockets. Contract: all functions are pure but for `memory`, which only this vendor reads and
+ * writes. `check` returns every broken rule; the first is the one that the real API reports.
  */
 export type VendorDouble<Memory> = FrameMaker & {
   name: VendorName
-  /** `trustForeign`: signatures of unknown origin count as genuine, for bodies that a real API answered. */
-  memory(options?: { trustForeign?: boolean }): Memory
-  route(method: string, path: string, query: URLSearchParams): Route | null
-  /** With `apiKey` given the key must be that one; otherwise any key will do, but none will not. */
+  memory(options?: MemoryOptions): Memory
+  route(method: string, path: string): Route | null
+  /** With `apiKey` the key must be that one. Without it any key will do, but there must be one. */
   authorise(headers: RequestHeaders, query: URLSearchParams, apiKey?: string): Rejection | null
-  /** How the vendor refuses a body that it cannot read; `null` where it does not mind. */
-  unreadable(problem: BodyProblem): Rejection | null
+  /** How the vendor refuses a body that it cannot read. */
+  unreadable(problem: BodyProblem): Rejection
   check(request: DoubleRequest, memory: Memory, mode: Mode): Rejection[]
   /** Answers routes that no script plays. Called after `check`; `null` means: play a turn. */
   direct?(request: DoubleRequest, memory: Memory): DirectAnswer | null
-  streams(request: DoubleRequest): boolean
-  respond(turn: ScriptedTurn, request: DoubleRequest, memory: Memory): { body: unknown; frames: Frame[] }
+  /** Whether the request asks for a stream. Without it, the body's `stream` says so. */
+  streams?(request: DoubleRequest): boolean
+  respond(turn: ScriptedTurn, request: DoubleRequest, memory: Memory): DoubleAnswer
   /** The vendor's words for a failure of its own: 404, 429, 500, 529 and so on. */
   failure(status: number): Rejection
-  rejectionBody(rejection: Rejection): { status: number; headers: Record<string, string>; body: unknown }
+  rejectionBody(rejection: Rejection): { status: number; headers?: Record<string, string>; body: unknown }
 }
+
+/** A vendor by any memory: methods compare bivariantly, and a vendor only gets back the memory that it made. */
+export type AnyDouble = VendorDouble<unknown>
 
 export type Exchange = {
   method: string
@@ -108,40 +113,52 @@ export type RunningDouble = {
   url: string
   exchanges: Exchange[]
   push(...turns: ScriptedTurn[]): void
-  /** What was answered as the vendor's refusal, in order. */
+  /** The vendor's refusals that were answered, in order. */
   rejections(): Rejection[]
-  /** What was answered as the harness's own failure, in order. */
+  /** The harness's own failures that were answered, in order. */
   harnessErrors(): string[]
   close(): Promise<void>
 }
 
 /** Every rule that a body breaks, with no server. Headers are taken to be right. */
-export function checkWith<Memory>(
-  vendor: VendorDouble<Memory>,
+export function checkWith(
+  vendor: AnyDouble,
   body: unknown,
-  options: { mode?: Mode; memory?: Memory; route?: Route; trustForeign?: boolean } = {},
+  options: MemoryOptions & { mode?: Mode; memory?: unknown; route?: Route } = {},
 ): Rejection[] {
   const rawText = JSON.stringify(body) ?? ''
   const problem = surrogateProblem(rawText)
-  const unreadable = problem && vendor.unreadable(problem)
-  if (unreadable) return [unreadable]
-  const route = options.route ?? { kind: 'create', params: {} }
+  if (problem) return [vendor.unreadable(problem)]
+  const { route = { kind: 'create', params: {} }, mode = 'strict' } = options
   const request: DoubleRequest = { route, query: new URLSearchParams(), headers: {}, body, rawText }
-  const memory = options.memory ?? vendor.memory({ trustForeign: options.trustForeign ?? false })
-  return vendor.check(request, memory, options.mode ?? 'strict')
+  return vendor.check(request, options.memory ?? vendor.memory(options), mode)
 }
 
-export async function serveDouble<Memory>(
-  vendor: VendorDouble<Memory>,
-  options: ServeOptions = {},
-): Promise<RunningDouble> {
+/** Whether the body asks for a stream, as most vendors have it. */
+export const asksForStream = ({ body }: DoubleRequest): boolean => isRecord(body) && body['stream'] === true
+
+/** The answer of a turn whose `raw` is a list of frames, or `null`. Frames can only answer a request that streams. */
+export function rawAnswer(turn: ScriptedTurn, request: DoubleRequest): DoubleAnswer | null {
+  const frames = rawFrames(turn.raw)
+  if (frames === null) return null
+  if (asksForStream(request)) return { body: null, frames }
+  throw new Error('raw frames can only answer a request that streams: script the whole response instead')
+}
+
+/** The key of an `Authorization: Bearer` header. */
+export const bearerKey = (headers: RequestHeaders): string | undefined =>
+  /^Bearer\s+(\S+)$/i.exec(headers['authorization'] ?? '')?.[1]
+
+export async function serveDouble(vendor: AnyDouble, options: ServeOptions = {}): Promise<RunningDouble> {
   const exchanges: Exchange[] = []
-  const player = createPlayer(options.script)
-  const memory = vendor.memory()
+  const shared = { vendor, memory: vendor.memory(), player: createPlayer(options.script), options }
   const server = createServer((incoming, outgoing) => {
-    handle({ vendor, memory, player, options, exchanges }, incoming, outgoing).catch(error => {
-      outgoing.destroy(error instanceof Error ? error : new Error(String(error)))
+    const served = buffer(incoming).then(bytes => {
+      const exchange = newExchange(incoming, bytes)
+      exchanges.push(exchange)
+      return handle({ ...shared, exchange, outgoing }, bytes)
     })
+    served.catch(error => outgoing.destroy(error instanceof Error ? error : new Error(String(error))))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -152,7 +169,7 @@ export async function serveDouble<Memory>(
   return {
     url: `http://127.0.0.1:${port}`,
     exchanges,
-    push: (...turns) => player.push(turns),
+    push: (...turns) => shared.player.push(turns),
     rejections: () => exchanges.flatMap(exchange => exchange.rejections.slice(0, 1)),
     harnessErrors: () => exchanges.flatMap(exchange => exchange.harness ?? []),
     close: () =>
@@ -163,26 +180,22 @@ export async function serveDouble<Memory>(
   }
 }
 
-type Running<Memory> = {
-  vendor: VendorDouble<Memory>
-  memory: Memory
+/** One request that is being served. */
+type Serving = {
+  vendor: AnyDouble
+  memory: unknown
   player: ReturnType<typeof createPlayer>
   options: ServeOptions
-  exchanges: Exchange[]
+  exchange: Exchange
+  outgoing: ServerResponse
 }
 
-async function handle<Memory>(
-  running: Running<Memory>,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const { vendor, memory, player, options, exchanges } = running
-  const bytes = await readAll(incoming)
-  const url = new URL(incoming.url ?? '/', 'http://127.0.0.1')
-  const exchange: Exchange = {
+function newExchange(incoming: IncomingMessage, bytes: Buffer): Exchange {
+  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(', ')])
+  return {
     method: incoming.method ?? 'GET',
-    path: url.pathname + url.search,
-    headers: flatHeaders(incoming),
+    path: incoming.url ?? '/',
+    headers: Object.fromEntries(headers),
     body: undefined,
     rawText: bytes.toString('utf8'),
     status: 0,
@@ -193,126 +206,90 @@ async function handle<Memory>(
     response: undefined,
     frames: [],
   }
-  exchanges.push(exchange)
+}
+
+async function handle(serving: Serving, bytes: Buffer): Promise<void> {
+  const { vendor, memory, player, options, exchange } = serving
   try {
-    const read = readRequest(vendor, exchange, bytes, url, options.apiKey)
-    if ('refused' in read) return refuse(vendor, exchange, outgoing, [read.refused])
+    const read = readRequest(serving, bytes)
+    if ('refused' in read) return refuseRequest(serving, [read.refused])
     const { request } = read
     const rejections = vendor.check(request, memory, options.mode ?? 'strict')
-    if (rejections.length > 0) return refuse(vendor, exchange, outgoing, rejections)
+    if (rejections.length > 0) return refuseRequest(serving, rejections)
     const direct = vendor.direct?.(request, memory)
-    if (direct) return await answer(exchange, outgoing, direct, [], 0)
+    if (direct) return await writeAnswer(serving, direct, 0)
     const played = player.next(request.body)
-    if (played === null) {
-      return harnessError(vendor, exchange, outgoing, 'the script has no more turns: push one per request')
-    }
+    if (played === null) throw new Error('the script has no more turns: push one per request')
     exchange.turn = played.index
-    await playTurn(running, request, played.turn, exchange, outgoing)
+    await playTurn(serving, request, played.turn)
   } catch (error) {
-    harnessError(vendor, exchange, outgoing, error instanceof Error ? error.message : String(error))
+    harnessError(serving, error instanceof Error ? error.message : String(error))
   } finally {
     options.log?.(exchange)
   }
 }
 
-async function playTurn<Memory>(
-  { vendor, memory }: Running<Memory>,
-  request: DoubleRequest,
-  turn: ScriptedTurn,
-  exchange: Exchange,
-  outgoing: ServerResponse,
-): Promise<void> {
-  turn.expect?.(request.body)
-  const faults = faultsOf(turn)
-  exchange.faults = faults
-  if (faults.some(fault => fault.kind === 'hang')) return
-  if (faults.some(fault => fault.kind === 'reset')) {
-    outgoing.socket?.resetAndDestroy()
-    return
-  }
-  const failure = statusFault(vendor, faults)
-  if (failure) return fail(vendor, exchange, outgoing, failure.rejection, failure.headers)
-  const { body, frames } = vendor.respond(reshapeTurn(turn), request, memory)
-  const answered: DirectAnswer = vendor.streams(request)
-    ? { status: 200, frames: bendFrames(frames, faults, vendor) }
-    : { status: 200, body }
-  await answer(exchange, outgoing, answered, faults, turn.delayMs ?? 0)
-}
+type ReadRequest = { request: DoubleRequest } | { refused: Rejection }
 
-function readRequest<Memory>(
-  vendor: VendorDouble<Memory>,
-  exchange: Exchange,
-  bytes: Buffer,
-  url: URL,
-  apiKey: string | undefined,
-): { request: DoubleRequest } | { refused: Rejection } {
-  const query = url.searchParams
-  const { headers, rawText } = exchange
-  const unauthorised = vendor.authorise(headers, query, apiKey)
+function readRequest({ vendor, exchange, options }: Serving, bytes: Buffer): ReadRequest {
+  const { method, headers, rawText } = exchange
+  const { pathname, searchParams: query } = new URL(exchange.path, 'http://127.0.0.1')
+  const unauthorised = vendor.authorise(headers, query, options.apiKey)
   if (unauthorised) return { refused: unauthorised }
-  const route = vendor.route(exchange.method, url.pathname, query)
+  const route = vendor.route(method, pathname)
   if (route === null) return { refused: vendor.failure(404) }
-  if (exchange.method === 'POST' && bytes.length > 0) {
-    const parsed = parseBody(bytes, headers['content-type'] ?? '')
-    exchange.body = parsed.body
-    const unreadable = parsed.problem && vendor.unreadable(parsed.problem)
-    if (unreadable) return { refused: unreadable }
+  if (method === 'POST' && bytes.length > 0) {
+    const { body, problem } = parseBody(bytes, headers['content-type'] ?? '')
+    exchange.body = body
+    if (problem) return { refused: vendor.unreadable(problem) }
   }
   return { request: { route, query, headers, body: exchange.body, rawText } }
 }
 
-function statusFault<Memory>(
-  vendor: VendorDouble<Memory>,
-  faults: Fault[],
-): { rejection: Rejection; headers: Record<string, string> } | null {
-  for (const fault of faults) {
-    if (fault.kind === 'overloaded') return { rejection: vendor.failure(529), headers: {} }
-    if (fault.kind === 'server-error') return { rejection: vendor.failure(fault.status ?? 500), headers: {} }
-    if (fault.kind === 'rate-limit') {
-      const seconds = fault.retryAfter ?? 1
-      const value =
-        fault.as === 'http-date' ? new Date(Date.now() + seconds * 1000).toUTCString() : String(seconds)
-      return { rejection: vendor.failure(429), headers: { 'retry-after': value } }
-    }
-  }
-  return null
+async function playTurn(serving: Serving, request: DoubleRequest, turn: ScriptedTurn): Promise<void> {
+  const { vendor, memory, exchange, outgoing } = serving
+  turn.expect?.(request.body)
+  const faults = faultsOf(turn)
+  exchange.faults = faults
+  if (faults.some(fault => fault.kind === 'hang')) return
+  if (faults.some(fault => fault.kind === 'reset')) return void outgoing.socket?.resetAndDestroy()
+  if (faults.some(fault => writeStatusFault(serving, fault))) return
+  const { body, frames } = vendor.respond(reshapeTurn(turn), request, memory)
+  const streams = vendor.streams?.(request) ?? asksForStream(request)
+  const answer = streams ? { frames: bendFrames(frames, faults, vendor) } : { body }
+  await writeAnswer(serving, answer, turn.delayMs ?? 0)
 }
 
-function refuse<Memory>(
-  vendor: VendorDouble<Memory>,
-  exchange: Exchange,
-  outgoing: ServerResponse,
-  rejections: Rejection[],
-): void {
+/** Answers with a failure of the vendor's, if the fault is one. */
+function writeStatusFault(serving: Serving, fault: Fault): boolean {
+  const { vendor } = serving
+  if (fault.kind === 'overloaded') writeRejection(serving, vendor.failure(529), {})
+  else if (fault.kind === 'server-error') writeRejection(serving, vendor.failure(fault.status ?? 500), {})
+  else if (fault.kind === 'rate-limit') {
+    const seconds = fault.retryAfter ?? 1
+    const date = new Date(Date.now() + seconds * 1000).toUTCString()
+    const headers = { 'retry-after': fault.as === 'http-date' ? date : String(seconds) }
+    writeRejection(serving, vendor.failure(429), headers)
+  } else return false
+  return true
+}
+
+function refuseRequest(serving: Serving, rejections: Rejection[]): void {
+  serving.exchange.rejections = rejections
   const [first] = rejections
-  if (first === undefined) return
-  exchange.rejections = rejections
-  fail(vendor, exchange, outgoing, first, { 'x-double-rule': first.rule })
+  if (first) writeRejection(serving, first, { 'x-double-rule': first.rule })
 }
 
 /** 422 is a status that no vendor's SDK retries, and `x-should-retry` says so once more. */
-function harnessError<Memory>(
-  vendor: VendorDouble<Memory>,
-  exchange: Exchange,
-  outgoing: ServerResponse,
-  message: string,
-): void {
-  exchange.harness = message
-  if (outgoing.headersSent) {
-    outgoing.destroy()
-    return
-  }
+function harnessError(serving: Serving, message: string): void {
+  serving.exchange.harness = message
+  if (serving.outgoing.headersSent) return void serving.outgoing.destroy()
   const rejection: Rejection = { rule: 'harness', status: 422, type: 'double_harness_error', message }
-  fail(vendor, exchange, outgoing, rejection, { 'x-double-rule': 'harness', 'x-should-retry': 'false' })
+  writeRejection(serving, rejection, { 'x-double-rule': 'harness', 'x-should-retry': 'false' })
 }
 
-function fail<Memory>(
-  vendor: VendorDouble<Memory>,
-  exchange: Exchange,
-  outgoing: ServerResponse,
-  rejection: Rejection,
-  extra: Record<string, string>,
-): void {
+function writeRejection(serving: Serving, rejection: Rejection, extra: Record<string, string>): void {
+  const { vendor, exchange, outgoing } = serving
   const { status, headers, body } = vendor.rejectionBody(rejection)
   exchange.status = status
   exchange.response = body
@@ -320,59 +297,36 @@ function fail<Memory>(
   outgoing.end(JSON.stringify(body))
 }
 
-async function answer(
-  exchange: Exchange,
-  outgoing: ServerResponse,
-  { status, body, frames }: DirectAnswer,
-  faults: Fault[],
-  delayMs: number,
-): Promise<void> {
-  exchange.status = status
+async function writeAnswer(serving: Serving, { body, frames }: DirectAnswer, delayMs: number): Promise<void> {
+  const { exchange, outgoing } = serving
+  exchange.status = 200
   exchange.response = body
   if (delayMs > 0) await sleep(delayMs)
-  const plan = planWrites(faults)
+  const plan = planWrites(exchange.faults)
+  outgoing.writeHead(200, {
+    'content-type': frames ? 'text/event-stream; charset=utf-8' : 'application/json',
+    ...(frames && { 'cache-control': 'no-cache' }),
+  })
+  outgoing.flushHeaders()
   if (frames === undefined) {
-    outgoing.writeHead(status, { 'content-type': 'application/json' })
-    if (plan.stopAfter === 0) {
-      outgoing.flushHeaders()
-      return
-    }
-    const bytes = Buffer.from(JSON.stringify(body) ?? '', 'utf8')
-    for (const part of cutBytes(bytes, plan.cut)) await write(outgoing, part)
+    if (plan.stopAfter === 0) return
+    await writeText(outgoing, JSON.stringify(body) ?? '', plan.cut)
     outgoing.end()
     return
   }
   exchange.frames = frames
-  outgoing.writeHead(status, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-  })
-  outgoing.flushHeaders()
   for (const [at, frame] of frames.entries()) {
     if (at >= plan.stopAfter || outgoing.destroyed) break
     if (at > 0 && delayMs > 0) await sleep(delayMs)
-    const bytes = Buffer.from(frameText(frame, plan.newline), 'utf8')
-    for (const part of cutBytes(bytes, plan.cut)) await write(outgoing, part)
+    await writeText(outgoing, frameText(frame, plan.newline), plan.cut)
   }
   if (plan.finish === 'reset') outgoing.socket?.resetAndDestroy()
   else if (plan.finish === 'end') outgoing.end()
 }
 
-function write(outgoing: ServerResponse, part: Uint8Array): Promise<void> {
-  if (outgoing.destroyed) return Promise.resolve()
-  return new Promise(resolve => outgoing.write(part, () => resolve()))
-}
-
-async function readAll(incoming: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const part of incoming) parts.push(part)
-  return Buffer.concat(parts)
-}
-
-function flatHeaders(incoming: IncomingMessage): RequestHeaders {
-  const flat: Record<string, string> = {}
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value
+async function writeText(outgoing: ServerResponse, text: string, cut: WritePlan['cut']): Promise<void> {
+  for (const part of cutBytes(Buffer.from(text, 'utf8'), cut)) {
+    if (outgoing.destroyed) return
+    await new Promise<void>(resolve => outgoing.write(part, () => resolve()))
   }
-  return flat
 }

@@ -1,11 +1,10 @@
-/**
- * Everything that can go wrong between a model API and its caller, as data a YAML file can name.
- * Three pure layers: the turn is reshaped, then its frames, then the way its bytes are written.
- * What needs a vendor's own shapes (an error frame, an unknown event) is asked of the vendor by `FrameMaker`.
- */
-import { argumentsText, type Frame, type ScriptedCall, type ScriptedTurn } from './script.ts'
+// Everything that can go wrong between a model API and its caller, as data that a YAML file can name.
+// Three pure layers: a fault changes the turn, then its frames, then the way its bytes are written.
+// A vendor supplies its own error frame and unknown event through `FrameMaker`.
+import { type Frame, type ScriptedCall, type ScriptedTurn, scriptedText } from './script.ts'
+import { wordList } from './shape.ts'
 
-/** Answered instead of the turn, before any of it. */
+/** The double answers with this instead of the turn. */
 export type RefusalFault =
   | { kind: 'rate-limit'; retryAfter?: number; as?: 'seconds' | 'http-date' }
   | { kind: 'overloaded' }
@@ -13,7 +12,7 @@ export type RefusalFault =
   | { kind: 'hang' }
   | { kind: 'reset' }
 
-/** Changes what the turn says. */
+/** Changes the content of the turn. */
 export type TurnFault =
   | { kind: 'max-tokens-in-arguments'; keep?: number }
   | { kind: 'call-ids'; ids: 'empty' | 'duplicate' | 'long' }
@@ -38,7 +37,7 @@ export type ByteFault =
   | { kind: 'hang-after-frames'; frames: number }
   | { kind: 'reset-after-frames'; frames: number }
 
-/** Read by the vendor itself, since only its own grammar has the thing that is bent. */
+/** Handled by the vendor's own `answer.ts`, since it changes something that only this vendor has. */
 export type VendorFault =
   | { kind: 'usage-only-delta' }
   | { kind: 'index'; quirk: 'all-zero' | 'missing' | 'repeat-id' }
@@ -50,42 +49,18 @@ export type VendorFault =
 export type Fault = RefusalFault | TurnFault | FrameFault | ByteFault | VendorFault
 export type FaultKind = Fault['kind']
 
-/** Every kind, so that a script read from a file can be checked. */
-export const FAULT_KINDS: readonly FaultKind[] = [
-  'rate-limit',
-  'overloaded',
-  'server-error',
-  'hang',
-  'reset',
-  'max-tokens-in-arguments',
-  'call-ids',
-  'tool-not-offered',
-  'arguments',
-  'same-function-twice',
-  'error-event',
-  'eof-before-end',
-  'eof-after-tool-name',
-  'unknown-events',
-  'ping-flood',
-  'one-byte-writes',
-  'crlf',
-  'split-utf8',
-  'hang-after-headers',
-  'hang-after-frames',
-  'reset-after-frames',
-  'usage-only-delta',
-  'index',
-  'malformed-function-call',
-  'signature-on-empty-part',
-  'omit-ids',
-  'omit-arguments-done',
-]
+/** Every kind, so that a script read from a file can be checked. A test holds the list against the type. */
+export const FAULT_KINDS = wordList(`
+  rate-limit overloaded server-error hang reset max-tokens-in-arguments call-ids tool-not-offered arguments
+  same-function-twice error-event eof-before-end eof-after-tool-name unknown-events ping-flood one-byte-writes crlf
+  split-utf8 hang-after-headers hang-after-frames reset-after-frames usage-only-delta index malformed-function-call
+  signature-on-empty-part omit-ids omit-arguments-done`) as readonly FaultKind[]
 
-/** The vendor's own forms of what a frame fault inserts. */
+/** The frames that a frame fault inserts, in the vendor's own shape. */
 export type FrameMaker = {
-  /** `sent` is what came before it, for a vendor that numbers its frames. */
+  /** `sent` holds the frames before it, for a vendor that numbers its frames. */
   errorFrame(type: string | undefined, message: string | undefined, sent: readonly Frame[]): Frame
-  /** `null` where the vendor's stream has no such thing; an SSE comment stands in. */
+  /** `null` where the vendor's stream has no such event; an SSE comment is sent instead. */
   noiseFrame(kind: 'unknown' | 'ping'): Frame | null
 }
 
@@ -93,16 +68,14 @@ export function faultsOf(turn: ScriptedTurn): Fault[] {
   return turn.fault === undefined ? [] : Array.isArray(turn.fault) ? turn.fault : [turn.fault]
 }
 
-/** The turn's fault of one kind, if it has it. */
-export function faultOf<K extends FaultKind>(
-  turn: ScriptedTurn,
-  kind: K,
-): Extract<Fault, { kind: K }> | undefined {
-  // The predicate proves the kind; Extract cannot be inferred from a generic comparison.
-  return faultsOf(turn).find(fault => fault.kind === kind) as Extract<Fault, { kind: K }> | undefined
+type FaultWith<Kind extends FaultKind> = Extract<Fault, { kind: Kind }>
+
+/** The turn's fault of one kind, if it has one. */
+export function faultOf<Kind extends FaultKind>(turn: ScriptedTurn, kind: Kind): FaultWith<Kind> | undefined {
+  return faultsOf(turn).find((fault): fault is FaultWith<Kind> => fault.kind === kind)
 }
 
-/** Layer one: the turn as its faults want it said. */
+/** Layer one: the turn with its faults applied. */
 export function reshapeTurn(turn: ScriptedTurn): ScriptedTurn {
   return faultsOf(turn).reduce(reshape, turn)
 }
@@ -114,11 +87,10 @@ function reshape(turn: ScriptedTurn, fault: Fault): ScriptedTurn {
       return { ...turn, stop: 'length', calls: cutLast(calls, fault.keep) }
     case 'call-ids':
       return { ...turn, calls: calls.map((call, at) => ({ ...call, id: oddId(fault.ids, at) })) }
-    case 'tool-not-offered':
-      return {
-        ...turn,
-        calls: [{ ...calls[0], name: fault.name ?? 'tool_nobody_offered' }, ...calls.slice(1)],
-      }
+    case 'tool-not-offered': {
+      const name = fault.name ?? 'tool_nobody_offered'
+      return { ...turn, calls: [{ ...calls[0], name }, ...calls.slice(1)] }
+    }
     case 'arguments':
       return { ...turn, calls: calls.map(call => ({ ...call, text: fault.text })) }
     case 'same-function-twice':
@@ -131,7 +103,7 @@ function reshape(turn: ScriptedTurn, fault: Fault): ScriptedTurn {
 function cutLast(calls: ScriptedCall[], keep: number | undefined): ScriptedCall[] {
   const last = calls.at(-1)
   if (last === undefined) return calls
-  const whole = argumentsText(last)
+  const whole = scriptedText(last)
   const text = whole.slice(0, keep ?? Math.max(1, Math.floor(whole.length / 2)))
   return [...calls.slice(0, -1), { ...last, text, cut: true }]
 }
@@ -147,7 +119,7 @@ function oddId(ids: 'empty' | 'duplicate' | 'long', at: number): string {
   return `call_${at}_`.padEnd(500, 'x')
 }
 
-/** Layer two: the frames as the faults leave them. The stream always ends after the last one given. */
+/** Layer two: the frames with the faults applied. The stream always ends after the last frame. */
 export function bendFrames(frames: Frame[], faults: Fault[], maker: FrameMaker): Frame[] {
   return faults.reduce((list, fault) => bend(list, fault, maker), frames)
 }
@@ -167,17 +139,12 @@ function bend(frames: Frame[], fault: Fault, maker: FrameMaker): Frame[] {
       const name = frames.findIndex(frame => frame.mark === 'call-start')
       return name < 0 ? frames : frames.slice(0, name + 1)
     }
-    case 'unknown-events': {
-      const odd = noise(maker, 'unknown')
-      return frames.flatMap(frame => [odd, frame])
-    }
+    case 'unknown-events':
+      return frames.flatMap(frame => [noise(maker, 'unknown'), frame])
     case 'ping-flood': {
-      const flood = Array.from({ length: fault.count ?? 20 }, () => noise(maker, 'ping'))
-      return [
-        ...frames.slice(0, 1),
-        ...flood,
-        ...frames.slice(1).flatMap(frame => [noise(maker, 'ping'), frame]),
-      ]
+      const ping = noise(maker, 'ping')
+      const flood = Array.from({ length: fault.count ?? 20 }, () => ping)
+      return [...frames.slice(0, 1), ...flood, ...frames.slice(1).flatMap(frame => [ping, frame])]
     }
     default:
       return frames
@@ -187,32 +154,32 @@ function bend(frames: Frame[], fault: Fault, maker: FrameMaker): Frame[] {
 const noise = (maker: FrameMaker, kind: 'unknown' | 'ping'): Frame =>
   maker.noiseFrame(kind) ?? { data: kind, comment: true }
 
-/** Layer three: how the bytes of a stream are cut and where they stop. */
+/** Layer three: how the bytes of a stream are cut into writes, and where they stop. */
 export type WritePlan = {
   newline: '\n' | '\r\n'
   /** Where each write of a frame's bytes ends. */
   cut: 'frame' | 'byte' | 'inside-utf8'
-  /** After this many frames the plan stops writing. */
+  /** Nothing is written after this many frames. */
   stopAfter: number
   finish: 'end' | 'hang' | 'reset'
 }
 
 export function planWrites(faults: Fault[]): WritePlan {
   const plan: WritePlan = { newline: '\n', cut: 'frame', stopAfter: Number.POSITIVE_INFINITY, finish: 'end' }
-  for (const fault of faults) {
-    if (fault.kind === 'crlf') plan.newline = '\r\n'
-    else if (fault.kind === 'one-byte-writes') plan.cut = 'byte'
-    else if (fault.kind === 'split-utf8') plan.cut = 'inside-utf8'
-    else if (fault.kind === 'hang-after-headers') Object.assign(plan, { stopAfter: 0, finish: 'hang' })
-    else if (fault.kind === 'hang-after-frames')
-      Object.assign(plan, { stopAfter: fault.frames, finish: 'hang' })
-    else if (fault.kind === 'reset-after-frames')
-      Object.assign(plan, { stopAfter: fault.frames, finish: 'reset' })
-  }
+  for (const fault of faults) Object.assign(plan, writesWith(fault))
   return plan
 }
 
-/** One frame's text. A multi-line `data` becomes one `data:` line each, as the SSE format wants. */
+function writesWith(fault: Fault): Partial<WritePlan> {
+  if (fault.kind === 'crlf') return { newline: '\r\n' }
+  if (fault.kind === 'one-byte-writes') return { cut: 'byte' }
+  if (fault.kind === 'split-utf8') return { cut: 'inside-utf8' }
+  if (fault.kind === 'hang-after-headers') return { stopAfter: 0, finish: 'hang' }
+  if (fault.kind === 'hang-after-frames') return { stopAfter: fault.frames, finish: 'hang' }
+  return fault.kind === 'reset-after-frames' ? { stopAfter: fault.frames, finish: 'reset' } : {}
+}
+
+/** The text of one frame. Each line of `data` becomes a `data:` line, as SSE requires. */
 export function frameText(frame: Frame, newline: '\n' | '\r\n' = '\n'): string {
   if (frame.comment) return `: ${frame.data}${newline}${newline}`
   const lines = frame.data.split('\n').map(line => `data: ${line}`)
@@ -220,15 +187,15 @@ export function frameText(frame: Frame, newline: '\n' | '\r\n' = '\n'): string {
   return lines.join(newline) + newline + newline
 }
 
-/** Cuts bytes into the writes that a plan asks for; `inside-utf8` cuts only within multi-byte characters. */
+/** Cuts bytes into writes. `inside-utf8` cuts only within multi-byte characters. */
 export function cutBytes(bytes: Uint8Array, cut: WritePlan['cut']): Uint8Array[] {
   if (cut === 'frame') return [bytes]
   if (cut === 'byte') return Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
   const out: Uint8Array[] = []
   let from = 0
   for (let at = 1; at < bytes.length; at += 1) {
-    const continues = ((bytes[at] ?? 0) & 0xc0) === 0x80
-    if (!continues) continue
+    const isContinuation = ((bytes[at] ?? 0) & 0xc0) === 0x80
+    if (!isContinuation) continue
     out.push(bytes.subarray(from, at))
     from = at
   }

@@ -1,7 +1,8 @@
-/**
- * What the vendors refuse about pictures that come in the request itself: kinds that they do not know, and bytes that are
- * no picture, or one of another kind than said. It judges bytes only; where pictures may stand is each vendor's own file.
- */
+// Judges the bytes of pictures that come in the request itself: what kind of picture they are, if any.
+// The vendors' `messages.ts` decide where a picture may stand and in which words it is refused.
+
+/** The kinds that Anthropic and OpenAI read. Google has a list of its own. */
+export const WEB_PICTURES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 
 const MAGIC: readonly (readonly [bytes: RegExp, type: string])[] = [
   [/^89504e470d0a/, 'image/png'],
@@ -12,14 +13,14 @@ const MAGIC: readonly (readonly [bytes: RegExp, type: string])[] = [
   [/^.{8}66747970(?:6d696631|6d736631)/, 'image/heif'],
 ]
 
-/** The kind of picture that base64 text holds; `null` when it holds none. */
+/** The kind of picture that base64 text holds, or `null` when it holds none. */
 export function pictureKind(base64: string): string | null {
   const head = Buffer.from(base64.slice(0, 24), 'base64').toString('hex')
   return MAGIC.find(([bytes]) => bytes.test(head))?.[1] ?? null
 }
 
-/** A data URI in parts; `null` for any other address. */
-export function dataUri(url: string): { type: string; base64: string } | null {
-  const found = /^data:([^;,]*)(?:;[^,]*)?,/i.exec(url)
-  return found === null ? null : { type: found[1] ?? '', base64: url.slice(found[0].length) }
+/** The base64 text of a data URI, or `null` for any other address. */
+export function dataUriContent(url: string): string | null {
+  const found = /^data:[^;,]*(?:;[^,]*)?,/i.exec(url)
+  return found === null ? null : url.slice(found[0].length)
 }

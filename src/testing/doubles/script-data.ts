@@ -1,12 +1,12 @@
-/**
- * A script read from data (YAML, JSON): checked key by key, so that a misspelt word is an error that names
- * its place and not a turn that quietly says nothing.
- */
+// Reads a script from data (YAML, JSON) and checks it key by key. A misspelt word is an error that names its place.
+// Without the check such a turn would say nothing, and nobody would know why.
 import { FAULT_KINDS } from './faults.ts'
 import type { ScriptedTurn } from './script.ts'
-import { isRecord, type JsonRecord } from './shape.ts'
+import { asList, isRecord, type JsonRecord } from './shape.ts'
 
-const TURN: Readonly<Record<string, string>> = {
+type KeyTypes = Readonly<Record<string, string>>
+
+const TURN_KEYS: KeyTypes = {
   thinking: 'string or object',
   text: 'string',
   calls: 'list',
@@ -20,7 +20,7 @@ const TURN: Readonly<Record<string, string>> = {
   delayMs: 'number',
   fault: 'object or list',
 }
-const CALL: Readonly<Record<string, string>> = {
+const CALL_KEYS: KeyTypes = {
   id: 'string',
   name: 'string',
   input: 'anything',
@@ -30,49 +30,42 @@ const CALL: Readonly<Record<string, string>> = {
   cut: 'boolean',
 }
 
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'list'
-  if (value === null) return 'null'
-  return typeof value
-}
+const typeName = (value: unknown): string =>
+  Array.isArray(value) ? 'list' : value === null ? 'null' : typeof value
 
-function checkKeys(value: JsonRecord, shape: Readonly<Record<string, string>>, at: string): void {
+function checkKeys(value: unknown, types: KeyTypes, at: string): JsonRecord {
+  if (!isRecord(value)) throw new Error(`${at} must be an object, not ${typeName(value)}`)
   for (const [key, given] of Object.entries(value)) {
-    const wanted = shape[key]
+    const wanted = types[key]
     if (wanted === undefined) {
-      throw new Error(`${at}.${key} is not known: use one of ${Object.keys(shape).join(', ')}`)
+      throw new Error(`${at}.${key} is not known: use one of ${Object.keys(types).join(', ')}`)
     }
-    if (wanted !== 'anything' && !wanted.split(' or ').includes(kindOf(given))) {
-      throw new Error(`${at}.${key} must be ${wanted}, not ${kindOf(given)}`)
+    if (wanted !== 'anything' && !wanted.split(' or ').includes(typeName(given))) {
+      throw new Error(`${at}.${key} must be ${wanted}, not ${typeName(given)}`)
     }
   }
+  return value
 }
 
-/** The turns of a script given as data. Throws an error that says where and what is wrong. */
+/** The turns of a script given as data. Throws an error that says what is wrong, and where. */
 export function readScript(value: unknown, at = 'script'): ScriptedTurn[] {
-  if (!Array.isArray(value)) throw new Error(`${at} must be a list of turns, not ${kindOf(value)}`)
+  if (!Array.isArray(value)) throw new Error(`${at} must be a list of turns, not ${typeName(value)}`)
   return value.map((turn, index) => readTurn(turn, `${at}[${index}]`))
 }
 
-function readTurn(turn: unknown, at: string): ScriptedTurn {
-  if (!isRecord(turn)) throw new Error(`${at} must be an object, not ${kindOf(turn)}`)
-  checkKeys(turn, TURN, at)
-  const calls = Array.isArray(turn['calls']) ? turn['calls'] : []
-  for (const [index, call] of calls.entries()) {
+function readTurn(given: unknown, at: string): ScriptedTurn {
+  const turn = checkKeys(given, TURN_KEYS, at)
+  for (const [index, call] of asList(turn['calls']).entries()) {
     const place = `${at}.calls[${index}]`
-    if (!isRecord(call)) throw new Error(`${place} must be an object, not ${kindOf(call)}`)
-    checkKeys(call, CALL, place)
-    if (typeof call['name'] !== 'string') throw new Error(`${place}.name is missing`)
+    const { name } = checkKeys(call, CALL_KEYS, place)
+    if (typeof name !== 'string') throw new Error(`${place}.name is missing`)
   }
-  const fault = turn['fault']
-  for (const one of Array.isArray(fault) ? fault : fault === undefined ? [] : [fault]) {
-    const kind: unknown = isRecord(one) ? one['kind'] : one
-    if (!FAULT_KINDS.some(known => known === kind)) {
-      throw new Error(
-        `${at}.fault.kind ${JSON.stringify(kind)} is not known: use one of ${FAULT_KINDS.join(', ')}`,
-      )
-    }
+  for (const fault of turn['fault'] === undefined ? [] : [turn['fault']].flat()) {
+    const kind: unknown = isRecord(fault) ? fault['kind'] : fault
+    if (FAULT_KINDS.some(known => known === kind)) continue
+    const known = FAULT_KINDS.join(', ')
+    throw new Error(`${at}.fault.kind ${JSON.stringify(kind)} is not known: use one of ${known}`)
   }
-  // Every key and its kind was checked above; the compiler cannot follow a table of names.
+  // Every key and its type was checked above; the compiler cannot follow a table of names.
   return turn as ScriptedTurn
 }

@@ -5,22 +5,9 @@ import type { InputPart, Origin } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { isAbsent, optional } from '../fields.ts'
+import { missingParameter, wrongParameterType } from '../openai-refusal.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
-import {
-  callsWithoutResults,
-  emptyAnswer,
-  invalidParameter,
-  list,
-  missingParameter,
-  object,
-  oneOf,
-  resultOfNoCall,
-  resultWithoutCalls,
-  resultWithoutId,
-  secondResult,
-  text,
-  wrongParameterType,
-} from './wordings.ts'
+import { chatRefusals, object, objects, oneOf, text } from './wordings.ts'
 
 const callIdRule = { min: 1, max: 40 }
 export const chatNameRule = { min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ }
@@ -30,7 +17,7 @@ const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 /** The calls of the last message: our ids by the client's, and the client's ids that have no result yet. */
 type ChatCalls = { at: number; ids: Map<string, string>; waiting: Set<string> }
 
-export function decodeChatMessages(messages: readonly Json[], target: ModelTarget): Entry[] {
+export function decodeChatMessages(messages: Json | undefined, target: ModelTarget): Entry[] {
   return new ChatHistory(target).decode(messages)
 }
 
@@ -47,32 +34,31 @@ class ChatHistory {
     this.#origin = originFor(target, 'openai-chat')
   }
 
-  decode(messages: readonly Json[]): Entry[] {
-    for (const [at, item] of messages.entries()) {
-      const path = `messages[${at}]`
-      const message = object(item, path)
-      const role = oneOf(message['role'], `${path}.role`, roles)
-      if (role === 'tool') this.#result(message, at, path)
-      else {
-        this.#refuseUnanswered()
-        if (role === 'user') this.#history.user(this.#input(message['content'], `${path}.content`))
-        else if (role === 'assistant') this.#assistant(message, at, path)
-        else this.#history.system(plainText(message['content'], `${path}.content`))
-      }
-    }
+  decode(messages: Json | undefined): Entry[] {
+    objects(messages, 'messages', (message, path, at) => this.#message(message, path, at), { min: 1 })
     this.#refuseUnanswered()
     return this.#history.done()
+  }
+
+  #message(message: JsonObject, path: string, at: number): void {
+    const role = oneOf(message['role'], `${path}.role`, roles)
+    if (role !== 'tool') this.#refuseUnanswered()
+    if (role === 'tool') this.#result(message, path, at)
+    else if (role === 'user') this.#history.user(this.#input(message['content'], `${path}.content`))
+    else if (role === 'assistant') this.#assistant(message, path, at)
+    else this.#history.system(plainText(message['content'], `${path}.content`))
   }
 
   // ---- users ------------------------------------------------------------------------------------------------
 
   #input(content: Json | undefined, path: string): InputPart[] {
     if (typeof content === 'string') return [{ type: 'text', text: content }]
-    return contentParts(content, path).map(({ part, at }) => this.#part(part, at))
+    return contentParts(content, path, (part, at) => this.#part(part, at))
   }
 
   #part(part: JsonObject, path: string): InputPart {
-    if (part['type'] === 'input_audio') throw invalidParameter(`${path}.type`, ': audio is not taken here.')
+    if (part['type'] === 'input_audio')
+      throw chatRefusals.invalid(`${path}.type`, ': audio is not taken here.')
     switch (oneOf(part['type'], `${path}.type`, ['text', 'image_url', 'file'])) {
       case 'text':
         return { type: 'text', text: text(part['text'], `${path}.text`) }
@@ -88,26 +74,21 @@ class ChatHistory {
 
   // ---- assistants -------------------------------------------------------------------------------------------
 
-  #assistant(message: JsonObject, at: number, path: string): void {
-    const calls =
-      optional(message['tool_calls'], `${path}.tool_calls`, (value, where) =>
-        list(value, where, { min: 1, max: mostCalls }),
-      ) ?? []
+  #assistant(message: JsonObject, path: string, at: number): void {
+    const open: ChatCalls = { at, ids: new Map(), waiting: new Set() }
+    const calls = optional(message['tool_calls'], `${path}.tool_calls`, (value, where) =>
+      objects(value, where, (call, each) => this.#call(call, each, open), { min: 1, max: mostCalls }),
+    )
     const content = optional(message['content'], `${path}.content`, (value, where) =>
       plainText(value, where, ['text', 'refusal']),
     )
     const refusal = optional(message['refusal'], `${path}.refusal`, text)
-    if (content === undefined && refusal === undefined && calls.length === 0) throw emptyAnswer(at)
-    const said = content || refusal || ''
-    const open: ChatCalls = { at, ids: new Map(), waiting: new Set() }
+    if ((content ?? refusal ?? calls) === undefined) throw chatRefusals.emptyAnswer(at)
     const parts: AnswerPart[] = this.#reasoning(message)
-    if (said !== '') parts.push({ type: 'text', text: said })
-    for (const [index, call] of calls.entries()) {
-      const where = `${path}.tool_calls[${index}]`
-      parts.push(this.#call(object(call, where), where, open))
-    }
-    this.#history.assistant(parts, this.#origin)
-    this.#open = calls.length > 0 ? open : undefined
+    const said = content || refusal
+    if (said) parts.push({ type: 'text', text: said })
+    this.#history.assistant([...parts, ...(calls ?? [])], this.#origin)
+    this.#open = calls && open
   }
 
   /** Not a field of the vendor's own. Servers that give reasoning this way want it back this way. */
@@ -127,7 +108,7 @@ class ChatHistory {
     const type = oneOf(call['type'] ?? 'function', `${path}.type`, ['function', 'custom'])
     const nativeId = text(call['id'], `${path}.id`, callIdRule)
     if (open.ids.has(nativeId))
-      throw invalidParameter(`${path}.id`, `: '${nativeId}' is the id of another call of this message.`)
+      throw chatRefusals.invalid(`${path}.id`, `: '${nativeId}' is the id of another call of this message.`)
     const inner = object(call[type], `${path}.${type}`)
     const field = type === 'function' ? 'arguments' : 'input'
     const id = this.#unusedId(nativeId)
@@ -152,48 +133,51 @@ class ChatHistory {
 
   // ---- results ----------------------------------------------------------------------------------------------
 
-  #result(message: JsonObject, at: number, path: string): void {
-    if (message['tool_call_id'] === undefined) throw resultWithoutId(at)
+  #result(message: JsonObject, path: string, at: number): void {
+    if (message['tool_call_id'] === undefined) throw chatRefusals.noCallId(at)
     const nativeId = text(message['tool_call_id'], `${path}.tool_call_id`, callIdRule)
     const content = plainText(message['content'], `${path}.content`)
     const open = this.#open
-    if (!open) throw resultWithoutCalls(at)
+    if (!open) throw chatRefusals.noCallsBefore(at)
     const id = open.ids.get(nativeId)
-    if (id === undefined) throw resultOfNoCall(at, nativeId)
-    if (!open.waiting.delete(nativeId)) throw secondResult(at, nativeId)
+    if (id === undefined) throw chatRefusals.unknownCallId(at, nativeId)
+    if (!open.waiting.delete(nativeId)) throw chatRefusals.secondResult(at, nativeId)
     this.#history.result(id, [{ type: 'text', text: content }], false)
   }
 
   #refuseUnanswered(): void {
     const open = this.#open
     this.#open = undefined
-    if (open && open.waiting.size > 0) throw callsWithoutResults(open.at, open.waiting)
+    if (open && open.waiting.size > 0) throw chatRefusals.unanswered(open.at, open.waiting)
   }
 }
 
-function contentParts(content: Json | undefined, path: string): { part: JsonObject; at: string }[] {
+function contentParts<T>(
+  content: Json | undefined,
+  path: string,
+  read: (part: JsonObject, path: string) => T,
+): T[] {
   if (content === undefined) throw missingParameter(path)
   if (!Array.isArray(content)) throw wrongParameterType(path, 'one of a string or array of objects', content)
-  return list(content, path, { min: 1 }).map((item, index) => {
-    const at = `${path}[${index}]`
-    return { part: object(item, at), at }
-  })
+  return objects(content, path, read, { min: 1 })
 }
 
 /** Text, or parts that are text. */
 function plainText(content: Json | undefined, path: string, types: readonly string[] = ['text']): string {
   if (typeof content === 'string') return content
-  return contentParts(content, path)
-    .map(({ part, at }) => {
-      const type = oneOf(part['type'], `${at}.type`, types)
-      return text(part[type], `${at}.${type}`)
-    })
-    .join('\n')
+  const texts = contentParts(content, path, (part, at) => {
+    const type = oneOf(part['type'], `${at}.type`, types)
+    return text(part[type], `${at}.${type}`)
+  })
+  return texts.join('\n')
 }
 
 function decodeFile(file: JsonObject, path: string): InputPart {
   if (isAbsent(file['file_data']))
-    throw invalidParameter(path, `: files are not kept here. Send the file itself as '${path}.file_data'.`)
+    throw chatRefusals.invalid(
+      path,
+      `: files are not kept here. Send the file itself as '${path}.file_data'.`,
+    )
   const data = text(file['file_data'], `${path}.file_data`)
   const name = optional(file['filename'], `${path}.filename`, text)
   const mediaType = /^data:([^;,]+)/i.exec(data.slice(0, 200))?.[1] ?? 'application/octet-stream'
@@ -202,6 +186,6 @@ function decodeFile(file: JsonObject, path: string): InputPart {
 
 function refuser(path: string): (reason: string) => never {
   return reason => {
-    throw invalidParameter(path, `. ${reason}`)
+    throw chatRefusals.invalid(path, `. ${reason}`)
   }
 }

@@ -17,21 +17,14 @@ import {
 } from '../stateless/index.ts'
 import { chatNameRule, decodeChatMessages } from './decode-messages.ts'
 import {
+  chatRefusals,
   count,
   flag,
-  invalidParameter,
-  list,
-  noSuchModel,
-  noSuchTool,
   object,
+  objects,
   oneOf,
   onlyKnown,
-  onlyWithTools,
-  optionsWithoutStream,
   text,
-  tooManyChoices,
-  twoTokenLimits,
-  unsupportedField,
   unsupportedFields,
 } from './wordings.ts'
 
@@ -69,7 +62,7 @@ const passedFields = new Set([
 export function decodeChatRequest(body: JsonObject, about: EngineDescription): ChatRequest {
   const model = text(body['model'], 'model', notEmpty)
   const target = findTarget(about, model)
-  if (!target) throw noSuchModel(model)
+  if (!target) throw chatRefusals.noSuchModel(model)
   refuseFields(body)
   const stream = optional(body['stream'], 'stream', flag) ?? false
   const clientTools = decodeChatTools(body['tools'])
@@ -83,7 +76,7 @@ export function decodeChatRequest(body: JsonObject, about: EngineDescription): C
     ...(maxTokens !== undefined && { maxTokens }),
     ...decodePassed(Object.fromEntries(fields)),
   }
-  const history = decodeChatMessages(list(body['messages'], 'messages', notEmpty), target)
+  const history = decodeChatMessages(body['messages'], target)
   return {
     model,
     request: { ...target.request, clientTools, history, ask },
@@ -94,27 +87,31 @@ export function decodeChatRequest(body: JsonObject, about: EngineDescription): C
 
 function refuseFields(body: JsonObject): void {
   for (const name in unsupportedFields)
-    if (!isAbsent(body[name]) && body[name] !== false) throw unsupportedField(name)
+    if (!isAbsent(body[name]) && body[name] !== false) throw chatRefusals.unsupported(name)
   const isKnown = (name: string): boolean =>
     readFields.has(name) || passedFields.has(name) || Object.hasOwn(unsupportedFields, name)
   onlyKnown(body, { has: name => isKnown(name) || isAbsent(body[name]) }, '')
   const choices = optional(body['n'], 'n', count) ?? 1
-  if (choices > 1) throw tooManyChoices(choices)
+  if (choices > 1)
+    throw chatRefusals.invalid(
+      'n',
+      `: only one choice is given to a request here. Ask ${choices} times instead.`,
+    )
   const { modalities } = body
   if (Array.isArray(modalities) && modalities.some(each => each !== 'text'))
-    throw invalidParameter('modalities', ': answers are text.')
+    throw chatRefusals.invalid('modalities', ': answers are text.')
 }
 
 function decodeMaxTokens(body: JsonObject): number | undefined {
   const older = optional(body['max_tokens'], 'max_tokens', count)
   const newer = optional(body['max_completion_tokens'], 'max_completion_tokens', count)
-  if (older !== undefined && newer !== undefined) throw twoTokenLimits()
+  if (older !== undefined && newer !== undefined) throw chatRefusals.twoTokenLimits()
   return newer ?? older
 }
 
 function decodeStreamOptions(value: Json | undefined, stream: boolean): boolean {
   if (isAbsent(value)) return false
-  if (!stream) throw optionsWithoutStream()
+  if (!stream) throw chatRefusals.optionsWithoutStream()
   const { include_usage: usage } = object(value, 'stream_options')
   return optional(usage, 'stream_options.include_usage', flag) ?? false
 }
@@ -154,15 +151,12 @@ function decodeFormat(value: Json | undefined): Pick<AnswerForm, 'format'> {
 
 function decodeChatTools(value: Json | undefined): ToolDeclaration[] {
   if (isAbsent(value)) return []
-  return list(value, 'tools', { min: 1, max: mostTools }).map((item, index) => {
-    const path = `tools[${index}]`
-    const tool = object(item, path)
+  const decode = (tool: JsonObject, path: string): ToolDeclaration => {
     const type = oneOf(tool['type'], `${path}.type`, ['function', 'custom'])
     const given = object(tool[type], `${path}.${type}`)
-    return type === 'function'
-      ? decodeFunction(given, `${path}.function`)
-      : decodeCustom(given, `${path}.custom`)
-  })
+    return (type === 'function' ? decodeFunction : decodeCustom)(given, `${path}.${type}`)
+  }
+  return objects(value, 'tools', decode, { min: 1, max: mostTools })
 }
 
 function decodeFunction(given: JsonObject, path: string): ToolDeclaration {
@@ -198,7 +192,7 @@ const choiceWords = ['none', 'auto', 'required'] as const
 
 function decodeChatChoice(body: JsonObject, tools: readonly ToolDeclaration[]): ToolChoice | undefined {
   for (const name of ['tool_choice', 'parallel_tool_calls'])
-    if (!isAbsent(body[name]) && isAbsent(body['tools'])) throw onlyWithTools(name)
+    if (!isAbsent(body[name]) && isAbsent(body['tools'])) throw chatRefusals.onlyWithTools(name)
   const choice = body['tool_choice']
   if (isAbsent(choice)) return undefined
   if (typeof choice === 'string') return oneOf(choice, 'tool_choice', choiceWords)
@@ -209,14 +203,8 @@ function decodeChatChoice(body: JsonObject, tools: readonly ToolDeclaration[]): 
   const at = 'tool_choice.allowed_tools'
   const allowed = object(choice['allowed_tools'], at)
   const mode = oneOf(allowed['mode'], `${at}.mode`, ['auto', 'required'])
-  const entries = list(allowed['tools'], `${at}.tools`, notEmpty)
-  return {
-    mode,
-    allowed: entries.map((entry, index) => {
-      const where = `${at}.tools[${index}]`
-      return declaredName(object(entry, where), tools, where)
-    }),
-  }
+  const named = (entry: JsonObject, path: string): string => declaredName(entry, tools, path)
+  return { mode, allowed: objects(allowed['tools'], `${at}.tools`, named, notEmpty) }
 }
 
 /** The name of a declared tool that a choice refers to. */
@@ -224,6 +212,7 @@ function declaredName(entry: JsonObject, tools: readonly ToolDeclaration[], path
   const type = entry['type'] === 'custom' ? 'custom' : 'function'
   const name = text(object(entry[type], `${path}.${type}`)['name'], `${path}.${type}.name`, notEmpty)
   const form = type === 'custom' ? 'text' : 'json'
-  if (!tools.some(tool => tool.name === name && tool.input.form === form)) throw noSuchTool(type, name)
+  if (!tools.some(tool => tool.name === name && tool.input.form === form))
+    throw chatRefusals.noSuchTool(type, name)
   return name
 }

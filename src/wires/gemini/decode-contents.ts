@@ -5,45 +5,32 @@ import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
-import { excerpt, optional } from '../fields.ts'
+import { names, optional } from '../fields.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
-  emptyName,
   geminiRefusal,
+  geminiTexts,
   invalidValue,
-  list,
   members,
-  misplacedCall,
-  misplacedResponse,
   object,
+  objects,
   struct,
   text,
-  unequalCounts,
 } from './wordings.ts'
 
 type Images = ModelTarget['agent']['images']
 
-const dataFields = [
-  'text',
-  'inlineData',
-  'fileData',
-  'functionCall',
-  'functionResponse',
-  'executableCode',
-  'codeExecutionResult',
-  'toolCall',
-  'toolResponse',
-]
+const dataFields = names(
+  'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse',
+)
 
 /** `kind`: the one member that holds the data. */
 type ContentPart = { part: JsonObject; kind: string; path: string }
 type RoleContent = { role: 'user' | 'model'; parts: ContentPart[] }
 
 export function decodeContents(value: Json | undefined, target: ModelTarget): Entry[] {
-  const given = list(value ?? [], 'contents')
-  if (given.length === 0)
-    throw geminiRefusal('Unable to submit request because at least one contents field is required')
-  const contents = given.map((item, index) => readContent(object(item, `contents[${index}]`), index))
+  const contents = objects(value ?? [], 'contents', readContent)
+  if (contents.length === 0) throw geminiRefusal(geminiTexts.noContents)
   checkOrder(contents)
   const history = new HistoryBuilder()
   const origin = originFor(target, 'gemini')
@@ -58,29 +45,23 @@ export function decodeContents(value: Json | undefined, target: ModelTarget): En
   return history.done()
 }
 
-function readContent(content: JsonObject, index: number): RoleContent {
+function readContent(content: JsonObject, at: string): RoleContent {
   const role = content['role'] ?? 'user'
-  if (role !== 'user' && role !== 'model') throw geminiRefusal('Please use a valid role: user, model.')
-  const path = `contents[${index}].parts`
-  const parts = list(content['parts'] ?? [], path).map((item, place) => readPart(item, `${path}[${place}]`))
-  if (parts.length === 0)
-    throw geminiRefusal(`GenerateContentRequest.${path}: contents.parts must not be empty.`)
+  if (role !== 'user' && role !== 'model') throw geminiRefusal(geminiTexts.unknownRole)
+  const path = `${at}.parts`
+  const parts = objects(content['parts'] ?? [], path, readPart)
+  if (parts.length === 0) throw geminiRefusal(geminiTexts.noParts(path))
   return { role, parts }
 }
 
-function readPart(given: Json, path: string): ContentPart {
+function readPart(given: JsonObject, path: string): ContentPart {
   const part = members(given, path)
-  const [kind, second] = dataFields.filter(name => part[name] !== undefined)
-  if (second !== undefined)
-    throw geminiRefusal(
-      `Invalid value at '${path}' (oneof), oneof field 'data' is already set. Cannot set '${second}'`,
-    )
+  const [kind, second] = Object.keys(part).filter(name => dataFields.has(name))
+  if (second !== undefined) throw geminiRefusal(geminiTexts.twoKinds(path, second))
   if (kind !== undefined) return { part, kind, path }
   // A part may have a signature and nothing else.
   if (typeof part['thoughtSignature'] === 'string') return { part: { ...part, text: '' }, kind: 'text', path }
-  throw geminiRefusal(
-    `GenerateContentRequest.${path}.data: required oneof field 'data' must have one initialized field`,
-  )
+  throw geminiRefusal(geminiTexts.noData(path))
 }
 
 function checkOrder(contents: readonly RoleContent[]): void {
@@ -91,9 +72,12 @@ function checkOrder(contents: readonly RoleContent[]): void {
     const calls = countOf(content, 'functionCall')
     const responses = countOf(content, 'functionResponse')
     const open = before?.role === 'model' ? countOf(before, 'functionCall') : 0
-    if (calls > 0 && (content.role !== 'model' || before?.role !== 'user')) throw geminiRefusal(misplacedCall)
-    if (responses > 0 && (open === 0 || content.role !== 'user')) throw geminiRefusal(misplacedResponse)
-    if (open !== responses || (calls > 0 && index === contents.length - 1)) throw geminiRefusal(unequalCounts)
+    if (calls > 0 && (content.role !== 'model' || before?.role !== 'user'))
+      throw geminiRefusal(geminiTexts.misplacedCall)
+    if (responses > 0 && (open === 0 || content.role !== 'user'))
+      throw geminiRefusal(geminiTexts.misplacedResponse)
+    if (open !== responses || (calls > 0 && index === contents.length - 1))
+      throw geminiRefusal(geminiTexts.unequalCounts)
   }
 }
 
@@ -130,7 +114,7 @@ function decodeCall(
 
 function readName(given: JsonObject, path: string): { name: string; id: string | undefined } {
   const name = optional(given['name'], `${path}.name`, text) ?? ''
-  if (name === '') throw emptyName(path)
+  if (name === '') throw geminiRefusal(geminiTexts.emptyName(path))
   return { name, id: optional(given['id'], `${path}.id`, text) }
 }
 
@@ -143,10 +127,7 @@ function addUserContent(parts: readonly ContentPart[], history: HistoryBuilder, 
     if (kind === 'functionResponse') addResponse(content, history, images)
     else if (kind === 'text') input.push({ type: 'text', text: text(part['text'], `${path}.text`) })
     else if (kind === 'inlineData' || kind === 'fileData') input.push(decodeMedia(content, images))
-    else
-      throw geminiRefusal(
-        `${path}: ${kind} is the model's to say. A user's content has text, inline_data, file_data and function_response.`,
-      )
+    else throw geminiRefusal(geminiTexts.modelPart(path, kind))
   }
   if (input.length > 0) history.user(input)
 }
@@ -157,9 +138,7 @@ function addResponse({ part, path }: ContentPart, history: HistoryBuilder, image
   const { name, id } = readName(given, at)
   const call = findCall(history.open, name, id, at)
   const value = struct(given['response'], `${at}.response`)
-  const media = list(given['parts'] ?? [], `${at}.parts`).map((item, index) =>
-    decodeMedia(readPart(item, `${at}.parts[${index}]`), images),
-  )
+  const media = objects(given['parts'] ?? [], `${at}.parts`, readPart).map(each => decodeMedia(each, images))
   // `error` and `output` have a meaning. Without either the whole object is the output.
   const { output, error } = value
   const failed = error !== undefined && error !== null && output === undefined
@@ -173,14 +152,8 @@ function responseText(value: Json): ResultPart[] {
 
 function findCall(open: readonly CallPart[], name: string, id: string | undefined, path: string): CallPart {
   const call = open.find(each => (id ? each.nativeId === id : each.name === name))
-  if (!call)
-    throw geminiRefusal(
-      id
-        ? `${path}.id: "${excerpt(id)}" is not the id of an open function call of the previous turn.`
-        : `${path}.name: "${excerpt(name)}" is not the name of an open function call of the previous turn.`,
-    )
-  if (call.name !== name)
-    throw geminiRefusal(`${path}.name: does not match the name of the function call it answers.`)
+  if (!call) throw geminiRefusal(id ? geminiTexts.unknownId(path, id) : geminiTexts.unknownName(path, name))
+  if (call.name !== name) throw geminiRefusal(geminiTexts.otherName(path))
   return call
 }
 
@@ -193,7 +166,7 @@ function decodeMedia({ part, kind, path }: ContentPart, images: Images): InputPa
       ? `data:${mediaType};base64,${standardBase64(text(data['data'], `${path}.inline_data.data`))}`
       : text(data['fileUri'], `${path}.file_data.file_uri`)
   const refuse = (reason: string): never => {
-    throw geminiRefusal(`Invalid value at '${path}.${kind}': ${reason}`)
+    throw geminiRefusal(geminiTexts.badMedia(`${path}.${kind}`, reason))
   }
   return mediaType.startsWith('image/')
     ? imagePart(url, images, refuse)

@@ -3,7 +3,7 @@
 import type { Ask } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { excerpt, names, optional } from '../fields.ts'
+import { names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {
   type AnswerForm,
@@ -19,10 +19,12 @@ import {
   camelCase,
   count,
   geminiRefusal,
+  geminiTexts,
   invalidValue,
   list,
   members,
   object,
+  objects,
   oneOf,
   onlyKnown,
   text,
@@ -37,8 +39,7 @@ const bodyFields = names(
 export function decodeGeminiRequest(given: JsonObject, target: ModelTarget): GeminiRequest {
   onlyKnown(given, { has: name => bodyFields.has(camelCase(name)) }, '')
   const body = members(given, '')
-  if (body['cachedContent'] !== undefined)
-    throw geminiRefusal('cached_content: nothing is cached here. Send the contents themselves.')
+  if (body['cachedContent'] !== undefined) throw geminiRefusal(geminiTexts.cached)
   const clientTools = decodeGeminiTools(body['tools'])
   const { choice, toolConfig } = decodeToolConfig(body['toolConfig'], clientTools)
   const { maxTokens, generationConfig } = decodeGeneration(body['generationConfig'])
@@ -88,10 +89,7 @@ function decodeGeneration(value: Json | undefined): {
     candidateCount = 1,
     ...generationConfig
   } = members(value ?? {}, 'generation_config')
-  if (candidateCount !== 1)
-    throw geminiRefusal(
-      'generation_config.candidate_count: one candidate is given to a request here. Ask again for another.',
-    )
+  if (candidateCount !== 1) throw geminiRefusal(geminiTexts.oneCandidate)
   const maxTokens = optional(maxOutputTokens, 'generation_config.max_output_tokens', count)
   return { maxTokens, generationConfig }
 }
@@ -109,32 +107,26 @@ function decodeForm(config: JsonObject): AnswerForm {
 const functionNameRule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/ }
 
 function decodeGeminiTools(value: Json | undefined): ToolDeclaration[] {
-  const tools = list(value ?? [], 'tools').flatMap((item, at) => {
-    const tool = object(item, `tools[${at}]`)
+  const tools = objects(value ?? [], 'tools', (tool, path) => {
     for (const name in tool)
       if (camelCase(name) !== 'functionDeclarations')
-        throw geminiRefusal(
-          `tools[${at}]: ${excerpt(name)} is not offered here. Declare functions of your own in function_declarations.`,
-        )
-    const path = `tools[${at}].function_declarations`
-    const { functionDeclarations = [] } = members(tool, `tools[${at}]`)
-    return list(functionDeclarations, path).map((declaration, index) =>
-      decodeDeclaration(declaration, `${path}[${index}]`),
-    )
-  })
+        throw geminiRefusal(geminiTexts.toolNotOffered(path, name))
+    const { functionDeclarations = [] } = members(tool, path)
+    return objects(functionDeclarations, `${path}.function_declarations`, decodeDeclaration)
+  }).flat()
   const seen = new Set<string>()
   for (const { name } of tools) {
-    if (seen.has(name)) throw geminiRefusal(`Duplicate function declaration found: ${name}`)
+    if (seen.has(name)) throw geminiRefusal(geminiTexts.repeatedFunction(name))
     seen.add(name)
   }
   return tools
 }
 
-function decodeDeclaration(given: Json, path: string): ToolDeclaration {
+function decodeDeclaration(given: JsonObject, path: string): ToolDeclaration {
   const { name, description, parameters, parametersJsonSchema } = members(given, path)
   const tool = text(name, `${path}.name`, functionNameRule)
   if (parameters !== undefined && parametersJsonSchema !== undefined)
-    throw geminiRefusal(`${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`)
+    throw geminiRefusal(geminiTexts.twoSchemas(path))
   const schema =
     parametersJsonSchema === undefined
       ? fromOpenApi(object(parameters ?? { type: 'object', properties: {} }, `${path}.parameters`))
@@ -157,15 +149,11 @@ function decodeToolConfig(value: Json | undefined, tools: readonly ToolDeclarati
   )
   const mode = oneOf(given['mode'] ?? 'AUTO', `${path}.mode`, callingModes)
   if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED')
-    throw geminiRefusal(
-      'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.',
-    )
+    throw geminiRefusal(geminiTexts.allowedNames)
   for (const name of allowed)
-    if (!tools.some(tool => tool.name === name))
-      throw geminiRefusal(`allowed_function_names: '${excerpt(name)}' is not a declared function.`)
+    if (!tools.some(tool => tool.name === name)) throw geminiRefusal(geminiTexts.undeclaredName(name))
   if (mode === 'NONE') return { choice: 'none' }
-  if (mode === 'ANY' && tools.length === 0)
-    throw geminiRefusal('Function calling config is set without function_declarations.')
+  if (mode === 'ANY' && tools.length === 0) throw geminiRefusal(geminiTexts.noFunctions)
   if (mode === 'ANY') return { choice: allowed.length > 0 ? { allowed, mode: 'required' } : 'required' }
   if (allowed.length > 0) return { choice: { allowed, mode: 'auto' } }
   return { choice: 'auto', ...(mode === 'VALIDATED' && { toolConfig: { functionCallingConfig: { mode } } }) }

@@ -6,7 +6,7 @@ import { readJsonObject, sendJson } from '../http/index.ts'
 import { findTarget, handleErrors, sendAnswer, streamAnswer, targetNames } from '../stateless/index.ts'
 import { decodeGeminiRequest } from './decode.ts'
 import { encodeGeminiResponse, type GeminiHead, GeminiStreamEncoder } from './encode.ts'
-import { geminiErrorBody, keyInAddress, noSuchGeminiModel, noSuchMethod } from './wordings.ts'
+import { geminiErrorBody, geminiNotFound, geminiTexts } from './wordings.ts'
 
 const methods = ['generateContent', 'streamGenerateContent']
 
@@ -20,7 +20,7 @@ export function geminiRoutes(host: WireHost): Hono<WireEnv> {
   })
   app.get('/v1beta/models/:name', c => {
     const name = c.req.param('name')
-    if (!findTarget(host.about, name)) throw noSuchGeminiModel(name, 'generateContent')
+    if (!findTarget(host.about, name)) throw geminiNotFound(geminiTexts.noSuchModel(name, 'generateContent'))
     return sendJson(c, describeModel(host, name))
   })
   app.post('/v1beta/models/:call', c => generate(c, host, newId('resp')))
@@ -30,7 +30,7 @@ export function geminiRoutes(host: WireHost): Hono<WireEnv> {
 /** Comes before the check of keys. Addresses end up in logs, so no key is taken from one. */
 export const refuseQueryKeys: MiddlewareHandler = async (c, next) => {
   if (c.req.query('key') === undefined) return next()
-  return sendJson(c, geminiErrorBody({ code: 'bad_request', message: keyInAddress }), 400)
+  return sendJson(c, geminiErrorBody({ code: 'bad_request', message: geminiTexts.keyInAddress }), 400)
 }
 
 function describeModel({ about }: WireHost, name: string): object {
@@ -47,9 +47,9 @@ function describeModel({ about }: WireHost, name: string): object {
 async function generate(c: Context<WireEnv>, host: WireHost, responseId: string): Promise<Response> {
   const call = c.req.param('call') ?? ''
   const [, name = call, method = ''] = /^(.*):(.*)$/s.exec(call) ?? []
-  if (!methods.includes(method)) throw noSuchMethod(method, methods)
+  if (!methods.includes(method)) throw geminiNotFound(geminiTexts.noSuchMethod(method, methods))
   const target = findTarget(host.about, name)
-  if (!target) throw noSuchGeminiModel(name, method)
+  if (!target) throw geminiNotFound(geminiTexts.noSuchModel(name, method))
   const body = await readJsonObject(c, host.limits)
   const { request, includeThoughts } = decodeGeminiRequest(body, target)
   const head: GeminiHead = { responseId, modelVersion: name, includeThoughts }

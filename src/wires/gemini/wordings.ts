@@ -20,7 +20,7 @@ const typeLabels: Readonly<Record<FieldType, string>> = {
 
 const modeLabel = 'type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCallingConfig.Mode'
 
-export const { object, list, text, count, oneOf, onlyKnown } = fieldReader({
+export const { object, list, objects, text, count, oneOf, onlyKnown } = fieldReader({
   missing: (path, expected) => invalidValue(path, typeLabels[expected], null),
   wrongType: (path, expected, given) => invalidValue(path, typeLabels[expected], given),
   // The mode of function calling is the only word of this protocol that is checked here.
@@ -56,35 +56,51 @@ export function members(value: Json | undefined, path: string): JsonObject {
   return Object.fromEntries(entries.map(([name, member]) => [camelCase(name), member]))
 }
 
-// ---- the request ----------------------------------------------------------------------------------------------
-
-export function noSuchGeminiModel(name: string, method: string): Error {
-  const message = `models/${excerpt(name)} is not found for API version v1beta, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`
+export function geminiNotFound(message: string): Error {
   return new TurnwireError('not_found', message)
 }
 
-export function noSuchMethod(method: string, methods: readonly string[]): Error {
-  const message = `There is no method "${excerpt(method)}" here. There are: ${methods.join(', ')}.`
-  return new TurnwireError('not_found', message)
+/** Texts of `geminiRefusal` and `geminiNotFound`. */
+export const geminiTexts = {
+  noSuchModel: (name: string, method: string) =>
+    `models/${excerpt(name)} is not found for API version v1beta, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`,
+  noSuchMethod: (method: string, methods: readonly string[]) =>
+    `There is no method "${excerpt(method)}" here. There are: ${methods.join(', ')}.`,
+  keyInAddress:
+    'A key in the address ends up in logs and is not taken. Send it in the header x-goog-api-key, and change it if it is in use.',
+  cached: 'cached_content: nothing is cached here. Send the contents themselves.',
+  oneCandidate:
+    'generation_config.candidate_count: one candidate is given to a request here. Ask again for another.',
+  toolNotOffered: (path: string, name: string) =>
+    `${path}: ${excerpt(name)} is not offered here. Declare functions of your own in function_declarations.`,
+  repeatedFunction: (name: string) => `Duplicate function declaration found: ${name}`,
+  twoSchemas: (path: string) => `${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`,
+  allowedNames: 'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.',
+  undeclaredName: (name: string) => `allowed_function_names: '${excerpt(name)}' is not a declared function.`,
+  noFunctions: 'Function calling config is set without function_declarations.',
+  noContents: 'Unable to submit request because at least one contents field is required',
+  unknownRole: 'Please use a valid role: user, model.',
+  noParts: (path: string) => `GenerateContentRequest.${path}: contents.parts must not be empty.`,
+  twoKinds: (path: string, name: string) =>
+    `Invalid value at '${path}' (oneof), oneof field 'data' is already set. Cannot set '${name}'`,
+  noData: (path: string) =>
+    `GenerateContentRequest.${path}.data: required oneof field 'data' must have one initialized field`,
+  modelPart: (path: string, kind: string) =>
+    `${path}: ${kind} is the model's to say. A user's content has text, inline_data, file_data and function_response.`,
+  misplacedCall:
+    'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
+  misplacedResponse:
+    'Please ensure that function response turn comes immediately after a function call turn.',
+  unequalCounts:
+    'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
+  emptyName: (path: string) => `GenerateContentRequest.${path}.name: Name cannot be empty.`,
+  unknownId: (path: string, id: string) =>
+    `${path}.id: "${excerpt(id)}" is not the id of an open function call of the previous turn.`,
+  unknownName: (path: string, name: string) =>
+    `${path}.name: "${excerpt(name)}" is not the name of an open function call of the previous turn.`,
+  otherName: (path: string) => `${path}.name: does not match the name of the function call it answers.`,
+  badMedia: (path: string, reason: string) => `Invalid value at '${path}': ${reason}`,
 }
-
-export const keyInAddress =
-  'A key in the address ends up in logs and is not taken. Send it in the header x-goog-api-key, and change it if it is in use.'
-
-// ---- calls and responses --------------------------------------------------------------------------------------
-
-export function emptyName(path: string): Error {
-  return geminiRefusal(`GenerateContentRequest.${path}.name: Name cannot be empty.`)
-}
-
-export const misplacedCall =
-  'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'
-export const misplacedResponse =
-  'Please ensure that function response turn comes immediately after a function call turn.'
-export const unequalCounts =
-  'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.'
-
-// ---- the error body -------------------------------------------------------------------------------------------
 
 const errorStatuses: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',

@@ -8,15 +8,13 @@ import { optional } from '../fields.ts'
 import { filePart, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
   anthropicRefusal,
-  blankText,
-  emptyText,
   flag,
-  list,
+  messagesTexts,
   object,
+  objects,
   tagOf,
   text,
   unexpectedTag,
-  wrongRole,
 } from './wordings.ts'
 
 /** `message`: the path of the message that the block is in. */
@@ -56,7 +54,7 @@ export class BlockDecoder {
       case 'tool_use':
         return [this.#call(block, path)]
       case 'tool_result':
-        throw wrongRole(message, 'tool_result', 'user')
+        throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_result', 'user'))
     }
     if (!hostedType.test(type)) throw unexpectedTag(path, type, answerTypes)
     const { name } = block
@@ -86,12 +84,11 @@ export class BlockDecoder {
   #call(block: JsonObject, path: string): CallPart {
     const at = `${path}.tool_use`
     const id = text(block['id'], `${at}.id`, useIdRule)
-    if (this.#usedIds.has(id)) throw anthropicRefusal(`${path}: \`tool_use\` ids must be unique`)
+    if (this.#usedIds.has(id)) throw anthropicRefusal(messagesTexts.repeatedId(path))
     this.#usedIds.add(id)
     const name = text(block['name'], `${at}.name`, toolNameRule)
     const { input, caller, toolset_name } = block
-    if (input !== undefined && !isJsonObject(input))
-      throw anthropicRefusal(`${at}.input: Input should be a valid dictionary`)
+    if (input !== undefined && !isJsonObject(input)) throw anthropicRefusal(messagesTexts.inputType(at))
     const data: JsonObject = {
       ...(isJsonObject(caller) && { caller }),
       ...(typeof toolset_name === 'string' && { toolset_name }),
@@ -110,7 +107,8 @@ export class BlockDecoder {
   // ---- users and results ------------------------------------------------------------------------------------
 
   inputPart({ block, path, message }: PlacedBlock): InputPart {
-    if (block['type'] === 'tool_use') throw wrongRole(message, 'tool_use', 'assistant')
+    if (block['type'] === 'tool_use')
+      throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_use', 'assistant'))
     return this.#content(block, path, userTypes)
   }
 
@@ -119,17 +117,13 @@ export class BlockDecoder {
     const id = text(block['tool_use_id'], `${at}.tool_use_id`, useIdRule)
     const failed = optional(block['is_error'], `${at}.is_error`, flag) ?? false
     const parts = this.#resultParts(block['content'] ?? '', `${at}.content`)
-    if (failed && parts.length === 0)
-      throw anthropicRefusal(`${at}: content cannot be empty if \`is_error\` is true`)
+    if (failed && parts.length === 0) throw anthropicRefusal(messagesTexts.emptyFailure(at))
     return { id, failed, parts }
   }
 
   #resultParts(content: Json, path: string): ResultPart[] {
     if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-    return list(content, path).map((item, index) => {
-      const at = `${path}.${index}`
-      return this.#content(object(item, at), at, resultTypes)
-    })
+    return objects(content, path, (block, at) => this.#content(block, at, resultTypes))
   }
 
   #content(block: JsonObject, path: string, types: readonly string[]): InputPart {
@@ -184,15 +178,14 @@ function dataUrl(source: JsonObject, path: string): { url: string; media: string
 
 function blockText(block: JsonObject, path: string): string {
   const content = text(block['text'], `${path}.text.text`)
-  if (content.trim() === '') throw anthropicRefusal(`messages: ${content === '' ? emptyText : blankText}`)
+  if (content === '') throw anthropicRefusal(messagesTexts.emptyText('messages'))
+  if (content.trim() === '') throw anthropicRefusal(messagesTexts.blankText('messages'))
   return content
 }
 
 function innerText(content: Json | undefined, path: string): string {
   if (typeof content === 'string') return content
-  return list(content, path)
-    .map((item, index) => blockText(object(item, `${path}.${index}`), `${path}.${index}`))
-    .join('\n')
+  return objects(content, path, blockText).join('\n')
 }
 
 function searchResultText(block: JsonObject, path: string): string {

@@ -1,20 +1,11 @@
 // The messages of a Messages request as our history. Each call must have its result at the beginning of the next message,
 // as the vendor demands. Neighbours of one role count as one message. decode-blocks.ts reads the blocks.
-
 import type { InputPart } from '../../language/content.ts'
 import { callsOf, type Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { HistoryBuilder, type ModelTarget } from '../stateless/index.ts'
 import { BlockDecoder, type PlacedBlock } from './decode-blocks.ts'
-import {
-  anthropicRefusal,
-  list,
-  object,
-  repeatedResult,
-  resultWithoutUse,
-  text,
-  unansweredCalls,
-} from './wordings.ts'
+import { anthropicRefusal, messagesTexts, objects, text } from './wordings.ts'
 
 type Message = { index: number; role: 'user' | 'assistant' | 'system'; blocks: PlacedBlock[] }
 
@@ -22,13 +13,9 @@ type Message = { index: number; role: 'user' | 'assistant' | 'system'; blocks: P
 type CallIds = { index: number; ids: string[] }
 
 export function decodeMessages(value: Json | undefined, target: ModelTarget): Entry[] {
-  const given = list(value, 'messages')
-  if (given.length === 0) throw anthropicRefusal('messages: at least one message is required')
-  const messages = joinNeighbours(
-    given.map((item, index) => readMessage(object(item, `messages.${index}`), index)),
-  )
-  if (messages[0]?.role === 'assistant')
-    throw anthropicRefusal('messages: first message must use the "user" role')
+  const messages = joinNeighbours(objects(value, 'messages', readMessage))
+  if (messages.length === 0) throw anthropicRefusal(messagesTexts.noMessages)
+  if (messages[0]?.role === 'assistant') throw anthropicRefusal(messagesTexts.firstRole)
   const history = new HistoryBuilder()
   const blocks = new BlockDecoder(target)
   let calls: CallIds | undefined
@@ -39,34 +26,21 @@ export function decodeMessages(value: Json | undefined, target: ModelTarget): En
     else if (message.role === 'system') history.system(systemText(message))
     else addUser(message, blocks, history)
   }
-  if (calls) throw unansweredCalls(calls.index, calls.ids)
-  if (messages.at(-1)?.role === 'assistant')
-    throw anthropicRefusal(
-      'This model does not support assistant message prefill. The conversation must end with a user message.',
-    )
+  if (calls) throw anthropicRefusal(messagesTexts.unanswered(calls.index, calls.ids))
+  if (messages.at(-1)?.role === 'assistant') throw anthropicRefusal(messagesTexts.prefill)
   return history.done()
 }
 
-function readMessage({ role, content }: JsonObject, index: number): Message {
-  const at = `messages.${index}`
-  if (role === undefined) throw anthropicRefusal(`${at}.role: Field required`)
-  if (role === 'system' && index === 0)
-    throw anthropicRefusal(`${at}: use the top-level 'system' parameter for the initial system prompt`)
-  if (role !== 'user' && role !== 'assistant' && role !== 'system')
-    throw anthropicRefusal(`${at}.role: Input should be 'user' or 'assistant'`)
-  if (content === '')
-    throw anthropicRefusal(
-      'messages: all messages must have non-empty content except for the optional final assistant message',
-    )
-  const items =
-    typeof content === 'string'
-      ? [{ type: 'text', text: content }]
-      : list(content, `${at}.content`, { min: 1 })
-  const blocks = items.map((item, place) => {
-    const path = `${at}.content.${place}`
-    return { block: object(item, path), path, message: at }
-  })
-  return { index, role, blocks }
+function readMessage({ role, content }: JsonObject, path: string, index: number): Message {
+  if (role === 'system' && index === 0) throw anthropicRefusal(messagesTexts.firstSystem(path))
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+    text(role, `${path}.role`)
+    throw anthropicRefusal(messagesTexts.unknownRole(path))
+  }
+  if (content === '') throw anthropicRefusal(messagesTexts.emptyMessage)
+  const items = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const placed = (block: JsonObject, at: string): PlacedBlock => ({ block, path: at, message: path })
+  return { index, role, blocks: objects(items, `${path}.content`, placed, { min: 1 }) }
 }
 
 function joinNeighbours(messages: readonly Message[]): Message[] {
@@ -83,7 +57,7 @@ function systemText({ blocks }: Message): string {
   return blocks
     .map(({ block, path }) => {
       if (block['type'] !== 'text' || typeof block['text'] !== 'string')
-        throw anthropicRefusal(`${path}: \`system\` messages may only contain text blocks`)
+        throw anthropicRefusal(messagesTexts.systemMessage(path))
       return block['text']
     })
     .join('\n\n')
@@ -101,14 +75,14 @@ function checkPairs({ role, blocks }: Message, calls: CallIds | undefined): void
     const other = blocks.findIndex(placed => !isResult(placed))
     const leading = new Set(ids.slice(0, other < 0 ? ids.length : other))
     const missing = calls.ids.filter(id => !leading.has(id))
-    if (missing.length > 0) throw unansweredCalls(calls.index, missing)
+    if (missing.length > 0) throw anthropicRefusal(messagesTexts.unanswered(calls.index, missing))
   }
   const expected = new Set(calls?.ids)
   const seen = new Set<string>()
   for (const [at, { path }] of results.entries()) {
     const id = ids[at] ?? ''
-    if (!expected.has(id)) throw resultWithoutUse(path, id)
-    if (seen.has(id)) throw repeatedResult(path, id)
+    if (!expected.has(id)) throw anthropicRefusal(messagesTexts.unknownUseId(path, id))
+    if (seen.has(id)) throw anthropicRefusal(messagesTexts.secondResult(path, id))
     seen.add(id)
   }
 }

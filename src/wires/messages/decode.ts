@@ -4,7 +4,7 @@ import type { EngineDescription } from '../../engine/index.ts'
 import type { Ask } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { excerpt, isAbsent, names, optional } from '../fields.ts'
+import { isAbsent, names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {
   type AnswerForm,
@@ -21,16 +21,15 @@ import { decodeMessages } from './decode-messages.ts'
 import {
   anthropicRefusal,
   count,
-  emptyText,
   flag,
-  list,
-  modelNotFound,
+  messagesTexts,
+  noSuchMessagesModel,
   object,
+  objects,
   onlyKnown,
   tagOf,
   text,
-  threadRefused,
-  toolNotOffered,
+  threadRefusal,
 } from './wordings.ts'
 
 export type MessagesRequest = {
@@ -59,8 +58,8 @@ export function decodeMessagesRequest(
 ): MessagesRequest {
   const name = text(body['model'], 'model')
   const target = findTarget(about, name)
-  if (!target) throw modelNotFound(name)
-  if (isJsonObject(body['thread'])) throw threadRefused()
+  if (!target) throw noSuchMessagesModel(name)
+  if (isJsonObject(body['thread'])) throw threadRefusal()
   onlyKnown(body, knownFields, '')
   const clientTools = decodeMessagesTools(body['tools'])
   const fields = Object.fromEntries(
@@ -93,31 +92,27 @@ function decodeForm(fields: JsonObject): AnswerForm {
 function decodeSystem(value: Json | undefined): string {
   if (isAbsent(value)) return ''
   if (typeof value === 'string') return value
-  return list(value, 'system')
-    .map((item, at) => {
-      const block = object(item, `system.${at}`)
-      if (block['type'] !== 'text') throw anthropicRefusal(`system.${at}.type: Input should be 'text'`)
-      const content = text(block['text'], `system.${at}.text`)
-      if (content === '') throw anthropicRefusal(`system: ${emptyText}`)
-      return content
-    })
-    .join('\n\n')
+  const blocks = objects(value, 'system', ({ type, text: content }, path) => {
+    if (type !== 'text') throw anthropicRefusal(messagesTexts.systemBlock(path))
+    if (content === '') throw anthropicRefusal(messagesTexts.emptyText('system'))
+    return text(content, `${path}.text`)
+  })
+  return blocks.join('\n\n')
 }
 
 // ---- tools --------------------------------------------------------------------------------------------------
 
 function decodeMessagesTools(value: Json | undefined): ToolDeclaration[] {
-  const given = optional(value, 'tools', list) ?? []
-  const tools = given.map((item, at) => decodeMessagesTool(object(item, `tools.${at}`), at))
+  const tools = isAbsent(value) ? [] : objects(value, 'tools', decodeMessagesTool)
   if (new Set(tools.map(tool => tool.name)).size < tools.length)
-    throw anthropicRefusal('tools: Tool names must be unique.')
+    throw anthropicRefusal(messagesTexts.repeatedTool)
   return tools
 }
 
-function decodeMessagesTool(tool: JsonObject, at: number): ToolDeclaration {
+function decodeMessagesTool(tool: JsonObject, at: string): ToolDeclaration {
   const { type } = tool
-  if (!isAbsent(type) && type !== 'custom') throw toolNotOffered(at, type)
-  const path = `tools.${at}.custom`
+  if (!isAbsent(type) && type !== 'custom') throw anthropicRefusal(messagesTexts.toolNotOffered(at, type))
+  const path = `${at}.custom`
   const name = text(tool['name'], `${path}.name`, toolNameRule)
   const schema = object(tool['input_schema'], `${path}.input_schema`)
   const description = optional(tool['description'], `${path}.description`, text) ?? ''
@@ -137,7 +132,6 @@ function decodeMessagesChoice(
   const type = tagOf(given, 'tool_choice', ['auto', 'any', 'tool', 'none'])
   if (type !== 'tool') return { choice: type === 'any' ? 'required' : type, ...parallel }
   const tool = text(given['name'], 'tool_choice.tool.name')
-  if (!tools.some(each => each.name === tool))
-    throw anthropicRefusal(`tool_choice: Tool '${excerpt(tool)}' not found in provided tools`)
+  if (!tools.some(each => each.name === tool)) throw anthropicRefusal(messagesTexts.noSuchTool(tool))
   return { choice: { tool }, ...parallel }
 }

@@ -27,12 +27,13 @@ const typeWords: Readonly<Record<FieldType, string>> = {
   integer: 'a valid integer',
 }
 
-export const { object, list, text, flag, count, oneOf, onlyKnown } = fieldReader({
+export const { object, objects, text, flag, count, oneOf, onlyKnown } = fieldReader({
   missing: path => anthropicRefusal(`${path}: Field required`),
   wrongType: (path, expected) => anthropicRefusal(`${path}: Input should be ${typeWords[expected]}`),
   notOneOf: unexpectedTag,
   outOfRange: (path, bound) => anthropicRefusal(`${path}: ${anthropicBound(bound)}`),
   unknown: (_, name) => anthropicRefusal(`${excerpt(name)}: Extra inputs are not permitted`),
+  element: (path, index) => `${path}.${index}`,
 })
 
 function anthropicBound(broken: FieldBound): string {
@@ -57,56 +58,48 @@ export function tagOf<Tag extends string>(value: JsonObject, path: string, tags:
   return oneOf(value['type'] ?? '', path, tags)
 }
 
-// ---- the request ----------------------------------------------------------------------------------------------
-
-export function modelNotFound(name: string): Error {
+export function noSuchMessagesModel(name: string): Error {
   return new AnthropicRefusal(`model: ${excerpt(name)}`, 'not_found')
 }
 
 /** The vendor's clients know this error, and then send all messages with each request. */
-export function threadRefused(): Error {
-  return new AnthropicRefusal(
-    'thread: conversations are not kept here. Send all messages with each request.',
-    'bad_request',
-    { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
-  )
+export function threadRefusal(): Error {
+  const message = 'thread: conversations are not kept here. Send all messages with each request.'
+  const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+  return new AnthropicRefusal(message, 'bad_request', details)
 }
 
-export function toolNotOffered(at: number, type: Json): Error {
-  const shown = typeof type === 'string' ? excerpt(type) : ''
-  return anthropicRefusal(
-    `tools.${at}: tools of type '${shown}' are not offered here. Declare a tool of your own, with name and input_schema.`,
-  )
-}
-
-export const emptyText = 'text content blocks must be non-empty'
-export const blankText = 'text content blocks must contain non-whitespace text'
-
-// ---- calls and results ----------------------------------------------------------------------------------------
-
-export function unansweredCalls(index: number, ids: readonly string[]): Error {
-  return anthropicRefusal(
+/** Texts of `anthropicRefusal`. */
+export const messagesTexts = {
+  toolNotOffered: (path: string, type: Json) =>
+    `${path}: tools of type '${typeof type === 'string' ? excerpt(type) : ''}' are not offered here. Declare a tool of your own, with name and input_schema.`,
+  repeatedTool: 'tools: Tool names must be unique.',
+  noSuchTool: (name: string) => `tool_choice: Tool '${excerpt(name)}' not found in provided tools`,
+  systemBlock: (path: string) => `${path}.type: Input should be 'text'`,
+  emptyText: (path: string) => `${path}: text content blocks must be non-empty`,
+  blankText: (path: string) => `${path}: text content blocks must contain non-whitespace text`,
+  noMessages: 'messages: at least one message is required',
+  firstRole: 'messages: first message must use the "user" role',
+  firstSystem: (path: string) =>
+    `${path}: use the top-level 'system' parameter for the initial system prompt`,
+  unknownRole: (path: string) => `${path}.role: Input should be 'user' or 'assistant'`,
+  emptyMessage:
+    'messages: all messages must have non-empty content except for the optional final assistant message',
+  prefill:
+    'This model does not support assistant message prefill. The conversation must end with a user message.',
+  systemMessage: (path: string) => `${path}: \`system\` messages may only contain text blocks`,
+  wrongRole: (message: string, block: string, role: string) =>
+    `${message}: \`${block}\` blocks can only be in \`${role}\` messages`,
+  repeatedId: (path: string) => `${path}: \`tool_use\` ids must be unique`,
+  inputType: (path: string) => `${path}.input: Input should be a valid dictionary`,
+  emptyFailure: (path: string) => `${path}: content cannot be empty if \`is_error\` is true`,
+  unanswered: (index: number, ids: readonly string[]) =>
     `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
-  )
-}
-
-export function resultWithoutUse(path: string, id: string): Error {
-  return anthropicRefusal(
+  unknownUseId: (path: string, id: string) =>
     `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-  )
-}
-
-export function repeatedResult(path: string, id: string): Error {
-  return anthropicRefusal(
+  secondResult: (path: string, id: string) =>
     `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`,
-  )
 }
-
-export function wrongRole(message: string, block: string, role: string): Error {
-  return anthropicRefusal(`${message}: \`${block}\` blocks can only be in \`${role}\` messages`)
-}
-
-// ---- the error body -------------------------------------------------------------------------------------------
 
 const errorTypes: Readonly<Record<number, string>> = {
   401: 'authentication_error',

@@ -1,92 +1,69 @@
 // A conversation's items, into entries that any model can be sent: every call has exactly one output, which stands
-// directly after the answer that made it. What the API refuses of a conversation is refused here, in its words.
-import type { Agent } from '../../engine/index.ts'
+// directly after the answer that made it. A conversation in which calls and outputs do not pair is refused, in the words
+// of the API. Bounding and redacting results is the engine's work.
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
-import type { AnswerPart, Entry } from '../../language/history.ts'
-import type { CallNoun, Item } from './decode-items.ts'
-import { refuse } from './refuse.ts'
-import { type Sealed, unseal } from './sealed.ts'
+import type { ResultPart } from '../../language/content.ts'
+import { type AnswerPart, callsOf, type Entry } from '../../language/history.ts'
+import { refuseParameter } from '../openai-refusal.ts'
+import type { InputItem } from './decode-items.ts'
+import { type Sealed, unsealAnswer } from './sealed.ts'
+import { noApprovalRequest, noCallFor, noOutputFor } from './wordings.ts'
 
-export type Blob = { name: string; body: string }
+/** Calls of the answer before the items. Some may have their outcome already. */
+export type EarlierCalls = readonly { part: CallPart; outcome?: Outcome }[]
 
-/** `blobs`: the wholes of outputs that were cut for the model. */
-export type History = { entries: Entry[]; blobs: Blob[] }
-
-/** Calls that were made before these items, and the results that some of them have already. */
-export type Before = { calls: readonly CallPart[]; settled: ReadonlyMap<string, Outcome> }
-
-const nothingBefore: Before = { calls: [], settled: new Map() }
-
-export function buildHistory(items: readonly Item[], agent: Agent, before: Before = nothingBefore): History {
-  const builder = new Builder(pair(items, agent, before))
-  builder.answer(before.calls)
+export function decodeHistory(items: readonly InputItem[], open: EarlierCalls = []): Entry[] {
+  const builder = new HistoryBuilder(pairOutcomes(items, open))
+  builder.addResults(open.map(({ part }) => part))
   for (const item of items) builder.take(item)
-  return builder.done()
+  return builder.finish()
 }
 
-// ---- which output belongs to which call -------------------------------------------------------------------------
-
-type Pairs = { outcomes: Map<string, Outcome>; blobs: Blob[] }
-
-function pair(items: readonly Item[], agent: Agent, before: Before): Pairs {
-  const pairs: Pairs = { outcomes: new Map(before.settled), blobs: [] }
-  const asked = new Set(before.calls.map(call => call.id))
-  const settle = (callId: string, item: Extract<Item, { kind: 'output' | 'ran' }>, failed: boolean): void => {
-    const { outcome, blob } = agent.gate.finishClient(item.output, failed, callId)
-    pairs.outcomes.set(callId, outcome)
-    if (blob) pairs.blobs.push(blob)
-  }
+/** The outcome of each call, by its id. */
+function pairOutcomes(items: readonly InputItem[], open: EarlierCalls): Map<string, Outcome> {
+  const calls = new Set(open.map(({ part }) => part.id))
+  const outcomes = new Map(open.flatMap(({ part, outcome }) => (outcome ? [[part.id, outcome]] : [])))
   for (const item of items) {
     if (item.kind === 'call' || item.kind === 'ran') {
       const { id } = item.part
-      if (asked.has(id))
-        refuse(
-          `Duplicate call_id '${id}' in input. Every call has an id of its own.`,
-          `${item.path}.call_id`,
-          'duplicate_call_id',
-        )
-      asked.add(id)
-      if (item.kind === 'ran') settle(id, item, item.failed)
+      if (calls.has(id)) refuseDuplicate(id, item.path)
+      calls.add(id)
+      if (item.kind === 'ran') outcomes.set(id, clientOutcome(item.output, item.failed))
     } else if (item.kind === 'output') {
-      if (!asked.has(item.callId) || pairs.outcomes.has(item.callId)) noCall(item.noun, item.callId)
-      settle(item.callId, item, false)
-    } else if (item.kind === 'approval') noApproval(item.id)
+      const { callId, noun, output } = item
+      if (!calls.has(callId) || outcomes.has(callId)) noCallFor(noun, callId)
+      outcomes.set(callId, clientOutcome(output, false))
+    } else if (item.kind === 'approval') noApprovalRequest(item.id)
   }
-  return pairs
+  return outcomes
 }
 
-export function noCall(noun: CallNoun, callId: string): never {
-  refuse(`No tool call found for ${noun} output with call_id ${callId}.`, 'input', 'tool_call_not_found')
+function refuseDuplicate(callId: string, path: string): never {
+  const message = `Duplicate call_id '${callId}' in input. Every call has an id of its own.`
+  return refuseParameter(message, `${path}.call_id`, 'duplicate_call_id')
 }
 
-export function noOutput(call: CallPart): never {
-  const noun: CallNoun = call.form === 'text' ? 'custom tool call' : 'function call'
-  refuse(`No tool output found for ${noun} ${call.id}.`, 'input', 'tool_output_not_found')
+function clientOutcome(parts: ResultPart[], failed: boolean): Outcome {
+  return { kind: failed ? 'error' : 'ok', parts, from: { source: 'client' } }
 }
 
-export function noApproval(id: string): never {
-  refuse(`No approval request found for approval response with id ${id}.`, 'input', 'approval_not_found')
-}
-
-// ---- entries ----------------------------------------------------------------------------------------------------
-
-class Builder {
-  readonly #pairs: Pairs
+class HistoryBuilder {
+  readonly #outcomes: ReadonlyMap<string, Outcome>
   readonly #entries: Entry[] = []
   #parts: AnswerPart[] = []
   #cut = new Set<string>()
   #sealed: Sealed | undefined
-  /** The server ran calls of this answer: what the model says next is another answer. */
+  /** The server ran calls of this answer: text that follows belongs to another answer. */
   #ran = false
 
-  constructor(pairs: Pairs) {
-    this.#pairs = pairs
+  constructor(outcomes: ReadonlyMap<string, Outcome>) {
+    this.#outcomes = outcomes
   }
 
-  take(item: Item): void {
+  take(item: InputItem): void {
     switch (item.kind) {
       case 'said':
-        if (this.#ran) this.#close()
+        if (this.#ran) this.#closeAnswer()
         this.#parts.push(item.part)
         break
       case 'ran':
@@ -99,56 +76,58 @@ class Builder {
         break
       case 'sealed':
         // Two in a row belong to two answers.
-        if (this.#sealed || this.#ran) this.#close()
+        if (this.#sealed || this.#ran) this.#closeAnswer()
         this.#sealed = item.sealed
         break
       case 'user':
-        this.#close()
+        this.#closeAnswer()
         this.#entries.push({ role: 'user', parts: item.parts })
         break
       case 'system':
-        this.#close()
+        this.#closeAnswer()
         this.#entries.push({ role: 'system', text: item.text })
         break
       case 'output':
       case 'approval':
-        this.#close()
+        this.#closeAnswer()
         break
     }
   }
 
-  done(): History {
-    this.#close()
-    return { entries: this.#entries, blobs: this.#pairs.blobs }
+  finish(): Entry[] {
+    this.#closeAnswer()
+    return this.#entries
   }
 
-  /** The results of an answer's calls, in the order in which they were asked. */
-  answer(calls: readonly CallPart[]): void {
+  /** The results of an answer's calls, in the order in which the model asked. */
+  addResults(calls: readonly CallPart[]): void {
     if (calls.length === 0) return
     const results = calls.map((call): CallResult => {
-      const outcome = this.#pairs.outcomes.get(call.id) ?? noOutput(call)
+      const outcome = this.#outcomes.get(call.id) ?? noOutputFor(call)
       return { callId: call.id, name: call.name, outcome }
     })
     this.#entries.push({ role: 'tool', results })
   }
 
-  #close(): void {
+  #closeAnswer(): void {
     const sealed = this.#sealed
     const kept = this.#parts.filter(
-      part => part.type !== 'call' || !this.#cut.has(part.id) || this.#pairs.outcomes.has(part.id),
+      part => part.type !== 'call' || !this.#cut.has(part.id) || this.#outcomes.has(part.id),
     )
-    const parts = sealed ? unseal(kept, sealed) : kept
+    const parts = sealed ? unsealAnswer(kept, sealed) : kept
     this.#parts = []
     this.#cut = new Set()
     this.#sealed = undefined
     this.#ran = false
     if (parts.length === 0) return
-    this.#entries.push({
+    const { origin, continuity } = sealed ?? {}
+    const entry = {
       role: 'assistant',
       parts,
-      ...(sealed?.origin && { origin: sealed.origin }),
-      ...(sealed?.continuity && { continuity: sealed.continuity }),
-    })
-    this.answer(parts.filter(part => part.type === 'call'))
+      ...(origin && { origin }),
+      ...(continuity && { continuity }),
+    } as const
+    this.#entries.push(entry)
+    this.addResults(callsOf(entry))
   }
 }

@@ -1,77 +1,82 @@
-// A request body, into what is asked of the engine. Fields that only a vendor of this same protocol understands are
-// carried to it as they are; everything is checked for its type, and what the API does not know is refused.
-import type { Agent } from '../../engine/index.ts'
-import type { Ask, Settings } from '../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import type { WireHost } from '../host.ts'
+// A request body, into what is asked of the engine. Every field is checked for its type, and fields that the API does not
+// know are refused. Fields that only a vendor of this same protocol understands are carried to it as they are.
+import type { AgentInfo, EngineDescription } from '../../engine/index.ts'
+import type { Ask } from '../../language/events.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { isAbsent, names, optional } from '../fields.ts'
+import { missingParameter, refuseParameter, wrongParameterType } from '../openai-refusal.ts'
+import { findTarget } from '../stateless/index.ts'
 import { decodeChoice, decodeTools } from './decode-tools.ts'
-import { absent, count, flag, list, names, number, object, oneOf, optional, text } from './fields.ts'
-import {
-  missing,
-  noSuchModel,
-  Refusal,
-  refuse,
-  shown,
-  unknownParameter,
-  unsupportedValue,
-  wrongType,
-} from './refuse.ts'
+import { exclusiveParameters, field, noSuchAgent, noSuchModel, unsupportedParameter } from './wordings.ts'
 
-export const door = 'responses'
+export const wireName = 'responses'
 export const protocol = 'openai-responses'
 
-export type Asked = {
-  agent: Agent
-  settings: Settings & Ask
+/** What a request may name. */
+export type ResponsesCatalog = Pick<EngineDescription, 'agents' | 'models'> & {
+  /** The agents whose own tools may run in stored responses. */
+  serverTools: ReadonlySet<string>
+}
+
+export type ResponsesRequest = {
+  agent: AgentInfo
+  /** A configured model, in place of the agent's own. */
+  model?: string
+  clientTools: ToolDeclaration[]
+  ask: Ask
   input: string | Json[] | undefined
   stream: boolean
-  /** It is kept: asked for, or needed for what was asked. */
+  /** The response is kept: the request asks for it, or needs it. */
   stored: boolean
   background: boolean
   previous: string | undefined
   conversation: string | undefined
-  /** The client wants to carry what the model's maker needs back. */
-  sealed: boolean
-  /** What the response says of the request beside its settings. */
+  /** The client carries what the model's vendor wants back. */
+  carriesSealed: boolean
+  /** What else the response says of its request. */
   note: JsonObject
 }
 
-/** Checked one by one, then carried to a vendor of this protocol. */
+/** Checked, then carried to a vendor of this protocol. */
 const carried: Readonly<Record<string, (value: Json, path: string) => Json>> = {
-  temperature: number,
-  top_p: number,
-  top_logprobs: number,
-  presence_penalty: number,
-  frequency_penalty: number,
-  truncation: (value, path) => oneOf(value, path, ['auto', 'disabled']),
-  reasoning: object,
+  temperature: field.number,
+  top_p: field.number,
+  top_logprobs: field.number,
+  presence_penalty: field.number,
+  frequency_penalty: field.number,
+  truncation: (value, path) => field.oneOf(value, path, ['auto', 'disabled']),
+  reasoning: field.object,
   text: decodeText,
   metadata: decodeMetadata,
-  max_tool_calls: count,
-  service_tier: text,
-  safety_identifier: text,
-  prompt_cache_key: text,
-  prompt_cache_retention: text,
-  prompt_cache_options: object,
-  user: text,
+  max_tool_calls: field.count,
+  service_tier: field.text,
+  safety_identifier: field.text,
+  prompt_cache_key: field.text,
+  prompt_cache_retention: field.text,
+  prompt_cache_options: field.object,
+  user: field.text,
 }
 
-const own = names(
-  'model input instructions tools tool_choice parallel_tool_calls max_output_tokens stream stream_options store background previous_response_id conversation include agent_id routing',
-)
+const known = new Set([
+  ...names(
+    'model input instructions tools tool_choice parallel_tool_calls max_output_tokens stream stream_options store background previous_response_id conversation include agent_id routing',
+  ),
+  ...Object.keys(carried),
+])
 
 const unsupported = names('prompt context_management moderation image access_programs')
 
-/** Parameters of other APIs that callers bring along, and where this one has them. */
-const moved: Readonly<Record<string, string>> = {
-  max_tokens: 'max_output_tokens',
-  max_completion_tokens: 'max_output_tokens',
-  messages: 'input',
-  response_format: 'text.format',
-  reasoning_effort: 'reasoning.effort',
-  functions: 'tools',
-  function_call: 'tool_choice',
-}
+/** Parameters of other APIs, and where this API has them. */
+const moved: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['messages', 'input'],
+  ['response_format', 'text.format'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['functions', 'tools'],
+  ['function_call', 'tool_choice'],
+])
 
 const includable = [
   'file_search_call.results',
@@ -84,228 +89,202 @@ const includable = [
   'message.output_text.logprobs',
 ] as const
 
-export function decodeRequest(host: WireHost, body: JsonObject, routed: string | undefined): Asked {
-  for (const name in body) checkName(name)
-  const target = decodeTarget(host, body, routed)
+/** `routed`: the agent that the path names. */
+export function decodeRequest(
+  catalog: ResponsesCatalog,
+  body: JsonObject,
+  routed: string | undefined,
+): ResponsesRequest {
+  checkNames(body)
+  const { agent, model, shown } = decodeTarget(catalog, body, routed)
   const state = decodeState(body)
   const include = decodeInclude(body['include'])
-  optional(body['stream_options'], 'stream_options', object)
+  optional(body['stream_options'], 'stream_options', field.object)
+  const clientTools = decodeTools(body['tools'])
+  const isServer = state.stored && catalog.serverTools.has(agent.name)
+  const offered = isServer ? agent.tools.filter(({ trust }) => trust !== 'deny') : []
   return {
-    agent: target.agent,
-    settings: decodeSettings(host, body, target, state.stored, include),
+    agent,
+    ...(model !== undefined && { model }),
+    clientTools,
+    ask: {
+      ...decodeAsk(body, clientTools, offered, include),
+      ...(!isServer && { clientOnly: true as const }),
+    },
     input: decodeInput(body['input'], state),
-    stream: optional(body['stream'], 'stream', flag) ?? false,
+    stream: optional(body['stream'], 'stream', field.flag) ?? false,
     ...state,
-    sealed: include.includes('reasoning.encrypted_content'),
+    carriesSealed: include.includes('reasoning.encrypted_content'),
     note: {
-      model: target.shown,
+      model: shown,
       ...(state.background && { background: true }),
       ...(state.previous !== undefined && { previous: state.previous }),
     },
   }
 }
 
-function checkName(name: string): void {
-  if (own.has(name) || Object.hasOwn(carried, name)) return
-  const instead = Object.hasOwn(moved, name) ? moved[name] : undefined
-  if (instead !== undefined)
-    refuse(
-      `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${instead}'.`,
-      name,
-      'unsupported_parameter',
-    )
-  if (unsupported.has(name))
-    refuse(`Unsupported parameter: '${name}' is not supported by this server.`, name, 'unsupported_parameter')
-  unknownParameter(name)
+function checkNames(body: JsonObject): void {
+  for (const name in body) {
+    const place = moved.get(name)
+    if (place !== undefined)
+      unsupportedParameter(name, ` In the Responses API, this parameter has moved to '${place}'.`)
+    if (unsupported.has(name))
+      refuseParameter(
+        `Unsupported parameter: '${name}' is not supported by this server.`,
+        name,
+        'unsupported_parameter',
+      )
+  }
+  field.onlyKnown(body, known, '')
 }
 
-// ---- whom it is for -------------------------------------------------------------------------------------------
+// ---- the agent and the model ---------------------------------------------------------------------------------
 
-/** `model`: a configured one, in place of the agent's own. */
-type Target = { agent: Agent; shown: string; model?: string }
+/** `shown`: the name that the response gives as its model. */
+type RequestTarget = { agent: AgentInfo; model?: string; shown: string }
 
-const anyone = names('auto default')
-
-function decodeTarget(host: WireHost, body: JsonObject, routed: string | undefined): Target {
-  const field = optional(body['agent_id'], 'agent_id', text)
+function decodeTarget(
+  catalog: ResponsesCatalog,
+  body: JsonObject,
+  routed: string | undefined,
+): RequestTarget {
+  const agentId = optional(body['agent_id'], 'agent_id', field.text)
   const routing = optional(body['routing'], 'routing', (value, path) =>
-    oneOf(value, path, ['cheapest', 'fastest'] as const),
+    field.oneOf(value, path, ['cheapest', 'fastest']),
   )
-  if (field !== undefined && routing !== undefined)
-    refuse(
-      "Mutually exclusive parameters: 'agent_id' and 'routing'. Ensure you are only providing one of them.",
-      'agent_id',
-      'mutually_exclusive_parameters',
-    )
-  const name = routed ?? field
-  const asked = optional(body['model'], 'model', text)
-  if (name === undefined) return byModel(host, asked ?? missing('model'))
-  const agent = host.agents.find(each => each.name === name)
-  if (!agent)
-    throw new Refusal(`There is no agent '${shown(name)}'.`, 'agent_id', 'agent_not_found', 'not_found')
-  // A request that says whom it is for may name any model: one that is not configured leaves the agent its own.
-  return asked !== undefined && host.models.includes(asked)
-    ? { agent, shown: asked, model: asked }
+  if (agentId !== undefined && routing !== undefined) exclusiveParameters('agent_id', 'routing')
+  const name = routed ?? agentId
+  const asked = optional(body['model'], 'model', field.text)
+  if (name === undefined) {
+    if (asked === undefined) throw missingParameter('model')
+    return targetByModel(catalog, asked)
+  }
+  const agent = catalog.agents.find(each => each.name === name)
+  if (!agent) throw noSuchAgent(name)
+  // A request that names its agent may give any model. A name that is not configured leaves the agent its own model.
+  return asked !== undefined && Object.hasOwn(catalog.models, asked)
+    ? { agent, model: asked, shown: asked }
     : { agent, shown: agent.name }
 }
 
-/** An agent's name comes first; a configured model answers as the first agent. */
-export function byModel(host: WireHost, asked: string): Target {
-  const agent = host.agents.find(each => each.name === asked)
-  if (agent) return { agent, shown: asked }
-  const [first] = host.agents
-  if (first && host.models.includes(asked)) return { agent: first, shown: asked, model: asked }
-  if (first && anyone.has(asked)) return { agent: first, shown: first.name }
+function targetByModel(catalog: ResponsesCatalog, asked: string): RequestTarget {
+  const found = findTarget(catalog, asked)
+  if (found) return { ...found.request, agent: found.agent, shown: asked }
+  const [first] = catalog.agents
+  if (first && (asked === 'auto' || asked === 'default')) return { agent: first, shown: first.name }
   throw noSuchModel(asked)
 }
 
-// ---- what it builds on ------------------------------------------------------------------------------------------
+// ---- the response or conversation that it continues ------------------------------------------------------------
 
-type State = Pick<Asked, 'stored' | 'background' | 'previous' | 'conversation'>
+type ContinuedState = Pick<ResponsesRequest, 'stored' | 'background' | 'previous' | 'conversation'>
 
-function decodeState(body: JsonObject): State {
-  const previous = optional(body['previous_response_id'], 'previous_response_id', text)
+function decodeState(body: JsonObject): ContinuedState {
+  const previous = optional(body['previous_response_id'], 'previous_response_id', field.text)
   const conversation = optional(body['conversation'], 'conversation', (value, path) =>
-    typeof value === 'string' ? value : text(object(value, path)['id'], `${path}.id`),
+    typeof value === 'string' ? value : field.text(field.object(value, path)['id'], `${path}.id`),
   )
   if (previous !== undefined && conversation !== undefined)
-    refuse(
-      "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of them.",
-      'previous_response_id',
-      'mutually_exclusive_parameters',
-    )
-  const background = optional(body['background'], 'background', flag) ?? false
-  const store = optional(body['store'], 'store', flag)
+    exclusiveParameters('previous_response_id', 'conversation')
+  const background = optional(body['background'], 'background', field.flag) ?? false
+  const store = optional(body['store'], 'store', field.flag)
   if (background && store === false)
-    refuse("Background mode requires 'store' to be true.", 'background', 'invalid_value')
-  const builds = previous !== undefined || conversation !== undefined
-  if (builds && store === false)
-    refuse(
+    refuseParameter("Background mode requires 'store' to be true.", 'background')
+  const continues = previous !== undefined || conversation !== undefined
+  if (continues && store === false)
+    refuseParameter(
       "What is continued here is kept: leave out 'store', or send the whole conversation in 'input'.",
       'store',
-      'invalid_value',
     )
-  return { stored: store === true || background || builds, background, previous, conversation }
+  return { stored: store === true || background || continues, background, previous, conversation }
 }
 
-function decodeInput(value: Json | undefined, { previous, conversation }: State): Asked['input'] {
-  const builds = previous !== undefined || conversation !== undefined
-  if (absent(value)) {
-    if (builds) return undefined
-    refuse(
-      'One of "input" or "previous_response_id" or "conversation" must be provided.',
-      'input',
-      'missing_required_parameter',
-    )
+function decodeInput(
+  value: Json | undefined,
+  { previous, conversation }: ContinuedState,
+): ResponsesRequest['input'] {
+  const mayBeEmpty = previous !== undefined || conversation !== undefined
+  if (isAbsent(value)) {
+    if (mayBeEmpty) return undefined
+    const message = 'One of "input" or "previous_response_id" or "conversation" must be provided.'
+    return refuseParameter(message, 'input', 'missing_required_parameter')
   }
-  if (typeof value === 'string') {
-    if (value !== '') return value
-    refuse("Invalid 'input': empty string. Expected a string with minimum length 1.", 'input', 'empty_string')
-  }
-  if (!Array.isArray(value)) return wrongType('input', 'one of a string or array of items', value)
-  if (value.length === 0 && !builds)
-    refuse("Invalid 'input': empty array. Expected an array with minimum length 1.", 'input', 'empty_array')
-  return value
+  if (typeof value === 'string') return field.text(value, 'input', { min: 1 })
+  if (!Array.isArray(value)) throw wrongParameterType('input', 'one of a string or array of items', value)
+  return field.list(value, 'input', mayBeEmpty ? {} : { min: 1 })
 }
 
-// ---- what it asks for -------------------------------------------------------------------------------------------
+// ---- what is asked of the model ------------------------------------------------------------------------------
 
-function decodeSettings(
-  host: WireHost,
+/** `offered`: the agent's own tools, where they may run. */
+function decodeAsk(
   body: JsonObject,
-  { agent, model }: Target,
-  stored: boolean,
+  clientTools: readonly ToolDeclaration[],
+  offered: readonly ToolDeclaration[],
   include: readonly string[],
-): Settings & Ask {
-  const clientTools = decodeTools(body['tools'])
-  const serverTools = stored && host.serverTools.has(agent.name)
-  const offered = serverTools ? agent.tools.filter(tool => tool.trust !== 'deny').map(tool => tool.name) : []
-  const choice = decodeChoice(body['tool_choice'], clientTools, offered)
-  const parallel = optional(body['parallel_tool_calls'], 'parallel_tool_calls', flag)
-  const maxTokens = optional(body['max_output_tokens'], 'max_output_tokens', count)
-  const maxCalls = optional(body['max_tool_calls'], 'max_tool_calls', count)
-  const system = optional(body['instructions'], 'instructions', text)
+): Ask {
+  const own = offered.map(({ name }) => name)
+  const choice = decodeChoice(body['tool_choice'], clientTools, own)
+  const parallel = optional(body['parallel_tool_calls'], 'parallel_tool_calls', field.flag)
+  const maxTokens = optional(body['max_output_tokens'], 'max_output_tokens', field.count)
+  const maxCalls = optional(body['max_tool_calls'], 'max_tool_calls', field.count)
+  const system = optional(body['instructions'], 'instructions', field.text)
   const fields = decodeCarried(body, include)
   return {
-    tools: null,
-    options: {},
-    clientTools,
-    ...(model !== undefined && { model }),
     ...(choice !== undefined && { choice }),
     ...(parallel !== undefined && { parallel }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(maxCalls !== undefined && { maxCalls }),
     ...(system !== undefined && { system }),
     ...(fields && { body: { [protocol]: fields } }),
-    ...(!serverTools && { clientOnly: true as const }),
-  }
-}
-
-/** What goes into the session's settings, and what holds for the turn alone. */
-export function splitAsk({ tools, options, clientTools, model, wires, ...ask }: Settings & Ask): {
-  settings: Settings
-  ask: Ask
-} {
-  return {
-    settings: { tools, options, clientTools, ...(model !== undefined && { model }), ...(wires && { wires }) },
-    ask,
   }
 }
 
 function decodeCarried(body: JsonObject, include: readonly string[]): JsonObject | undefined {
   const fields: JsonObject = {}
-  for (const name in body) {
-    const value = body[name]
-    const read = Object.hasOwn(carried, name) ? carried[name] : undefined
-    if (read && !absent(value)) fields[name] = read(value, name)
+  for (const [name, read] of Object.entries(carried)) {
+    const value = optional(body[name], name, read)
+    if (value !== undefined) fields[name] = value
   }
-  // The model's adapter asks for reasoning to be carried in any case.
+  // The model's adapter asks for encrypted reasoning in any case.
   const others = include.filter(value => value !== 'reasoning.encrypted_content')
   if (others.length > 0) fields['include'] = others
   return Object.keys(fields).length === 0 ? undefined : fields
 }
 
 function decodeInclude(value: Json | undefined): string[] {
-  if (absent(value)) return []
-  return list(value, 'include').map((each, index) =>
-    typeof each === 'string' && includable.some(known => known === each)
-      ? each
-      : unsupportedValue(`include[${index}]`, each, includable),
-  )
+  if (isAbsent(value)) return []
+  return field.list(value, 'include').map((each, index) => field.oneOf(each, `include[${index}]`, includable))
 }
 
 function decodeText(value: Json, path: string): Json {
-  const config = object(value, path)
+  const config = field.object(value, path)
   const { format } = config
-  if (absent(format)) return config
+  if (isAbsent(format)) return config
   const at = `${path}.format`
-  const kind = oneOf(object(format, at)['type'] ?? missing(`${at}.type`), `${at}.type`, [
-    'text',
-    'json_object',
-    'json_schema',
-  ] as const)
-  if (kind !== 'json_schema' || !isJsonObject(format)) return config
-  // Some clients ask for JSON of any shape by a schema that they leave out.
-  if (format['schema'] === undefined && format['name'] === undefined)
-    return { ...config, format: { type: 'json_object' } }
-  text(format['name'], `${at}.name`)
-  object(format['schema'], `${at}.schema`)
+  const { type, name, schema } = field.object(format, at)
+  const kind = field.oneOf(type ?? undefined, `${at}.type`, ['text', 'json_object', 'json_schema'])
+  if (kind !== 'json_schema') return config
+  // Some clients ask for JSON of any shape with a schema that they leave out.
+  if (schema === undefined && name === undefined) return { ...config, format: { type: 'json_object' } }
+  field.text(name, `${at}.name`)
+  field.object(schema, `${at}.schema`)
   return config
 }
 
 function decodeMetadata(value: Json, path: string): Json {
-  const metadata = object(value, path)
+  const metadata = field.object(value, path)
   const entries = Object.entries(metadata)
   if (entries.length > 16)
-    refuse(
+    refuseParameter(
       `Invalid '${path}': too many properties. Expected at most 16.`,
       path,
       'object_above_max_properties',
     )
   for (const [key, each] of entries) {
-    if (key.length > 64) refuse(`Invalid '${path}': a key is longer than 64 characters.`, path)
+    if (key.length > 64) refuseParameter(`Invalid '${path}': a key is longer than 64 characters.`, path)
     const at = `${path}.${key}`
-    if (text(each, at).length > 512) refuse(`Invalid '${at}': longer than 512 characters.`, at)
+    if (field.text(each, at).length > 512) refuseParameter(`Invalid '${at}': longer than 512 characters.`, at)
   }
   return metadata
 }

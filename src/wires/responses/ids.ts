@@ -1,6 +1,6 @@
-// Ids that say where in a session's log something stands, so that they mean the same after a restart and need no table.
-// A response is named by its session and by the number of the event that took its request; an item by the same two, the
-// model's answer within the response, and its place in that answer.
+// Ids that name a place in a session's log, so that they mean the same after a restart and need no table. A response is
+// named by its session and by the number of the event that accepted its request. An item is named by the same two, the
+// number of the model's answer in the response, and its number among the items of its kind in that answer.
 
 const sessionPrefix = 'sess_'
 const callPrefix = 'call_'
@@ -21,12 +21,12 @@ export function readResponseId(id: string): ResponsePlace | undefined {
   return found ? { session: sessionPrefix + found[1]!, first: Number(found[2]) } : undefined
 }
 
-/** `stem` and `first` of the response, the answer's number in it, and the place in the answer, both from 0. */
-export function itemId(prefix: string, stem: string, first: number, answer: number, place: number): string {
-  return `${prefix}_${stem}_${first}_${answer}_${place}`
+/** `stem` and `first` of the response; the numbers of the answer and of the item, both from 0. */
+export function itemId(prefix: string, stem: string, first: number, answer: number, item: number): string {
+  return `${prefix}_${stem}_${first}_${answer}_${item}`
 }
 
-/** `answer`: which of the model's answers in the response, from 0. */
+/** `answer`: the number of the model's answer in the response, from 0. */
 export type ItemPlace = ResponsePlace & { id: string; answer: number }
 
 export function readItemId(id: string): ItemPlace | undefined {
@@ -36,7 +36,7 @@ export function readItemId(id: string): ItemPlace | undefined {
     : undefined
 }
 
-/** An approval is asked for, and given, under an id that is the call's in another dress. */
+/** The id of an approval request is the call's id with another prefix. */
 export function approvalId(callId: string): string {
   return `mcpr_${callId.startsWith(callPrefix) ? callId.slice(callPrefix.length) : callId}`
 }

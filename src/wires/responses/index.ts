@@ -1,3 +1,3 @@
-// The door of the Responses API.
-export { errorBody } from './refuse.ts'
+// The wire of the Responses API.
 export { responsesRoutes } from './serve.ts'
+export { errorBody } from './wordings.ts'

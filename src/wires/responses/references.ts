@@ -1,23 +1,28 @@
-// Items that a request only names: they are looked up among the output of stored responses. And what reading items takes
-// beside the items themselves.
+// Items that a request only names by id. They are looked up among the output of stored responses.
+import type { AgentInfo, Engine } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import type { WireHost } from '../host.ts'
-import { type Asked, protocol } from './decode.ts'
-import type { ItemContext } from './decode-items.ts'
-import { names, onlyKnown, text } from './fields.ts'
-import { readItemId } from './ids.ts'
-import { Refusal, shown } from './refuse.ts'
-import { openerFor, sealAnswer } from './sealed.ts'
-import { type FoundItem, findItem } from './stored-log.ts'
+import { names } from '../fields.ts'
+import type { ResponseAnswer } from './encode.ts'
+import { readItemId, responseId } from './ids.ts'
+import { sealAnswer } from './sealed.ts'
+import { encodeStored, findResponse } from './stored-log.ts'
+import { field, noSuchItem } from './wordings.ts'
 
-const fields = names('type id')
+export type ItemStore = {
+  engine: Engine
+  agents: readonly AgentInfo[]
+  owner: string
+  seal: (text: string) => string
+}
 
-/** With the first item of an answer comes what the model's maker wants back with it. */
+const referenceFields = names('type id')
+
+/** The first item of an answer comes with what the model's vendor wants back of that answer. */
 export async function resolveReferences(
-  host: WireHost,
-  owner: string,
-  input: string | Json[],
-): Promise<string | Json[]> {
+  store: ItemStore,
+  input: string | readonly Json[],
+): Promise<string | readonly Json[]> {
   if (typeof input === 'string' || !input.some(isReference)) return input
   const resolved: Json[] = []
   const seen = new Set<string>()
@@ -26,10 +31,9 @@ export async function resolveReferences(
       resolved.push(named)
       continue
     }
-    const { item, answered } = await find(host, owner, named, `input[${index}]`)
-    const answer = text(item['id'] ?? '', 'id').replace(/^[a-z]+_|_\d+$/g, '')
-    const token = answered && !seen.has(answer) && sealAnswer(answered, owner, whole => host.seal(whole))
-    seen.add(answer)
+    const { item, answer, answerId } = await findItem(store, named, `input[${index}]`)
+    const token = answer && !seen.has(answerId) && sealAnswer(answer, store.owner, store.seal)
+    seen.add(answerId)
     if (token) resolved.push({ type: 'reasoning', summary: [], encrypted_content: token })
     resolved.push(item)
   }
@@ -38,27 +42,27 @@ export async function resolveReferences(
 
 function isReference(item: Json): item is JsonObject {
   if (!isJsonObject(item)) return false
-  const { type, role, id } = item
-  return (
-    type === 'item_reference' || ((type ?? null) === null && role === undefined && typeof id === 'string')
-  )
+  const { type = null, role, id } = item
+  return type === 'item_reference' || (type === null && role === undefined && typeof id === 'string')
 }
 
-async function find(host: WireHost, owner: string, item: JsonObject, path: string): Promise<FoundItem> {
-  onlyKnown(item, fields, path)
-  const id = text(item['id'], `${path}.id`)
+/** An item of an earlier response, and the model's answer that it is a part of. */
+type FoundItem = { item: JsonObject; answer: ResponseAnswer | undefined; answerId: string }
+
+async function findItem(store: ItemStore, named: JsonObject, path: string): Promise<FoundItem> {
+  field.onlyKnown(named, referenceFields, path)
+  const id = field.text(named['id'], `${path}.id`)
   const place = readItemId(id)
-  const found = place && (await findItem(host, owner, place))
-  if (found) return found
-  const message = `Item with id '${shown(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`
-  throw new Refusal(message, 'input', 'item_not_found', 'not_found')
-}
-
-export function itemContext(host: WireHost, owner: string, { agent, settings }: Asked): ItemContext {
-  const { origin } = agent.model(settings)
-  return {
-    images: agent.images,
-    open: openerFor(owner, sealed => host.old.ports.vault.open(sealed)),
-    ...(origin?.protocol === protocol && { origin }),
+  if (!place) throw noSuchItem(id)
+  try {
+    const response = await findResponse(store.engine, store.owner, responseId(place))
+    const item = encodeStored(store.agents, response).output.find(each => each.id === id)
+    const answers = response.events.flatMap(({ event }) => (event.type === 'model.answered' ? [event] : []))
+    const answerId = `${responseId(place)}_${place.answer}`
+    // Output items are JSON by construction.
+    if (item) return { item: item as JsonObject, answer: answers[place.answer], answerId }
+  } catch (error) {
+    if (!(error instanceof TurnwireError && error.status === 404)) throw error
   }
+  throw noSuchItem(id)
 }

@@ -1,4 +1,4 @@
-// The Responses API as it goes over the wire: the items and events that this door gives. Types only.
+// The Responses API as it goes over the wire: the items and events that this wire gives. Types only.
 import type { JsonObject } from '../../lib/json.ts'
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
@@ -13,28 +13,18 @@ export type MessageItem = {
   role: 'assistant'
   content: (OutputText | RefusalPart)[]
 }
+export type SummaryText = { type: 'summary_text'; text: string }
 export type ReasoningItem = {
   type: 'reasoning'
   id: string
-  summary: { type: 'summary_text'; text: string }[]
+  summary: SummaryText[]
   encrypted_content?: string
 }
-export type FunctionCallItem = {
-  type: 'function_call'
-  id: string
-  call_id: string
-  name: string
-  arguments: string
-  status: ItemStatus
-}
-export type CustomCallItem = {
-  type: 'custom_tool_call'
-  id: string
-  call_id: string
-  name: string
-  input: string
-  status: ItemStatus
-}
+/** A call that the client runs. */
+export type CallItem = { id: string; call_id: string; name: string; status: ItemStatus } & (
+  | { type: 'function_call'; arguments: string }
+  | { type: 'custom_tool_call'; input: string }
+)
 /** A call that the server runs itself. */
 export type ServerCallItem = {
   type: 'mcp_call'
@@ -54,10 +44,9 @@ export type ApprovalRequestItem = {
   name: string
   arguments: string
 }
-/** What a vendor of this same protocol ran on its own side, as it told it. */
+/** An item of a vendor of this same protocol that ran a tool on its own side, as the vendor gave it. */
 export type VendorItem = JsonObject & { type: string; id: string }
 
-export type CallItem = FunctionCallItem | CustomCallItem
 export type OutputItem =
   | MessageItem
   | ReasoningItem
@@ -66,32 +55,13 @@ export type OutputItem =
   | ApprovalRequestItem
   | VendorItem
 
-/** The events of a stream, by what they carry beside `type` and `sequence_number`. */
+type Growing = 'output_text' | 'refusal' | 'reasoning_summary_text'
+type Arguments = 'function_call_arguments' | 'custom_tool_call_input' | 'mcp_call_arguments'
+
+/** The events of a stream. */
 export type EventName =
-  | 'response.created'
-  | 'response.in_progress'
-  | 'response.completed'
-  | 'response.incomplete'
-  | 'response.failed'
-  | 'response.output_item.added'
-  | 'response.output_item.done'
-  | 'response.content_part.added'
-  | 'response.content_part.done'
-  | 'response.output_text.delta'
-  | 'response.output_text.done'
-  | 'response.refusal.delta'
-  | 'response.refusal.done'
-  | 'response.reasoning_summary_part.added'
-  | 'response.reasoning_summary_part.done'
-  | 'response.reasoning_summary_text.delta'
-  | 'response.reasoning_summary_text.done'
-  | 'response.function_call_arguments.delta'
-  | 'response.function_call_arguments.done'
-  | 'response.custom_tool_call_input.delta'
-  | 'response.custom_tool_call_input.done'
-  | 'response.mcp_call.in_progress'
-  | 'response.mcp_call.completed'
-  | 'response.mcp_call.failed'
-  | 'response.mcp_call_arguments.delta'
-  | 'response.mcp_call_arguments.done'
+  | `response.${'created' | 'in_progress' | 'completed' | 'incomplete' | 'failed'}`
+  | `response.${'output_item' | 'content_part' | 'reasoning_summary_part'}.${'added' | 'done'}`
+  | `response.${Growing | Arguments}.${'delta' | 'done'}`
+  | `response.mcp_call.${'in_progress' | 'completed' | 'failed'}`
   | 'error'

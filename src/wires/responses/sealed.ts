@@ -1,11 +1,11 @@
-// What only the maker of an answer understands (signatures, encrypted reasoning, ids of its own), for a client to carry:
-// this door keeps nothing between two requests. It travels as the `encrypted_content` of one reasoning item per answer,
-// sealed, so that it can be neither read nor forged, and is good for its owner alone. Every vendor's artifacts go this way.
+// What only the vendor of an answer understands (signatures, encrypted reasoning, ids of its own), for a client to carry,
+// since a stateless response keeps nothing. It travels as the `encrypted_content` of one reasoning item per answer. It is
+// sealed, so that it can be neither read nor forged, and it is valid for its owner only.
 import type { Native, Origin } from '../../language/content.ts'
-import type { ModelAnswered } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
+import type { ResponseAnswer } from './encode.ts'
 
-/** In the order in which the model said it. Texts and calls are the client's to send; only what is beside them is here. */
+/** In the order of the answer. The client sends texts and calls itself: only what is beside them is here. */
 type SealedPart =
   | { type: 'kept'; part: Exclude<AnswerPart, { type: 'text' | 'call' }> }
   | { type: 'text'; native?: Native }
@@ -17,7 +17,7 @@ const mark = 'tw1.'
 
 /** Undefined when there is nothing that a client would have to carry. */
 export function sealAnswer(
-  { parts, origin, continuity }: ModelAnswered,
+  { parts, origin, continuity }: ResponseAnswer,
   owner: string,
   seal: (text: string) => string,
 ): string | undefined {
@@ -40,13 +40,13 @@ function sealedPart(part: AnswerPart): SealedPart {
 
 export type OpenSealed = (text: string) => Sealed | undefined
 
-/** Gives undefined for what this server did not seal for this owner. */
-export function openerFor(owner: string, open: (text: string) => string): OpenSealed {
+/** Gives undefined for text that this server did not seal for this owner. */
+export function openerFor(owner: string, unseal: (text: string) => string): OpenSealed {
   return text => {
-    if (!text.startsWith(mark)) return undefined
+    if (!isSealed(text)) return undefined
     try {
-      // It opens, so it is what was sealed above.
-      const sealed = JSON.parse(open(text.slice(mark.length))) as Sealed
+      // It opens, so it was made by `sealAnswer`.
+      const sealed = JSON.parse(unseal(text.slice(mark.length))) as Sealed
       return sealed.owner === owner ? sealed : undefined
     } catch {
       return undefined
@@ -58,8 +58,8 @@ export function isSealed(text: string): boolean {
   return text.startsWith(mark)
 }
 
-/** The answer as it was: what the client sent of it, with what was sealed beside it, in the old order. */
-export function unseal(parts: readonly AnswerPart[], sealed: Sealed): AnswerPart[] {
+/** The answer as it was: the parts that the client sent and those that were sealed, in the order of the answer. */
+export function unsealAnswer(parts: readonly AnswerPart[], sealed: Sealed): AnswerPart[] {
   const texts = parts.filter(part => part.type === 'text')
   const calls = new Map(parts.flatMap(part => (part.type === 'call' ? [[part.id, part] as const] : [])))
   const whole: AnswerPart[] = []

@@ -1,155 +1,199 @@
-// Responses as a session's log has them. A response is what came of one request: from the event that took it to where the
-// session came to rest or had to wait. Everything here is read, nothing is written.
-import { fold, type OpenSessions, type SessionState, segment } from '../../engine/index.ts'
-import type { CallPart, Outcome } from '../../language/calls.ts'
+// Stored responses, as their session's log has them. A response is what came of one request: from the event that accepted
+// it to the event after which the session rested or waited. The log is read in pages; only the events of the response are
+// held. Reading claims nothing: another process may be the session's writer.
+import type { AgentInfo, Engine, FollowItem, SessionRef } from '../../engine/index.ts'
+import type { CallPart } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { ModelAnswered, Recorded } from '../../language/events.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import type { WireHost } from '../host.ts'
-import type { Before } from './decode-history.ts'
-import { Emitter } from './emitter.ts'
-import { type ItemPlace, type ResponsePlace, readResponseId, responseId, stemOf } from './ids.ts'
-import { noSuchResponse } from './refuse.ts'
-import { Resource, requestFields } from './resource.ts'
-import type { OutputItem } from './schema.ts'
-import { ResponseView } from './view.ts'
+import type { Ask, Event, EventType, Recorded, Settings } from '../../language/events.ts'
+import { readLog } from '../read-log.ts'
+import { wireName } from './decode.ts'
+import { type EncoderOptions, ResponseEncoder } from './encode.ts'
+import { requestFields } from './encode-response.ts'
+import { type ResponsePlace, readResponseId } from './ids.ts'
+import { noSuchResponse } from './wordings.ts'
 
-export type StoredResponse = ResponsePlace & {
-  id: string
-  log: readonly Recorded[]
-  /** The events of the response, and whether it is over. */
-  events: readonly Recorded[]
+export type StoredResponse = {
+  ref: SessionRef
+  /** The number of the event that accepted the request. */
+  first: number
+  createdAt: number
+  agent: string
+  /** With what the request itself has set. */
+  settings: Pick<Settings, 'clientTools' | 'model' | 'wires'>
+  ask: Ask
+  /** The calls that waited for an approval when the request came. */
+  waited: CallPart[]
+  /** Those that were read from the log. A response that was just accepted has none yet. */
+  events: Recorded[]
   over: boolean
-  /** As it was when the request came. */
-  before: SessionState
 }
 
-/** Reads it for its owner; to everyone else, and once it is deleted, there is none. */
-export async function findResponse(host: WireHost, owner: string, id: string): Promise<StoredResponse> {
+/** To anyone but its owner, and once it is deleted, a response does not exist. */
+export async function findResponse(engine: Engine, owner: string, id: string): Promise<StoredResponse> {
   const place = readResponseId(id)
-  const log = place && (await logOf(host.old, owner, place.session))
-  const at = place && log?.[place.first - 1]
-  if (!log || at?.event.type !== 'request.accepted') throw noSuchResponse(id)
-  if (await isDeleted(host.old, owner, place)) throw noSuchResponse(id)
-  const { events, over } = segment(place.session, log, place.first)
-  return { ...place, id, log, events, over, before: fold(place.session, log.slice(0, place.first - 1)) }
+  const response = place && (await readResponse(engine, { owner, session: place.session }, place.first))
+  if (!response || (await isDeleted(engine, response.ref, response.first))) throw noSuchResponse(id)
+  return response
 }
 
-async function logOf(engine: OpenSessions, owner: string, session: string): Promise<Recorded[] | undefined> {
+/** Undefined: no request was accepted with this event. */
+async function readResponse(
+  engine: Engine,
+  ref: SessionRef,
+  first: number,
+): Promise<StoredResponse | undefined> {
+  const scan = new ResponseScan(ref, first)
   try {
-    return await engine.events(owner, session)
+    for await (const recorded of readLog(engine, ref)) {
+      scan.take(recorded)
+      if (scan.response.over) break
+    }
   } catch (error) {
-    if (error instanceof TurnwireError && error.code === 'session_not_found') return undefined
-    throw error
+    if (!isMissing(error, 'session_not_found')) throw error
+  }
+  return scan.response.events[0]?.event.type === 'request.accepted' ? scan.response : undefined
+}
+
+function isMissing(error: unknown, code: 'session_not_found' | 'not_found'): boolean {
+  return error instanceof TurnwireError && error.code === code
+}
+
+type CallStage = 'judged' | 'handed' | 'asking'
+
+const callStages: Partial<Record<EventType, CallStage>> = {
+  'call.handed': 'handed',
+  'approval.requested': 'asking',
+  'approval.decided': 'judged',
+  'call.allowed': 'judged',
+  'call.started': 'judged',
+}
+
+/** Folds a log from its beginning to the end of one response. */
+class ResponseScan {
+  readonly response: StoredResponse
+  /** The number of the last event that the request itself recorded. */
+  #lastOwn: number
+  #inTurn = false
+  /** The calls of the last answer that are not settled. */
+  #calls = new Map<string, { part: CallPart; stage: CallStage }>()
+
+  constructor(ref: SessionRef, first: number) {
+    const settings = { clientTools: [] }
+    const unread = { createdAt: 0, agent: '', settings, ask: {}, waited: [], events: [], over: false }
+    this.response = { ref, first, ...unread }
+    this.#lastOwn = first
+  }
+
+  take(recorded: Recorded): void {
+    const { seq, event } = recorded
+    const { response } = this
+    if (seq === response.first) this.#begin(event)
+    if (seq <= this.#lastOwn) this.#takeSettings(event)
+    this.#takeStatus(event)
+    if (seq < response.first) return
+    response.events.push(recorded)
+    response.over = seq >= this.#lastOwn && !this.#isRunning
+  }
+
+  #begin(event: Event): void {
+    const { response } = this
+    response.createdAt = event.at
+    for (const { part, stage } of this.#calls.values()) if (stage === 'asking') response.waited.push(part)
+    if (event.type === 'request.accepted') this.#lastOwn += event.events
+  }
+
+  #takeSettings(event: Event): void {
+    const { response } = this
+    if (event.type === 'session.created') response.agent = event.agent
+    if (event.type === 'session.created' || event.type === 'session.configured')
+      response.settings = { ...response.settings, ...event.settings }
+    if (event.type === 'turn.started' || event.type === 'turn.asked') response.ask = event.ask ?? {}
+  }
+
+  #takeStatus(event: Event): void {
+    const stage = callStages[event.type]
+    const call = 'callId' in event ? this.#calls.get(event.callId) : undefined
+    if (call && stage) call.stage = stage
+    else if (event.type === 'call.settled') this.#calls.delete(event.callId)
+    else if (event.type === 'turn.started') this.#inTurn = true
+    else if (event.type === 'turn.ended') this.#inTurn = false
+    else if (event.type === 'model.answered') {
+      this.#calls.clear()
+      for (const part of event.parts)
+        if (part.type === 'call') this.#calls.set(part.id, { part, stage: 'judged' })
+    }
+  }
+
+  get #isRunning(): boolean {
+    const calls = [...this.#calls.values()]
+    return this.#inTurn && (calls.length === 0 || calls.some(({ stage }) => stage === 'judged'))
   }
 }
 
-// ---- what is deleted ------------------------------------------------------------------------------------------------
+/** The number of the last event that was read. */
+export function lastRead({ first, events }: StoredResponse): number {
+  return events.at(-1)?.seq ?? first
+}
 
-/** A log only grows: a response that is deleted gets a mark beside it, and with the last one goes the session. */
+/** Whether nothing was said or answered in the session since. */
+export async function isNewest(engine: Engine, response: StoredResponse): Promise<boolean> {
+  for await (const { event } of readLog(engine, response.ref, lastRead(response)))
+    if (event.type === 'turn.started' || event.type === 'call.settled') return false
+  return true
+}
+
+// ---- deleted responses ---------------------------------------------------------------------------------------
+
+/** A log only grows, so a deleted response gets a mark beside it. */
 const markOf = (first: number): string => `responses.deleted.${first}`
 
-async function isDeleted(
-  engine: OpenSessions,
-  owner: string,
-  { session, first }: ResponsePlace,
-): Promise<boolean> {
+async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promise<boolean> {
   try {
-    await engine.blob(owner, session, markOf(first))
+    await engine.blob(ref, markOf(first))
     return true
   } catch (error) {
-    if (error instanceof TurnwireError && error.code === 'not_found') return false
+    if (isMissing(error, 'not_found')) return false
     throw error
   }
 }
 
-export async function deleteResponse(host: WireHost, owner: string, response: StoredResponse): Promise<void> {
-  const { old: engine } = host
-  const { session, log } = response
-  await engine.ports.store.putBlob(session, markOf(response.first), 'deleted')
-  const own = log.filter(({ event }) => event.type === 'request.accepted')
-  const turns = log.filter(({ event }) => event.type === 'turn.started')
-  // Turns of other doors are not ours to delete.
-  if (turns.some(({ event }) => event.type === 'turn.started' && event.wire !== 'responses')) return
-  for (const { seq } of own) if (!(await isDeleted(engine, owner, { session, first: seq }))) return
-  await engine.remove(owner, session)
-}
-
-// ---- what it says ---------------------------------------------------------------------------------------------------
-
-export function viewOfStored(host: WireHost, response: StoredResponse, emitter: Emitter): ResponseView {
-  const { before, session, first } = response
-  const state = stateAfterRequest(response)
-  const agent = host.agents.find(each => each.name === state.agent)
-  return new ResponseView({
-    emitter,
-    resource: new Resource(
-      response.id,
-      response.events[0]?.event.at ?? state.createdAt,
-      requestFields(agent, state.settings, state.turn?.ask ?? {}, session),
-    ),
-    at: { stem: stemOf(session), first },
-    agent: state.agent,
-    live: false,
-    open: before.batch.flatMap(call => (call.stage === 'asking' ? [call.part] : [])),
-  })
-}
-
-/** With the settings that the request itself brought. */
-function stateAfterRequest({ before, events, session, log }: StoredResponse): SessionState {
-  const [taken] = events
-  const own = taken?.event.type === 'request.accepted' ? taken.event.events : 0
-  if (before.seq + 1 + own > log.length) return before
-  return fold(session, log.slice(0, before.seq + 1 + own))
-}
-
-/** The output items of a response that is over, or as far as it is. */
-export function outputOf(host: WireHost, response: StoredResponse): OutputItem[] {
-  const view = viewOfStored(host, response, new Emitter())
-  for (const recorded of response.events) view.take({ type: 'event', ...recorded })
-  return [...view.output]
-}
-
-/** An item of an earlier response, and the model's answer that it is a part of. */
-export type FoundItem = { item: JsonObject; answered: ModelAnswered | undefined }
-
-export async function findItem(
-  host: WireHost,
-  owner: string,
-  place: ItemPlace,
-): Promise<FoundItem | undefined> {
-  try {
-    const response = await findResponse(host, owner, responseId(place))
-    const item = outputOf(host, response).find(each => each.id === place.id)
-    const answers = response.events.flatMap(({ event }) => (event.type === 'model.answered' ? [event] : []))
-    // Output items are JSON by construction.
-    return item && { item: item as JsonObject, answered: answers[place.answer] }
-  } catch (error) {
-    if (error instanceof TurnwireError && error.status === 404) return undefined
-    throw error
+/** The session goes with its last response, unless another wire has turns in it. */
+export async function deleteResponse(engine: Engine, { ref, first }: StoredResponse): Promise<void> {
+  await engine.keepBlob(ref, markOf(first), 'deleted')
+  const accepted: number[] = []
+  for await (const { seq, event } of readLog(engine, ref)) {
+    if (event.type === 'turn.started' && event.wire !== wireName) return
+    if (event.type === 'request.accepted') accepted.push(seq)
   }
+  for (const each of accepted) if (!(await isDeleted(engine, ref, each))) return
+  await engine.remove(ref)
 }
 
-// ---- where it left the session ----------------------------------------------------------------------------------------
+// ---- encoding ------------------------------------------------------------------------------------------------
 
-/** The session as the response left it. */
-export function stateAfter({ session, log, events }: StoredResponse): SessionState {
-  return fold(session, log.slice(0, events.at(-1)?.seq ?? 0))
+/** `after`: for a stream, the number of the last event that the client has, or -1. */
+export function storedEncoder(
+  agents: readonly AgentInfo[],
+  response: StoredResponse,
+  after?: number,
+): ResponseEncoder {
+  const { ref, first, createdAt, agent, settings, ask, waited } = response
+  const place: ResponsePlace = { session: ref.session, first }
+  const info = agents.find(({ name }) => name === agent)
+  const request = requestFields(info, settings, ask, ref.session)
+  const options: EncoderOptions = { place, agent, createdAt, request, waited }
+  return new ResponseEncoder(after === undefined ? options : { ...options, after })
 }
 
-/** Whether nothing was said in the session since. */
-export function isNewest({ log, events }: StoredResponse): boolean {
-  const last = events.at(-1)?.seq ?? 0
-  return log.slice(last).every(({ event }) => event.type !== 'turn.started' && event.type !== 'call.settled')
+/** The response as far as it was read, in the form in which the engine gives items. */
+export function itemsRead({ events, over }: StoredResponse): FollowItem[] {
+  const items: FollowItem[] = events.map(recorded => ({ type: 'event', ...recorded }))
+  return over ? [...items, { type: 'ended' }] : items
 }
 
-/** The calls that a state waits for, and what is known of the rest of their batch. */
-export function openCalls({ batch }: SessionState): Before {
-  const calls: CallPart[] = []
-  const settled = new Map<string, Outcome>()
-  for (const { part, outcome } of batch) {
-    calls.push(part)
-    if (outcome) settled.set(part.id, outcome)
-  }
-  return { calls, settled }
+/** The encoder after all that was read. */
+export function encodeStored(agents: readonly AgentInfo[], response: StoredResponse): ResponseEncoder {
+  const encoder = storedEncoder(agents, response)
+  for (const item of itemsRead(response)) encoder.take(item)
+  return encoder
 }

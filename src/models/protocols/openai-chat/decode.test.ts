@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ModelAnswer } from '../../../engine/ports.ts'
-import type { ChatQuirks } from '../../../testing/doubles/chat-answer.ts'
 import type { Fault, ScriptedTurn } from '../../../testing/doubles/index.ts'
+import type { ChatQuirks } from '../../../testing/doubles/openai-chat/answer.ts'
 import { answered, callsIn, quirky, read, request, target, textIn, tool, user } from './harness.test.ts'
 import { openaiChat } from './index.ts'
 

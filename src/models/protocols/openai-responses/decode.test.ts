@@ -8,7 +8,7 @@ import type { Response, ResponseStreamEvent } from 'openai/resources/responses/r
 import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
-import { openaiResponses as double } from '../../../testing/doubles/responses.ts'
+import { openaiResponsesDouble as double } from '../../../testing/doubles/openai-responses/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
 import type { Frame } from '../../protocol.ts'
 import { halt, initial, type State, step } from './decode.ts'

@@ -8,7 +8,7 @@ import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history
 import type { ToolDeclaration, ToolInput } from '../../../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { checkRequestAll } from '../../../testing/doubles/index.ts'
-import { openaiResponses as double } from '../../../testing/doubles/responses.ts'
+import { openaiResponsesDouble as double } from '../../../testing/doubles/openai-responses/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'

@@ -1,0 +1,106 @@
+// Builds the `chat.completion` of a scripted turn. `stream.ts` streams from this object, so that both forms agree.
+// Compatible servers differ by their quirks only: see `ChatQuirks`.
+import type { DoubleRequest } from '../double.ts'
+import { faultOf } from '../faults.ts'
+import { countTokens } from '../openai/usage.ts'
+import {
+  type DoubleAnswer,
+  type NeutralStop,
+  neutralStops,
+  type ScriptedCall,
+  type ScriptedTurn,
+  scriptedStop,
+  scriptedText,
+  thinkingOf,
+} from '../script.ts'
+import { mintId } from '../seal.ts'
+import { asRecord, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
+import { streamCompletion } from './stream.ts'
+
+/** How a server deviates in the stream of tool calls. None of these is OpenAI's own behaviour. */
+export type ChatQuirks = {
+  /** Every call's delta has `index: 0`, or has no index. */
+  index: 'right' | 'all-zero' | 'missing'
+  /** Every delta of a call has its id and name, not only the first. */
+  repeatIds: boolean
+  /** Each call comes whole in one delta. */
+  wholeCalls: boolean
+  /** Thinking is shown in `reasoning_content`, a field that OpenAI does not have. */
+  showReasoning: boolean
+}
+
+const FINISH_REASONS: Record<NeutralStop, string> = {
+  end: 'stop',
+  tool: 'tool_calls',
+  length: 'length',
+  'stop-sequence': 'stop',
+  pause: 'stop',
+  refusal: 'stop',
+  filter: 'content_filter',
+  context: 'length',
+}
+
+/** The ids of the answer are made from `salt`. No other answer has the same. */
+export function answerChat(
+  turn: ScriptedTurn,
+  { body, rawText }: DoubleRequest,
+  salt: string,
+  declared: ChatQuirks,
+): DoubleAnswer {
+  const { model, stream_options: options } = asRecord(body)
+  const quirks = { ...declared, ...faultQuirks(turn) }
+  const built = { model, ...buildCompletion(turn, salt, quirks), usage: chatUsage(turn, rawText) }
+  const completion = isRecord(turn.raw) ? { ...built, ...turn.raw } : built
+  return { body: completion, frames: streamCompletion(completion, asRecord(options), turn.chunk, quirks) }
+}
+
+function faultQuirks(turn: ScriptedTurn): Partial<ChatQuirks> {
+  const quirk = faultOf(turn, 'index')?.quirk
+  if (quirk === undefined) return {}
+  return quirk === 'repeat-id' ? { repeatIds: true } : { index: quirk }
+}
+
+function buildCompletion(turn: ScriptedTurn, salt: string, { showReasoning }: ChatQuirks): JsonRecord {
+  const calls = (turn.calls ?? []).map((call, at) => callObject(call, at, salt))
+  const message = {
+    role: 'assistant',
+    content: turn.refusal === undefined ? (turn.text ?? null) : null,
+    refusal: turn.refusal ?? null,
+    annotations: [],
+    ...(showReasoning && !isAbsent(turn.thinking) && { reasoning_content: thinkingOf(turn)?.text }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  }
+  const finish_reason = FINISH_REASONS[scriptedStop(turn, neutralStops(FINISH_REASONS))]
+  return {
+    id: mintId('chatcmpl-', 0, salt),
+    object: 'chat.completion',
+    created: Math.floor(Date.now() / 1000),
+    choices: [{ index: 0, message, logprobs: null, finish_reason }],
+    service_tier: 'default',
+    system_fingerprint: 'fp_turnwire',
+  }
+}
+
+function callObject(call: ScriptedCall, at: number, salt: string): JsonRecord {
+  const id = call.id ?? mintId('call_', at, salt)
+  const { name } = call
+  return call.custom
+    ? { id, type: 'custom', custom: { name, input: scriptedText(call) } }
+    : { id, type: 'function', function: { name, arguments: scriptedText(call) } }
+}
+
+function chatUsage(turn: ScriptedTurn, rawText: string): JsonRecord {
+  const counts = countTokens(turn, rawText)
+  return {
+    prompt_tokens: counts.input,
+    completion_tokens: counts.output,
+    total_tokens: counts.input + counts.output,
+    prompt_tokens_details: { cached_tokens: counts.cached, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: counts.reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}

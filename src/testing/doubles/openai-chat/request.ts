@@ -1,0 +1,81 @@
+// Everything that Chat Completions refuses, in the order in which it looks: this file checks the parameters, the other
+// files messages, tools and history. `C-00` is the plain shape of the request.
+// Compatible servers judge far less, in a function of their own, so that the strict one has no switches.
+import { invalidType, missingParameter, openaiError, unsupportedValue } from '../openai/refusals.ts'
+import { checkStrictSchema } from '../openai/schema.ts'
+import { checkString } from '../openai/shapes.ts'
+import type { Rejections } from '../script.ts'
+import { asList, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import { checkChatHistory } from './history.ts'
+import { CHAT_NAME, checkCallInput, checkChatMessages } from './messages.ts'
+import { checkChatChoice, checkChatTools } from './tools.ts'
+
+const PARAMETERS = wordList(`
+  messages model audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens
+  metadata modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options
+  prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream
+  stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options`)
+
+export function* checkChat(body: unknown): Rejections {
+  if (!isRecord(body)) return yield invalidType('C-00', 'body', 'an object', body)
+  yield* checkParameters(body)
+  yield* checkChatMessages(body['messages'])
+  yield* checkChatTools(body['tools'])
+  yield* checkChatHistory(body['messages'])
+  yield* checkChatChoice(body)
+  yield* checkResponseFormat(body['response_format'])
+}
+
+/** An OpenAI-compatible server still refuses messages without a role, and arguments that are not text. */
+export function* checkCompatibleChat(body: unknown): Rejections {
+  if (!isRecord(body)) return yield invalidType('C-00', 'body', 'an object', body)
+  if (!Array.isArray(body['messages'])) return yield missingParameter('C-00', 'messages')
+  for (const [at, message] of body['messages'].entries()) {
+    const path = `messages[${at}]`
+    if (!isRecord(message)) {
+      yield invalidType('C-00', path, 'an object', message)
+      continue
+    }
+    yield* checkString('C-00', `${path}.role`, message['role'])
+    const calls = asList(message['tool_calls'])
+    for (const [index, call] of calls.entries()) yield* checkCallInput(call, `${path}.tool_calls[${index}]`)
+  }
+}
+
+function* checkParameters(body: JsonRecord): Rejections {
+  const unknown = extraKeys(body, PARAMETERS)
+  if (unknown.length > 0) {
+    const noun = unknown.length > 1 ? 'arguments' : 'argument'
+    yield openaiError('C-00', `Unrecognized request ${noun} supplied: ${unknown.join(', ')}`)
+  }
+  if (typeof body['model'] !== 'string' || body['model'] === '') {
+    yield openaiError('C-00', 'you must provide a model parameter')
+  }
+  if (!isAbsent(body['stream_options']) && body['stream'] !== true) {
+    const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+    yield openaiError('C-00', message, 'stream_options')
+  }
+  if (!isAbsent(body['max_tokens']) && !isAbsent(body['max_completion_tokens'])) {
+    const message =
+      "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported. Please use only one of them."
+    yield openaiError('C-00', message, 'max_tokens', 'invalid_parameter_combination')
+  }
+}
+
+function* checkResponseFormat(format: unknown): Rejections {
+  if (isAbsent(format)) return
+  if (!isRecord(format)) return yield invalidType('C-00', 'response_format', 'an object', format)
+  const types = ['json_object', 'json_schema', 'text']
+  const type = format['type']
+  if (typeof type !== 'string' || !types.includes(type)) {
+    return yield unsupportedValue('C-00', 'response_format.type', type, types)
+  }
+  if (type !== 'json_schema') return
+  const inner = format['json_schema']
+  if (!isRecord(inner)) return yield missingParameter('C-00', 'response_format.json_schema')
+  yield* checkString('C-09', 'response_format.json_schema.name', inner['name'], CHAT_NAME)
+  if (inner['strict'] !== true) return
+  const place = { rule: 'C-09', param: 'response_format', subject: 'response_format' } as const
+  const schema = checkStrictSchema(shownText(inner['name']), inner['schema'], place)
+  if (schema !== null) yield schema
+}

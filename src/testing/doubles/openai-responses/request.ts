@@ -1,0 +1,148 @@
+// Everything that the Responses endpoint refuses, in the order in which it looks. This file checks parameters, state
+// and output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
+import type { DoubleRequest } from '../double.ts'
+import { organisationOf } from '../openai/envelope.ts'
+import {
+  belowMinimum,
+  invalidType,
+  missingParameter,
+  openaiError,
+  unknownParameter,
+  unsupportedValue,
+} from '../openai/refusals.ts'
+import { checkStrictSchema } from '../openai/schema.ts'
+import type { Mode, Rejections } from '../script.ts'
+import {
+  asList,
+  asRecord,
+  asRecords,
+  entryOf,
+  isAbsent,
+  isRecord,
+  type JsonRecord,
+  shownText,
+  wordList,
+} from '../shape.ts'
+import { checkResponsesHistory } from './history.ts'
+import { chainItems, type ResponsesMemory } from './memory.ts'
+import { checkResponsesChoice, checkResponsesTools } from './tools.ts'
+
+const PARAMETERS = wordList(`
+  access_programs background context_management conversation image include input instructions max_output_tokens
+  max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key
+  prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options
+  temperature text tool_choice tools top_logprobs top_p truncation user`)
+
+/** Chat parameters that callers bring along, and their names in the Responses API. */
+const MOVED: Record<string, string> = {
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  messages: 'input',
+  response_format: 'text.format',
+  reasoning_effort: 'reasoning.effort',
+  functions: 'tools',
+  function_call: 'tool_choice',
+}
+
+const INCLUDABLE = wordList(`
+  file_search_call.results web_search_call.results web_search_call.action.sources message.input_image.image_url
+  computer_call_output.output.image_url code_interpreter_call.outputs reasoning.encrypted_content
+  message.output_text.logprobs`)
+
+const MIN_OUTPUT_TOKENS = 16
+
+export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory, mode: Mode): Rejections {
+  const { body, headers } = request
+  if (!isRecord(body)) return yield invalidType('R-00', 'body', 'an object', body)
+  yield* checkParameters(body)
+  yield* checkState(body, memory)
+  yield* checkResponsesTools(body['tools'], 'tools')
+  yield* checkResponsesChoice(body['tool_choice'], asRecords(body['tools']))
+  yield* checkTextFormat(asRecord(body['text'])['format'])
+  yield* checkReasoningModel(body, memory)
+  yield* checkResponsesHistory({ body, memory, mode }, organisationOf(headers))
+}
+
+function* checkParameters(body: JsonRecord): Rejections {
+  for (const name of Object.keys(body)) yield* checkParameterName(name)
+  if (isAbsent(body['model']) && isAbsent(body['prompt'])) yield missingParameter('R-00', 'model')
+  const most = body['max_output_tokens']
+  if (!isAbsent(most)) {
+    if (typeof most !== 'number' || !Number.isInteger(most)) {
+      yield invalidType('R-11', 'max_output_tokens', 'an integer', most)
+    } else if (most < MIN_OUTPUT_TOKENS) {
+      yield belowMinimum('R-11', 'max_output_tokens', MIN_OUTPUT_TOKENS, most)
+    }
+  }
+  yield* checkInclude(body['include'])
+  for (const name of ['stream', 'store', 'background', 'parallel_tool_calls']) {
+    if (isAbsent(body[name]) || typeof body[name] === 'boolean') continue
+    yield invalidType(name === 'parallel_tool_calls' ? 'R-12' : 'R-00', name, 'a boolean', body[name])
+  }
+}
+
+function* checkParameterName(name: string): Rejections {
+  const moved = entryOf(MOVED, name)
+  if (moved === undefined) {
+    if (!PARAMETERS.includes(name)) yield unknownParameter('R-00', name)
+    return
+  }
+  const message = `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${moved}'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.`
+  yield openaiError(name === 'max_tokens' ? 'R-11' : 'R-00', message, name, 'unsupported_parameter')
+}
+
+function* checkInclude(include: unknown): Rejections {
+  if (isAbsent(include)) return
+  if (!Array.isArray(include)) return yield invalidType('R-00', 'include', 'an array of strings', include)
+  for (const [at, value] of include.entries()) {
+    if (!INCLUDABLE.includes(value)) yield unsupportedValue('R-00', `include[${at}]`, value, INCLUDABLE)
+  }
+}
+
+/** The state that the request continues from: an earlier response, a conversation, or none. */
+function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
+  const { previous_response_id: previous, conversation } = body
+  if (!isAbsent(previous) && !isAbsent(conversation)) {
+    const message =
+      "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of them."
+    yield openaiError('R-10', message, null, 'mutually_exclusive_parameters')
+  } else if (!isAbsent(conversation)) {
+    const id = shownText(isRecord(conversation) ? conversation['id'] : conversation)
+    yield openaiError('R-10', `Conversation with id '${id}' not found.`, null, null, 404)
+  }
+  const isKnown = memory.trustForeign || (typeof previous === 'string' && memory.responses.has(previous))
+  if (!isAbsent(previous) && !isKnown) {
+    const message = `Previous response with id '${shownText(previous)}' not found.`
+    yield openaiError('R-07', message, 'previous_response_id', 'previous_response_not_found')
+  }
+  if (body['background'] === true && body['store'] === false) {
+    yield openaiError('R-00', "Background mode requires 'store' to be true.", 'background')
+  }
+  if (['input', 'previous_response_id', 'conversation', 'prompt'].every(name => isAbsent(body[name]))) {
+    const message =
+      'One of "input" or "previous_response_id" or \'prompt\' or \'conversation_id\' must be provided.'
+    yield openaiError('R-00', message, 'input', 'missing_required_parameter')
+  }
+}
+
+/** A model that does not reason gives no encrypted reasoning and takes no reasoning back, sent or stored. */
+function* checkReasoningModel(body: JsonRecord, memory: ResponsesMemory): Rejections {
+  if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(shownText(body['model']))) return
+  if (asList(body['include']).includes('reasoning.encrypted_content')) {
+    yield openaiError('R-NR', 'Encrypted content is not supported with this model.', 'include')
+  }
+  const items = [...chainItems(memory, body['previous_response_id']), ...asRecords(body['input'])]
+  if (items.every(item => item['type'] !== 'reasoning')) return
+  const message =
+    'Reasoning input items can only be provided to a reasoning or computer use model. Remove reasoning items from your input and try again.'
+  yield openaiError('R-NR', message, 'input')
+}
+
+function* checkTextFormat(format: unknown): Rejections {
+  if (!isRecord(format) || format['type'] !== 'json_schema') return
+  if (typeof format['name'] !== 'string') return yield missingParameter('R-00', 'text.format.name')
+  if (format['strict'] !== true) return
+  const place = { rule: '2.4', param: 'text.format.schema', subject: 'response_format' } as const
+  const schema = checkStrictSchema(format['name'], format['schema'], place)
+  if (schema !== null) yield schema
+}

@@ -1,0 +1,54 @@
+// What a request adds to a session that exists, as a command: answers to the calls that wait, or a user message. The calls
+// that wait must all be answered, as the API demands, so that none is abandoned by accident.
+import type { CallState, GivenDecision, GivenResult } from '../../engine/index.ts'
+import type { InputPart } from '../../language/content.ts'
+import type { InputItem } from './decode-items.ts'
+import { noApprovalFor, noApprovalRequest, noCallFor, noOutputFor } from './wordings.ts'
+
+type Answers = { results: GivenResult[]; decisions: GivenDecision[] }
+
+export type Continuation = { do: 'say'; parts: InputPart[] } | ({ do: 'respond' } & Answers)
+
+/** Undefined: one turn of a session cannot take all of it at once. `calls`: those of the session's last answer. */
+export function decodeContinuation(
+  items: readonly InputItem[],
+  calls: readonly CallState[],
+  by: string,
+): Continuation | undefined {
+  const answers = pairAnswers(items, calls, by)
+  const rest = items.filter(item => item.kind !== 'output' && item.kind !== 'approval')
+  if (answers) return rest.length === 0 ? { do: 'respond', ...answers } : undefined
+  const parts = rest.flatMap(item => (item.kind === 'user' ? [item.parts] : []))
+  return parts.length === rest.length ? { do: 'say', parts: parts.flat() } : undefined
+}
+
+/** Undefined when no call waits. */
+function pairAnswers(
+  items: readonly InputItem[],
+  calls: readonly CallState[],
+  by: string,
+): Answers | undefined {
+  const open = new Map(
+    calls.filter(({ stage }) => stage === 'handed' || stage === 'asking').map(call => [call.part.id, call]),
+  )
+  const isWaiting = open.size > 0
+  const answers: Answers = { results: [], decisions: [] }
+  for (const item of items) {
+    if (item.kind === 'output') {
+      const { callId, noun, output } = item
+      if (open.get(callId)?.stage !== 'handed') noCallFor(noun, callId)
+      open.delete(callId)
+      answers.results.push({ callId, parts: output })
+    } else if (item.kind === 'approval') {
+      const { callId, id, approve, reason } = item
+      if (open.get(callId)?.stage !== 'asking') noApprovalRequest(id)
+      open.delete(callId)
+      answers.decisions.push({ callId, granted: approve, by, ...(reason !== undefined && { reason }) })
+    }
+  }
+  for (const { part, stage } of open.values()) {
+    if (stage === 'handed') noOutputFor(part)
+    noApprovalFor(part)
+  }
+  return isWaiting ? answers : undefined
+}

@@ -1,0 +1,69 @@
+// The events of a stream, numbered and framed. A delta counts one number per character, so the numbers of a response do
+// not depend on how its text was cut. A stream that is resumed, even by another process, continues in the middle of a
+// text without a gap or a repeat.
+import { encodeSse } from '../../lib/sse.ts'
+import { oneLine } from '../http/index.ts'
+import type { EventName } from './schema.ts'
+
+export class NumberedFrames {
+  readonly #after: number | undefined
+  #next = 0
+  #frames = ''
+
+  /** `after`: the number of the last event that the client has, or -1. Undefined: there is no stream. */
+  constructor(after: number | undefined) {
+    this.#after = after
+  }
+
+  /** The frames made since the last call. */
+  take(): string {
+    const frames = this.#frames
+    this.#frames = ''
+    return frames
+  }
+
+  event(name: EventName, fields: object): void {
+    if (this.#isNews(1)) this.#write(name, JSON.stringify(fields).slice(1))
+  }
+
+  delta(name: EventName, fields: object, text: string): void {
+    const { length } = text
+    if (length === 0 || !this.#isNews(length)) return
+    const delta = text.slice(-Math.min(length, this.#next - 1 - (this.#after ?? -1)))
+    this.#write(name, JSON.stringify({ ...fields, delta }).slice(1))
+  }
+
+  /** `response` gives the whole response as JSON. */
+  lifecycle(name: EventName, response: () => string): void {
+    if (this.#isNews(1)) this.#write(name, `"response":${response()}}`)
+  }
+
+  /** The last event. It is sent whatever the client has, since only it ends the response. */
+  last(name: EventName, response: () => string): void {
+    this.#next = Math.max(this.#next, (this.#after ?? -1) + 1)
+    this.lifecycle(name, response)
+    this.#end()
+  }
+
+  /** The stream ends before the response does. */
+  broken(code: string, message: string): void {
+    this.#next = Math.max(this.#next, (this.#after ?? -1) + 1)
+    this.event('error', { code, message, param: null })
+    this.#end()
+  }
+
+  #end(): void {
+    if (this.#after !== undefined) this.#frames += encodeSse({ data: '[DONE]' })
+  }
+
+  /** Takes the next numbers. False: the client has them all, or there is no stream. */
+  #isNews(count: number): boolean {
+    this.#next += count
+    return this.#after !== undefined && this.#next - 1 > this.#after
+  }
+
+  #write(name: EventName, fields: string): void {
+    const data = `{"type":"${name}","sequence_number":${this.#next - 1},${fields}`
+    this.#frames += encodeSse({ event: name, data: oneLine(data) })
+  }
+}

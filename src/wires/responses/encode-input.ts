@@ -1,0 +1,96 @@
+// What a stored response was given to read, as input items: the conversation before it, and what its request added.
+import type { SessionHistory } from '../../engine/index.ts'
+import type { InputPart, ResultPart } from '../../language/content.ts'
+import { textOf } from '../../language/content.ts'
+import type { Recorded } from '../../language/events.ts'
+import type { Entry } from '../../language/history.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { refuseParameter } from '../openai-refusal.ts'
+import { itemId, stemOf } from './ids.ts'
+
+export type ItemPage = { limit: number; order: 'asc' | 'desc'; after: string | undefined }
+
+/** Items are numbered by entry, and by place in the entry. Their ids are not those of any output. */
+export function encodeInputItems(session: string, entries: readonly Entry[]): JsonObject[] {
+  const stem = stemOf(session)
+  return entries.flatMap((entry, index) => {
+    let place = 0
+    return encodeInputEntry(entry, prefix => itemId(prefix, stem, 0, index, place++))
+  })
+}
+
+export function pageOfItems(items: readonly JsonObject[], { limit, order, after }: ItemPage): JsonObject {
+  const ordered = order === 'desc' ? items.toReversed() : items
+  const start = after === undefined ? 0 : ordered.findIndex(item => item['id'] === after) + 1
+  if (after !== undefined && start === 0) refuseParameter(`There is no input item '${after}'.`, 'after')
+  const data = ordered.slice(start, start + limit)
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.['id'] ?? null,
+    last_id: data.at(-1)?.['id'] ?? null,
+    has_more: start + limit < items.length,
+  }
+}
+
+/** The history before a request, and what the request brought: a message, or the results of calls. */
+export function inputEntries({ entries, calls }: SessionHistory, events: readonly Recorded[]): Entry[] {
+  const given: Entry[] = [...entries]
+  const results = calls.flatMap(({ part, outcome: known }) => {
+    const settled = events.find(({ event }) => event.type === 'call.settled' && event.callId === part.id)
+    const outcome = settled?.event.type === 'call.settled' ? settled.event.outcome : known
+    return outcome?.from.source === 'client' ? [{ callId: part.id, name: part.name, outcome }] : []
+  })
+  if (results.length > 0) given.push({ role: 'tool', results })
+  for (const { event } of events)
+    if (event.type === 'turn.started' && event.parts.length > 0)
+      given.push({ role: 'user', parts: event.parts })
+  return given
+}
+
+type NewId = (prefix: string) => string
+
+function encodeInputEntry(entry: Entry, id: NewId): JsonObject[] {
+  switch (entry.role) {
+    case 'system':
+      return [inputMessage(id, 'system', [{ type: 'input_text', text: entry.text }])]
+    case 'user':
+      return [inputMessage(id, 'user', entry.parts.map(encodeInputPart))]
+    case 'tool':
+      return entry.results.map(({ callId, outcome }) => ({
+        type: 'function_call_output',
+        id: id('fco'),
+        call_id: callId,
+        output: outcome.parts.every(part => part.type === 'text')
+          ? textOf(outcome.parts)
+          : outcome.parts.map(encodeInputPart),
+        status: 'completed',
+      }))
+    case 'assistant':
+      return entry.parts.flatMap(part => encodeAnswerPart(part, id))
+  }
+}
+
+function encodeAnswerPart(part: Extract<Entry, { role: 'assistant' }>['parts'][0], id: NewId): JsonObject[] {
+  if (part.type === 'hosted') return []
+  if (part.type === 'text')
+    return [inputMessage(id, 'assistant', [{ type: 'output_text', text: part.text, annotations: [] }])]
+  if (part.type === 'thinking')
+    return [{ type: 'reasoning', id: id('rs'), summary: [{ type: 'summary_text', text: part.text }] }]
+  const call = { call_id: part.id, name: part.name, status: 'completed' }
+  return part.form === 'text'
+    ? [{ type: 'custom_tool_call', id: id('ctc'), ...call, input: part.text }]
+    : [{ type: 'function_call', id: id('fc'), ...call, arguments: part.text }]
+}
+
+function inputMessage(id: NewId, role: string, content: JsonObject[]): JsonObject {
+  return { type: 'message', id: id('msg'), status: 'completed', role, content }
+}
+
+function encodeInputPart(part: InputPart | ResultPart): JsonObject {
+  if (part.type === 'text') return { type: 'input_text', text: part.text }
+  if (part.type === 'image') return { type: 'input_image', image_url: part.url, detail: 'auto' }
+  const named = part.name === undefined ? {} : { filename: part.name }
+  const isData = part.url.startsWith('data:')
+  return { type: 'input_file', [isData ? 'file_data' : 'file_url']: part.url, ...named }
+}

@@ -1,0 +1,268 @@
+// The output items of a response: each is added, grows and is done, with the events that the API has for it. Which items
+// there are, and what is in them, is decided in encode.ts.
+import type { CallPart } from '../../language/calls.ts'
+import type { NumberedFrames } from './encode-frames.ts'
+import { itemId, type ResponsePlace, stemOf } from './ids.ts'
+import type {
+  CallItem,
+  ItemStatus,
+  MessageItem,
+  OutputItem,
+  OutputText,
+  ReasoningItem,
+  ServerCallItem,
+  SummaryText,
+} from './schema.ts'
+
+/** An item that grows: `text` is its text, or its arguments. */
+export type OpenItem<Item = MessageItem | ReasoningItem | CallItem | ServerCallItem> = {
+  item: Item
+  index: number
+  text: string
+}
+type Speech = OpenItem<MessageItem | ReasoningItem>
+/** Gives the id of a call's item, for the prefix of its type. */
+export type CallItemId = (prefix: 'fc' | 'ctc' | 'mcp') => string
+
+const partEvents = { message: 'response.content_part', reasoning: 'response.reasoning_summary_part' } as const
+const textEvents = {
+  message: 'response.output_text',
+  reasoning: 'response.reasoning_summary_text',
+  function_call: 'response.function_call_arguments',
+  custom_tool_call: 'response.custom_tool_call_input',
+  mcp_call: 'response.mcp_call_arguments',
+} as const
+
+export class OutputItems {
+  readonly #frames: NumberedFrames
+  readonly #place: ResponsePlace
+  /** By output index. An item that is not done is absent. */
+  readonly #done = new Map<number, OutputItem>()
+  #next = 0
+  #answer = 0
+  /** How many messages, reasoning items and calls the current answer has. They are counted apart. */
+  #counts = { msg: 0, rs: 0, call: 0 }
+  #speech: Speech | undefined
+  /** The output indexes of what was said in an answer that is not recorded yet. */
+  #unrecorded: number[] = []
+
+  constructor(frames: NumberedFrames, place: ResponsePlace) {
+    this.#frames = frames
+    this.#place = place
+  }
+
+  /** The items that are done, in the order in which they were added. */
+  get done(): OutputItem[] {
+    return [...this.#done].sort(([a], [b]) => a - b).map(([, item]) => item)
+  }
+
+  /** The answer is recorded. The items that follow belong to the next one. */
+  nextAnswer(): void {
+    this.#answer += 1
+    this.#counts = { msg: 0, rs: 0, call: 0 }
+    this.#unrecorded = []
+  }
+
+  /** The id of a call in the current answer. Its item may be added later. */
+  reserveCall(): CallItemId {
+    const answer = this.#answer
+    const count = this.#counts.call++
+    return prefix => this.#id(prefix, answer, count)
+  }
+
+  #newId(prefix: 'msg' | 'rs'): string {
+    return this.#id(prefix, this.#answer, this.#counts[prefix]++)
+  }
+
+  #id(prefix: string, answer: number, count: number): string {
+    return itemId(prefix, stemOf(this.#place.session), this.#place.first, answer, count)
+  }
+
+  /** An item that is whole at once. */
+  whole(item: OutputItem): void {
+    this.#close(this.#open(item).index, item)
+  }
+
+  #open<Item extends OutputItem>(item: Item): OpenItem<Item> {
+    const index = this.#next++
+    this.#frames.event('response.output_item.added', { output_index: index, item })
+    return { item, index, text: '' }
+  }
+
+  grow(open: OpenItem, text: string): void {
+    open.text += text
+    const logprobs = open.item.type === 'message' && { logprobs: [] }
+    this.#frames.delta(`${textEvents[open.item.type]}.delta`, { ...itemPlace(open), ...logprobs }, text)
+  }
+
+  #endText(open: OpenItem): void {
+    this.#frames.event(`${textEvents[open.item.type]}.done`, { ...itemPlace(open), ...wholeText(open) })
+  }
+
+  #close(index: number, item: OutputItem): void {
+    this.#done.set(index, item)
+    this.#frames.event('response.output_item.done', { output_index: index, item })
+  }
+
+  // ---- messages and reasoning --------------------------------------------------------------------------------
+
+  say(kind: 'text' | 'thinking', text: string): void {
+    if (text === '') return
+    const type = kind === 'text' ? 'message' : 'reasoning'
+    if (this.#speech?.item.type !== type) {
+      this.endSpeech('completed')
+      this.#speech = this.#openSpeech(type)
+    }
+    this.grow(this.#speech, text)
+  }
+
+  #openSpeech(type: 'message' | 'reasoning'): Speech {
+    const item: Speech['item'] =
+      type === 'message' ? this.#newMessage() : { type, id: this.#newId('rs'), summary: [] }
+    const speech = this.#open(item)
+    this.#unrecorded.push(speech.index)
+    this.#frames.event(`${partEvents[type]}.added`, { ...itemPlace(speech), part: speechPart(item, '') })
+    return speech
+  }
+
+  #newMessage(): MessageItem {
+    return { type: 'message', id: this.#newId('msg'), status: 'in_progress', role: 'assistant', content: [] }
+  }
+
+  endSpeech(status: ItemStatus, refusal?: string): void {
+    const speech = this.#speech
+    if (!speech) return
+    this.#speech = undefined
+    const { item, index, text } = speech
+    this.#endText(speech)
+    this.#frames.event(`${partEvents[item.type]}.done`, {
+      ...itemPlace(speech),
+      part: speechPart(item, text),
+    })
+    if (item.type === 'reasoning') this.#close(index, { ...item, summary: [summaryText(text)] })
+    else {
+      const refusals = refusal === undefined ? [] : [this.#refusalPart(item.id, index, 1, refusal)]
+      this.#close(index, { ...item, status, content: [outputText(text), ...refusals] })
+    }
+  }
+
+  /** A refusal is the last part of the message that is open, or a message of its own. */
+  refuse(refusal: string): void {
+    if (this.#speech?.item.type === 'message') {
+      this.endSpeech('completed', refusal)
+      return
+    }
+    this.endSpeech('completed')
+    const { item, index } = this.#open(this.#newMessage())
+    const content = [this.#refusalPart(item.id, index, 0, refusal)]
+    this.#close(index, { ...item, status: 'completed', content })
+  }
+
+  #refusalPart(id: string, index: number, place: number, refusal: string): MessageItem['content'][0] {
+    const at = { item_id: id, output_index: index, content_index: place }
+    this.#frames.event('response.content_part.added', { ...at, part: { type: 'refusal', refusal: '' } })
+    this.#frames.delta('response.refusal.delta', at, refusal)
+    this.#frames.event('response.refusal.done', { ...at, refusal })
+    this.#frames.event('response.content_part.done', { ...at, part: { type: 'refusal', refusal } })
+    return { type: 'refusal', refusal }
+  }
+
+  /** What the model's vendor wants back, for the client to carry. */
+  carry(sealed: string): void {
+    this.whole({ type: 'reasoning', id: this.#newId('rs'), summary: [], encrypted_content: sealed })
+  }
+
+  /** The answer was not recorded: what was said in it is no part of the response. */
+  dropAnswer(): void {
+    this.#speech = undefined
+    for (const index of this.#unrecorded) this.#done.delete(index)
+    this.#unrecorded = []
+    this.#counts = { ...this.#counts, msg: 0, rs: 0 }
+  }
+
+  /** The answer was interrupted: only its text is recorded. Its reasoning is no part of the response. */
+  interruptAnswer(text: string): void {
+    this.endSpeech('incomplete')
+    const [message] = this.#unrecorded.flatMap(index => {
+      const item = this.#done.get(index)
+      this.#done.delete(index)
+      return item?.type === 'message' ? [{ ...item, index }] : []
+    })
+    if (!message) return
+    const { index, ...item } = message
+    this.#done.set(index, { ...item, status: 'incomplete', content: [outputText(text)] })
+  }
+
+  // ---- calls -------------------------------------------------------------------------------------------------
+
+  /** A call that the client runs. */
+  openCall(
+    { id, name, form }: Pick<CallPart, 'id' | 'name' | 'form'>,
+    newId = this.reserveCall(),
+  ): OpenItem<CallItem> {
+    this.endSpeech('completed')
+    const call = { call_id: id, name, status: 'in_progress' } as const
+    return this.#open<CallItem>(
+      form === 'text'
+        ? { type: 'custom_tool_call', id: newId('ctc'), ...call, input: '' }
+        : { type: 'function_call', id: newId('fc'), ...call, arguments: '' },
+    )
+  }
+
+  closeCall(call: OpenItem<CallItem>): void {
+    this.#endText(call)
+    this.#close(call.index, { ...call.item, ...wholeText(call), status: 'completed' })
+  }
+
+  openServerCall(item: ServerCallItem): OpenItem<ServerCallItem> {
+    const call = this.#open({ ...item, arguments: '' })
+    this.grow(call, item.arguments)
+    this.#endText(call)
+    this.#frames.event('response.mcp_call.in_progress', itemPlace(call))
+    return call
+  }
+
+  closeServerCall(
+    call: OpenItem<ServerCallItem>,
+    end: Pick<ServerCallItem, 'output' | 'error' | 'status'>,
+  ): void {
+    const name = end.error ? 'response.mcp_call.failed' : 'response.mcp_call.completed'
+    this.#frames.event(name, itemPlace(call))
+    this.#close(call.index, { ...call.item, arguments: call.text, ...end })
+  }
+}
+
+function itemPlace({ item, index }: OpenItem): object {
+  const at = { item_id: item.id, output_index: index }
+  if (item.type === 'message') return { ...at, content_index: 0 }
+  if (item.type === 'reasoning') return { ...at, summary_index: 0 }
+  return item.type === 'mcp_call' ? at : { ...at, call_id: item.call_id }
+}
+
+/** The fields of the event that ends an item's text. */
+function wholeText({ item, text }: OpenItem): object {
+  switch (item.type) {
+    case 'message':
+      return { text, logprobs: [] }
+    case 'reasoning':
+      return { text }
+    case 'function_call':
+      return { name: item.name, arguments: text }
+    case 'custom_tool_call':
+      return { name: item.name, input: text }
+    case 'mcp_call':
+      return { arguments: text }
+  }
+}
+
+function speechPart({ type }: Speech['item'], text: string): OutputText | SummaryText {
+  return type === 'message' ? outputText(text) : summaryText(text)
+}
+
+function outputText(text: string): OutputText {
+  return { type: 'output_text', text, annotations: [], logprobs: [] }
+}
+
+function summaryText(text: string): SummaryText {
+  return { type: 'summary_text', text }
+}

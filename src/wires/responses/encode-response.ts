@@ -1,0 +1,120 @@
+// The response object. What it says of its request comes from the session's settings and the turn's ask alone, so that it
+// reads the same when it is answered and when it is fetched later.
+import type { AgentInfo } from '../../engine/index.ts'
+import type { Ask, Settings, Usage } from '../../language/events.ts'
+import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { ownNames } from '../own-tools.ts'
+import { protocol, wireName } from './decode.ts'
+import type { OutputItem, ResponseStatus } from './schema.ts'
+
+/** The part of a response that changes while it is made. */
+export type ResponseState = {
+  status: ResponseStatus
+  completedAt: number | null
+  error: { code: string; message: string } | null
+  incomplete: string | null
+  output: readonly OutputItem[]
+  usage: Usage | null
+}
+
+export class ResponseWriter {
+  readonly #id: string
+  readonly #createdAt: number
+  /** Written once: a stream sends it three times. */
+  readonly #request: string
+
+  constructor(id: string, createdAt: number, request: JsonObject) {
+    this.#id = id
+    this.#createdAt = createdAt
+    this.#request = JSON.stringify(request).slice(1)
+  }
+
+  json({ status, completedAt, error, incomplete, output, usage }: ResponseState): string {
+    const fields = {
+      id: this.#id,
+      object: 'response',
+      created_at: Math.floor(this.#createdAt / 1000),
+      completed_at: completedAt === null ? null : Math.floor(completedAt / 1000),
+      status,
+      error,
+      incomplete_details: incomplete === null ? null : { reason: incomplete },
+      output,
+      usage: usage && encodeUsage(usage),
+    }
+    return `${JSON.stringify(fields).slice(0, -1)},${this.#request}`
+  }
+}
+
+function encodeUsage(usage: Usage): JsonObject {
+  return {
+    input_tokens: usage.input,
+    input_tokens_details: { cached_tokens: usage.cacheRead ?? 0 },
+    output_tokens: usage.output,
+    output_tokens_details: { reasoning_tokens: usage.thinking ?? 0 },
+    total_tokens: usage.input + usage.output,
+  }
+}
+
+/** `conversation`: the session of a response that is stored. */
+export function requestFields(
+  agent: AgentInfo | undefined,
+  settings: Pick<Settings, 'clientTools' | 'model' | 'wires'>,
+  { choice, parallel, maxTokens, system, body }: Ask,
+  conversation?: string,
+): JsonObject {
+  const own = ownNames(settings, wireName)
+  const tools = settings.clientTools.filter(({ name }) => own?.includes(name) ?? true)
+  const given = body?.[protocol] ?? {}
+  const note = settings.wires?.[wireName] ?? {}
+  return {
+    model: note['model'] ?? settings.model ?? agent?.name ?? 'default',
+    instructions: system === undefined || system === '' ? null : system,
+    tools: tools.map(encodeTool),
+    tool_choice: encodeToolChoice(choice ?? agent?.choice ?? 'auto', tools),
+    parallel_tool_calls: parallel ?? agent?.parallel ?? true,
+    max_output_tokens: maxTokens ?? null,
+    ...Object.fromEntries(
+      Object.entries(unlessGiven).map(([name, otherwise]) => [name, given[name] ?? otherwise]),
+    ),
+    text: { format: { type: 'text' }, ...(isJsonObject(given['text']) && given['text']) },
+    store: conversation !== undefined,
+    background: note['background'] ?? false,
+    previous_response_id: note['previous'] ?? null,
+    ...(conversation !== undefined && { conversation: { id: conversation } }),
+  }
+}
+
+/** Fields that are repeated as the request gave them, with what the API says when it gave none. */
+const unlessGiven: Readonly<Record<string, Json>> = {
+  max_tool_calls: null,
+  reasoning: null,
+  temperature: 1,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  top_logprobs: 0,
+  truncation: 'disabled',
+  service_tier: 'default',
+  metadata: {},
+  safety_identifier: null,
+  prompt_cache_key: null,
+  user: null,
+}
+
+function encodeTool({ name, description, input }: ToolDeclaration): JsonObject {
+  if (input.form === 'json')
+    return { type: 'function', name, description, parameters: input.schema, strict: input.strict ?? null }
+  const format = input.grammar ? { type: 'grammar', ...input.grammar } : { type: 'text' }
+  return { type: 'custom', name, description, format }
+}
+
+function encodeToolChoice(choice: ToolChoice, tools: readonly ToolDeclaration[]): Json {
+  if (typeof choice === 'string') return choice
+  const reference = (name: string): JsonObject => {
+    const own = tools.find(tool => tool.name === name)
+    return { type: own?.input.form === 'text' ? 'custom' : 'function', name }
+  }
+  if ('tool' in choice) return reference(choice.tool)
+  return { type: 'allowed_tools', mode: choice.mode, tools: choice.allowed.map(reference) }
+}

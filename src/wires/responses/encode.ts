@@ -1,0 +1,337 @@
+// One response as a fold: items of the engine in, frames and the response object out. The same fold serves stateless
+// responses (`answerOnce`), stored ones that are followed live, and stored ones that are read from the log. An answer that
+// is not streamed is the same fold without frames.
+//
+// Stateless, a call is the client's as soon as the model opens it, and its arguments are shown as they come. Stored, a
+// call is shown once the gate has judged it, since only then is it known who runs it. A call that the runtime settles
+// itself (arguments that do not fit, an unknown tool) is not shown.
+import type { FollowItem, OnceItem, PlainError } from '../../engine/index.ts'
+import type { CallPart } from '../../language/calls.ts'
+import { textOf } from '../../language/content.ts'
+import type {
+  CallSettled,
+  Delta,
+  Event,
+  LimitName,
+  ModelAnswered,
+  ModelStop,
+  TurnEnded,
+  Usage,
+} from '../../language/events.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { protocol } from './decode.ts'
+import { NumberedFrames } from './encode-frames.ts'
+import { type CallItemId, type OpenItem, OutputItems } from './encode-items.ts'
+import { ResponseWriter } from './encode-response.ts'
+import { approvalId, type ResponsePlace, responseId } from './ids.ts'
+import type { CallItem, EventName, OutputItem, ResponseStatus, ServerCallItem } from './schema.ts'
+
+/** An answer of the model: one that is recorded, or one without a session. */
+export type ResponseAnswer = Pick<ModelAnswered, 'parts' | 'stop' | 'usage' | 'origin' | 'continuity'>
+
+export type EncoderOptions = {
+  /** Stateless: a place of its own in no log. */
+  place: ResponsePlace
+  agent: string
+  createdAt: number
+  /** What the response says of its request: `requestFields`. */
+  request: JsonObject
+  /** Stored: the calls that waited for an approval when the request came. Absent: the response is stateless. */
+  waited?: readonly CallPart[]
+  /** For a stream: the number of the last event that the client has, or -1. */
+  after?: number
+  /** Seals what the model's vendor wants back. Undefined: there is nothing. */
+  seal?: (answer: ResponseAnswer) => string | undefined
+  /** The time at which a stateless answer is complete. */
+  now?: () => number
+}
+
+type StoredCall = { part: CallPart; newId: CallItemId; asked: boolean; open?: OpenItem<ServerCallItem> }
+
+export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
+  readonly #options: EncoderOptions
+  readonly #writer: ResponseWriter
+  readonly #frames: NumberedFrames
+  readonly #items: OutputItems
+  /** Text or thinking of the current answer was given by deltas. */
+  #spoke = false
+  /** Stateless: the calls of the answer, by id. */
+  readonly #opened = new Map<string, OpenItem<CallItem>>()
+  /** Stored: the calls that are not settled, by id. */
+  readonly #calls = new Map<string, StoredCall>()
+  #usage: Usage | null = null
+  #stop: ModelStop | undefined
+  #ended: TurnEnded | undefined
+  #lastAt = 0
+  #stopped = false
+  #failure: string | undefined
+
+  constructor(options: EncoderOptions) {
+    const { place, createdAt, request, after, waited = [] } = options
+    this.#options = options
+    this.#writer = new ResponseWriter(responseId(place), createdAt, request)
+    this.#frames = new NumberedFrames(after)
+    this.#items = new OutputItems(this.#frames, place)
+    for (const part of waited) this.#calls.set(part.id, this.#storedCall(part, true))
+  }
+
+  /** The response is over, or it waits for the client. */
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
+  /** The items that are done. */
+  get output(): OutputItem[] {
+    return this.#items.done
+  }
+
+  /** The response object as it stands. */
+  get response(): string {
+    const { status, incomplete = null, error = null } = this.#outcome()
+    return this.#writer.json({
+      status,
+      incomplete,
+      error,
+      completedAt: this.#stopped ? this.#lastAt : null,
+      output: this.#items.done,
+      usage: this.#usage,
+    })
+  }
+
+  begin(): string {
+    this.#frames.lifecycle('response.created', () => this.response)
+    this.#frames.lifecycle('response.in_progress', () => this.response)
+    return this.#frames.take()
+  }
+
+  take(item: FollowItem | OnceItem): string {
+    if (item.type === 'event') this.#takeEvent(item.event)
+    else if (item.type === 'delta') this.#takeDelta(item.delta)
+    else if (item.type === 'lost') return this.fail(item.error)
+    else if (item.type !== 'running') this.#stopped = true
+    if (item.type === 'answer') {
+      this.#takeAnswer(item.answer)
+      this.#lastAt = this.#options.now?.() ?? 0
+    }
+    return this.#frames.take()
+  }
+
+  end(): string {
+    if (this.#stopped) this.#frames.last(lastEvent(this.#outcome().status), () => this.response)
+    return this.#frames.take()
+  }
+
+  /** A stateless response fails. A stored one goes on without this stream. */
+  fail({ message }: PlainError): string {
+    if (this.#isStored) this.#frames.broken('server_error', brokenMessage)
+    else {
+      this.#failure = message
+      this.#frames.last('response.failed', () => this.response)
+    }
+    return this.#frames.take()
+  }
+
+  get #isStored(): boolean {
+    return this.#options.waited !== undefined
+  }
+
+  // ---- deltas ------------------------------------------------------------------------------------------------
+
+  #takeDelta(delta: Delta): void {
+    if (delta.type === 'text' || delta.type === 'thinking') {
+      this.#spoke = true
+      this.#items.say(delta.type, delta.text)
+    } else if (delta.type === 'call.opened' && !this.#isStored) {
+      const { callId: id, name, form } = delta
+      this.#opened.set(id, this.#items.openCall({ id, name, form }))
+    } else if (delta.type === 'arguments') {
+      const call = this.#opened.get(delta.callId)
+      if (call) this.#items.grow(call, delta.text)
+    }
+  }
+
+  // ---- answers -----------------------------------------------------------------------------------------------
+
+  #takeAnswer(answer: ResponseAnswer): void {
+    const { parts, stop, usage } = answer
+    this.#stop = stop
+    if (usage) this.#usage = addUsage(this.#usage, usage)
+    this.#endSpeech(answer)
+    for (const part of parts) if (part.type === 'hosted') this.#showHosted(part.native)
+    const sealed = this.#options.seal?.(answer)
+    if (sealed !== undefined) this.#items.carry(sealed)
+    for (const part of parts) {
+      if (part.type !== 'call') continue
+      if (this.#isStored) this.#calls.set(part.id, this.#storedCall(part))
+      else if (!part.cut) this.#giveCall(part)
+    }
+    this.#items.nextAnswer()
+    this.#spoke = false
+  }
+
+  #endSpeech({ parts, stop }: ResponseAnswer): void {
+    const isRefusal = stop === 'refusal'
+    // Without deltas a stateless refusal is a refusal alone. A stored one reads as its stream does.
+    const isSilent = isRefusal && !this.#isStored
+    if (!this.#spoke)
+      for (const part of parts)
+        if (part.type === 'thinking' || (part.type === 'text' && !isSilent))
+          this.#items.say(part.type, part.text)
+    if (isRefusal) this.#items.refuse(textOf(parts) || 'The model refused to answer.')
+    else if (stop === 'cancelled') this.#items.interruptAnswer(textOf(parts))
+    else this.#items.endSpeech(cutStops.has(stop) ? 'incomplete' : 'completed')
+  }
+
+  /** An item of a vendor that speaks this protocol is given as it is. */
+  #showHosted({ origin, data }: { origin: { protocol: string }; data: unknown }): void {
+    if (origin.protocol !== protocol || !isJsonObject(data)) return
+    const { id, type } = data
+    if (typeof id === 'string' && typeof type === 'string') this.#items.whole({ ...data, id, type })
+  }
+
+  /** A call for the client to run. Its arguments may have been given by deltas. */
+  #giveCall(part: CallPart, newId?: CallItemId): void {
+    const opened = this.#opened.get(part.id)
+    const call = opened ?? this.#items.openCall(part, newId)
+    if (!opened) this.#items.grow(call, part.text)
+    this.#items.closeCall(call)
+  }
+
+  // ---- events ------------------------------------------------------------------------------------------------
+
+  #takeEvent(event: Event): void {
+    this.#lastAt = event.at
+    if (event.type === 'model.answered') this.#takeAnswer(event)
+    else if (event.type === 'turn.started') this.#ended = undefined
+    else if (event.type === 'turn.ended') {
+      this.#items.dropAnswer()
+      this.#spoke = false
+      this.#ended = event
+    } else if ('callId' in event) {
+      const call = this.#calls.get(event.callId)
+      if (call) this.#takeCallEvent(call, event)
+    }
+  }
+
+  #takeCallEvent(call: StoredCall, event: Extract<Event, { callId: string }>): void {
+    switch (event.type) {
+      case 'call.handed':
+        this.#calls.delete(event.callId)
+        this.#giveCall(call.part, call.newId)
+        break
+      case 'approval.requested':
+        this.#requestApproval(call)
+        break
+      case 'call.edited':
+        call.part = { ...call.part, text: event.text }
+        break
+      case 'call.started':
+        this.#openServerCall(call)
+        break
+      case 'call.settled':
+        this.#calls.delete(event.callId)
+        this.#settle(call, event)
+        break
+      default:
+        break
+    }
+  }
+
+  #storedCall(part: CallPart, asked = false): StoredCall {
+    return { part, newId: this.#items.reserveCall(), asked }
+  }
+
+  #requestApproval(call: StoredCall): void {
+    const { id, name, text } = call.part
+    call.asked = true
+    const server_label = this.#options.agent
+    const request = { id: approvalId(id), server_label, name, arguments: text }
+    this.#items.whole({ type: 'mcp_approval_request', ...request })
+  }
+
+  #openServerCall(call: StoredCall): OpenItem<ServerCallItem> {
+    const { id, name, text } = call.part
+    call.open ??= this.#items.openServerCall({
+      type: 'mcp_call',
+      id: call.newId('mcp'),
+      server_label: this.#options.agent,
+      name,
+      arguments: text,
+      output: null,
+      error: null,
+      status: 'in_progress',
+      approval_request_id: call.asked ? approvalId(id) : null,
+    })
+    return call.open
+  }
+
+  /** A denied call never started. It is shown, unless a limit of the turn denied it. */
+  #settle(call: StoredCall, { outcome, limit }: CallSettled): void {
+    const { kind, from } = outcome
+    if (from.source === 'client' || kind === 'abandoned') return
+    if (!call.open && (kind !== 'denied' || limit !== undefined)) return
+    const open = this.#openServerCall(call)
+    const content = textOf(outcome.parts)
+    this.#items.closeServerCall(
+      open,
+      kind === 'ok'
+        ? { output: content, error: null, status: 'completed' }
+        : { output: null, error: { type: 'mcp_tool_execution_error', content }, status: 'failed' },
+    )
+  }
+
+  // ---- how it ended ------------------------------------------------------------------------------------------
+
+  /** Without an end of its turn the response ended with the model's last answer. */
+  #outcome(): ResponseOutcome {
+    if (this.#failure !== undefined) return failedWith(this.#failure)
+    if (!this.#stopped) return { status: 'in_progress' }
+    const { stop, limit = 'steps', error } = this.#ended ?? { stop: this.#stop }
+    if (stop === 'length') return { status: 'incomplete', incomplete: 'max_output_tokens' }
+    if (stop === 'filter') return { status: 'incomplete', incomplete: 'content_filter' }
+    if (stop === 'limit') return { status: 'incomplete', incomplete: limitReasons[limit] }
+    if (stop === 'cancelled') return { status: 'cancelled' }
+    return stop === 'error' ? failedWith(error?.message ?? 'The response failed.') : { status: 'completed' }
+  }
+}
+
+const brokenMessage = 'This stream cannot go on. Retrieve the response once it is finished.'
+
+type ResponseOutcome = {
+  status: ResponseStatus
+  incomplete?: string
+  error?: { code: string; message: string }
+}
+
+function failedWith(message: string): ResponseOutcome {
+  return { status: 'failed', error: { code: 'server_error', message } }
+}
+
+/** The answer is not whole. */
+const cutStops: ReadonlySet<ModelStop> = new Set(['length', 'filter'])
+
+const limitReasons: Record<LimitName, string> = {
+  steps: 'max_tool_calls',
+  calls: 'max_tool_calls',
+  identicalCalls: 'max_tool_calls',
+  tokens: 'max_output_tokens',
+  money: 'max_output_tokens',
+  bytes: 'max_output_tokens',
+  time: 'max_time',
+}
+
+/** The API has no event for a response that was cancelled: its status says so. */
+function lastEvent(status: ResponseStatus): EventName {
+  if (status === 'failed') return 'response.failed'
+  return status === 'completed' ? 'response.completed' : 'response.incomplete'
+}
+
+function addUsage(sum: Usage | null, usage: Usage): Usage {
+  const total: Usage = { input: (sum?.input ?? 0) + usage.input, output: (sum?.output ?? 0) + usage.output }
+  for (const key of ['cacheRead', 'thinking'] as const) {
+    const count = (sum?.[key] ?? 0) + (usage[key] ?? 0)
+    if (count > 0) total[key] = count
+  }
+  return total
+}

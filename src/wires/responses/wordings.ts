@@ -1,0 +1,111 @@
+// What this wire says when it refuses, and its error body. Refusals of single fields are in `../openai-refusal.ts`. The
+// HTTP status comes from our own closed list of errors.
+import type { CallPart } from '../../language/calls.ts'
+import { excerpt, fieldReader } from '../fields.ts'
+import { OpenAiRefusal, openAiWordings, refuseParameter } from '../openai-refusal.ts'
+import { approvalId } from './ids.ts'
+
+export const field = fieldReader(openAiWordings)
+
+export function unsupportedParameter(path: string, instead = ''): never {
+  return refuseParameter(`Unsupported parameter: '${path}'.${instead}`, path, 'unsupported_parameter')
+}
+
+export function exclusiveParameters(first: string, second: string): never {
+  return refuseParameter(
+    `Mutually exclusive parameters: '${first}' and '${second}'. Ensure you are only providing one of them.`,
+    first,
+    'mutually_exclusive_parameters',
+  )
+}
+
+// ---- things that do not exist --------------------------------------------------------------------------------
+
+const noSuch = (message: string, param: string | null, reason: string): OpenAiRefusal =>
+  new OpenAiRefusal(message, param, reason, 'not_found')
+
+export const noSuchUrl = (method: string, path: string): OpenAiRefusal =>
+  noSuch(`Invalid URL (${method} ${excerpt(path)})`, null, 'unknown_url')
+
+export const noSuchAgent = (name: string): OpenAiRefusal =>
+  noSuch(`There is no agent '${excerpt(name)}'.`, 'agent_id', 'agent_not_found')
+
+export const noSuchModel = (name: string): OpenAiRefusal =>
+  noSuch(
+    `The model '${excerpt(name)}' does not exist or you do not have access to it.`,
+    'model',
+    'model_not_found',
+  )
+
+export const noSuchResponse = (id: string): OpenAiRefusal =>
+  noSuch(`Response with id '${excerpt(id)}' not found.`, null, 'response_not_found')
+
+export const noSuchConversation = (id: string): OpenAiRefusal =>
+  noSuch(`Conversation with id '${excerpt(id)}' not found.`, 'conversation', 'conversation_not_found')
+
+export const noSuchItem = (id: string): OpenAiRefusal =>
+  noSuch(
+    `Item with id '${excerpt(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
+    'input',
+    'item_not_found',
+  )
+
+export function noSuchPrevious(id: string): OpenAiRefusal {
+  const message = `Previous response with id '${excerpt(id)}' not found.`
+  return new OpenAiRefusal(message, 'previous_response_id', 'previous_response_not_found')
+}
+
+export function previousUnfinished(id: string): OpenAiRefusal {
+  const message = `Previous response with id '${excerpt(id)}' is not finished yet.`
+  return new OpenAiRefusal(message, 'previous_response_id', 'response_in_progress', 'busy')
+}
+
+// ---- calls and outputs that do not pair ------------------------------------------------------------------------
+
+export type CallNoun = 'function call' | 'custom tool call'
+
+export function noCallFor(noun: CallNoun, callId: string): never {
+  return refuseParameter(
+    `No tool call found for ${noun} output with call_id ${callId}.`,
+    'input',
+    'tool_call_not_found',
+  )
+}
+
+export function noOutputFor({ id, form }: CallPart): never {
+  const noun: CallNoun = form === 'text' ? 'custom tool call' : 'function call'
+  return refuseParameter(`No tool output found for ${noun} ${id}.`, 'input', 'tool_output_not_found')
+}
+
+export function noApprovalRequest(id: string): never {
+  const message = `No approval request found for approval response with id ${id}.`
+  return refuseParameter(message, 'input', 'approval_not_found')
+}
+
+export function noApprovalFor({ id }: CallPart): never {
+  const message = `No approval response found for approval request ${approvalId(id)}.`
+  return refuseParameter(message, 'input', 'approval_not_found')
+}
+
+// ---- the error body --------------------------------------------------------------------------------------------
+
+export type ErrorBody = {
+  error: { message: string; type: string; param: string | null; code: string | null }
+}
+
+export function errorBody(
+  status: number,
+  message: string,
+  param: string | null,
+  code: string | null,
+): ErrorBody {
+  return { error: { message, type: errorType(status), param, code } }
+}
+
+function errorType(status: number): string {
+  if (status === 401) return 'authentication_error'
+  if (status === 403) return 'permission_error'
+  if (status === 409) return 'conflict_error'
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
+}
