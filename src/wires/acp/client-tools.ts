@@ -1,5 +1,5 @@
-// The editor's own files and terminals as tools of the session, when the editor offers them. They live as long as the
-// connection, pass the same gate as all tools, and stay within the folders of the session.
+// The client's files and terminals as tools of the session, if the client offers them. They pass the same gate as all
+// tools and stay within the folders of the session.
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { AgentContext, TerminalHandle, ToolCallContent } from '@agentclientprotocol/sdk'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/index.ts'
@@ -15,12 +15,12 @@ export type ClientToolsOptions = {
   onTerminal(callId: string, terminalId: string): void
 }
 
-/** What a call would change, for whoever is to approve it. */
+/** Shows the approver what a call would change. */
 export type Preview = (input: Json) => Promise<ToolCallContent[]>
 
 export type ClientTools = { tools: Tool[]; previews: ReadonlyMap<string, Preview> }
 
-/** Larger than this, a file is not shown as a difference, and not kept in the log twice. */
+/** Larger files are not shown as a diff, so that the log does not hold them twice. */
 const maxDiff = 256 * 1024
 
 export function clientTools(options: ClientToolsOptions): ClientTools {
@@ -32,7 +32,7 @@ export function clientTools(options: ClientToolsOptions): ClientTools {
     tools.push(writeTool(options))
     previews.set(writeName, async input => {
       const { path, content } = writeInput(options, input)
-      const diff = diffOf(path, await oldText(options, path), content)
+      const diff = fileDiff(path, await oldText(options, path), content)
       return diff ? [{ type: 'diff', ...diff }] : []
     })
   }
@@ -68,7 +68,7 @@ function readTool(options: ClientToolsOptions): Tool {
     readOnly: true,
     idempotent: true,
     destructive: false,
-    // Only what lies in the session's folders can be read at all.
+    // Only files in the session's folders can be read.
     trust: 'trusted',
     timeoutMs: 30_000,
     async run(input, { signal }) {
@@ -84,7 +84,7 @@ function readTool(options: ClientToolsOptions): Tool {
         },
         { cancellationSignal: signal, stopWaitingOnCancel: true },
       )
-      return text(content === '' ? '(The file is empty.)' : content)
+      return textOutput(content === '' ? '(The file is empty.)' : content)
     },
   }
 }
@@ -112,12 +112,12 @@ function writeTool(options: ClientToolsOptions): Tool {
     async run(input) {
       const { path, content } = writeInput(options, input)
       const before = await oldText(options, path)
-      // Once sent it cannot be called back, so it is waited for: the outcome is known then.
+      // A write cannot be withdrawn, so its outcome is awaited even after a cancellation.
       await mayHaveHappened(
         options.context.request('fs/write_text_file', { sessionId: options.sessionId, path, content }),
       )
-      const diff = diffOf(path, before, content)
-      return { ...text(`Wrote ${path}.`), ...(diff && { structured: diff }) }
+      const diff = fileDiff(path, before, content)
+      return { ...textOutput(`Wrote ${path}.`), ...(diff && { structured: diff }) }
     },
   }
 }
@@ -127,7 +127,7 @@ function writeInput(options: ClientToolsOptions, input: Json): { path: string; c
   return { path: within(options, path), content: typeof content === 'string' ? content : '' }
 }
 
-/** Undefined: not known. Null: there was no such file. */
+/** Undefined: not known. Null: there is no such file. */
 async function oldText(options: ClientToolsOptions, path: string): Promise<string | null | undefined> {
   if (!options.abilities.readFiles) return undefined
   try {
@@ -142,7 +142,7 @@ async function oldText(options: ClientToolsOptions, path: string): Promise<strin
   }
 }
 
-function diffOf(
+function fileDiff(
   path: string,
   before: string | null | undefined,
   newText: string,
@@ -154,7 +154,7 @@ function diffOf(
 // ---- running -------------------------------------------------------------------------------------------------
 
 const outputBytes = 256 * 1024
-const longest = 30 * 60
+const maxSeconds = 30 * 60
 
 function commandTool(options: ClientToolsOptions): Tool {
   return {
@@ -168,7 +168,7 @@ function commandTool(options: ClientToolsOptions): Tool {
         command: { type: 'string', minLength: 1 },
         args: { type: 'array', items: { type: 'string' }, maxItems: 1000 },
         cwd: { type: 'string', minLength: 1 },
-        timeoutSeconds: { type: 'integer', minimum: 1, maximum: longest },
+        timeoutSeconds: { type: 'integer', minimum: 1, maximum: maxSeconds },
       },
       ['command'],
     ),
@@ -177,13 +177,13 @@ function commandTool(options: ClientToolsOptions): Tool {
     idempotent: false,
     destructive: true,
     trust: 'ask',
-    // Its own clock ends it first, and tells the model what was printed until then.
-    timeoutMs: (longest + 60) * 1000,
-    run: (input, context) => runCommand(options, fieldsOf(input), context),
+    // Its own clock ends it first, and gives the model the output so far.
+    timeoutMs: (maxSeconds + 60) * 1000,
+    run: (input, context) => runInTerminal(options, fieldsOf(input), context),
   }
 }
 
-async function runCommand(
+async function runInTerminal(
   options: ClientToolsOptions,
   fields: JsonObject,
   context: ToolContext,
@@ -203,9 +203,9 @@ async function runCommand(
     options.onTerminal(context.callId, terminal.id)
     const how = await untilOver(terminal, context.signal, seconds)
     if (how !== 'exited') await terminal.kill()
-    return reportOf(await terminal.currentOutput(), how, seconds)
+    return terminalOutput(await terminal.currentOutput(), how, seconds)
   } finally {
-    // Whatever happened, the client must not keep it: releasing also kills what still runs.
+    // Releasing a terminal also kills a program that still runs.
     await terminal.release().catch(() => {})
   }
 }
@@ -219,28 +219,32 @@ async function untilOver(
   try {
     return await Promise.race([
       mayHaveHappened(terminal.waitForExit()).then(() => 'exited' as const),
-      after(signal, ended.signal).then(() => 'aborted' as const),
-      after(AbortSignal.timeout(seconds * 1000), ended.signal).then(() => 'out of time' as const),
+      aborted(signal, ended.signal).then(() => 'aborted' as const),
+      aborted(AbortSignal.timeout(seconds * 1000), ended.signal).then(() => 'out of time' as const),
     ])
   } finally {
     ended.abort()
   }
 }
 
-function after(signal: AbortSignal, forget: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal, forget: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise(resolve => {
     signal.addEventListener('abort', () => resolve(), { once: true, signal: forget })
   })
 }
 
-type Output = {
+type TerminalState = {
   output: string
   truncated: boolean
   exitStatus?: { exitCode?: number | null; signal?: string | null } | null
 }
 
-function reportOf({ output, truncated, exitStatus }: Output, how: string, seconds: number): ToolOutput {
+function terminalOutput(
+  { output, truncated, exitStatus }: TerminalState,
+  how: string,
+  seconds: number,
+): ToolOutput {
   const code = exitStatus?.exitCode ?? undefined
   const end =
     how === 'out of time'
@@ -252,7 +256,7 @@ function reportOf({ output, truncated, exitStatus }: Output, how: string, second
           : `It was ended by ${exitStatus?.signal ?? 'a signal'}.`
   const cut = truncated ? '(The beginning of the output was dropped.)\n' : ''
   return {
-    ...text(`${cut}${output}\n${end}`.trimStart()),
+    ...textOutput(`${cut}${output}\n${end}`.trimStart()),
     ...(!(how === 'exited' && code === 0) && { failed: true }),
   }
 }
@@ -276,9 +280,9 @@ async function mayHaveHappened<T>(request: Promise<T>): Promise<T> {
   try {
     return await request
   } catch (cause) {
-    // An answer is the client's word that it failed; no answer is not.
+    // With an error code the client has answered that it failed. Without one there was no answer.
     if (cause instanceof Error && 'code' in cause) throw cause
-    throw new Error('The editor went away in the midst of it, so it may have taken effect.', { cause })
+    throw new Error('The editor went away during the call, so it may have taken effect.', { cause })
   }
 }
 
@@ -290,6 +294,6 @@ function fieldsOf(input: Json): JsonObject {
   return isJsonObject(input) ? input : {}
 }
 
-function text(words: string): ToolOutput {
-  return { parts: [{ type: 'text', text: words }] }
+function textOutput(text: string): ToolOutput {
+  return { parts: [{ type: 'text', text }] }
 }

@@ -1,176 +1,462 @@
-// From our words to the protocol's: parts, calls, outcomes. Pure; what is shown when is the transcript's matter.
-import { isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type {
-  ToolKind as AcpToolKind,
-  ContentBlock,
-  StopReason,
-  ToolCallContent,
-  ToolCallLocation,
-} from '@agentclientprotocol/sdk'
-import type { CallForm, Outcome } from '../../language/calls.ts'
-import type { InputPart, ResultPart } from '../../language/content.ts'
-import type { LimitName, TurnEnded, TurnStop } from '../../language/events.ts'
+// Encodes a session for a client: items of `follow` in, updates out. A pure fold, so replaying a log and watching a turn
+// are the same code. It also keeps what its session needs to know: the settings, the turn, and the approvals that wait.
+// Both versions of the protocol use it; encode-draft-2.ts translates its updates.
+import type { SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
+import type { FollowItem, SessionStatus, SessionSummary } from '../../engine/index.ts'
+import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
+import type { InputPart } from '../../language/content.ts'
+import type { Delta, Event, Settings, TurnEnded } from '../../language/events.ts'
+import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
-import { failedTurn } from './failure.ts'
-import type { SessionState } from './peer.ts'
+import {
+  encodeBlock,
+  encodeCall,
+  encodeOutcome,
+  encodeRawOutput,
+  encodeStopReason,
+  encodeTitle,
+  type ShownFields,
+} from './encode-call.ts'
+import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
+import { decodePlan, planName } from './plan.ts'
+import { refusal } from './refusals.ts'
 
-export function blockOf(part: InputPart | ResultPart): ContentBlock {
-  if (part.type === 'text') return { type: 'text', text: part.text }
-  const data = /^data:([^;,]*);base64,(.*)$/s.exec(part.url)
-  if (part.type === 'image')
-    return data
-      ? { type: 'image', mimeType: data[1] || 'image/png', data: data[2] ?? '' }
-      : { type: 'resource_link', uri: part.url, name: 'image' }
-  const name = part.name ?? 'file'
-  return data
-    ? {
-        type: 'resource',
-        resource: {
-          uri: `attachment:///${encodeURIComponent(name)}`,
-          mimeType: part.mediaType,
-          blob: data[2] ?? '',
-        },
-      }
-    : { type: 'resource_link', uri: part.url, name, mimeType: part.mediaType }
+export type SessionState =
+  | { state: 'running' | 'requires_action' }
+  | { state: 'idle'; stopReason?: StopReason }
+  | { state: 'idle'; stopReason: 'error'; error: { code: number; message: string } }
+
+/** What version 1 calls an update, and the state of the session, which only version 2 has. */
+export type AcpUpdate = SessionUpdate | ({ sessionUpdate: 'state' } & SessionState)
+
+export type EncoderOptions = OptionSource & {
+  cwd: string
+  tool(name: string): ToolDeclaration | undefined
+  contextTokens(model: string | undefined): number | undefined
+  notices: boolean
+  compaction: boolean
+  /** The client gets its own messages back. */
+  echo: boolean
+  /** False: the client has the conversation, and sees only what happens after the summary. */
+  replay: boolean
 }
 
-// ---- calls -------------------------------------------------------------------------------------------------
-
-export type ShownCall = {
-  title: string
+export type WaitingApproval = {
+  callId: string
   name: string
-  kind: AcpToolKind
-  rawInput?: Json
-  locations?: ToolCallLocation[]
+  text: string
+  argsHash: string
+  reason?: string
+  fields: ShownFields
 }
 
-/** `text` is undefined while the arguments are still coming. */
-export function showCall(
-  call: { name: string; form: CallForm; text?: string },
-  tool: ToolDeclaration | undefined,
-  cwd: string,
-): ShownCall {
-  const label = tool?.title ?? call.name
-  const shown = { name: call.name, kind: tool?.kind ?? 'other' } as const
-  if (call.text === undefined) return { ...shown, title: printable(label, 120) }
-  const input = call.form === 'text' ? call.text : parsed(call.text)
-  const fields = isJsonObject(input) ? input : {}
-  const detail = detailOf(fields)
-  const locations = locationsOf(fields, cwd)
-  return {
-    ...shown,
-    title: printable(detail === '' ? label : `${label}: ${detail}`, 120),
-    rawInput: input,
-    ...(locations.length > 0 && { locations }),
+type EncodedCall = {
+  id: string
+  name: string
+  form: CallForm
+  /** Undefined while the arguments are still coming. */
+  text?: string
+  announced: boolean
+  output: string
+  approval?: { argsHash: string; reason?: string }
+}
+
+type CallFields = Partial<
+  Omit<Extract<SessionUpdate, { sessionUpdate: 'tool_call' }>, 'sessionUpdate' | 'toolCallId'>
+>
+
+/** Characters of a running call's output that are shown. */
+const outputTail = 4096
+
+export class AcpEncoder {
+  readonly #options: EncoderOptions
+  readonly #calls = new Map<string, EncodedCall>()
+  /** By call: the terminal of the client in which it runs, and which shows its output. */
+  readonly #terminals = new Map<string, string>()
+  /** Turns that this client's prompts started. */
+  readonly #own = new Set<string>()
+  /** Events up to this number are history. */
+  readonly #history: number
+  #live = false
+  #status: SessionStatus
+  #steps = 0
+  #restarts = 0
+  /** Text of the current step was shown. */
+  #begun = false
+  #title: string | undefined
+  settings: Settings
+  /** The number of the last event that was taken. */
+  seq: number
+  /** The last turn that was started. */
+  turn = ''
+
+  constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
+    this.#options = options
+    this.#history = seq
+    this.#status = status
+    this.settings = settings
+    // Without a replay, only the events of the current turn are needed.
+    this.seq = options.replay ? 0 : (turn?.first ?? seq + 1) - 1
+    if (!options.replay && opening !== undefined) this.#title = opening
   }
-}
 
-function parsed(text: string): Json {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as Json // What JSON.parse gives is JSON.
-  } catch {
-    return text
+  /** The last item happened while this client was connected. */
+  get live(): boolean {
+    return this.#live
   }
-}
 
-const pathKeys = ['path', 'file', 'filePath', 'file_path', 'filename', 'notebook_path', 'uri'] as const
-const listKeys = ['paths', 'files', 'file_paths'] as const
-const detailKeys = [...pathKeys, 'command', 'query', 'q', 'pattern', 'url', 'name'] as const
-
-/** The one argument that tells a call from another of the same tool. */
-function detailOf(fields: JsonObject): string {
-  for (const key of detailKeys) {
-    const value = fields[key]
-    if (typeof value !== 'string' || value === '') continue
-    const args = key === 'command' && Array.isArray(fields['args']) ? fields['args'].map(String) : []
-    return [value, ...args].join(' ')
+  get state(): SessionState {
+    if (this.#status === 'idle') return { state: 'idle' }
+    return { state: this.#status === 'waiting' ? 'requires_action' : 'running' }
   }
-  return ''
-}
 
-function locationsOf(fields: JsonObject, cwd: string): ToolCallLocation[] {
-  const line =
-    typeof fields['line'] === 'number' && fields['line'] >= 1 ? Math.floor(fields['line']) : undefined
-  const singles = pathKeys.flatMap(key => (key === 'uri' ? fileUri(fields[key]) : pathOf(fields[key], cwd)))
-  const lists = listKeys.flatMap(key => {
-    const value = fields[key]
-    return Array.isArray(value) ? value.flatMap(item => pathOf(item, cwd)) : []
-  })
-  return [...new Set([...singles, ...lists])]
-    .slice(0, 50)
-    .map(path => (line !== undefined && singles.includes(path) ? { path, line } : { path }))
-}
+  /** Calls that wait for a person. */
+  get approvals(): WaitingApproval[] {
+    return [...this.#calls.values()].flatMap(call => {
+      const { id: callId, name, text, approval } = call
+      if (!approval || text === undefined) return []
+      return [{ callId, name, text, ...approval, fields: this.#describe(call) }]
+    })
+  }
 
-function pathOf(value: Json | undefined, cwd: string): string[] {
-  if (typeof value !== 'string' || value === '' || value.includes('\0') || /^\w+:\/\//.test(value)) return []
-  return [isAbsolute(value) ? value : resolve(cwd, value)]
-}
+  /** This client's prompt started the turn. */
+  own(turn: string): void {
+    this.#own.add(turn)
+  }
 
-function fileUri(value: Json | undefined): string[] {
-  if (typeof value !== 'string' || !value.startsWith('file://') || !URL.canParse(value)) return []
-  try {
-    return [fileURLToPath(value)]
-  } catch {
+  take(item: FollowItem): AcpUpdate[] {
+    if (item.type === 'event') this.seq = item.seq
+    this.#live = item.type === 'event' ? item.seq > this.#history : this.seq >= this.#history
+    const updates = this.#encode(item)
+    return this.#shows ? updates : []
+  }
+
+  /** A call runs in a terminal of the client. */
+  terminal(callId: string, terminalId: string): AcpUpdate[] {
+    this.#live = true
+    this.#terminals.set(callId, terminalId)
+    return this.#with(callId, call => this.#update(call, this.#terminalContent(call)))
+  }
+
+  get #shows(): boolean {
+    return this.#live || this.#options.replay
+  }
+
+  #encode(item: FollowItem): AcpUpdate[] {
+    switch (item.type) {
+      case 'event':
+        return this.#event(item.event, item.seq)
+      case 'delta':
+        return this.#delta(item.delta)
+      case 'running':
+      case 'waiting':
+        if (item.type === this.#status) return []
+        this.#status = item.type
+        return [{ sessionUpdate: 'state', ...this.state }]
+      case 'ended':
+        // The client learns why from the end of the turn.
+        this.#status = 'idle'
+        return []
+      case 'lost':
+        return []
+    }
+  }
+
+  // ---- events --------------------------------------------------------------------------------------------
+
+  #event(event: Event, seq: number): AcpUpdate[] {
+    switch (event.type) {
+      case 'session.created':
+        return event.seed.flatMap((entry, index) => this.#seeded(entry, `seed-${index}`))
+      case 'session.configured':
+        return this.#live ? this.#configured(event.settings) : []
+      case 'turn.started':
+        return this.#started(event)
+      case 'model.answered':
+        return this.#answered(event)
+      case 'approval.requested':
+        return this.#with(event.callId, call => {
+          const { argsHash, reason } = event
+          call.approval = { argsHash, ...(reason !== undefined && { reason }) }
+          return []
+        })
+      case 'approval.decided':
+        return this.#with(event.callId, call => {
+          delete call.approval
+          return []
+        })
+      case 'call.edited':
+        return this.#with(event.callId, call => {
+          call.text = event.text
+          return this.#update(call, this.#arguments(call))
+        })
+      case 'call.started':
+        return this.#with(event.callId, call =>
+          this.#update(call, { status: 'in_progress', ...this.#terminalContent(call) }),
+        )
+      case 'call.settled':
+        return this.#with(event.callId, call => this.#settled(call, event.outcome))
+      case 'turn.ended':
+        return this.#ended(event)
+      case 'history.compacted':
+        return this.#compacted(event.entries, seq)
+      default:
+        return []
+    }
+  }
+
+  #configured(settings: Partial<Settings>): AcpUpdate[] {
+    this.settings = { ...this.settings, ...settings }
+    const configOptions = encodeOptions(this.#options, this.settings)
+    const modes = encodeModes(this.#options, this.settings)
+    const updates: AcpUpdate[] = []
+    if (configOptions.length > 0) updates.push({ sessionUpdate: 'config_option_update', configOptions })
+    if (modes) updates.push({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId })
+    return updates
+  }
+
+  #started({ turn, parts, at }: Extract<Event, { type: 'turn.started' }>): AcpUpdate[] {
+    this.turn = turn
+    this.#steps = 0
+    this.#restarts = 0
+    this.#begun = false
+    const updates = this.#isToldElsewhere(turn) ? [] : userChunks(parts, userMessageId(turn))
+    if (this.#title !== undefined) return updates
+    const title = encodeTitle(parts)
+    if (title === undefined) return updates
+    this.#title = title
+    return [...updates, { sessionUpdate: 'session_info_update', title, updatedAt: isoTime(at) }]
+  }
+
+  /** The client has shown the message itself, and gets the error with the response to its prompt. */
+  #isToldElsewhere(turn: string): boolean {
+    return this.#own.has(turn) && !this.#options.echo
+  }
+
+  #answered({ parts, usage, warnings }: Extract<Event, { type: 'model.answered' }>): AcpUpdate[] {
+    const { contextTokens, notices } = this.#options
+    const updates = this.#callsIn(parts, this.#messageId)
+    const asked = new Set(parts.flatMap(part => (part.type === 'call' ? [part.id] : [])))
+    updates.push(...this.#dropUnfinished(asked))
+    this.#steps += 1
+    this.#restarts = 0
+    this.#begun = false
+    const size = contextTokens(this.settings.model)
+    if (usage && size !== undefined)
+      updates.push({ sessionUpdate: 'usage_update', used: usage.input + usage.output, size })
+    if (notices && this.#live)
+      for (const title of warnings ?? [])
+        updates.push({ sessionUpdate: 'notice', severity: 'warning', title })
+    return updates
+  }
+
+  #settled(call: EncodedCall, outcome: Outcome): AcpUpdate[] {
+    const inTerminal = this.#terminals.delete(call.id)
+    this.#calls.delete(call.id)
+    if (call.name === planName) {
+      const entries = outcome.kind === 'ok' ? decodePlan(call.text ?? '') : undefined
+      return entries ? [{ sessionUpdate: 'plan', entries }] : []
+    }
+    return this.#update(call, {
+      status: outcome.kind === 'ok' ? 'completed' : 'failed',
+      rawOutput: encodeRawOutput(outcome),
+      // Other content would replace the terminal.
+      ...(!inTerminal && { content: encodeOutcome(outcome, this.#options.tool(call.name)) }),
+    })
+  }
+
+  #ended(event: Extract<Event, { type: 'turn.ended' }>): AcpUpdate[] {
+    const updates = this.#dropUnfinished()
+    this.#begun = false
+    if (!this.#live) return updates
+    const { turn, error } = event
+    if (error && this.#options.notices && !this.#isToldElsewhere(turn))
+      updates.push({ sessionUpdate: 'notice', severity: 'error', title: error.message })
+    updates.push({ sessionUpdate: 'session_info_update', updatedAt: isoTime(event.at) })
+    // Of its own turn the client is told when its next prompt would be taken.
+    if (!this.#own.has(turn)) updates.push({ sessionUpdate: 'state', ...encodeIdle(event) })
+    return updates
+  }
+
+  #compacted(entries: readonly Entry[], seq: number): AcpUpdate[] {
+    if (!this.#options.compaction) return []
+    // The model wrote it, so it is the assistant's text.
+    const summary = entries.flatMap(entry =>
+      entry.role === 'assistant'
+        ? entry.parts.flatMap(part => (part.type === 'text' ? [encodeBlock(part)] : []))
+        : [],
+    )
+    return [
+      { sessionUpdate: 'compaction_update', compactionId: `compaction-${seq}`, status: 'completed', summary },
+    ]
+  }
+
+  // ---- deltas --------------------------------------------------------------------------------------------
+
+  #delta(delta: Delta): AcpUpdate[] {
+    switch (delta.type) {
+      case 'step.started':
+      case 'step.reset':
+        return this.#restarted()
+      case 'text':
+      case 'thinking':
+        this.#begun = true
+        return [this.#chunk(delta.type, delta.text, this.#messageId)]
+      case 'call.opened': {
+        const call = this.#open(delta.callId, delta.name, delta.form)
+        // In a replay the arguments follow at once: the call is announced with them.
+        return this.#live ? this.#update(call, {}) : []
+      }
+      case 'arguments':
+      case 'block':
+        return []
+      case 'progress':
+        return this.#with(delta.callId, call => this.#progress(call, progressText(delta)))
+      case 'output':
+        return this.#with(delta.callId, call => {
+          call.output = (call.output + delta.text).slice(-outputTail).toWellFormed()
+          return this.#progress(call, call.output)
+        })
+    }
+  }
+
+  /** Text that was shown cannot be taken back: it stays as a message of its own, and the calls of the step fail. */
+  #restarted(): AcpUpdate[] {
+    const updates = this.#dropUnfinished()
+    if (this.#begun || updates.length > 0) this.#restarts += 1
+    this.#begun = false
+    return updates
+  }
+
+  #progress(call: EncodedCall, text: string): AcpUpdate[] {
+    return text === '' || this.#terminals.has(call.id)
+      ? []
+      : this.#update(call, { content: [textContent(text)] })
+  }
+
+  get #messageId(): string {
+    const restarts = this.#restarts === 0 ? '' : `:${this.#restarts}`
+    return `${this.turn}:${this.#steps + 1}${restarts}`
+  }
+
+  #chunk(type: 'text' | 'thinking', text: string, id: string): AcpUpdate {
+    const content = { type: 'text' as const, text }
+    return type === 'text'
+      ? { sessionUpdate: 'agent_message_chunk', messageId: id, content }
+      : { sessionUpdate: 'agent_thought_chunk', messageId: `${id}:thought`, content }
+  }
+
+  // ---- messages ------------------------------------------------------------------------------------------
+
+  #seeded(entry: Entry, id: string): AcpUpdate[] {
+    if (entry.role === 'user') return userChunks(entry.parts, id)
+    if (entry.role === 'assistant')
+      return entry.parts.flatMap(part =>
+        part.type === 'text' || part.type === 'thinking'
+          ? [this.#chunk(part.type, part.text, id)]
+          : this.#callsIn([part], id),
+      )
+    if (entry.role === 'tool')
+      return entry.results.flatMap(({ callId, outcome }) =>
+        this.#with(callId, call => this.#settled(call, outcome)),
+      )
     return []
   }
-}
 
-// ---- outcomes ----------------------------------------------------------------------------------------------
+  /** The calls of an answer, and what the vendor's own tools did. Its texts come as deltas. */
+  #callsIn(parts: readonly AnswerPart[], id: string): AcpUpdate[] {
+    return parts.flatMap((part): AcpUpdate[] => {
+      if (part.type === 'call') return this.#asked(part)
+      if (part.type !== 'hosted') return []
+      const content = { type: 'text' as const, text: `${part.tool}: ${part.summary}` }
+      return [{ sessionUpdate: 'agent_thought_chunk', messageId: `${id}:hosted`, content }]
+    })
+  }
 
-/** An edit is shown as what it changed; everything else as what it said. */
-export function contentOf(outcome: Outcome, tool: ToolDeclaration | undefined): ToolCallContent[] {
-  const diff = tool === undefined || tool.kind === 'edit' ? diffOf(outcome.structured) : undefined
-  if (diff) return [diff]
-  return outcome.parts.map(part => ({ type: 'content', content: blockOf(part) }))
-}
+  // ---- calls ---------------------------------------------------------------------------------------------
 
-/** Any tool of the kind `edit` whose structured result has `path`, `oldText` and `newText`. */
-export function diffOf(structured: Json | undefined): ToolCallContent | undefined {
-  if (!isJsonObject(structured)) return undefined
-  const { path, oldText, newText } = structured
-  if (typeof path !== 'string' || !isAbsolute(path) || typeof newText !== 'string') return undefined
-  return { type: 'diff', path, oldText: typeof oldText === 'string' ? oldText : null, newText }
-}
+  #asked(part: CallPart): AcpUpdate[] {
+    const call = this.#calls.get(part.id) ?? this.#open(part.id, part.name, part.form)
+    call.text = part.text
+    return this.#update(call, call.announced ? this.#arguments(call) : {})
+  }
 
-export function rawOutputOf(outcome: Outcome): Json {
-  if (outcome.structured !== undefined) return outcome.structured
-  const texts = outcome.parts.flatMap(part => (part.type === 'text' ? [part.text] : []))
-  return { outcome: outcome.kind, text: texts.join('\n') }
-}
+  #open(id: string, name: string, form: CallForm): EncodedCall {
+    const call: EncodedCall = { id, name, form, announced: false, output: '' }
+    this.#calls.set(id, call)
+    return call
+  }
 
-// ---- turns -------------------------------------------------------------------------------------------------
+  #with(callId: string, use: (call: EncodedCall) => AcpUpdate[]): AcpUpdate[] {
+    const call = this.#calls.get(callId)
+    return call ? use(call) : []
+  }
 
-/** `error` has no reason of its own: the prompt is answered with an error. */
-export function stopReasonOf(stop: Exclude<TurnStop, 'error'>, limit: LimitName | undefined): StopReason {
-  switch (stop) {
-    case 'end':
-      return 'end_turn'
-    case 'length':
-      return 'max_tokens'
-    case 'refusal':
-    case 'filter':
-      return 'refusal'
-    case 'limit':
-      return limit === 'tokens' || limit === 'bytes' || limit === 'money' ? 'max_tokens' : 'max_turn_requests'
-    case 'cancelled':
-    case 'abandoned':
-      return 'cancelled'
+  #describe(call: EncodedCall): ShownFields {
+    return encodeCall(call, this.#options.tool(call.name), this.#options.cwd)
+  }
+
+  /** The fields that are known once the arguments are whole. */
+  #arguments(call: EncodedCall): CallFields {
+    const { title, rawInput, locations } = this.#describe(call)
+    return { title, rawInput, ...(locations && { locations }) }
+  }
+
+  #terminalContent({ id }: EncodedCall): CallFields {
+    const terminalId = this.#terminals.get(id)
+    return terminalId === undefined ? {} : { content: [{ type: 'terminal', terminalId }] }
+  }
+
+  /** The first update of a call announces it whole. A call of the plan tool is not shown. */
+  #update(call: EncodedCall, fields: CallFields): AcpUpdate[] {
+    if (call.name === planName || !this.#shows) return []
+    const toolCallId = call.id
+    if (call.announced)
+      return Object.keys(fields).length === 0
+        ? []
+        : [{ sessionUpdate: 'tool_call_update', toolCallId, ...fields }]
+    call.announced = true
+    return [{ sessionUpdate: 'tool_call', toolCallId, status: 'pending', ...this.#describe(call), ...fields }]
+  }
+
+  /** Calls that the model began to ask for, and whose arguments will never be whole. */
+  #dropUnfinished(asked: ReadonlySet<string> = new Set()): AcpUpdate[] {
+    const content = [textContent('The model did not finish asking for this.')]
+    return [...this.#calls.values()].flatMap(call => {
+      if (call.text !== undefined || asked.has(call.id)) return []
+      this.#calls.delete(call.id)
+      return call.announced ? this.#update(call, { status: 'failed', content }) : []
+    })
   }
 }
 
-export function idleAfter({ stop, limit, error }: TurnEnded): SessionState {
-  if (stop !== 'error') return { state: 'idle', stopReason: stopReasonOf(stop, limit) }
-  const { code, message } = failedTurn(error)
+export function userMessageId(turn: string): string {
+  return `${turn}:user`
+}
+
+export function encodeIdle({
+  stop,
+  limit,
+  error,
+}: Omit<TurnEnded, 'v' | 'at' | 'type' | 'turn'>): SessionState {
+  if (stop !== 'error') return { state: 'idle', stopReason: encodeStopReason(stop, limit) }
+  const { code, message } = refusal.failedTurn(error)
   return { state: 'idle', stopReason: 'error', error: { code, message } }
 }
 
-/** What a session is called: the beginning of what was first said in it. */
-export function titleOf(parts: readonly InputPart[]): string | undefined {
-  const text = parts.find(part => part.type === 'text' && part.text.trim() !== '')
-  if (text?.type !== 'text') return undefined
-  return printable(text.text.trim().replace(/\s+/g, ' '), 80)
+function userChunks(parts: readonly InputPart[], messageId: string): AcpUpdate[] {
+  return parts.map(part => ({ sessionUpdate: 'user_message_chunk', messageId, content: encodeBlock(part) }))
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
+}
+
+function textContent(text: string): { type: 'content'; content: { type: 'text'; text: string } } {
+  return { type: 'content', content: { type: 'text', text } }
+}
+
+function progressText({ message = '', done, total }: Extract<Delta, { type: 'progress' }>): string {
+  const count = done === undefined ? '' : total === undefined ? String(done) : `${done} of ${total}`
+  return [count, message].filter(words => words !== '').join(': ')
 }

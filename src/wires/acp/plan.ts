@@ -1,5 +1,5 @@
-// A plan that the model keeps and the editor shows: a tool that does nothing but be called. What is shown comes from
-// the log like everything else, so that a plan made on one door is seen on the other.
+// The plan that the model keeps and the client shows: a tool whose run does nothing. The plan is shown from the log, like
+// everything else, so every client of the session sees it.
 import type { PlanEntry } from '@agentclientprotocol/sdk'
 import type { Tool } from '../../engine/index.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
@@ -52,9 +52,9 @@ export const planTool: Tool = Object.freeze<Tool>({
   run: () => ({ parts: [{ type: 'text', text: 'The plan is shown.' }] }),
 })
 
-/** The entries of a call of the tool, or undefined when they are not a plan. */
-export function planOf(text: string): PlanEntry[] | undefined {
-  const entries = entriesOf(text)
+/** The arguments of a call of the tool; undefined if they are not a plan. */
+export function decodePlan(text: string): PlanEntry[] | undefined {
+  const entries = decodeEntries(text)
   if (!entries) return undefined
   const plan: PlanEntry[] = []
   for (const entry of entries) {
@@ -67,7 +67,7 @@ export function planOf(text: string): PlanEntry[] | undefined {
   return plan
 }
 
-function entriesOf(text: string): Json[] | undefined {
+function decodeEntries(text: string): Json[] | undefined {
   try {
     const input = JSON.parse(text) as Json // What JSON.parse gives is JSON.
     return isJsonObject(input) && Array.isArray(input['entries']) ? input['entries'] : undefined

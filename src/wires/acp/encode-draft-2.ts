@@ -1,18 +1,19 @@
-// Version 1's updates in the words of the draft of version 2. Pure, and all of the difference that a client sees.
+// Translates updates of version 1 into the draft of version 2. Pure.
 import type {
   AvailableCommand,
   ContentChunk,
   SessionConfigOption,
-  SessionUpdate,
   ToolCallContent,
   ToolCallUpdate,
 } from '@agentclientprotocol/sdk'
 import type * as v2 from '@agentclientprotocol/sdk/experimental/v2'
-import type { SessionState } from './peer.ts'
+import type { AcpUpdate, SessionState } from './encode.ts'
 
-/** Undefined: version 2 has no such thing. */
-export function upgradeUpdate(update: SessionUpdate): v2.SessionUpdate | undefined {
+/** Undefined: version 2 has no such update. */
+export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
   switch (update.sessionUpdate) {
+    case 'state':
+      return upgradeState(update)
     case 'user_message_chunk':
       return { sessionUpdate: 'user_message_chunk', ...upgradeChunk(update) }
     case 'agent_message_chunk':
@@ -45,7 +46,7 @@ export function upgradeUpdate(update: SessionUpdate): v2.SessionUpdate | undefin
   }
 }
 
-/** Every chunk that this wire makes has an id; the protocol's older version only does not demand it. */
+/** Every chunk of this wire has an id, although version 1 does not require it. */
 function upgradeChunk({ messageId, content }: ContentChunk): v2.ContentChunk {
   return { messageId: messageId ?? 'message', content }
 }
@@ -67,7 +68,7 @@ export function upgradeToolCall(call: ToolCallUpdate): v2.ToolCallUpdate {
 
 function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
   if (content.type === 'content') return [{ type: 'content', content: content.content }]
-  // Terminals of the client are gone; none is ever made on such a connection.
+  // Version 2 has no terminals, so none is made on such a connection.
   if (content.type === 'terminal') return []
   const { path, oldText, newText } = content
   return [
@@ -83,7 +84,7 @@ function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
   ]
 }
 
-/** The whole file in one hunk: correct, and as short as it can be without comparing. */
+/** A patch that replaces the whole file in one hunk. */
 function patchOf(path: string, before: string | null, after: string): string {
   const name = path.replace(/^\//, '')
   const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
@@ -111,7 +112,7 @@ function missingEnd(text: string): string[] {
   return text === '' || text.endsWith('\n') ? [] : ['\\ No newline at end of file']
 }
 
-export function upgradeState(state: SessionState): v2.SessionUpdate {
+function upgradeState(state: SessionState): v2.SessionUpdate {
   if (state.state === 'running') return { sessionUpdate: 'state_update', state: 'running' }
   if (state.state === 'requires_action') return { sessionUpdate: 'state_update', state: 'requires_action' }
   if (!('stopReason' in state) || state.stopReason === undefined)
@@ -119,7 +120,7 @@ export function upgradeState(state: SessionState): v2.SessionUpdate {
   if ('error' in state)
     return { sessionUpdate: 'state_update', state: 'idle', stopReason: 'error', error: state.error }
   const { stopReason } = state
-  // Both versions have these reasons; the type knows each of them by itself only.
+  // Both versions have these stop reasons, but the type does not take the union.
   return { sessionUpdate: 'state_update', state: 'idle', stopReason } as v2.SessionUpdate
 }
 
