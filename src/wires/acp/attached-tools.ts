@@ -7,53 +7,24 @@ import {
   InvalidInput,
   type SessionRef,
   type Tool,
+  type ToolContext,
 } from '../../engine/index.ts'
-import { wordsOf } from '../../language/errors.ts'
-
-export class AttachedTools {
-  readonly #engine: Engine
-  readonly #ref: SessionRef
-  #current: Attachment | undefined
-  readonly #open = new Set<Attachment>()
-
-  constructor(engine: Engine, ref: SessionRef) {
-    this.#engine = engine
-    this.#ref = ref
-  }
-
-  /** False: nothing is offered, or the session was lost. */
-  get isOpen(): boolean {
-    return this.#current !== undefined && this.#open.has(this.#current)
-  }
-
-  /** Resolves once the model is offered these tools in place of the former ones. Calls of the former ones may finish. */
-  async offer(tools: readonly Tool[]): Promise<void> {
-    const before = this.#current
-    const attachment = new Attachment(this.#engine, this.#ref, tools)
-    this.#current = attachment
-    this.#open.add(attachment)
-    void attachment.ended.then(() => this.#open.delete(attachment))
-    await attachment.attached
-    before?.retire()
-  }
-
-  /** Resolves once nothing is offered any more. Calls that still run are aborted. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#open].map(attachment => attachment.close()))
-  }
-}
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 
 type RunItem = Extract<AttachedItem, { type: 'run' }>
 
-class Attachment {
+export class AttachedTools {
   readonly #engine: Engine
   readonly #ref: SessionRef
   readonly #tools: readonly Tool[]
   readonly #stop = new AbortController()
   readonly #runs = new Map<string, AbortController>()
+  readonly #serving: Promise<void>
   #retired = false
+  /** Resolves once the model is offered the tools. */
   readonly attached: Promise<void>
-  readonly ended: Promise<void>
+  /** The model is offered the tools no longer. */
+  isOver = false
 
   constructor(engine: Engine, ref: SessionRef, tools: readonly Tool[]) {
     this.#engine = engine
@@ -61,21 +32,20 @@ class Attachment {
     this.#tools = tools
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.attached = promise
-    this.ended = this.#serve(resolve).then(
-      () => reject(new Error('The session was lost before its tools were attached.')),
-      reject,
-    )
+    const lost = new TurnwireError('lease_lost', 'The session was lost before its tools were attached.')
+    this.#serving = this.#serve(resolve).then(() => reject(lost), reject)
   }
 
-  /** Ends once no call runs. */
+  /** Other tools have replaced these. Calls that run may finish. */
   retire(): void {
     this.#retired = true
     if (this.#runs.size === 0) this.#stop.abort()
   }
 
+  /** Aborts calls that run. */
   close(): Promise<void> {
     this.#stop.abort()
-    return this.ended
+    return this.#serving
   }
 
   async #serve(attached: () => void): Promise<void> {
@@ -88,6 +58,7 @@ class Attachment {
           else this.#runs.get(item.run)?.abort()
         }
     } finally {
+      this.isOver = true
       for (const stop of this.#runs.values()) stop.abort()
     }
   }
@@ -97,41 +68,26 @@ class Attachment {
     const stop = new AbortController()
     this.#runs.set(run, stop)
     let reported = Promise.resolve()
-    // One after the other, so that progress comes before the result.
+    // In order: progress comes before the result. A session that is gone has settled the call without it.
     const report = (report: AttachedReport): void => {
-      // A refused report means that the session is gone: the call is settled without it.
       reported = reported.then(() => this.#engine.report(this.#ref, report)).catch(() => {})
     }
     try {
       report({ run, output: await this.#call(item, stop.signal, progress => report({ run, progress })) })
     } catch (error) {
-      const refused = error instanceof InvalidInput
-      report({ run, error: wordsOf(error), ...(refused && { refused }) })
+      report({ run, error: wordsOf(error), ...(error instanceof InvalidInput && { refused: true }) })
     }
     await reported
     this.#runs.delete(run)
     if (this.#retired) this.retire()
   }
 
-  async #call(
-    { callId, name, input, attempt }: RunItem,
-    signal: AbortSignal,
-    progress: Parameters<Tool['run']>[1]['progress'],
-  ) {
-    const { owner, session } = this.#ref
+  async #call(item: RunItem, signal: AbortSignal, progress: ToolContext['progress']) {
+    const { callId, name, input, attempt } = item
     const tool = this.#tools.find(each => each.name === name)
     if (!tool) throw new InvalidInput(`This connection has no tool "${name}".`)
     // Options of the agent may be secret, so they do not leave the engine.
-    const options = {}
-    return tool.run(input, {
-      signal,
-      session,
-      owner,
-      callId,
-      idempotencyKey: callId,
-      attempt,
-      progress,
-      options,
-    })
+    const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, progress, options: {} }
+    return tool.run(input, context)
   }
 }

@@ -1,7 +1,6 @@
 // Translates updates of version 1 into the draft of version 2. Pure.
 import type {
   AvailableCommand,
-  ContentChunk,
   SessionConfigOption,
   ToolCallContent,
   ToolCallUpdate,
@@ -15,14 +14,13 @@ export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
     case 'state':
       return upgradeState(update)
     case 'user_message_chunk':
-      return { sessionUpdate: 'user_message_chunk', ...upgradeChunk(update) }
     case 'agent_message_chunk':
-      return { sessionUpdate: 'agent_message_chunk', ...upgradeChunk(update) }
     case 'agent_thought_chunk':
-      return { sessionUpdate: 'agent_thought_chunk', ...upgradeChunk(update) }
+      // Every chunk of this wire has an id, although version 1 does not require it.
+      return { ...update, messageId: update.messageId ?? '' }
     case 'tool_call':
     case 'tool_call_update':
-      return { sessionUpdate: 'tool_call_update', ...upgradeToolCall(update) }
+      return { ...upgradeToolCall(update), sessionUpdate: 'tool_call_update' }
     case 'plan':
       return {
         sessionUpdate: 'plan_update',
@@ -46,24 +44,8 @@ export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
   }
 }
 
-/** Every chunk of this wire has an id, although version 1 does not require it. */
-function upgradeChunk({ messageId, content }: ContentChunk): v2.ContentChunk {
-  return { messageId: messageId ?? 'message', content }
-}
-
-export function upgradeToolCall(call: ToolCallUpdate): v2.ToolCallUpdate {
-  const { toolCallId, title, name, kind, status, content, locations, rawInput, rawOutput } = call
-  return {
-    toolCallId,
-    ...(title != null && { title }),
-    ...(name != null && { name }),
-    ...(kind != null && { kind }),
-    ...(status != null && { status }),
-    ...(content != null && { content: content.flatMap(upgradeContent) }),
-    ...(locations != null && { locations }),
-    ...(rawInput !== undefined && { rawInput }),
-    ...(rawOutput !== undefined && { rawOutput }),
-  }
+export function upgradeToolCall({ content, ...call }: ToolCallUpdate): v2.ToolCallUpdate {
+  return { ...call, ...(content != null && { content: content.flatMap(upgradeContent) }) }
 }
 
 function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
@@ -112,35 +94,21 @@ function missingEnd(text: string): string[] {
   return text === '' || text.endsWith('\n') ? [] : ['\\ No newline at end of file']
 }
 
-function upgradeState(state: SessionState): v2.SessionUpdate {
-  if (state.state === 'running') return { sessionUpdate: 'state_update', state: 'running' }
-  if (state.state === 'requires_action') return { sessionUpdate: 'state_update', state: 'requires_action' }
-  if (!('stopReason' in state) || state.stopReason === undefined)
-    return { sessionUpdate: 'state_update', state: 'idle' }
-  if ('error' in state)
-    return { sessionUpdate: 'state_update', state: 'idle', stopReason: 'error', error: state.error }
-  const { stopReason } = state
-  // Both versions have these stop reasons, but the type does not take the union.
-  return { sessionUpdate: 'state_update', state: 'idle', stopReason } as v2.SessionUpdate
+function upgradeState({
+  sessionUpdate: _,
+  ...state
+}: SessionState & { sessionUpdate: 'state' }): v2.SessionUpdate {
+  // Both versions have the same stop reasons, but the type does not take the union.
+  return { sessionUpdate: 'state_update', ...state } as v2.SessionUpdate
 }
 
 export function upgradeOptions(
   options: readonly SessionConfigOption[] | null | undefined,
 ): v2.SessionConfigOption[] {
-  return (options ?? []).flatMap((option): v2.SessionConfigOption[] => {
+  return (options ?? []).flatMap(({ id, ...option }) => {
     if (option.type !== 'select') return []
-    const { id, name, description, category, currentValue } = option
-    return [
-      {
-        type: 'select',
-        configId: id,
-        name,
-        ...(description != null && { description }),
-        ...(category != null && { category }),
-        currentValue,
-        options: option.options.flatMap(choice => ('value' in choice ? [choice] : choice.options)),
-      },
-    ]
+    const values = option.options.flatMap(choice => ('value' in choice ? [choice] : choice.options))
+    return [{ ...option, configId: id, options: values }]
   })
 }
 

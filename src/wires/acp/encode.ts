@@ -1,11 +1,19 @@
 // Encodes a session for a client: items of `follow` in, updates out. A pure fold, so replaying a log and watching a turn
 // are the same code. It also keeps what its session needs to know: the settings, the turn, and the approvals that wait.
 // Both versions of the protocol use it; encode-draft-2.ts translates its updates.
-import type { SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
-import type { FollowItem, SessionStatus, SessionSummary } from '../../engine/index.ts'
+import type { RequestError, SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
+import type { FollowItem, ModelInfo, SessionStatus, SessionSummary, Tool } from '../../engine/index.ts'
 import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
-import type { Delta, Event, Settings, TurnEnded } from '../../language/events.ts'
+import type {
+  ApprovalRequested,
+  Delta,
+  Event,
+  ModelAnswered,
+  Settings,
+  TurnEnded,
+  TurnStarted,
+} from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import {
@@ -18,6 +26,8 @@ import {
   type ShownFields,
 } from './encode-call.ts'
 import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
+import type { AcpHost } from './host.ts'
+import type { Abilities } from './peer.ts'
 import { decodePlan, planName } from './plan.ts'
 import { refusal } from './refusals.ts'
 
@@ -29,24 +39,24 @@ export type SessionState =
 /** What version 1 calls an update, and the state of the session, which only version 2 has. */
 export type AcpUpdate = SessionUpdate | ({ sessionUpdate: 'state' } & SessionState)
 
-export type EncoderOptions = OptionSource & {
+export type EncoderOptions = {
+  host: OptionSource & Pick<AcpHost, 'modelInfos'>
+  abilities: Pick<Abilities, 'notices' | 'compaction' | 'states'>
   cwd: string
-  tool(name: string): ToolDeclaration | undefined
-  contextTokens(model: string | undefined): number | undefined
-  notices: boolean
-  compaction: boolean
-  /** The client gets its own messages back. */
-  echo: boolean
   /** False: the client has the conversation, and sees only what happens after the summary. */
   replay: boolean
+  /** Tools that the connection has brought. */
+  attached(): readonly Tool[]
 }
+
+export type KnownTool = ToolDeclaration & Partial<Pick<Tool, 'exposed' | 'trust'>>
 
 export type WaitingApproval = {
   callId: string
   name: string
   text: string
   argsHash: string
-  reason?: string
+  reason: string | undefined
   fields: ShownFields
 }
 
@@ -58,7 +68,7 @@ type EncodedCall = {
   text?: string
   announced: boolean
   output: string
-  approval?: { argsHash: string; reason?: string }
+  approval?: ApprovalRequested | undefined
 }
 
 type CallFields = Partial<
@@ -77,7 +87,6 @@ export class AcpEncoder {
   readonly #own = new Set<string>()
   /** Events up to this number are history. */
   readonly #history: number
-  #live = false
   #status: SessionStatus
   #steps = 0
   #restarts = 0
@@ -89,6 +98,8 @@ export class AcpEncoder {
   seq: number
   /** The last turn that was started. */
   turn = ''
+  /** The last item happened while this client was connected. */
+  live = false
 
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
     this.#options = options
@@ -100,14 +111,36 @@ export class AcpEncoder {
     if (!options.replay && opening !== undefined) this.#title = opening
   }
 
-  /** The last item happened while this client was connected. */
-  get live(): boolean {
-    return this.#live
-  }
-
   get state(): SessionState {
     if (this.#status === 'idle') return { state: 'idle' }
     return { state: this.#status === 'waiting' ? 'requires_action' : 'running' }
+  }
+
+  /** Undefined if the session names a model that is not configured any more. */
+  get model(): ModelInfo | undefined {
+    const { info, modelInfos } = this.#options.host
+    return this.settings.model === undefined ? info.model : modelInfos[this.settings.model]
+  }
+
+  /** The tools that the model is offered: the agent's, those of an application, those of the connection. */
+  get offered(): KnownTool[] {
+    const { tools: chosen } = this.settings
+    const names = new Set<string>()
+    return this.#knownTools().filter(({ name, exposed, trust }) => {
+      const isChosen = !exposed || !chosen || chosen.some(each => each.name === name)
+      if (!isChosen || trust === 'deny' || names.has(name)) return false
+      names.add(name)
+      return true
+    })
+  }
+
+  #knownTools(): KnownTool[] {
+    const { host, attached } = this.#options
+    return [...host.info.tools, ...this.settings.clientTools, ...attached()]
+  }
+
+  #tool(name: string): KnownTool | undefined {
+    return this.#knownTools().find(tool => tool.name === name)
   }
 
   /** Calls that wait for a person. */
@@ -115,7 +148,8 @@ export class AcpEncoder {
     return [...this.#calls.values()].flatMap(call => {
       const { id: callId, name, text, approval } = call
       if (!approval || text === undefined) return []
-      return [{ callId, name, text, ...approval, fields: this.#describe(call) }]
+      const { argsHash, reason } = approval
+      return [{ callId, name, text, argsHash, reason, fields: this.#describe(call) }]
     })
   }
 
@@ -126,20 +160,20 @@ export class AcpEncoder {
 
   take(item: FollowItem): AcpUpdate[] {
     if (item.type === 'event') this.seq = item.seq
-    this.#live = item.type === 'event' ? item.seq > this.#history : this.seq >= this.#history
+    this.live = item.type === 'event' ? item.seq > this.#history : this.seq >= this.#history
     const updates = this.#encode(item)
     return this.#shows ? updates : []
   }
 
   /** A call runs in a terminal of the client. */
   terminal(callId: string, terminalId: string): AcpUpdate[] {
-    this.#live = true
+    this.live = true
     this.#terminals.set(callId, terminalId)
     return this.#with(callId, call => this.#update(call, this.#terminalContent(call)))
   }
 
   get #shows(): boolean {
-    return this.#live || this.#options.replay
+    return this.live || this.#options.replay
   }
 
   #encode(item: FollowItem): AcpUpdate[] {
@@ -169,22 +203,17 @@ export class AcpEncoder {
       case 'session.created':
         return event.seed.flatMap((entry, index) => this.#seeded(entry, `seed-${index}`))
       case 'session.configured':
-        return this.#live ? this.#configured(event.settings) : []
+        return this.live ? this.#configured(event.settings) : []
       case 'turn.started':
         return this.#started(event)
       case 'model.answered':
         return this.#answered(event)
       case 'approval.requested':
-        return this.#with(event.callId, call => {
-          const { argsHash, reason } = event
-          call.approval = { argsHash, ...(reason !== undefined && { reason }) }
-          return []
-        })
-      case 'approval.decided':
-        return this.#with(event.callId, call => {
-          delete call.approval
-          return []
-        })
+      case 'approval.decided': {
+        const call = this.#calls.get(event.callId)
+        if (call) call.approval = event.type === 'approval.requested' ? event : undefined
+        return []
+      }
       case 'call.edited':
         return this.#with(event.callId, call => {
           call.text = event.text
@@ -207,15 +236,15 @@ export class AcpEncoder {
 
   #configured(settings: Partial<Settings>): AcpUpdate[] {
     this.settings = { ...this.settings, ...settings }
-    const configOptions = encodeOptions(this.#options, this.settings)
-    const modes = encodeModes(this.#options, this.settings)
+    const configOptions = encodeOptions(this.#options.host, this.settings)
+    const modes = encodeModes(this.#options.host, this.settings)
     const updates: AcpUpdate[] = []
     if (configOptions.length > 0) updates.push({ sessionUpdate: 'config_option_update', configOptions })
     if (modes) updates.push({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId })
     return updates
   }
 
-  #started({ turn, parts, at }: Extract<Event, { type: 'turn.started' }>): AcpUpdate[] {
+  #started({ turn, parts, at }: TurnStarted): AcpUpdate[] {
     this.turn = turn
     this.#steps = 0
     this.#restarts = 0
@@ -230,21 +259,20 @@ export class AcpEncoder {
 
   /** The client has shown the message itself, and gets the error with the response to its prompt. */
   #isToldElsewhere(turn: string): boolean {
-    return this.#own.has(turn) && !this.#options.echo
+    return this.#own.has(turn) && !this.#options.abilities.states
   }
 
-  #answered({ parts, usage, warnings }: Extract<Event, { type: 'model.answered' }>): AcpUpdate[] {
-    const { contextTokens, notices } = this.#options
+  #answered({ parts, usage, warnings }: ModelAnswered): AcpUpdate[] {
     const updates = this.#callsIn(parts, this.#messageId)
     const asked = new Set(parts.flatMap(part => (part.type === 'call' ? [part.id] : [])))
     updates.push(...this.#dropUnfinished(asked))
     this.#steps += 1
     this.#restarts = 0
     this.#begun = false
-    const size = contextTokens(this.settings.model)
+    const size = this.model?.contextTokens
     if (usage && size !== undefined)
       updates.push({ sessionUpdate: 'usage_update', used: usage.input + usage.output, size })
-    if (notices && this.#live)
+    if (this.#options.abilities.notices && this.live)
       for (const title of warnings ?? [])
         updates.push({ sessionUpdate: 'notice', severity: 'warning', title })
     return updates
@@ -261,16 +289,16 @@ export class AcpEncoder {
       status: outcome.kind === 'ok' ? 'completed' : 'failed',
       rawOutput: encodeRawOutput(outcome),
       // Other content would replace the terminal.
-      ...(!inTerminal && { content: encodeOutcome(outcome, this.#options.tool(call.name)) }),
+      ...(!inTerminal && { content: encodeOutcome(outcome, this.#tool(call.name)) }),
     })
   }
 
-  #ended(event: Extract<Event, { type: 'turn.ended' }>): AcpUpdate[] {
+  #ended(event: TurnEnded): AcpUpdate[] {
     const updates = this.#dropUnfinished()
     this.#begun = false
-    if (!this.#live) return updates
+    if (!this.live) return updates
     const { turn, error } = event
-    if (error && this.#options.notices && !this.#isToldElsewhere(turn))
+    if (error && this.#options.abilities.notices && !this.#isToldElsewhere(turn))
       updates.push({ sessionUpdate: 'notice', severity: 'error', title: error.message })
     updates.push({ sessionUpdate: 'session_info_update', updatedAt: isoTime(event.at) })
     // Of its own turn the client is told when its next prompt would be taken.
@@ -279,7 +307,7 @@ export class AcpEncoder {
   }
 
   #compacted(entries: readonly Entry[], seq: number): AcpUpdate[] {
-    if (!this.#options.compaction) return []
+    if (!this.#options.abilities.compaction) return []
     // The model wrote it, so it is the assistant's text.
     const summary = entries.flatMap(entry =>
       entry.role === 'assistant'
@@ -301,11 +329,11 @@ export class AcpEncoder {
       case 'text':
       case 'thinking':
         this.#begun = true
-        return [this.#chunk(delta.type, delta.text, this.#messageId)]
+        return [agentChunk(delta.type, delta.text, this.#messageId)]
       case 'call.opened': {
         const call = this.#open(delta.callId, delta.name, delta.form)
         // In a replay the arguments follow at once: the call is announced with them.
-        return this.#live ? this.#update(call, {}) : []
+        return this.live ? this.#update(call, {}) : []
       }
       case 'arguments':
       case 'block':
@@ -339,13 +367,6 @@ export class AcpEncoder {
     return `${this.turn}:${this.#steps + 1}${restarts}`
   }
 
-  #chunk(type: 'text' | 'thinking', text: string, id: string): AcpUpdate {
-    const content = { type: 'text' as const, text }
-    return type === 'text'
-      ? { sessionUpdate: 'agent_message_chunk', messageId: id, content }
-      : { sessionUpdate: 'agent_thought_chunk', messageId: `${id}:thought`, content }
-  }
-
   // ---- messages ------------------------------------------------------------------------------------------
 
   #seeded(entry: Entry, id: string): AcpUpdate[] {
@@ -353,7 +374,7 @@ export class AcpEncoder {
     if (entry.role === 'assistant')
       return entry.parts.flatMap(part =>
         part.type === 'text' || part.type === 'thinking'
-          ? [this.#chunk(part.type, part.text, id)]
+          ? [agentChunk(part.type, part.text, id)]
           : this.#callsIn([part], id),
       )
     if (entry.role === 'tool')
@@ -367,9 +388,7 @@ export class AcpEncoder {
   #callsIn(parts: readonly AnswerPart[], id: string): AcpUpdate[] {
     return parts.flatMap((part): AcpUpdate[] => {
       if (part.type === 'call') return this.#asked(part)
-      if (part.type !== 'hosted') return []
-      const content = { type: 'text' as const, text: `${part.tool}: ${part.summary}` }
-      return [{ sessionUpdate: 'agent_thought_chunk', messageId: `${id}:hosted`, content }]
+      return part.type === 'hosted' ? [agentChunk('hosted', `${part.tool}: ${part.summary}`, id)] : []
     })
   }
 
@@ -393,7 +412,7 @@ export class AcpEncoder {
   }
 
   #describe(call: EncodedCall): ShownFields {
-    return encodeCall(call, this.#options.tool(call.name), this.#options.cwd)
+    return encodeCall(call, this.#tool(call.name), this.#options.cwd)
   }
 
   /** The fields that are known once the arguments are whole. */
@@ -434,18 +453,24 @@ export function userMessageId(turn: string): string {
   return `${turn}:user`
 }
 
-export function encodeIdle({
-  stop,
-  limit,
-  error,
-}: Omit<TurnEnded, 'v' | 'at' | 'type' | 'turn'>): SessionState {
+function encodeIdle({ stop, limit, error }: TurnEnded): SessionState {
   if (stop !== 'error') return { state: 'idle', stopReason: encodeStopReason(stop, limit) }
-  const { code, message } = refusal.failedTurn(error)
+  return encodeFailed(refusal.failedTurn(error))
+}
+
+export function encodeFailed({ code, message }: RequestError): SessionState {
   return { state: 'idle', stopReason: 'error', error: { code, message } }
 }
 
 function userChunks(parts: readonly InputPart[], messageId: string): AcpUpdate[] {
   return parts.map(part => ({ sessionUpdate: 'user_message_chunk', messageId, content: encodeBlock(part) }))
+}
+
+function agentChunk(type: 'text' | 'thinking' | 'hosted', text: string, id: string): AcpUpdate {
+  const content = { type: 'text' as const, text }
+  if (type === 'text') return { sessionUpdate: 'agent_message_chunk', messageId: id, content }
+  const messageId = `${id}:${type === 'thinking' ? 'thought' : type}`
+  return { sessionUpdate: 'agent_thought_chunk', messageId, content }
 }
 
 function isoTime(at: number): string {

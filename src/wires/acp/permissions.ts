@@ -1,24 +1,23 @@
 // Approvals, as the client is asked for them: one open request per call, answered once. A decision on another wire
 // withdraws the request. If the client goes away, the approval stays in the store.
 import { RequestError, type ToolCallContent } from '@agentclientprotocol/sdk'
-import type { Command, GivenDecision } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import type { GivenDecision, SessionRef } from '../../engine/index.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import type { Preview } from './client-tools.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
 import type { WaitingApproval } from './encode.ts'
+import type { AcpHost } from './host.ts'
 import type { Peer } from './peer.ts'
 
 export type PermissionsOptions = {
   peer: Peer
-  sessionId: string
-  by: string
+  host: AcpHost
+  ref: SessionRef
   previews: ReadonlyMap<string, Preview>
-  command(command: Command): Promise<unknown>
   /** The client answered that the whole turn is cancelled. */
   cancelTurn(): void
-  log(message: string, error: unknown): void
 }
 
 export class Permissions {
@@ -35,9 +34,11 @@ export class Permissions {
       if (this.#open.has(approval.callId)) continue
       const controller = new AbortController()
       this.#open.set(approval.callId, controller)
-      this.#ask(approval, controller).catch(error =>
-        this.#options.log('A permission could not be settled.', error),
-      )
+      this.#ask(approval, controller).catch(error => {
+        const { host, ref } = this.#options
+        const fields = { session: ref.session, error: wordsOf(error) }
+        host.log('error', 'A permission could not be settled.', fields)
+      })
     }
   }
 
@@ -83,7 +84,8 @@ export class Permissions {
     content: ToolCallContent[],
     signal: AbortSignal,
   ): Promise<PermissionAnswer | 'cancelled' | undefined> {
-    const { peer, sessionId } = this.#options
+    const { peer, ref } = this.#options
+    const sessionId = ref.session
     const options = permissionOptions(printable(fields.name, 60))
     const toolCall = {
       toolCallId: callId,
@@ -102,7 +104,7 @@ export class Permissions {
   }
 
   async #decide({ callId, argsHash }: WaitingApproval, answer: PermissionAnswer): Promise<void> {
-    const { by } = this.#options
+    const by = this.#options.host.principal.name
     try {
       await this.#respond({ callId, by, seen: argsHash, ...answer })
     } catch (error) {
@@ -114,7 +116,8 @@ export class Permissions {
   }
 
   #respond(decision: GivenDecision): Promise<unknown> {
-    return this.#options.command({ do: 'respond', results: [], decisions: [decision] })
+    const { host, ref } = this.#options
+    return host.engine.command(ref, { do: 'respond', results: [], decisions: [decision] })
   }
 }
 

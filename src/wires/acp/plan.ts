@@ -54,24 +54,17 @@ export const planTool: Tool = Object.freeze<Tool>({
 
 /** The arguments of a call of the tool; undefined if they are not a plan. */
 export function decodePlan(text: string): PlanEntry[] | undefined {
-  const entries = decodeEntries(text)
-  if (!entries) return undefined
-  const plan: PlanEntry[] = []
-  for (const entry of entries) {
-    if (!isJsonObject(entry) || typeof entry['content'] !== 'string') return undefined
-    const status = statuses.find(each => each === entry['status'])
-    if (!status) return undefined
-    const priority = priorities.find(each => each === entry['priority']) ?? 'medium'
-    plan.push({ content: entry['content'], priority, status })
-  }
-  return plan
-}
-
-function decodeEntries(text: string): Json[] | undefined {
   try {
-    const input = JSON.parse(text) as Json // What JSON.parse gives is JSON.
-    return isJsonObject(input) && Array.isArray(input['entries']) ? input['entries'] : undefined
+    const { entries } = JSON.parse(text) as { entries: unknown } // Checked below.
+    return Array.isArray(entries) ? entries.map(decodeEntry) : undefined
   } catch {
     return undefined
   }
+}
+
+function decodeEntry(entry: Json): PlanEntry {
+  const { content, ...given } = isJsonObject(entry) ? entry : {}
+  const status = statuses.find(each => each === given['status'])
+  if (typeof content !== 'string' || !status) throw new Error('This is no entry of a plan.')
+  return { content, priority: priorities.find(each => each === given['priority']) ?? 'medium', status }
 }

@@ -16,10 +16,11 @@ export type ReaderOptions = {
 export class SessionReader {
   readonly #options: ReaderOptions
   #seq: number
-  #held: Promise<unknown> = Promise.resolve()
   #stop: AbortController | undefined
-  #reading: Promise<void> = Promise.resolve()
+  #held: Promise<unknown> = Promise.resolve()
   #waiting: { seq: number; resolve: (taken: boolean) => void }[] = []
+  /** Resolves when the reader is closed, or the session is lost. */
+  ended: Promise<void> = Promise.resolve()
 
   /** `seq`: the number of the last event that is not wanted. */
   constructor(options: ReaderOptions, seq: number) {
@@ -36,40 +37,31 @@ export class SessionReader {
     this.close()
     const stop = new AbortController()
     this.#stop = stop
-    this.#reading = this.#read(stop)
+    this.ended = this.#follow(stop.signal).catch(error => {
+      if (this.#stop !== stop) return
+      this.#options.lost(error)
+      this.close()
+    })
   }
 
   close(): void {
     this.#stop?.abort()
     this.#stop = undefined
-    this.#wake(Number.POSITIVE_INFINITY, false)
-  }
-
-  /** Resolves when the reader was closed, or the session was lost. */
-  get ended(): Promise<void> {
-    return this.#reading
+    for (const { resolve } of this.#waiting) resolve(false)
+    this.#waiting = []
   }
 
   /** Takes no items until this has settled. */
-  async hold<Result>(act: () => Promise<Result>): Promise<Result> {
+  hold<Result>(act: () => Promise<Result>): Promise<Result> {
     const acting = act()
     this.#held = acting.catch(() => {})
     return acting
   }
 
-  /** Resolves when the event of this number was taken, with false if none will be. */
+  /** Resolves when the event of this number was taken, with false if it will not be. */
   taken(seq: number): Promise<boolean> {
-    if (seq <= this.#seq) return Promise.resolve(true)
-    if (!this.isOpen) return Promise.resolve(false)
+    if (seq <= this.#seq || !this.isOpen) return Promise.resolve(seq <= this.#seq)
     return new Promise(resolve => this.#waiting.push({ seq, resolve }))
-  }
-
-  async #read(stop: AbortController): Promise<void> {
-    try {
-      await this.#follow(stop.signal)
-    } catch (error) {
-      this.#lost(stop, error)
-    }
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -81,24 +73,17 @@ export class SessionReader {
         if (signal.aborted) return
         if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
         take(item)
-        if (item.type === 'event') this.#wake(item.seq, true)
+        if (item.type === 'event') this.#took(item.seq)
       }
       await pace()
     }
     if (!signal.aborted) throw new TurnwireError('internal', 'The session is no longer followed.')
   }
 
-  #lost(stop: AbortController, error: unknown): void {
-    if (this.#stop !== stop) return
-    this.#options.lost(error)
-    this.close()
-  }
-
-  #wake(seq: number, taken: boolean): void {
-    if (taken) this.#seq = seq
-    const ready = this.#waiting.filter(waiting => waiting.seq <= seq)
-    if (ready.length === 0) return
+  #took(seq: number): void {
+    this.#seq = seq
+    if (this.#waiting.length === 0) return
+    for (const waiting of this.#waiting) if (waiting.seq <= seq) waiting.resolve(true)
     this.#waiting = this.#waiting.filter(waiting => waiting.seq > seq)
-    for (const { resolve } of ready) resolve(taken)
   }
 }

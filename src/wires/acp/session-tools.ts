@@ -22,16 +22,15 @@ export type SessionToolsOptions = {
 
 export class SessionTools {
   readonly #options: SessionToolsOptions
-  readonly #attached: AttachedTools
   readonly #client: ClientTools
   readonly #links: McpLink[] = []
   readonly #failures: string[] = []
+  #attached: AttachedTools | undefined
 
   constructor(options: SessionToolsOptions) {
-    const { host, peer, ref, workspace, onTerminal } = options
+    const { peer, ref, workspace, onTerminal } = options
     const { abilities, context } = peer
     this.#options = options
-    this.#attached = new AttachedTools(host.engine, ref)
     this.#client = context
       ? clientTools({ context, abilities, sessionId: ref.session, roots: workspace.roots, onTerminal })
       : { tools: [], previews: new Map() }
@@ -51,7 +50,7 @@ export class SessionTools {
 
   /** The model is offered these tools. */
   get isAttached(): boolean {
-    return this.#attached.isOpen
+    return this.#attached?.isOver === false
   }
 
   /** Connects the servers. One that cannot be reached costs only its own tools. */
@@ -66,12 +65,17 @@ export class SessionTools {
     for (const words of this.warnings) host.log('warn', words, { session: ref.session })
   }
 
-  attach(): Promise<void> {
-    return this.#attached.offer(this.all)
+  /** Resolves once the model is offered the tools. */
+  async attach(): Promise<void> {
+    const { host, ref } = this.#options
+    const before = this.#attached
+    this.#attached = new AttachedTools(host.engine, ref, this.all)
+    await this.#attached.attached
+    before?.retire()
   }
 
   async close(): Promise<void> {
-    await this.#attached.close()
+    await this.#attached?.close()
     await Promise.allSettled(this.#links.map(link => link.close()))
   }
 

@@ -12,7 +12,7 @@ import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { TurnEnded } from '../../language/events.ts'
 import { randomId } from '../../lib/random.ts'
 import { decodeOption, decodePrompt, type Workspace } from './decode.ts'
-import { AcpEncoder, type AcpUpdate, type SessionState, userMessageId } from './encode.ts'
+import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
 import { encodeStopReason } from './encode-call.ts'
 import { encodeModes, encodeOptions, modeOption } from './encode-options.ts'
 import type { AcpHost } from './host.ts'
@@ -54,7 +54,6 @@ export class AcpSession {
 
   constructor(options: AcpSessionOptions) {
     const { host, peer, ref, workspace, summary, replay } = options
-    const { info, models, modelInfos } = host
     this.#options = options
     this.#turn = summary.turn?.id
     this.#tools = new SessionTools({
@@ -64,29 +63,11 @@ export class AcpSession {
       workspace,
       onTerminal: (callId, terminalId) => this.#show(this.#encoder.terminal(callId, terminalId)),
     })
-    this.#encoder = new AcpEncoder(
-      {
-        info,
-        models,
-        replay,
-        cwd: workspace.roots[0],
-        notices: peer.abilities.notices,
-        compaction: peer.abilities.compaction,
-        echo: peer.abilities.states,
-        tool: name => this.#allTools().find(tool => tool.name === name),
-        contextTokens: model => (model === undefined ? info.model : modelInfos[model])?.contextTokens,
-      },
-      summary,
-    )
-    this.#permissions = new Permissions({
-      peer,
-      sessionId: ref.session,
-      by: host.principal.name,
-      previews: this.#tools.previews,
-      command: command => host.engine.command(ref, command),
-      cancelTurn: () => void this.cancel(),
-      log: (message, error) => this.#log(message, error),
-    })
+    const { abilities } = peer
+    const cwd = workspace.roots[0]
+    this.#encoder = new AcpEncoder({ host, abilities, cwd, replay, attached: () => this.#tools.all }, summary)
+    const { previews } = this.#tools
+    this.#permissions = new Permissions({ host, peer, ref, previews, cancelTurn: () => void this.cancel() })
     this.#reader = new SessionReader(
       {
         engine: host.engine,
@@ -105,7 +86,7 @@ export class AcpSession {
 
   /** Connects the client's servers, attaches the tools, and shows the conversation so far if that is wanted. */
   async begin(): Promise<void> {
-    await this.#tools.connect(this.#offeredTools().map(tool => tool.name))
+    await this.#tools.connect(this.#encoder.offered.map(tool => tool.name))
     await this.#tools.attach()
     if (this.#disposed) return this.#tools.close()
     this.#reader.open()
@@ -164,8 +145,7 @@ export class AcpSession {
       over({ state: 'idle', stopReason })
       return { stopReason }
     } catch (error) {
-      const { code, message } = encodeFailure(error)
-      over({ state: 'idle', stopReason: 'error', error: { code, message } })
+      over(encodeFailed(encodeFailure(error)))
       throw error
     }
   }
@@ -235,17 +215,14 @@ export class AcpSession {
 
   async #runSlash(slash: SlashCommand): Promise<string> {
     const { host, ref } = this.#options
-    const { info, modelInfos, engine, principal } = host
     try {
-      const summary = await engine.summary(ref)
-      const { model } = summary.settings
       return await slash({
-        info,
-        summary,
-        model: (model === undefined ? info.model : modelInfos[model])?.id ?? model ?? '',
-        tools: this.#offeredTools(),
+        info: host.info,
+        summary: await host.engine.summary(ref),
+        model: this.#encoder.model?.id ?? 'unknown',
+        tools: this.#encoder.offered,
         warnings: this.#tools.warnings,
-        by: principal.name,
+        by: host.principal.name,
         command: command => this.#command(command),
         setOption: (name, value) => this.setOption(name, value),
       })
@@ -262,7 +239,9 @@ export class AcpSession {
     try {
       await this.#commandAndShow({ do: 'cancel', turn, settled: true })
     } catch (error) {
-      this.#log('A turn could not be cancelled.', error)
+      const { host, ref } = this.#options
+      const fields = { session: ref.session, error: wordsOf(error) }
+      host.log('error', 'A turn could not be cancelled.', fields)
     }
   }
 
@@ -292,25 +271,6 @@ export class AcpSession {
     const option = modeOption(this.#options.host.info)
     if (!option) throw refusal.noModes()
     await this.setOption(option.name, modeId)
-  }
-
-  // ---- tools ---------------------------------------------------------------------------------------------
-
-  #allTools() {
-    return [...this.#options.host.info.tools, ...this.#encoder.settings.clientTools, ...this.#tools.all]
-  }
-
-  /** The tools that the model is offered. The first of a name counts. */
-  #offeredTools() {
-    const { tools: chosen } = this.#encoder.settings
-    const names = new Set<string>()
-    return this.#allTools().filter(tool => {
-      const isChosen =
-        !('exposed' in tool && tool.exposed && chosen) || chosen.some(({ name }) => name === tool.name)
-      if (!isChosen || names.has(tool.name) || ('trust' in tool && tool.trust === 'deny')) return false
-      names.add(tool.name)
-      return true
-    })
   }
 
   // ---- the engine ------------------------------------------------------------------------------------------
@@ -359,10 +319,5 @@ export class AcpSession {
   #show(updates: readonly AcpUpdate[]): void {
     const { peer, ref } = this.#options
     if (!this.#disposed) for (const update of updates) peer.update(ref.session, update)
-  }
-
-  #log(message: string, error: unknown): void {
-    const { host, ref } = this.#options
-    host.log('error', message, { session: ref.session, error: wordsOf(error) })
   }
 }

@@ -1,16 +1,16 @@
 // Slash commands: requests to the runtime, written as a prompt. They are answered here and leave nothing in the log. A slash
 // with any other word goes to the model.
 import type { AvailableCommand, ContentBlock } from '@agentclientprotocol/sdk'
-import type { AgentInfo, Command, SessionSummary, Tool } from '../../engine/index.ts'
-import type { ToolDeclaration } from '../../language/tools.ts'
+import type { AgentInfo, Command, SessionSummary } from '../../engine/index.ts'
 import { printable } from '../../lib/text.ts'
+import type { KnownTool } from './encode.ts'
 import { currentValue } from './encode-options.ts'
 
 export type SlashContext = {
   info: AgentInfo
   summary: SessionSummary
   model: string
-  tools: readonly (ToolDeclaration & Partial<Pick<Tool, 'trust'>>)[]
+  tools: readonly KnownTool[]
   /** What went wrong with servers that the client named. */
   warnings: readonly string[]
   by: string
