@@ -47,7 +47,7 @@ export type ShownFields = {
 }
 
 /** Without `text` the arguments are still coming. */
-export function encodeCall(
+export function encodeToolCall(
   call: { name: string; form: CallForm; text?: string },
   tool: ToolDeclaration | undefined,
   cwd: string,

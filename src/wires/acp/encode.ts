@@ -18,11 +18,11 @@ import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import {
   encodeBlock,
-  encodeCall,
   encodeOutcome,
   encodeRawOutput,
   encodeStopReason,
   encodeTitle,
+  encodeToolCall,
   type ShownFields,
 } from './encode-call.ts'
 import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
@@ -412,7 +412,7 @@ export class AcpEncoder {
   }
 
   #describe(call: EncodedCall): ShownFields {
-    return encodeCall(call, this.#tool(call.name), this.#options.cwd)
+    return encodeToolCall(call, this.#tool(call.name), this.#options.cwd)
   }
 
   /** The fields that are known once the arguments are whole. */
