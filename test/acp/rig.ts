@@ -25,6 +25,7 @@ import type {
 import type { Entry } from '../../src/language/history.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 import { type AcpHost, type AcpLink, serveAcp } from '../../src/wires/acp/index.ts'
+import { throughClones } from '../boundary/structured-clones.ts'
 import { makeRig, plainSettings, type RigOptions } from '../engine/rig.ts'
 import { type Frame, FrameCheck } from './frames.ts'
 
@@ -42,7 +43,7 @@ export type AcpRig = {
 export function makeAcp(context: TestContext, options: RigOptions = {}, host: Partial<AcpHost> = {}): AcpRig {
   const { local, agent, store, logs } = makeRig(options)
   const whole: AcpHost = {
-    engine: local,
+    engine: throughClones(local),
     info: local.description.agents[0]!,
     modelInfos: {},
     models: undefined,

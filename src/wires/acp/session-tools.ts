@@ -3,7 +3,6 @@
 import type { CreateElicitationRequest } from '@agentclientprotocol/sdk'
 import type { SessionRef, Tool } from '../../engine/index.ts'
 import { wordsOf } from '../../language/errors.ts'
-import { randomId } from '../../lib/random.ts'
 import { AttachedTools } from './attached-tools.ts'
 import { type ClientTools, clientTools, type Preview } from './client-tools.ts'
 import type { Workspace } from './decode.ts'
@@ -110,7 +109,7 @@ export class SessionTools {
     { callId, signal }: { callId?: string; signal: AbortSignal },
   ): Promise<ElicitationAnswer> {
     const { peer, ref } = this.#options
-    const { mode, url, requestedSchema, elicitationId = randomId('elicit') } = question
+    const { mode, url, requestedSchema, elicitationId = crypto.randomUUID() } = question
     const request: unknown = {
       sessionId: ref.session,
       ...(callId !== undefined && { toolCallId: callId }),

@@ -10,7 +10,6 @@ import type { Command, FollowItem, SessionRef, SessionSummary } from '../../engi
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { TurnEnded } from '../../language/events.ts'
-import { randomId } from '../../lib/random.ts'
 import { decodeOption, decodePrompt, type Workspace } from './decode.ts'
 import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
 import { encodeStopReason } from './encode-call.ts'
@@ -200,7 +199,7 @@ export class AcpSession {
     blocks: readonly ContentBlock[],
     inserted: (messageId: string) => void,
   ): Promise<PromptResponse> {
-    const messageId = randomId('msg')
+    const messageId = `msg_${crypto.randomUUID()}`
     const question = userMessageId(messageId)
     inserted(question)
     if (this.#options.peer.abilities.states)

@@ -2,7 +2,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol/sdk'
 import { isJsonObject, JsonError, parseJson } from '../../lib/json.ts'
-import { decodeLines } from '../../lib/json-lines.ts'
 
 export type StdioOptions = {
   /** The longest line that is taken. Default 32 MiB. */
@@ -21,16 +20,13 @@ export function stdioStream(input: Readable, output: Writable, options: StdioOpt
   }
   const refuse = (error: RequestError): Promise<void> =>
     send({ jsonrpc: '2.0', id: null, error: error.toErrorResponse() }).catch(() => {})
-  const tooLong = (): void =>
-    void refuse(
-      RequestError.invalidRequest(undefined, `A message of more than ${maxBytes} bytes is not taken.`),
-    )
   return {
     writable: new WritableStream<AnyMessage>({ write: send }),
     readable: new ReadableStream<AnyMessage>({
       async start(controller) {
         try {
-          for await (const line of decodeLines(input, { maxBytes, tooLong })) {
+          for await (const line of readLines(input, maxBytes)) {
+            if (line?.trim() === '') continue
             const message = decodeMessage(line, maxBytes)
             if (message instanceof RequestError) await refuse(message)
             else controller.enqueue(message)
@@ -47,7 +43,32 @@ export function stdioStream(input: Readable, output: Writable, options: StdioOpt
   }
 }
 
-function decodeMessage(line: string, maxBytes: number): AnyMessage | RequestError {
+/** The lines of a byte stream. Undefined stands for a line that is too long; its bytes are not kept. */
+async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<string | undefined> {
+  let held: Buffer[] = []
+  let size = 0
+  const take = (bytes: Buffer): void => {
+    size += bytes.length
+    if (size > maxBytes) held = []
+    else held.push(bytes)
+  }
+  // No encoding is set, so the stream gives bytes.
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
+      take(chunk.subarray(start, end))
+      yield size > maxBytes ? undefined : Buffer.concat(held).toString('utf8')
+      held = []
+      size = 0
+      start = end + 1
+    }
+    take(chunk.subarray(start))
+  }
+}
+
+function decodeMessage(line: string | undefined, maxBytes: number): AnyMessage | RequestError {
+  if (line === undefined)
+    return RequestError.invalidRequest(undefined, `A message of more than ${maxBytes} bytes is not taken.`)
   try {
     // The bytes were counted; replaced ones may have become three each.
     const message = parseJson(line, { maxBytes: maxBytes * 3, maxDepth: 256 })
