@@ -187,7 +187,8 @@ test(cites('ACP-SESS-12', 'a client that closes its pipe in mid-turn cancels not
   await until(() => frames.find(frame => frame.id === 'init'))
   ask('new', 'session/new', { cwd, mcpServers: [] })
   const made = await until(() => frames.find(frame => frame.id === 'new'))
-  const sessionId = String(made.result?.['sessionId'])
+  const sessionId = made.result?.['sessionId']
+  assert.ok(typeof sessionId === 'string')
   ask('ask', 'session/prompt', { sessionId, prompt: [{ type: 'text', text: 'go' }] })
   await until(() => JSON.stringify(frames).includes('agent_message_chunk'))
   input.end()

@@ -49,7 +49,8 @@ export class AttachedTools {
   }
 
   async #serve(attached: () => void): Promise<void> {
-    const declarations = this.#tools.map(({ run: _run, ...declaration }) => declaration)
+    // Functions do not cross the boundary.
+    const declarations = this.#tools.map(tool => ({ ...tool, run: undefined }))
     try {
       for await (const items of this.#engine.attach(this.#ref, declarations, this.#stop.signal))
         for (const item of items) {

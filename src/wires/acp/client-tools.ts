@@ -13,7 +13,7 @@ export type ClientToolsOptions = {
   sessionId: string
   /** The working folder first, then the others. */
   roots: readonly [string, ...string[]]
-  onTerminal(callId: string, terminalId: string): void
+  onTerminal: (callId: string, terminalId: string) => void
 }
 
 /** Shows the approver what a call would change. */
@@ -181,15 +181,15 @@ async function untilOver(
   cancelled: AbortSignal,
   seconds: number,
 ): Promise<string | undefined> {
-  const { signal, timedOut, clear } = deadline(seconds * 1000, cancelled)
+  const limit = deadline(seconds * 1000, cancelled)
   try {
-    await untilAborted(answered(terminal.waitForExit()), signal)
+    await untilAborted(answered(terminal.waitForExit()), limit.signal)
     return undefined
   } catch (error) {
-    if (!signal.aborted) throw error
-    return timedOut() ? `It did not end within ${seconds} s and was stopped.` : 'It was stopped.'
+    if (!limit.signal.aborted) throw error
+    return limit.timedOut() ? `It did not end within ${seconds} s and was stopped.` : 'It was stopped.'
   } finally {
-    clear()
+    limit.clear()
   }
 }
 

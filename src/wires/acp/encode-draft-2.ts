@@ -94,12 +94,9 @@ function missingEnd(text: string): string[] {
   return text === '' || text.endsWith('\n') ? [] : ['\\ No newline at end of file']
 }
 
-function upgradeState({
-  sessionUpdate: _,
-  ...state
-}: SessionState & { sessionUpdate: 'state' }): v2.SessionUpdate {
+function upgradeState(state: SessionState): v2.SessionUpdate {
   // Both versions have the same stop reasons, but the type does not take the union.
-  return { sessionUpdate: 'state_update', ...state } as v2.SessionUpdate
+  return { ...state, sessionUpdate: 'state_update' } as v2.SessionUpdate
 }
 
 export function upgradeOptions(

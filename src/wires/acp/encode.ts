@@ -3,32 +3,15 @@
 // Both versions of the protocol use it; encode-draft-2.ts translates its updates.
 import type { RequestError, SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
 import type { FollowItem, ModelInfo, SessionStatus, SessionSummary, Tool } from '../../engine/index.ts'
-import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
-import type {
-  ApprovalRequested,
-  Delta,
-  Event,
-  ModelAnswered,
-  Settings,
-  TurnEnded,
-  TurnStarted,
-} from '../../language/events.ts'
+import type { Delta, Event, ModelAnswered, Settings, TurnEnded, TurnStarted } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import {
-  encodeBlock,
-  encodeOutcome,
-  encodeRawOutput,
-  encodeStopReason,
-  encodeTitle,
-  encodeToolCall,
-  type ShownFields,
-} from './encode-call.ts'
+import { CallEncoder, type WaitingApproval } from './encode-calls.ts'
+import { encodeBlock, encodeStopReason, encodeTitle } from './encode-content.ts'
 import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
 import type { AcpHost } from './host.ts'
 import type { Abilities } from './peer.ts'
-import { decodePlan, planName } from './plan.ts'
 import { refusal } from './refusals.ts'
 
 export type SessionState =
@@ -46,43 +29,14 @@ export type EncoderOptions = {
   /** False: the client has the conversation, and sees only what happens after the summary. */
   replay: boolean
   /** Tools that the connection has brought. */
-  attached(): readonly Tool[]
+  attached: () => readonly Tool[]
 }
 
 export type KnownTool = ToolDeclaration & Partial<Pick<Tool, 'exposed' | 'trust'>>
 
-export type WaitingApproval = {
-  callId: string
-  name: string
-  text: string
-  argsHash: string
-  reason: string | undefined
-  fields: ShownFields
-}
-
-type EncodedCall = {
-  id: string
-  name: string
-  form: CallForm
-  /** Undefined while the arguments are still coming. */
-  text?: string
-  announced: boolean
-  output: string
-  approval?: ApprovalRequested | undefined
-}
-
-type CallFields = Partial<
-  Omit<Extract<SessionUpdate, { sessionUpdate: 'tool_call' }>, 'sessionUpdate' | 'toolCallId'>
->
-
-/** Characters of a running call's output that are shown. */
-const outputTail = 4096
-
 export class AcpEncoder {
   readonly #options: EncoderOptions
-  readonly #calls = new Map<string, EncodedCall>()
-  /** By call: the terminal of the client in which it runs, and which shows its output. */
-  readonly #terminals = new Map<string, string>()
+  readonly #calls: CallEncoder
   /** Turns that this client's prompts started. */
   readonly #own = new Set<string>()
   /** Events up to this number are history. */
@@ -103,6 +57,7 @@ export class AcpEncoder {
 
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
     this.#options = options
+    this.#calls = new CallEncoder(options.cwd, name => this.#knownTools().find(tool => tool.name === name))
     this.#history = seq
     this.#status = status
     this.settings = settings
@@ -139,18 +94,8 @@ export class AcpEncoder {
     return [...host.info.tools, ...this.settings.clientTools, ...attached()]
   }
 
-  #tool(name: string): KnownTool | undefined {
-    return this.#knownTools().find(tool => tool.name === name)
-  }
-
-  /** Calls that wait for a person. */
   get approvals(): WaitingApproval[] {
-    return [...this.#calls.values()].flatMap(call => {
-      const { id: callId, name, text, approval } = call
-      if (!approval || text === undefined) return []
-      const { argsHash, reason } = approval
-      return [{ callId, name, text, argsHash, reason, fields: this.#describe(call) }]
-    })
+    return this.#calls.approvals
   }
 
   /** This client's prompt started the turn. */
@@ -161,19 +106,15 @@ export class AcpEncoder {
   take(item: FollowItem): AcpUpdate[] {
     if (item.type === 'event') this.seq = item.seq
     this.live = item.type === 'event' ? item.seq > this.#history : this.seq >= this.#history
+    this.#calls.shown = this.live || this.#options.replay
     const updates = this.#encode(item)
-    return this.#shows ? updates : []
+    return this.#calls.shown ? updates : []
   }
 
   /** A call runs in a terminal of the client. */
   terminal(callId: string, terminalId: string): AcpUpdate[] {
-    this.live = true
-    this.#terminals.set(callId, terminalId)
-    return this.#with(callId, call => this.#update(call, this.#terminalContent(call)))
-  }
-
-  get #shows(): boolean {
-    return this.live || this.#options.replay
+    this.#calls.shown = true
+    return this.#calls.terminal(callId, terminalId)
   }
 
   #encode(item: FollowItem): AcpUpdate[] {
@@ -208,29 +149,12 @@ export class AcpEncoder {
         return this.#started(event)
       case 'model.answered':
         return this.#answered(event)
-      case 'approval.requested':
-      case 'approval.decided': {
-        const call = this.#calls.get(event.callId)
-        if (call) call.approval = event.type === 'approval.requested' ? event : undefined
-        return []
-      }
-      case 'call.edited':
-        return this.#with(event.callId, call => {
-          call.text = event.text
-          return this.#update(call, this.#arguments(call))
-        })
-      case 'call.started':
-        return this.#with(event.callId, call =>
-          this.#update(call, { status: 'in_progress', ...this.#terminalContent(call) }),
-        )
-      case 'call.settled':
-        return this.#with(event.callId, call => this.#settled(call, event.outcome))
       case 'turn.ended':
         return this.#ended(event)
       case 'history.compacted':
         return this.#compacted(event.entries, seq)
       default:
-        return []
+        return 'callId' in event ? this.#calls.event(event) : []
     }
   }
 
@@ -264,8 +188,7 @@ export class AcpEncoder {
 
   #answered({ parts, usage, warnings }: ModelAnswered): AcpUpdate[] {
     const updates = this.#callsIn(parts, this.#messageId)
-    const asked = new Set(parts.flatMap(part => (part.type === 'call' ? [part.id] : [])))
-    updates.push(...this.#dropUnfinished(asked))
+    updates.push(...this.#calls.dropUnfinished())
     this.#steps += 1
     this.#restarts = 0
     this.#begun = false
@@ -278,23 +201,8 @@ export class AcpEncoder {
     return updates
   }
 
-  #settled(call: EncodedCall, outcome: Outcome): AcpUpdate[] {
-    const inTerminal = this.#terminals.delete(call.id)
-    this.#calls.delete(call.id)
-    if (call.name === planName) {
-      const entries = outcome.kind === 'ok' ? decodePlan(call.text ?? '') : undefined
-      return entries ? [{ sessionUpdate: 'plan', entries }] : []
-    }
-    return this.#update(call, {
-      status: outcome.kind === 'ok' ? 'completed' : 'failed',
-      rawOutput: encodeRawOutput(outcome),
-      // Other content would replace the terminal.
-      ...(!inTerminal && { content: encodeOutcome(outcome, this.#tool(call.name)) }),
-    })
-  }
-
   #ended(event: TurnEnded): AcpUpdate[] {
-    const updates = this.#dropUnfinished()
+    const updates: AcpUpdate[] = this.#calls.dropUnfinished()
     this.#begun = false
     if (!this.live) return updates
     const { turn, error } = event
@@ -330,36 +238,20 @@ export class AcpEncoder {
       case 'thinking':
         this.#begun = true
         return [agentChunk(delta.type, delta.text, this.#messageId)]
-      case 'call.opened': {
-        const call = this.#open(delta.callId, delta.name, delta.form)
-        // In a replay the arguments follow at once: the call is announced with them.
-        return this.live ? this.#update(call, {}) : []
-      }
-      case 'arguments':
       case 'block':
         return []
-      case 'progress':
-        return this.#with(delta.callId, call => this.#progress(call, progressText(delta)))
-      case 'output':
-        return this.#with(delta.callId, call => {
-          call.output = (call.output + delta.text).slice(-outputTail).toWellFormed()
-          return this.#progress(call, call.output)
-        })
+      default:
+        // In a replay the arguments follow at once, so the call is announced with them.
+        return this.#calls.delta(delta, this.live)
     }
   }
 
   /** Text that was shown cannot be taken back: it stays as a message of its own, and the calls of the step fail. */
   #restarted(): AcpUpdate[] {
-    const updates = this.#dropUnfinished()
+    const updates = this.#calls.dropUnfinished()
     if (this.#begun || updates.length > 0) this.#restarts += 1
     this.#begun = false
     return updates
-  }
-
-  #progress(call: EncodedCall, text: string): AcpUpdate[] {
-    return text === '' || this.#terminals.has(call.id)
-      ? []
-      : this.#update(call, { content: [textContent(text)] })
   }
 
   get #messageId(): string {
@@ -378,73 +270,15 @@ export class AcpEncoder {
           : this.#callsIn([part], id),
       )
     if (entry.role === 'tool')
-      return entry.results.flatMap(({ callId, outcome }) =>
-        this.#with(callId, call => this.#settled(call, outcome)),
-      )
+      return entry.results.flatMap(({ callId, outcome }) => this.#calls.settled(callId, outcome))
     return []
   }
 
   /** The calls of an answer, and what the vendor's own tools did. Its texts come as deltas. */
   #callsIn(parts: readonly AnswerPart[], id: string): AcpUpdate[] {
     return parts.flatMap((part): AcpUpdate[] => {
-      if (part.type === 'call') return this.#asked(part)
+      if (part.type === 'call') return this.#calls.asked(part)
       return part.type === 'hosted' ? [agentChunk('hosted', `${part.tool}: ${part.summary}`, id)] : []
-    })
-  }
-
-  // ---- calls ---------------------------------------------------------------------------------------------
-
-  #asked(part: CallPart): AcpUpdate[] {
-    const call = this.#calls.get(part.id) ?? this.#open(part.id, part.name, part.form)
-    call.text = part.text
-    return this.#update(call, call.announced ? this.#arguments(call) : {})
-  }
-
-  #open(id: string, name: string, form: CallForm): EncodedCall {
-    const call: EncodedCall = { id, name, form, announced: false, output: '' }
-    this.#calls.set(id, call)
-    return call
-  }
-
-  #with(callId: string, use: (call: EncodedCall) => AcpUpdate[]): AcpUpdate[] {
-    const call = this.#calls.get(callId)
-    return call ? use(call) : []
-  }
-
-  #describe(call: EncodedCall): ShownFields {
-    return encodeToolCall(call, this.#tool(call.name), this.#options.cwd)
-  }
-
-  /** The fields that are known once the arguments are whole. */
-  #arguments(call: EncodedCall): CallFields {
-    const { title, rawInput, locations } = this.#describe(call)
-    return { title, rawInput, ...(locations && { locations }) }
-  }
-
-  #terminalContent({ id }: EncodedCall): CallFields {
-    const terminalId = this.#terminals.get(id)
-    return terminalId === undefined ? {} : { content: [{ type: 'terminal', terminalId }] }
-  }
-
-  /** The first update of a call announces it whole. A call of the plan tool is not shown. */
-  #update(call: EncodedCall, fields: CallFields): AcpUpdate[] {
-    if (call.name === planName || !this.#shows) return []
-    const toolCallId = call.id
-    if (call.announced)
-      return Object.keys(fields).length === 0
-        ? []
-        : [{ sessionUpdate: 'tool_call_update', toolCallId, ...fields }]
-    call.announced = true
-    return [{ sessionUpdate: 'tool_call', toolCallId, status: 'pending', ...this.#describe(call), ...fields }]
-  }
-
-  /** Calls that the model began to ask for, and whose arguments will never be whole. */
-  #dropUnfinished(asked: ReadonlySet<string> = new Set()): AcpUpdate[] {
-    const content = [textContent('The model did not finish asking for this.')]
-    return [...this.#calls.values()].flatMap(call => {
-      if (call.text !== undefined || asked.has(call.id)) return []
-      this.#calls.delete(call.id)
-      return call.announced ? this.#update(call, { status: 'failed', content }) : []
     })
   }
 }
@@ -475,13 +309,4 @@ function agentChunk(type: 'text' | 'thinking' | 'hosted', text: string, id: stri
 
 function isoTime(at: number): string {
   return new Date(at).toISOString()
-}
-
-function textContent(text: string): { type: 'content'; content: { type: 'text'; text: string } } {
-  return { type: 'content', content: { type: 'text', text } }
-}
-
-function progressText({ message = '', done, total }: Extract<Delta, { type: 'progress' }>): string {
-  const count = done === undefined ? '' : total === undefined ? String(done) : `${done} of ${total}`
-  return [count, message].filter(words => words !== '').join(': ')
 }

@@ -7,7 +7,7 @@ import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import type { Preview } from './client-tools.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
-import type { WaitingApproval } from './encode.ts'
+import type { WaitingApproval } from './encode-calls.ts'
 import type { AcpHost } from './host.ts'
 import type { Peer } from './peer.ts'
 

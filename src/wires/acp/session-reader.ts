@@ -6,11 +6,11 @@ import { TurnwireError } from '../../language/errors.ts'
 export type ReaderOptions = {
   engine: Engine
   ref: SessionRef
-  take(item: FollowItem): void
+  take: (item: FollowItem) => void
   /** Nothing more comes, and the reader was not closed. It can be opened again. */
-  lost(error: unknown): void
+  lost: (error: unknown) => void
   /** Waited for between two batches. */
-  pace(): Promise<void> | undefined
+  pace: () => Promise<void> | undefined
 }
 
 export class SessionReader {

@@ -16,7 +16,7 @@ export type SessionToolsOptions = {
   peer: Peer
   ref: SessionRef
   workspace: Workspace
-  onTerminal(callId: string, terminalId: string): void
+  onTerminal: (callId: string, terminalId: string) => void
 }
 
 export class SessionTools {

@@ -14,8 +14,8 @@ export type SlashContext = {
   /** What went wrong with servers that the client named. */
   warnings: readonly string[]
   by: string
-  command(command: Command): Promise<unknown>
-  setOption(name: string, value: string): Promise<void>
+  command: (command: Command) => Promise<unknown>
+  setOption: (name: string, value: string) => Promise<void>
 }
 
 export type SlashCommand = (context: SlashContext) => Promise<string> | string
