@@ -45,7 +45,7 @@ describe('a call', () => {
       'ACP-TOOL-02',
       'ACP-TOOL-03',
       'ACP-TOOL-05',
-      'is shown from its first word to its result',
+      'is shown from its first delta to its result',
     ),
     async context => {
       const read = tool({

@@ -1,4 +1,4 @@
-// What a session can be told beside prompts: options, modes, models, and slash commands.
+// Options, modes, models, and slash commands.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AgentOption } from '../../src/engine/index.ts'

@@ -1,4 +1,4 @@
-// What a connection brings along: the client's files and terminals, its MCP servers, and questions put to its user.
+// Tools of a connection: the client's files and terminals, its MCP servers, and their questions to the user.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -132,7 +132,7 @@ describe('terminals of the client', () => {
     assert.ok(attached >= 0 && attached < released)
   })
 
-  test(cites('ACP-TERM-02', 'that fail are told as such'), async context => {
+  test(cites('ACP-TERM-02', 'that fail are reported as failed'), async context => {
     const terminal: FakeTerminal = { output: 'boom', exit: 2, log: [] }
     const rig = makeAcp(context, { script: command })
     const client = await rig.connect({ capabilities, terminal })
@@ -191,7 +191,7 @@ describe('MCP servers of the client', () => {
     },
   )
 
-  test(cites('ACP-MCPS-02', 'that cannot be reached cost their own tools only'), async context => {
+  test(cites('ACP-MCPS-02', 'that cannot be reached take only their own tools away'), async context => {
     const rig = makeAcp(context, {
       script: request => ({ text: request.tools.map(({ name }) => name).join(' ') }),
     })

@@ -302,7 +302,7 @@ describe('cancel', () => {
     assert.equal(textOf(client.updates), 'onetwo')
   })
 
-  test(cites('ACP-CANC-04', 'right behind its prompt is heeded'), async context => {
+  test(cites('ACP-CANC-04', 'right behind its prompt cancels it'), async context => {
     const model = scripted({ steps: [{ text: 'never over', hang: true }], position: 'counter' })
     const client = await makeAcp(context, { model }).connect()
     const id = await client.newSession()

@@ -1,4 +1,4 @@
-// Initialisation, keys, and the life of a session: made, loaded, resumed, listed, closed, deleted.
+// Initialisation, keys, and sessions: made, loaded, resumed, listed, closed, deleted.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -69,7 +69,7 @@ describe('keys', () => {
   const options = [{ name: 'api-key', type: 'secret', default: '', required: true }] as const
 
   test(
-    cites('ACP-AUTH-02', 'ACP-AUTH-03', 'a missing one is said before anything is tried'),
+    cites('ACP-AUTH-02', 'ACP-AUTH-03', 'a missing one is told before anything is tried'),
     async context => {
       const client = await makeAcp(context, { agent: { options } }).connect({ raw: true })
       const { authMethods } = await client.agent.request('initialize', { protocolVersion: 1 })
@@ -269,7 +269,7 @@ describe('a session', () => {
     await client.agent.request('session/resume', { sessionId: id, cwd })
   })
 
-  test(cites('ACP-SESS-09', 'shows how what waited ended before it is closed'), async context => {
+  test(cites('ACP-SESS-09', 'shows how a waiting call ended before it is closed'), async context => {
     const memory = memoryStore()
     // As one on disk: durable in a later turn of the event loop.
     const append: Store['append'] = async batch => {
@@ -323,7 +323,7 @@ describe('a session', () => {
     assert.equal(textOf(client.updates, 'user_message_chunk'), 'seeded and said there')
   })
 
-  test(cites('ACP-SESS-12', 'outlives its client, and asks the next one'), async context => {
+  test(cites('ACP-SESS-12', 'outlives its client, and the next one is asked'), async context => {
     const sent: string[] = []
     const rig = makeAcp(context, {
       tools: [mail(() => sent.push('mail') && 'sent')],

@@ -12,7 +12,7 @@ const script = (request: Asked) => ({
 
 describe('a session in two processes', () => {
   test(
-    cites('ACP-SESS-11', 'is taken back by the next prompt, with what was said meanwhile'),
+    cites('ACP-SESS-11', 'is continued by the next prompt, which first shows what happened meanwhile'),
     async context => {
       let tools: string[] = []
       const rig = makeAcp(context, {
@@ -35,37 +35,40 @@ describe('a session in two processes', () => {
     },
   )
 
-  test(cites('ACP-PERM-08', 'withdraws its questions when it is taken over'), async context => {
-    const mail = tool({ name: 'mail', description: 'Sends.', input: { type: 'object' }, run: () => 'sent' })
-    const calls = [{ calls: [{ name: 'mail' }] }, { text: 'done' }]
-    const rig = makeAcp(context, { script: calls, tools: [mail] })
-    let withdrawn: AbortSignal | undefined
-    const client = await rig.connect({
-      permission: (_request, signal) => {
-        withdrawn = signal
-        return new Promise(() => {})
-      },
-    })
-    const id = await client.newSession()
-    const prompt = client.prompt(id, 'send').then(
-      () => 'answered',
-      () => 'failed',
-    )
-    await until(() => client.permissions.length === 1)
-    const other = makeAcp(context, { store: rig.store, tools: [mail], script: calls })
-    const callId = client.permissions[0]!.toolCall.toolCallId
-    const decide = ({ engine }: typeof rig, granted: boolean, by: string) =>
-      engine.command(refOf(id), {
-        do: 'respond',
-        results: [],
-        decisions: [{ callId, granted, by }],
+  test(
+    cites('ACP-PERM-08', 'withdraws its permission requests when another process takes it over'),
+    async context => {
+      const mail = tool({ name: 'mail', description: 'Sends.', input: { type: 'object' }, run: () => 'sent' })
+      const calls = [{ calls: [{ name: 'mail' }] }, { text: 'done' }]
+      const rig = makeAcp(context, { script: calls, tools: [mail] })
+      let withdrawn: AbortSignal | undefined
+      const client = await rig.connect({
+        permission: (_request, signal) => {
+          withdrawn = signal
+          return new Promise(() => {})
+        },
       })
-    await decide(other, true, 'bo')
-    // This process learns of it when it next writes.
-    await assert.rejects(decide(rig, false, 'ana'))
-    await until(() => withdrawn?.aborted)
-    assert.equal(await prompt, 'failed')
-    await client.agent.request('session/load', { sessionId: id, cwd, mcpServers: [] })
-    assert.match(textOf(client.updates), /done/)
-  })
+      const id = await client.newSession()
+      const prompt = client.prompt(id, 'send').then(
+        () => 'answered',
+        () => 'failed',
+      )
+      await until(() => client.permissions.length === 1)
+      const other = makeAcp(context, { store: rig.store, tools: [mail], script: calls })
+      const callId = client.permissions[0]!.toolCall.toolCallId
+      const decide = ({ engine }: typeof rig, granted: boolean, by: string) =>
+        engine.command(refOf(id), {
+          do: 'respond',
+          results: [],
+          decisions: [{ callId, granted, by }],
+        })
+      await decide(other, true, 'bo')
+      // This process learns of it when it next writes.
+      await assert.rejects(decide(rig, false, 'ana'))
+      await until(() => withdrawn?.aborted)
+      assert.equal(await prompt, 'failed')
+      await client.agent.request('session/load', { sessionId: id, cwd, mcpServers: [] })
+      assert.match(textOf(client.updates), /done/)
+    },
+  )
 })

@@ -154,8 +154,8 @@ export class Connection {
     const { id } = summary
     const peer = this.peer
     if (!peer) throw refusal.notInitialized()
-    const options = { host: this.#host, peer, ref: this.#ref(id), workspace, summary, replay }
-    const session = new AcpSession(options)
+    const context = { host: this.#host, peer, ref: this.#ref(id), workspace }
+    const session = new AcpSession(context, summary, replay)
     const before = this.#sessions.get(id)
     this.#sessions.set(id, session)
     try {

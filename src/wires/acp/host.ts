@@ -1,7 +1,16 @@
 // What the runtime gives this wire: the engine, the agent that it serves, and a function that connects MCP servers. A wire
 // may not import tools, so the connection comes in as a function.
-import type { AgentInfo, Engine, EngineDescription, EnginePorts, Tool } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  Engine,
+  EngineDescription,
+  EnginePorts,
+  SessionRef,
+  Tool,
+} from '../../engine/index.ts'
 import type { Principal } from '../host.ts'
+import type { Workspace } from './decode.ts'
+import type { Peer } from './peer.ts'
 
 /** An MCP server that a client named. Tool names are built from `name`. */
 export type NamedServer =
@@ -51,3 +60,6 @@ export type AcpHost = {
   connectMcp(server: NamedServer, options: McpLinkOptions): Promise<McpLink>
   log: EnginePorts['log']
 }
+
+/** One session on one connection. */
+export type SessionContext = { host: AcpHost; peer: Peer; ref: SessionRef; workspace: Workspace }

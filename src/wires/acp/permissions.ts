@@ -1,31 +1,26 @@
 // Approvals, as the client is asked for them: one open request per call, answered once. A decision on another wire
 // withdraws the request. If the client goes away, the approval stays in the store.
 import { RequestError, type ToolCallContent } from '@agentclientprotocol/sdk'
-import type { GivenDecision, SessionRef } from '../../engine/index.ts'
+import type { GivenDecision } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import type { Preview } from './client-tools.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
 import type { WaitingApproval } from './encode-calls.ts'
-import type { AcpHost } from './host.ts'
-import type { Peer } from './peer.ts'
-
-export type PermissionsOptions = {
-  peer: Peer
-  host: AcpHost
-  ref: SessionRef
-  previews: ReadonlyMap<string, Preview>
-  /** The client answered that the whole turn is cancelled. */
-  cancelTurn(): void
-}
+import type { SessionContext } from './host.ts'
 
 export class Permissions {
-  readonly #options: PermissionsOptions
+  readonly #context: SessionContext
+  readonly #previews: ReadonlyMap<string, Preview>
+  readonly #cancelTurn: () => void
   readonly #open = new Map<string, AbortController>()
 
-  constructor(options: PermissionsOptions) {
-    this.#options = options
+  /** `cancelTurn`: the client answered that the whole turn is cancelled. */
+  constructor(context: SessionContext, previews: ReadonlyMap<string, Preview>, cancelTurn: () => void) {
+    this.#context = context
+    this.#previews = previews
+    this.#cancelTurn = cancelTurn
   }
 
   /** Asks about each call that is not asked about yet. */
@@ -35,7 +30,7 @@ export class Permissions {
       const controller = new AbortController()
       this.#open.set(approval.callId, controller)
       this.#ask(approval, controller).catch(error => {
-        const { host, ref } = this.#options
+        const { host, ref } = this.#context
         const fields = { session: ref.session, error: wordsOf(error) }
         host.log('error', 'A permission could not be settled.', fields)
       })
@@ -65,13 +60,13 @@ export class Permissions {
     const answer = await this.#request(approval, content, controller.signal)
     if (this.#open.get(callId) !== controller) return
     this.#open.delete(callId)
-    if (answer === 'cancelled') this.#options.cancelTurn()
+    if (answer === 'cancelled') this.#cancelTurn()
     else if (answer) await this.#decide(approval, answer)
   }
 
   /** The reason for asking, and what the call would change. */
   async #content({ name, text, reason }: WaitingApproval): Promise<ToolCallContent[]> {
-    const preview = this.#options.previews.get(name)
+    const preview = this.#previews.get(name)
     // The arguments passed the gate, so they parse.
     const changes = preview ? await preview(JSON.parse(text) as Json).catch(() => []) : []
     if (reason === undefined) return changes
@@ -84,7 +79,7 @@ export class Permissions {
     content: ToolCallContent[],
     signal: AbortSignal,
   ): Promise<PermissionAnswer | 'cancelled' | undefined> {
-    const { peer, ref } = this.#options
+    const { peer, ref } = this.#context
     const sessionId = ref.session
     const options = permissionOptions(printable(fields.name, 60))
     const toolCall = {
@@ -104,7 +99,7 @@ export class Permissions {
   }
 
   async #decide({ callId, argsHash }: WaitingApproval, answer: PermissionAnswer): Promise<void> {
-    const by = this.#options.host.principal.name
+    const by = this.#context.host.principal.name
     try {
       await this.#respond({ callId, by, seen: argsHash, ...answer })
     } catch (error) {
@@ -116,7 +111,7 @@ export class Permissions {
   }
 
   #respond(decision: GivenDecision): Promise<unknown> {
-    const { host, ref } = this.#options
+    const { host, ref } = this.#context
     return host.engine.command(ref, { do: 'respond', results: [], decisions: [decision] })
   }
 }

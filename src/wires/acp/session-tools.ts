@@ -1,35 +1,25 @@
 // The tools that a connection brings to a session: the plan, the client's files and terminals, and those of the MCP servers
 // that the client named. They are attached while the connection lasts.
 import type { CreateElicitationRequest } from '@agentclientprotocol/sdk'
-import type { SessionRef, Tool } from '../../engine/index.ts'
+import type { Tool } from '../../engine/index.ts'
 import { wordsOf } from '../../language/errors.ts'
 import { AttachedTools } from './attached-tools.ts'
 import { type ClientTools, clientTools, type Preview } from './client-tools.ts'
-import type { Workspace } from './decode.ts'
-import type { AcpHost, Elicitation, ElicitationAnswer, McpLink, NamedServer } from './host.ts'
-import type { Peer } from './peer.ts'
+import type { Elicitation, ElicitationAnswer, McpLink, NamedServer, SessionContext } from './host.ts'
 import { planTool } from './plan.ts'
 import { encodeFailure } from './refusals.ts'
 
-export type SessionToolsOptions = {
-  host: AcpHost
-  peer: Peer
-  ref: SessionRef
-  workspace: Workspace
-  onTerminal: (callId: string, terminalId: string) => void
-}
-
 export class SessionTools {
-  readonly #options: SessionToolsOptions
+  readonly #context: SessionContext
   readonly #client: ClientTools
   readonly #links: McpLink[] = []
   readonly #failures: string[] = []
   #attached: AttachedTools | undefined
 
-  constructor(options: SessionToolsOptions) {
-    const { peer, ref, workspace, onTerminal } = options
+  constructor(session: SessionContext, onTerminal: (callId: string, terminalId: string) => void) {
+    const { peer, ref, workspace } = session
     const { abilities, context } = peer
-    this.#options = options
+    this.#context = session
     this.#client = context
       ? clientTools({ context, abilities, sessionId: ref.session, roots: workspace.roots, onTerminal })
       : { tools: [], previews: new Map() }
@@ -54,7 +44,7 @@ export class SessionTools {
 
   /** Connects the servers. One that cannot be reached costs only its own tools. */
   async connect(taken: readonly string[]): Promise<void> {
-    const { host, ref, workspace } = this.#options
+    const { host, ref, workspace } = this.#context
     const names = [...taken, ...this.all.map(tool => tool.name)]
     const links = await Promise.allSettled(workspace.servers.map(server => this.#link(server, names)))
     for (const link of links) {
@@ -66,7 +56,7 @@ export class SessionTools {
 
   /** Resolves once the model is offered the tools. */
   async attach(): Promise<void> {
-    const { host, ref } = this.#options
+    const { host, ref } = this.#context
     const before = this.#attached
     this.#attached = new AttachedTools(host.engine, ref, this.all)
     await this.#attached.attached
@@ -79,7 +69,7 @@ export class SessionTools {
   }
 
   #link(server: NamedServer, taken: readonly string[]): Promise<McpLink> {
-    const { host, peer } = this.#options
+    const { host, peer } = this.#context
     const { elicitation } = peer.abilities
     return host.connectMcp(server, {
       log: host.log,
@@ -94,7 +84,7 @@ export class SessionTools {
 
   #changed(): void {
     if (!this.isAttached) return
-    const { host, ref } = this.#options
+    const { host, ref } = this.#context
     this.attach().catch(error =>
       host.log('error', 'Changed tools could not be attached.', {
         session: ref.session,
@@ -108,7 +98,7 @@ export class SessionTools {
     question: Elicitation,
     { callId, signal }: { callId?: string; signal: AbortSignal },
   ): Promise<ElicitationAnswer> {
-    const { peer, ref } = this.#options
+    const { peer, ref } = this.#context
     const { mode, url, requestedSchema, elicitationId = crypto.randomUUID() } = question
     const request: unknown = {
       sessionId: ref.session,

@@ -6,16 +6,15 @@ import type {
   SessionConfigOption,
   SessionModeState,
 } from '@agentclientprotocol/sdk'
-import type { Command, FollowItem, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { TurnEnded } from '../../language/events.ts'
-import { decodeOption, decodePrompt, type Workspace } from './decode.ts'
+import { decodeOption, decodePrompt } from './decode.ts'
 import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
 import { encodeStopReason } from './encode-content.ts'
 import { encodeModes, encodeOptions, modeOption } from './encode-options.ts'
-import type { AcpHost } from './host.ts'
-import type { Peer } from './peer.ts'
+import type { SessionContext } from './host.ts'
 import { Permissions } from './permissions.ts'
 import { encodeFailure, refusal } from './refusals.ts'
 import { SessionReader } from './session-reader.ts'
@@ -25,21 +24,12 @@ import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
 /** A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. */
 export type Ticket = { sessionId: string; cancelled: boolean; turn?: string }
 
-export type AcpSessionOptions = {
-  host: AcpHost
-  peer: Peer
-  ref: SessionRef
-  workspace: Workspace
-  summary: SessionSummary
-  /** Shows the whole conversation first. */
-  replay: boolean
-}
-
 type EndOfTurn = Pick<TurnEnded, 'stop' | 'limit' | 'error'>
 type OpenPrompt = { turn: string; ended: PromiseWithResolvers<EndOfTurn> }
 
 export class AcpSession {
-  readonly #options: AcpSessionOptions
+  readonly #context: SessionContext
+  readonly #summary: SessionSummary
   readonly #encoder: AcpEncoder
   readonly #tools: SessionTools
   readonly #permissions: Permissions
@@ -51,22 +41,19 @@ export class AcpSession {
   #failure: unknown
   #disposed = false
 
-  constructor(options: AcpSessionOptions) {
-    const { host, peer, ref, workspace, summary, replay } = options
-    this.#options = options
+  /** `replay`: shows the whole conversation first. */
+  constructor(context: SessionContext, summary: SessionSummary, replay: boolean) {
+    const { host, peer, ref, workspace } = context
+    this.#context = context
+    this.#summary = summary
     this.#turn = summary.turn?.id
-    this.#tools = new SessionTools({
-      host,
-      peer,
-      ref,
-      workspace,
-      onTerminal: (callId, terminalId) => this.#show(this.#encoder.terminal(callId, terminalId)),
-    })
+    this.#tools = new SessionTools(context, (callId, terminalId) =>
+      this.#show(this.#encoder.terminal(callId, terminalId)),
+    )
     const { abilities } = peer
     const cwd = workspace.roots[0]
     this.#encoder = new AcpEncoder({ host, abilities, cwd, replay, attached: () => this.#tools.all }, summary)
-    const { previews } = this.#tools
-    this.#permissions = new Permissions({ host, peer, ref, previews, cancelTurn: () => void this.cancel() })
+    this.#permissions = new Permissions(context, this.#tools.previews, () => void this.cancel())
     this.#reader = new SessionReader(
       {
         engine: host.engine,
@@ -89,14 +76,14 @@ export class AcpSession {
     await this.#tools.attach()
     if (this.#disposed) return this.#tools.close()
     this.#reader.open()
-    const shown = await this.#reader.taken(this.#options.summary.seq)
+    const shown = await this.#reader.taken(this.#summary.seq)
     if (!shown && !this.#disposed) throw this.#failure
   }
 
   /** The client knows the session now: it learns what failed, and is asked about the calls that wait for a person. */
   start(): void {
     if (this.#disposed) return
-    if (this.#options.peer.abilities.notices)
+    if (this.#context.peer.abilities.notices)
       for (const title of this.#tools.warnings)
         this.#show([{ sessionUpdate: 'notice', severity: 'warning', title }])
     this.#permissions.ask(this.#encoder.approvals)
@@ -154,7 +141,7 @@ export class AcpSession {
     ticket: Ticket,
     inserted: (messageId: string) => void,
   ): Promise<PromptResponse> {
-    const { host } = this.#options
+    const { host } = this.#context
     const slash = decodeSlashCommand(blocks)
     const parts = decodePrompt(blocks, host.info)
     await this.#ready()
@@ -202,7 +189,7 @@ export class AcpSession {
     const messageId = `msg_${crypto.randomUUID()}`
     const question = userMessageId(messageId)
     inserted(question)
-    if (this.#options.peer.abilities.states)
+    if (this.#context.peer.abilities.states)
       this.#show(
         blocks.map(content => ({ sessionUpdate: 'user_message_chunk', messageId: question, content })),
       )
@@ -213,7 +200,7 @@ export class AcpSession {
   }
 
   async #runSlash(slash: SlashCommand): Promise<string> {
-    const { host, ref } = this.#options
+    const { host, ref } = this.#context
     try {
       return await slash({
         info: host.info,
@@ -238,7 +225,7 @@ export class AcpSession {
     try {
       await this.#commandAndShow({ do: 'cancel', turn, settled: true })
     } catch (error) {
-      const { host, ref } = this.#options
+      const { host, ref } = this.#context
       const fields = { session: ref.session, error: wordsOf(error) }
       host.log('error', 'A turn could not be cancelled.', fields)
     }
@@ -253,21 +240,21 @@ export class AcpSession {
   // ---- options -------------------------------------------------------------------------------------------
 
   get configOptions(): SessionConfigOption[] {
-    return encodeOptions(this.#options.host, this.#encoder.settings)
+    return encodeOptions(this.#context.host, this.#encoder.settings)
   }
 
   get modes(): SessionModeState | undefined {
-    return encodeModes(this.#options.host, this.#encoder.settings)
+    return encodeModes(this.#context.host, this.#encoder.settings)
   }
 
   async setOption(id: string, value: unknown): Promise<void> {
     await this.#ready()
-    const settings = decodeOption(this.#options.host, this.#encoder.settings, id, value)
+    const settings = decodeOption(this.#context.host, this.#encoder.settings, id, value)
     await this.#commandAndShow({ do: 'configure', settings })
   }
 
   async setMode(modeId: string): Promise<void> {
-    const option = modeOption(this.#options.host.info)
+    const option = modeOption(this.#context.host.info)
     if (!option) throw refusal.noModes()
     await this.setOption(option.name, modeId)
   }
@@ -275,7 +262,7 @@ export class AcpSession {
   // ---- the engine ------------------------------------------------------------------------------------------
 
   #command(command: Command) {
-    const { host, ref } = this.#options
+    const { host, ref } = this.#context
     return host.engine.command(ref, command)
   }
 
@@ -316,7 +303,7 @@ export class AcpSession {
   }
 
   #show(updates: readonly AcpUpdate[]): void {
-    const { peer, ref } = this.#options
+    const { peer, ref } = this.#context
     if (!this.#disposed) for (const update of updates) peer.update(ref.session, update)
   }
 }
