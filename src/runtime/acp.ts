@@ -1,7 +1,7 @@
 // Joins the Agent Client Protocol to a runtime: which agent is served, who the client is, and how MCP servers that it
-// names are reached. A client on a pipe is the user's own editor; one that comes over a network may name no servers.
+// names are connected. A client on a pipe is the user's own editor; one on a network may not name servers.
 import type { Readable, Writable } from 'node:stream'
-import type { Agent } from '../engine/index.ts'
+import type { AgentInfo } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { mcpServer } from '../tools/mcp/index.ts'
 import {
@@ -22,43 +22,37 @@ export type AcpHostOptions = {
   /** Default: the first of the configuration. */
   agent?: string
   principal?: Principal
-  /** It comes over a network. */
+  /** The client is on a network. */
   remote?: boolean
 }
 
 export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHost {
-  const { agents, config, local, engine, vault, log } = turnwire
-  const about = local.description
+  const { local, log } = turnwire
+  const { agents, models } = local.description
   const { principal = { owner: localOwner, name: localOwner }, remote = false } = options
-  const agent = options.agent === undefined ? agents[0] : agents.find(each => each.name === options.agent)
-  if (!agent)
+  const info = options.agent === undefined ? agents[0] : agents.find(({ name }) => name === options.agent)
+  if (!info)
     throw new TurnwireError(
       'unknown_agent',
       `There is no agent named "${options.agent}". There are: ${agents.map(each => each.name).join(', ')}.`,
     )
-  const own = config.agents.find(each => each.name === agent.name)?.model
-  const names = Object.keys(config.models ?? {})
-  const info = about.agents.find(each => each.name === agent.name)
-  if (!info) throw new TurnwireError('internal', `The agent "${agent.name}" is not described.`)
+  const own = info.model.name
   return {
     engine: local,
-    old: engine,
     info,
-    modelInfos: about.models,
-    agent,
+    modelInfos: models,
+    models: own === undefined ? undefined : { own, names: Object.keys(models) },
     principal,
     version: ownVersion(),
-    seal: text => vault.seal(text),
-    models: typeof own === 'string' ? { own, names } : undefined,
-    // What stands in this process's environment is its operator's, not a stranger's.
-    secrets: remote ? {} : secretsOf(agent.options),
+    // The environment of this process belongs to its operator, not to a remote client.
+    secrets: remote ? {} : secretsOf(info.options),
     mcp: { stdio: !remote, http: !remote },
     connectMcp: (server, link) => mcpServer(server, link),
     log,
   }
 }
 
-function secretsOf(options: Agent['options']): Record<string, string> {
+function secretsOf(options: AgentInfo['options']): Record<string, string> {
   return Object.fromEntries(
     options.flatMap(({ name, type }) => {
       const value = type === 'secret' ? process.env[secretVariable(name)] : undefined
@@ -67,7 +61,7 @@ function secretsOf(options: Agent['options']): Record<string, string> {
   )
 }
 
-/** Serves one client on a pipe until it closes its end. */
+/** Serves one client on a pipe until the client closes it. */
 export async function serveAcpOverPipe(
   host: AcpHost,
   pipe: { input: Readable; output: Writable },
@@ -79,7 +73,7 @@ export async function serveAcpOverPipe(
 
 export type AcpDoor = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
 
-/** For clients that come over a network, each with a key of its own. */
+/** Serves clients on a network, each with its own key. */
 export async function serveAcpOverHttp(turnwire: Turnwire, limits: WireHost['limits']): Promise<AcpDoor> {
   const { routes, open, close } = await acpOverHttp(
     (principal, agent) =>

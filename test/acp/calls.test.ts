@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { tool } from '../../src/tools/index.ts'
-import { makeRig } from '../engine/rig.ts'
 import { cites } from '../requirements/manifest.ts'
-import { type AcpRig, cwd, makeAcp, only, sessionOf, type TestClient, until } from './rig.ts'
+import { type AcpRig, cwd, makeAcp, only, refOf, summaryOf, type TestClient, until } from './rig.ts'
 
 type Runs = { name: string; input: unknown }[]
 
@@ -46,7 +45,7 @@ describe('a call', () => {
       'ACP-TOOL-02',
       'ACP-TOOL-03',
       'ACP-TOOL-05',
-      'is shown from its first word to its result',
+      'is shown from its first delta to its result',
     ),
     async context => {
       const read = tool({
@@ -228,8 +227,11 @@ describe('a permission', () => {
         await client.prompt(id, 'one')
         const name = client.permissions[0]?.options.find(({ optionId }) => optionId === option)?.name
         assert.match(name ?? '', /every further call of mail in this session/)
-        const again = makeRig({ store: rig.store, tools: rig.host.agent.tools, script: calling('mail') })
-        const other = makeAcp(context, {}, { ...again.acp, agent: again.agent })
+        const other = makeAcp(context, {
+          store: rig.store,
+          tools: rig.agent.tools,
+          script: calling('mail'),
+        })
         const second = await other.connect()
         await second.agent.request('session/resume', { sessionId: id, cwd })
         await second.prompt(id, 'two')
@@ -248,8 +250,8 @@ describe('a permission', () => {
     const id = await client.newSession()
     await client.prompt(id, 'one')
     const changed = { ...asking(runs), description: 'Sends mail, and a copy to us.' }
-    const again = makeRig({ store: rig.store, tools: [changed], script: calling('mail') })
-    const second = await makeAcp(context, {}, { ...again.acp, agent: again.agent }).connect()
+    const other = makeAcp(context, { store: rig.store, tools: [changed], script: calling('mail') })
+    const second = await other.connect()
     await second.agent.request('session/resume', { sessionId: id, cwd })
     await second.prompt(id, 'two')
     assert.equal(second.permissions.length, 1)
@@ -294,9 +296,9 @@ describe('a permission', () => {
     const id = await client.newSession()
     const prompt = client.prompt(id, 'go')
     await until(() => client.permissions.length === 1)
-    const session = await sessionOf(rig, id)
     const callId = client.permissions[0]!.toolCall.toolCallId
-    await session.respond({
+    await rig.engine.command(refOf(id), {
+      do: 'respond',
       results: [],
       decisions: [{ callId, granted: false, by: 'bo', reason: 'not today' }],
     })
@@ -305,6 +307,6 @@ describe('a permission', () => {
     late.resolve({ outcome: { outcome: 'selected', optionId: 'allow-session' } })
     await client.agent.request('session/list', {})
     assert.deepEqual(runs, [])
-    assert.equal(session.state.grants.size, 0)
+    assert.deepEqual((await summaryOf(rig, id)).grants, [])
   })
 })

@@ -1,11 +1,11 @@
-// What a session can be told beside prompts: options, modes, models, and slash commands.
+// Options, modes, models, and slash commands.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AgentOption } from '../../src/engine/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { cites } from '../requirements/manifest.ts'
-import { codeOf, cwd, makeAcp, only, sessionOf, textOf, until } from './rig.ts'
+import { codeOf, cwd, entriesOf, makeAcp, only, summaryOf, textOf, until } from './rig.ts'
 
 const options: AgentOption[] = [
   { name: 'mode', type: 'select', title: 'Mode', default: 'ask', options: ['ask', 'code'] },
@@ -115,7 +115,7 @@ describe('options', () => {
       -32602,
     )
     assert.equal(await codeOf(client.agent.request('session/set_mode', { sessionId, modeId: 'x' })), -32602)
-    assert.deepEqual((await sessionOf(rig, sessionId)).state.settings.options, {})
+    assert.deepEqual((await summaryOf(rig, sessionId)).settings.options, {})
   })
 
   test(cites('ACP-CONF-04', 'and modes are kept in step'), async context => {
@@ -167,7 +167,7 @@ describe('slash commands', () => {
     for (const name of names!)
       assert.deepEqual(await client.prompt(id, `/${name}`), { stopReason: 'end_turn' })
     assert.match(textOf(client.updates), /`\/help`.*\n[\s\S]*`update_plan`[\s\S]*`token` \(secret\)/)
-    assert.equal((await sessionOf(rig, id)).state.entries.length, 0)
+    assert.deepEqual(await entriesOf(rig, id), [])
   })
 
   test(cites('ACP-COMM-01', 'that are refused say why'), async context => {

@@ -1,4 +1,4 @@
-// What a connection brings along: the client's files and terminals, its MCP servers, and questions put to its user.
+// Tools of a connection: the client's files and terminals, its MCP servers, and their questions to the user.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,17 @@ import type { McpServer } from '@agentclientprotocol/sdk'
 import { textOf as partsText } from '../../src/language/content.ts'
 import type { ScriptStep as Step } from '../../src/models/scripted/script.ts'
 import { cites } from '../requirements/manifest.ts'
-import { codeOf, cwd, type FakeTerminal, makeAcp, only, sessionOf, until } from './rig.ts'
+import {
+  codeOf,
+  cwd,
+  entriesOf,
+  type FakeTerminal,
+  makeAcp,
+  only,
+  sayElsewhere,
+  textOf,
+  until,
+} from './rig.ts'
 
 const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 /** A command is started in the session's folder, which has to exist then. */
@@ -24,8 +34,7 @@ const once = (
 ): Step[] => [{ calls: [{ name, ...(input !== undefined && { input }) }] }, { text: 'done' }]
 
 async function resultsOf(rig: ReturnType<typeof makeAcp>, id: string): Promise<[string, string][]> {
-  const { entries } = (await sessionOf(rig, id)).state
-  return entries.flatMap(entry =>
+  return (await entriesOf(rig, id)).flatMap(entry =>
     entry.role === 'tool'
       ? entry.results.map(({ outcome }): [string, string] => [outcome.kind, partsText(outcome.parts)])
       : [],
@@ -123,7 +132,7 @@ describe('terminals of the client', () => {
     assert.ok(attached >= 0 && attached < released)
   })
 
-  test(cites('ACP-TERM-02', 'that fail are told as such'), async context => {
+  test(cites('ACP-TERM-02', 'that fail are reported as failed'), async context => {
     const terminal: FakeTerminal = { output: 'boom', exit: 2, log: [] }
     const rig = makeAcp(context, { script: command })
     const client = await rig.connect({ capabilities, terminal })
@@ -161,29 +170,38 @@ describe('MCP servers of the client', () => {
   test(
     cites('ACP-MCPS-01', 'are connected, kept apart by name, and gone with the session'),
     async context => {
-      const rig = makeAcp(context, { script: once('my-server-2__echo', { message: 'hi' }) })
+      let names: string[] = []
+      const rig = makeAcp(context, {
+        script: request => {
+          names = request.tools.map(({ name }) => name)
+          return request.history.length === 1
+            ? { calls: [{ name: 'my-server-2__echo', input: { message: 'hi' } }] }
+            : { text: 'done' }
+        },
+      })
       const client = await rig.connect()
       const id = await client.newSession([server('my server'), server('my.server')], here)
-      const session = await sessionOf(rig, id)
-      const names = session.offer.declarations.map(({ name }) => name)
-      assert.ok(names.includes('my-server__echo') && names.includes('my-server-2__echo'))
       await client.prompt(id, 'echo')
+      assert.ok(names.includes('my-server__echo') && names.includes('my-server-2__echo'))
       assert.equal(client.permissions.length, 1)
       assert.deepEqual(await resultsOf(rig, id), [['ok', 'Echo: hi']])
       await client.agent.request('session/close', { sessionId: id })
-      assert.deepEqual(session.attached, [])
+      await sayElsewhere(rig, id, 'and now?')
+      await until(() => names.length === 0)
     },
   )
 
-  test(cites('ACP-MCPS-02', 'that cannot be reached cost their own tools only'), async context => {
-    const rig = makeAcp(context, { script: [{ text: 'ok' }] })
+  test(cites('ACP-MCPS-02', 'that cannot be reached take only their own tools away'), async context => {
+    const rig = makeAcp(context, {
+      script: request => ({ text: request.tools.map(({ name }) => name).join(' ') }),
+    })
     const client = await rig.connect()
     const id = await client.newSession(
       [{ name: 'gone', command: '/nowhere', args: [], env: [] }, server('here')],
       here,
     )
-    const names = (await sessionOf(rig, id)).offer.declarations.map(({ name }) => name)
-    assert.ok(names.includes('here__echo'))
+    await client.prompt(id, 'which tools?')
+    assert.match(textOf(client.updates), /\bhere__echo\b/)
     await client.prompt(id, '/tools')
     assert.match(JSON.stringify(client.updates), /\\"gone\\" cannot be used/)
     assert.ok(rig.logs.some(line => line.includes('gone')))

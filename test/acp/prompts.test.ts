@@ -7,7 +7,18 @@ import type { ScriptStep as Step } from '../../src/models/scripted/script.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { cites } from '../requirements/manifest.ts'
-import { codeOf, kinds, makeAcp, only, sessionOf, textOf, until } from './rig.ts'
+import {
+  codeOf,
+  entriesOf,
+  kinds,
+  makeAcp,
+  only,
+  refOf,
+  sayElsewhere,
+  summaryOf,
+  textOf,
+  until,
+} from './rig.ts'
 
 const quick = (name: string, run: () => unknown = () => 'ok') =>
   tool({ name, description: name, input: { type: 'object' }, trust: 'trusted', run })
@@ -48,7 +59,7 @@ describe('a prompt', () => {
         resource: { uri: 'file:///w/app/b.pdf', mimeType: 'application/pdf', blob: 'QUJD' },
       },
     ])
-    const [entry] = (await sessionOf(rig, id)).state.entries
+    const [entry] = await entriesOf(rig, id)
     assert.deepEqual(entry, {
       role: 'user',
       parts: [
@@ -89,7 +100,7 @@ describe('a prompt', () => {
         [{ type: 'resource', resource: { uri: 'x', blob: 'not base64!' } }],
       ]
       for (const blocks of refused) assert.equal(await codeOf(client.prompt(id, blocks)), -32602)
-      assert.equal((await sessionOf(rig, id)).state.entries.length, 0)
+      assert.deepEqual(await entriesOf(rig, id), [])
       await client.prompt(id, 'hi')
       assert.equal(textOf(client.updates), 'ok')
     },
@@ -182,19 +193,22 @@ describe('updates', () => {
   })
 
   test(cites('ACP-PROM-12', 'of notices and compactions, to those who take them'), async context => {
-    const rig = makeAcp(context, { script: [{ text: 'ok' }] })
+    const rig = makeAcp(context, {
+      agent: { compaction: { afterTokens: 1_000_000, keepEntries: 1 } },
+      script: { steps: [{ text: 'ok' }], whenOver: 'repeat-last' },
+    })
     const wanting = await rig.connect({ capabilities: { session: { notices: {}, compaction: {} } } })
     const plain = await rig.connect()
     const id = await wanting.newSession([{ name: 'gone', command: '/nowhere', args: [], env: [] }])
     await plain.agent.request('session/resume', { sessionId: id, cwd: '/w/app' })
-    await wanting.prompt(id, 'go')
-    const session = await sessionOf(rig, id)
-    const entries = [{ role: 'system' as const, text: 'in short' }]
-    await session.save([{ v: 1, at: 1, type: 'history.compacted', replaces: 2, entries }])
+    for (const text of ['one', 'two', 'three']) await wanting.prompt(id, text)
+    await rig.engine.command(refOf(id), { do: 'compact' })
     await until(() => only(wanting.updates, 'compaction_update').length === 1)
+    const [summary] = only(wanting.updates, 'compaction_update')[0]?.summary ?? []
+    assert.match(summary?.type === 'text' ? summary.text : '', /^So far/)
     assert.match(only(wanting.updates, 'notice')[0]?.title ?? '', /"gone"/)
     assert.ok(!kinds(plain.updates).some(kind => kind === 'notice' || kind.startsWith('compaction')))
-    assert.equal(textOf(plain.updates), 'ok')
+    assert.equal(textOf(plain.updates), 'okokok')
   })
 
   test(cites('ACP-PROM-13', 'of the plan, whole and without a call'), async context => {
@@ -263,7 +277,7 @@ describe('cancel', () => {
     const settled = only(client.updates, 'tool_call_update').filter(({ status }) => status === 'failed')
     assert.equal(settled.length, 2)
     assert.deepEqual(ran, [])
-    assert.equal((await sessionOf(rig, id)).status, 'idle')
+    assert.equal((await summaryOf(rig, id)).status, 'idle')
   })
 
   test(cites('ACP-CANC-03', 'that comes late or twice spares the next prompt'), async context => {
@@ -288,7 +302,7 @@ describe('cancel', () => {
     assert.equal(textOf(client.updates), 'onetwo')
   })
 
-  test(cites('ACP-CANC-04', 'right behind its prompt is heeded'), async context => {
+  test(cites('ACP-CANC-04', 'right behind its prompt cancels it'), async context => {
     const model = scripted({ steps: [{ text: 'never over', hang: true }], position: 'counter' })
     const client = await makeAcp(context, { model }).connect()
     const id = await client.newSession()
@@ -332,18 +346,17 @@ describe('cancel', () => {
     )
   })
 
-  test(cites('ACP-CANC-06', 'of another door\u2019s turn does nothing either'), async context => {
+  test(cites('ACP-CANC-06', 'of another wire\u2019s turn does nothing either'), async context => {
     const model = scripted({ steps: [{ text: 'ok' }, { text: 'slow', hang: true }], position: 'counter' })
     const rig = makeAcp(context, { model })
     const client = await rig.connect()
     const id = await client.newSession()
     await client.prompt(id, 'go')
-    const session = await sessionOf(rig, id)
-    await session.say({ parts: [{ type: 'text', text: 'from elsewhere' }], wire: 'aap' })
+    await sayElsewhere(rig, id, 'from elsewhere')
     await until(() => textOf(client.updates) === 'okslow')
     await client.cancel(id)
     await client.agent.request('session/list', {})
-    assert.equal(session.status, 'running')
-    await session.cancel()
+    assert.equal((await summaryOf(rig, id)).status, 'running')
+    await rig.engine.command(refOf(id), { do: 'cancel' })
   })
 })

@@ -14,16 +14,26 @@ import {
   type SessionUpdate,
   type Stream,
 } from '@agentclientprotocol/sdk'
-import type { OpenSessions, Session, Store } from '../../src/engine/index.ts'
+import type {
+  Agent,
+  CreateSession,
+  Engine,
+  SessionRef,
+  SessionSummary,
+  Store,
+} from '../../src/engine/index.ts'
+import type { Entry } from '../../src/language/history.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 import { type AcpHost, type AcpLink, serveAcp } from '../../src/wires/acp/index.ts'
-import { makeRig, type RigOptions } from '../engine/rig.ts'
+import { throughClones } from '../boundary/structured-clones.ts'
+import { makeRig, plainSettings, type RigOptions } from '../engine/rig.ts'
 import { type Frame, FrameCheck } from './frames.ts'
 
 export const cwd = '/w/app'
 
 export type AcpRig = {
-  engine: OpenSessions
+  engine: Engine
+  agent: Agent
   store: Store
   host: AcpHost
   logs: string[]
@@ -31,24 +41,28 @@ export type AcpRig = {
 }
 
 export function makeAcp(context: TestContext, options: RigOptions = {}, host: Partial<AcpHost> = {}): AcpRig {
-  const { local, engine, agent, store, logs } = makeRig(options)
+  const { local, agent, store, logs } = makeRig(options)
   const whole: AcpHost = {
-    engine: local,
-    old: engine,
+    engine: throughClones(local),
     info: local.description.agents[0]!,
     modelInfos: {},
-    agent,
+    models: undefined,
     principal: { owner: 'local', name: 'local' },
     version: '9.9.9',
-    seal: text => `sealed(${text})`,
-    models: undefined,
     secrets: {},
     mcp: { stdio: true, http: true },
     connectMcp: (server, link) => mcpServer(server, link),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     ...host,
   }
-  return { engine, store, host: whole, logs, connect: given => connect(context, whole, given) }
+  return {
+    engine: whole.engine,
+    agent,
+    store,
+    host: whole,
+    logs,
+    connect: given => connect(context, whole, given),
+  }
 }
 
 export type Answer =
@@ -248,19 +262,48 @@ export function only<T extends SessionUpdate['sessionUpdate']>(updates: readonly
   )
 }
 
-/** Waits until something is so. In vain is an error, long after any honest wait. */
+/** Waits until something is true, for half a minute at most. */
 export async function until<T>(look: () => T | undefined | false): Promise<T> {
-  const patience = Date.now() + 30_000
-  while (Date.now() < patience) {
+  const deadline = Date.now() + 30_000
+  while (Date.now() < deadline) {
     const found = look()
     if (found !== undefined && found !== false) return found
     await new Promise(resolve => setTimeout(resolve, 2))
   }
-  assert.fail(`waited in vain for: ${String(look)}`)
+  assert.fail(`waited without result for: ${String(look)}`)
 }
 
-export async function sessionOf({ engine }: AcpRig, id: string): Promise<Session> {
-  return engine.open('local', id)
+export function refOf(session: string): SessionRef {
+  return { owner: 'local', session }
+}
+
+export function summaryOf({ engine }: AcpRig, id: string): Promise<SessionSummary> {
+  return engine.summary(refOf(id))
+}
+
+export async function entriesOf({ engine }: AcpRig, id: string): Promise<Entry[]> {
+  return (await engine.history(refOf(id))).entries
+}
+
+/** A message that comes over another wire. */
+export function sayElsewhere({ engine }: Pick<AcpRig, 'engine'>, id: string, text: string) {
+  return engine.command(refOf(id), { do: 'say', wire: 'aap', parts: [{ type: 'text', text }] })
+}
+
+/** Makes a session over another wire. */
+export async function createElsewhere(
+  { engine }: AcpRig,
+  over: Partial<CreateSession> = {},
+): Promise<string> {
+  const { session } = await engine.create({
+    owner: 'local',
+    agent: 'helper',
+    wire: 'aap',
+    settings: { ...plainSettings, options: {} },
+    seed: [],
+    ...over,
+  })
+  return session
 }
 
 export async function codeOf(request: Promise<unknown>): Promise<number> {

@@ -1,13 +1,24 @@
-// Initialisation, keys, and the life of a session: made, loaded, resumed, listed, closed, deleted.
+// Initialisation, keys, and sessions: made, loaded, resumed, listed, closed, deleted.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Store } from '../../src/engine/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
-import { makeRig, plainSettings } from '../engine/rig.ts'
+import { plainSettings } from '../engine/rig.ts'
 import { cites } from '../requirements/manifest.ts'
-import { codeOf, cwd, kinds, makeAcp, only, sessionOf, textOf, until } from './rig.ts'
+import {
+  codeOf,
+  createElsewhere,
+  cwd,
+  kinds,
+  makeAcp,
+  only,
+  sayElsewhere,
+  summaryOf,
+  textOf,
+  until,
+} from './rig.ts'
 
 const mail = (run: () => unknown = () => 'sent') =>
   tool({ name: 'mail', title: 'Mail', description: 'Sends mail.', input: { type: 'object' }, run })
@@ -45,11 +56,12 @@ describe('initialize', () => {
   })
 
   test(cites('ACP-INIT-05', 'what is not mentioned is not used'), async context => {
-    const rig = makeAcp(context, { script: [{ text: 'hi' }] })
-    const client = await rig.connect()
-    const id = await client.newSession()
-    const offered = (await sessionOf(rig, id)).offer.declarations.map(each => each.name)
-    assert.deepEqual(offered, ['update_plan'])
+    const script = (request: { tools: readonly { name: string }[] }) => ({
+      text: request.tools.map(({ name }) => name).join(),
+    })
+    const client = await makeAcp(context, { script }).connect()
+    await client.prompt(await client.newSession(), 'which tools?')
+    assert.equal(textOf(client.updates), 'update_plan')
   })
 })
 
@@ -57,7 +69,7 @@ describe('keys', () => {
   const options = [{ name: 'api-key', type: 'secret', default: '', required: true }] as const
 
   test(
-    cites('ACP-AUTH-02', 'ACP-AUTH-03', 'a missing one is said before anything is tried'),
+    cites('ACP-AUTH-02', 'ACP-AUTH-03', 'a missing one is told before anything is tried'),
     async context => {
       const client = await makeAcp(context, { agent: { options } }).connect({ raw: true })
       const { authMethods } = await client.agent.request('initialize', { protocolVersion: 1 })
@@ -106,10 +118,7 @@ describe('a session', () => {
       await codeOf(client.agent.request('session/new', { cwd: 'relative', mcpServers: [] })),
       -32602,
     )
-    assert.equal(
-      (await sessionOf(rig, await client.newSession())).state.settings.wires?.['acp']?.['cwd'],
-      cwd,
-    )
+    assert.equal((await summaryOf(rig, await client.newSession())).settings.wires?.['acp']?.['cwd'], cwd)
   })
 
   test(cites('ACP-SESS-02', 'ACP-SESS-03', 'is replayed whole, and as it was shown'), async context => {
@@ -163,28 +172,22 @@ describe('a session', () => {
     async context => {
       const rig = makeAcp(context)
       const client = await rig.connect()
-      const foreign = await rig.engine.create({
-        owner: 'someone',
-        agent: 'helper',
-        wire: 'test',
-        settings: plainSettings,
-        seed: [],
-      })
-      for (const sessionId of ['sess_none', foreign.id]) {
+      const foreign = await createElsewhere(rig, { owner: 'someone' })
+      for (const sessionId of ['sess_none', foreign]) {
         const params = { sessionId, cwd, mcpServers: [] }
         assert.equal(await codeOf(client.agent.request('session/load', params)), -32002)
         assert.equal(await codeOf(client.agent.request('session/resume', params)), -32002)
         assert.equal(await codeOf(client.prompt(sessionId, 'hi')), -32002)
         await client.agent.request('session/delete', { sessionId })
       }
-      assert.ok(await rig.store.row(foreign.id), 'the stranger has deleted nothing')
+      assert.ok(await rig.store.row(foreign), 'the stranger has deleted nothing')
       const refused = client.frames.find(({ frame }) => frame.error?.code === -32002)
       assert.deepEqual(refused?.frame.error?.data, { sessionId: 'sess_none' })
       const mine = await client.newSession()
       const other = makeAcp(
         context,
         { store: rig.store, agent: { name: 'helper' } },
-        { agent: { ...rig.host.agent, name: 'other' } },
+        { info: { ...rig.host.info, name: 'other' } },
       )
       const stranger = await other.connect()
       assert.equal(await codeOf(stranger.agent.request('session/resume', { sessionId: mine, cwd })), -32002)
@@ -228,13 +231,7 @@ describe('a session', () => {
     const rig = makeAcp(context)
     const client = await rig.connect()
     for (let count = 0; count < 60; count += 1)
-      await rig.engine.create({
-        owner: 'local',
-        agent: 'helper',
-        wire: 'acp',
-        settings: { ...plainSettings, wires: { acp: { cwd } } },
-        seed: [],
-      })
+      await createElsewhere(rig, { settings: { ...plainSettings, options: {}, wires: { acp: { cwd } } } })
     const first = await client.agent.request('session/list', {})
     assert.equal(first.sessions.length, 50)
     const second = await client.agent.request('session/list', { cursor: first.nextCursor! })
@@ -272,7 +269,7 @@ describe('a session', () => {
     await client.agent.request('session/resume', { sessionId: id, cwd })
   })
 
-  test(cites('ACP-SESS-09', 'shows how what waited ended before it is closed'), async context => {
+  test(cites('ACP-SESS-09', 'shows how a waiting call ended before it is closed'), async context => {
     const memory = memoryStore()
     // As one on disk: durable in a later turn of the event loop.
     const append: Store['append'] = async batch => {
@@ -284,18 +281,12 @@ describe('a session', () => {
       tools: [mail()],
       script: [{ calls: [{ name: 'mail' }] }],
     })
-    const session = await rig.engine.create({
-      owner: 'local',
-      agent: 'helper',
-      wire: 'aap',
-      settings: plainSettings,
-      seed: [],
-    })
-    await session.say({ parts: [{ type: 'text', text: 'Mail it.' }], wire: 'aap' })
-    await until(() => session.status === 'waiting')
+    const sessionId = await createElsewhere(rig)
+    await sayElsewhere(rig, sessionId, 'Mail it.')
+    while ((await summaryOf(rig, sessionId)).status !== 'waiting') await setImmediate()
     const client = await rig.connect({ permission: () => new Promise(() => {}) })
-    await client.agent.request('session/load', { sessionId: session.id, cwd, mcpServers: [] })
-    await client.agent.request('session/close', { sessionId: session.id })
+    await client.agent.request('session/load', { sessionId, cwd, mcpServers: [] })
+    await client.agent.request('session/close', { sessionId })
     assert.equal(only(client.updates, 'tool_call_update').at(-1)?.status, 'failed')
   })
 
@@ -311,32 +302,28 @@ describe('a session', () => {
     await client.agent.request('session/delete', { sessionId: id })
   })
 
-  test(cites('ACP-SESS-11', 'ACP-PROM-14', 'of another door is shown and continued'), async context => {
+  test(cites('ACP-SESS-11', 'ACP-PROM-14', 'of another wire is shown and continued'), async context => {
     const rig = makeAcp(context, { script: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] })
-    const session = await rig.engine.create({
-      owner: 'local',
-      agent: 'helper',
-      wire: 'aap',
-      settings: plainSettings,
+    const sessionId = await createElsewhere(rig, {
       seed: [{ role: 'user', parts: [{ type: 'text', text: 'seeded' }] }],
     })
     const client = await rig.connect()
     const { sessions } = await client.agent.request('session/list', { cwd: '/any/where' })
     assert.deepEqual(
-      sessions.map(({ sessionId, cwd: folder }) => [sessionId, folder]),
-      [[session.id, '/any/where']],
+      sessions.map(({ sessionId: id, cwd: folder }) => [id, folder]),
+      [[sessionId, '/any/where']],
     )
-    await client.agent.request('session/load', { sessionId: session.id, cwd: '/any/where', mcpServers: [] })
+    await client.agent.request('session/load', { sessionId, cwd: '/any/where', mcpServers: [] })
     assert.equal(textOf(client.updates, 'user_message_chunk'), 'seeded')
-    await session.say({ parts: [{ type: 'text', text: ' and said there' }], wire: 'aap' })
+    await sayElsewhere(rig, sessionId, ' and said there')
     await until(() => textOf(client.updates) === 'one')
     assert.equal(textOf(client.updates, 'user_message_chunk'), 'seeded and said there')
-    await client.prompt(session.id, 'and said here')
+    await client.prompt(sessionId, 'and said here')
     assert.equal(textOf(client.updates), 'onetwo')
     assert.equal(textOf(client.updates, 'user_message_chunk'), 'seeded and said there')
   })
 
-  test(cites('ACP-SESS-12', 'outlives its client, and asks the next one'), async context => {
+  test(cites('ACP-SESS-12', 'outlives its client, and the next one is asked'), async context => {
     const sent: string[] = []
     const rig = makeAcp(context, {
       tools: [mail(() => sent.push('mail') && 'sent')],
@@ -350,8 +337,7 @@ describe('a session', () => {
     assert.equal(await lost, 'gone')
     assert.equal((await rig.store.row(id))?.status, 'waiting')
     // A new process on the same store.
-    const again = makeRig({ store: rig.store, tools: rig.host.agent.tools })
-    const other = makeAcp(context, {}, { ...again.acp, agent: rig.host.agent })
+    const other = makeAcp(context, { store: rig.store, agent: rig.agent })
     const second = await other.connect()
     await second.agent.request('session/load', { sessionId: id, cwd, mcpServers: [] })
     await until(() => second.permissions.length === 1)

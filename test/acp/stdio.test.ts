@@ -12,7 +12,7 @@ import { isJsonObject } from '../../src/lib/json.ts'
 import { serveAcp, stdioStream } from '../../src/wires/acp/index.ts'
 import { cites } from '../requirements/manifest.ts'
 import { type Frame, FrameCheck } from './frames.ts'
-import { cwd, makeAcp, until } from './rig.ts'
+import { cwd, makeAcp, refOf, summaryOf, until } from './rig.ts'
 
 type Pipe = {
   write(text: string | Buffer): void
@@ -174,6 +174,28 @@ describe('a frame', () => {
       assert.deepEqual((await pipe.next('ü\u{1f642}')).result, { sessions: [] })
     },
   )
+})
+
+test(cites('ACP-SESS-12', 'a client that closes its pipe in mid-turn cancels nothing'), async context => {
+  const rig = makeAcp(context, { script: [{ text: 'thinking', hang: true }] })
+  const [input, output] = [new PassThrough(), new PassThrough()]
+  const frames = framesFrom(output, new FrameCheck())
+  const link = await serveAcp(rig.host, stdioStream(input, output))
+  const ask = (id: string, method: string, params: object): void =>
+    void input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+  ask('init', 'initialize', { protocolVersion: 1 })
+  await until(() => frames.find(frame => frame.id === 'init'))
+  ask('new', 'session/new', { cwd, mcpServers: [] })
+  const made = await until(() => frames.find(frame => frame.id === 'new'))
+  const sessionId = made.result?.['sessionId']
+  assert.ok(typeof sessionId === 'string')
+  ask('ask', 'session/prompt', { sessionId, prompt: [{ type: 'text', text: 'go' }] })
+  await until(() => JSON.stringify(frames).includes('agent_message_chunk'))
+  input.end()
+  await link.closed
+  await new Promise(resolve => setTimeout(resolve, 20))
+  assert.equal((await summaryOf(rig, sessionId)).status, 'running')
+  await rig.engine.command(refOf(sessionId), { do: 'cancel' })
 })
 
 // ---- the command ------------------------------------------------------------------------------------------------

@@ -63,7 +63,6 @@ export function makeAgent(options: RigOptions): Agent {
 }
 
 export type Rig = {
-  acp: { engine: LocalEngine; old: OpenSessions }
   local: LocalEngine
   engine: OpenSessions
   agent: Agent
@@ -92,7 +91,7 @@ export function makeRig(options: RigOptions = {}): Rig {
   })
   const engine = local.sessions
   engines.add(engine)
-  return { acp: { engine: local, old: engine }, local, engine, agent, store, logs }
+  return { local, engine, agent, store, logs }
 }
 
 export const plainSettings: Settings = { tools: null, options: {}, clientTools: [] }

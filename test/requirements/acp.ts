@@ -37,8 +37,8 @@ ACP-SESS-07 | 1 | session list | session/list gives id, cwd, title and time, new
 ACP-SESS-08 | 1 | session list | A list goes on by cursor; a bad cursor is an error; an empty list is an empty array.
 ACP-SESS-09 | 1 | session close | session/close cancels, waits until the turn has stopped, and frees the session.
 ACP-SESS-10 | 1 | session delete | session/delete removes the session; an unknown one is deleted in silence.
-ACP-SESS-11 | 1 | ours | A session of another door is loaded, shown and continued; its folder is any.
-ACP-SESS-12 | 1 | ours | A client that goes away ends nothing: approvals wait, and are asked of the next one.
+ACP-SESS-11 | 1 | ours | A session of another wire is loaded, shown and continued; its folder is any.
+ACP-SESS-12 | 1 | ours | A client that disconnects cancels nothing: approvals wait, and the next client is asked.
 ACP-SESS-13 | 1 | ours | Another owner's session, or another agent's, is unknown.
 ACP-SESS-14 | 1 | session info | A session is named after what was first said, and its time is told after each turn.
 `
@@ -57,7 +57,7 @@ ACP-PROM-10 | 1 | updates | Thoughts come as agent_thought_chunk.
 ACP-PROM-11 | 1 | updates | usage_update tells tokens and size when the size is known.
 ACP-PROM-12 | 1 | updates | Notices and compactions only to clients that take them.
 ACP-PROM-13 | 1 | plan | A plan is sent whole each time, and the call that made it is not shown.
-ACP-PROM-14 | 1 | ours | What happens on another door is shown here too, user messages included.
+ACP-PROM-14 | 1 | ours | What happens on another wire is shown here too, user messages included.
 ACP-CANC-01 | 1 | prompt turn, cancellation | session/cancel is a notification; the prompt is answered with cancelled, never an error.
 ACP-CANC-02 | 1 | prompt turn, cancellation | Open permissions are settled; the client's own answers to them are accepted.
 ACP-CANC-03 | 1 | ours | A cancel that comes late, or twice, does not touch the next prompt.
@@ -89,7 +89,7 @@ ACP-TERM-01 | 1 | terminals | A command runs in a terminal of the client, which 
 ACP-TERM-02 | 1 | terminals | A terminal is always released: after its end, a failure, a cancellation, a time limit.
 ACP-TERM-03 | 1 | terminals | A cancellation or a time limit kills the command first.
 ACP-MCPS-01 | 1 | session setup | MCP servers of the client are connected and their tools offered, apart by name.
-ACP-MCPS-02 | 1 | ours | A server that cannot be reached costs its tools only, and the client is told.
+ACP-MCPS-02 | 1 | ours | If a server cannot be reached, only its tools are missing, and the client is told.
 ACP-MCPS-03 | 1 | session setup | sse servers, relative commands and servers over a network are refused with -32602.
 ACP-ELIC-01 | 1 | elicitation | A question of an MCP server reaches a client that takes forms, with session and call.
 ACP-ELIC-02 | 1 | elicitation | Anything but accept is no acceptance.

@@ -1,10 +1,11 @@
-// The editor's own files and terminals as tools of the session, when the editor offers them. They live as long as the
-// connection, pass the same gate as all tools, and stay within the folders of the session.
+// The client's files and terminals as tools of the session, if the client offers them. They pass the same gate as all
+// tools, so their inputs fit their schemas, and they stay within the folders of the session.
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { AgentContext, TerminalHandle, ToolCallContent } from '@agentclientprotocol/sdk'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/index.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import type { Abilities } from './peer.ts'
+import { deadline, untilAborted } from '../../lib/abort.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { type Abilities, withdrawnBy } from './peer.ts'
 
 export type ClientToolsOptions = {
   context: AgentContext
@@ -12,42 +13,37 @@ export type ClientToolsOptions = {
   sessionId: string
   /** The working folder first, then the others. */
   roots: readonly [string, ...string[]]
-  onTerminal(callId: string, terminalId: string): void
+  onTerminal: (callId: string, terminalId: string) => void
 }
 
-/** What a call would change, for whoever is to approve it. */
+/** Shows the approver what a call would change. */
 export type Preview = (input: Json) => Promise<ToolCallContent[]>
 
 export type ClientTools = { tools: Tool[]; previews: ReadonlyMap<string, Preview> }
 
-/** Larger than this, a file is not shown as a difference, and not kept in the log twice. */
+/** Larger files are not shown as a diff, so that the log does not hold them twice. */
 const maxDiff = 256 * 1024
 
 export function clientTools(options: ClientToolsOptions): ClientTools {
-  const { abilities } = options
+  const { readFiles, writeFiles, terminals } = options.abilities
   const tools: Tool[] = []
-  const previews = new Map<string, Preview>()
-  if (abilities.readFiles) tools.push(readTool(options))
-  if (abilities.writeFiles) {
-    tools.push(writeTool(options))
-    previews.set(writeName, async input => {
-      const { path, content } = writeInput(options, input)
-      const diff = diffOf(path, await oldText(options, path), content)
-      return diff ? [{ type: 'diff', ...diff }] : []
-    })
+  if (readFiles) tools.push(readTool(options))
+  if (writeFiles) tools.push(writeTool(options))
+  if (terminals) tools.push(commandTool(options))
+  const preview: Preview = async input => {
+    const { path, content } = input as WriteInput // It passed the gate.
+    const diff = await fileDiff(options, within(options, path), content)
+    return diff ? [{ type: 'diff', ...diff }] : []
   }
-  if (abilities.terminals) tools.push(commandTool(options))
-  return { tools, previews }
+  return { tools, previews: new Map(writeFiles ? [[writeName, preview]] : []) }
 }
 
-const base = {
-  side: 'server',
-  exposed: false,
-  retries: 0,
-  outputLimit: 64 * 1024,
-} as const
+const base = { side: 'server', exposed: false, retries: 0, outputLimit: 64 * 1024 } as const
+const asksFirst = { readOnly: false, idempotent: false, destructive: true, trust: 'ask' } as const
 
-// ---- reading -------------------------------------------------------------------------------------------------
+// ---- files ---------------------------------------------------------------------------------------------------
+
+type ReadInput = { path: string; line?: number; limit?: number }
 
 function readTool(options: ClientToolsOptions): Tool {
   return {
@@ -68,34 +64,34 @@ function readTool(options: ClientToolsOptions): Tool {
     readOnly: true,
     idempotent: true,
     destructive: false,
-    // Only what lies in the session's folders can be read at all.
+    // Only files in the session's folders can be read.
     trust: 'trusted',
     timeoutMs: 30_000,
     async run(input, { signal }) {
-      const fields = fieldsOf(input)
-      const { line, limit } = fields
-      const { content } = await options.context.request(
-        'fs/read_text_file',
-        {
-          sessionId: options.sessionId,
-          path: within(options, fields['path']),
-          ...(typeof line === 'number' && { line }),
-          ...(typeof limit === 'number' && { limit }),
-        },
-        { cancellationSignal: signal, stopWaitingOnCancel: true },
-      )
-      return text(content === '' ? '(The file is empty.)' : content)
+      const { path, ...lines } = input as ReadInput // It passed the gate.
+      const content = await readFile(options, { path: within(options, path), ...lines }, signal)
+      return textOutput(content === '' ? '(The file is empty.)' : content)
     },
   }
 }
 
-// ---- writing -------------------------------------------------------------------------------------------------
+async function readFile(
+  { context, sessionId }: ClientToolsOptions,
+  file: ReadInput,
+  signal: AbortSignal,
+): Promise<string> {
+  const { content } = await context.request('fs/read_text_file', { sessionId, ...file }, withdrawnBy(signal))
+  return content
+}
 
 const writeName = 'write_text_file'
+type WriteInput = { path: string; content: string }
 
 function writeTool(options: ClientToolsOptions): Tool {
+  const { context, sessionId } = options
   return {
     ...base,
+    ...asksFirst,
     name: writeName,
     title: 'Write',
     description: 'Writes a whole text file through the editor. A file that does not exist is made.',
@@ -104,61 +100,36 @@ function writeTool(options: ClientToolsOptions): Tool {
       'content',
     ]),
     kind: 'edit',
-    readOnly: false,
-    idempotent: false,
-    destructive: true,
-    trust: 'ask',
     timeoutMs: 30_000,
     async run(input) {
-      const { path, content } = writeInput(options, input)
-      const before = await oldText(options, path)
-      // Once sent it cannot be called back, so it is waited for: the outcome is known then.
-      await mayHaveHappened(
-        options.context.request('fs/write_text_file', { sessionId: options.sessionId, path, content }),
-      )
-      const diff = diffOf(path, before, content)
-      return { ...text(`Wrote ${path}.`), ...(diff && { structured: diff }) }
+      const { path: given, content } = input as WriteInput // It passed the gate.
+      const path = within(options, given)
+      const diff = await fileDiff(options, path, content)
+      // A write cannot be withdrawn, so its outcome is awaited even after a cancellation.
+      await answered(context.request('fs/write_text_file', { sessionId, path, content }))
+      return { ...textOutput(`Wrote ${path}.`), ...(diff && { structured: diff }) }
     },
   }
 }
 
-function writeInput(options: ClientToolsOptions, input: Json): { path: string; content: string } {
-  const { path, content } = fieldsOf(input)
-  return { path: within(options, path), content: typeof content === 'string' ? content : '' }
+/** A file that cannot be read counts as new. */
+async function fileDiff(options: ClientToolsOptions, path: string, newText: string) {
+  const oldText = options.abilities.readFiles
+    ? await readFile(options, { path }, AbortSignal.timeout(10_000)).catch(() => null)
+    : null
+  return newText.length + (oldText?.length ?? 0) > maxDiff ? undefined : { path, oldText, newText }
 }
 
-/** Undefined: not known. Null: there was no such file. */
-async function oldText(options: ClientToolsOptions, path: string): Promise<string | null | undefined> {
-  if (!options.abilities.readFiles) return undefined
-  try {
-    const { content } = await options.context.request(
-      'fs/read_text_file',
-      { sessionId: options.sessionId, path },
-      { cancellationSignal: AbortSignal.timeout(10_000), stopWaitingOnCancel: true },
-    )
-    return content
-  } catch {
-    return null
-  }
-}
-
-function diffOf(
-  path: string,
-  before: string | null | undefined,
-  newText: string,
-): { path: string; oldText: string | null; newText: string } | undefined {
-  if (newText.length + (before?.length ?? 0) > maxDiff) return undefined
-  return { path, oldText: before ?? null, newText }
-}
-
-// ---- running -------------------------------------------------------------------------------------------------
+// ---- terminals -----------------------------------------------------------------------------------------------
 
 const outputBytes = 256 * 1024
-const longest = 30 * 60
+const maxSeconds = 30 * 60
+type CommandInput = { command: string; args?: string[]; cwd?: string; timeoutSeconds?: number }
 
 function commandTool(options: ClientToolsOptions): Tool {
   return {
     ...base,
+    ...asksFirst,
     name: 'run_command',
     title: 'Run',
     description:
@@ -168,101 +139,65 @@ function commandTool(options: ClientToolsOptions): Tool {
         command: { type: 'string', minLength: 1 },
         args: { type: 'array', items: { type: 'string' }, maxItems: 1000 },
         cwd: { type: 'string', minLength: 1 },
-        timeoutSeconds: { type: 'integer', minimum: 1, maximum: longest },
+        timeoutSeconds: { type: 'integer', minimum: 1, maximum: maxSeconds },
       },
       ['command'],
     ),
     kind: 'execute',
-    readOnly: false,
-    idempotent: false,
-    destructive: true,
-    trust: 'ask',
-    // Its own clock ends it first, and tells the model what was printed until then.
-    timeoutMs: (longest + 60) * 1000,
-    run: (input, context) => runCommand(options, fieldsOf(input), context),
+    // Its own clock ends it first, and gives the model the output so far.
+    timeoutMs: (maxSeconds + 60) * 1000,
+    run: (input, context) => runInTerminal(options, input as CommandInput, context), // It passed the gate.
   }
 }
 
-async function runCommand(
+async function runInTerminal(
   options: ClientToolsOptions,
-  fields: JsonObject,
-  context: ToolContext,
+  { command, args = [], cwd = '.', timeoutSeconds: seconds = 120 }: CommandInput,
+  { callId, signal }: ToolContext,
 ): Promise<ToolOutput> {
-  const { command, args, cwd, timeoutSeconds } = fields
-  const seconds = typeof timeoutSeconds === 'number' ? timeoutSeconds : 120
-  const terminal = await mayHaveHappened(
-    options.context.createTerminal({
-      sessionId: options.sessionId,
-      command: typeof command === 'string' ? command : '',
-      args: Array.isArray(args) ? args.filter(arg => typeof arg === 'string') : [],
-      cwd: cwd === undefined ? options.roots[0] : within(options, cwd),
-      outputByteLimit: outputBytes,
-    }),
-  )
+  const { sessionId } = options
+  const where = { sessionId, cwd: within(options, cwd), outputByteLimit: outputBytes }
+  const terminal = await answered(options.context.createTerminal({ ...where, command, args }))
   try {
-    options.onTerminal(context.callId, terminal.id)
-    const how = await untilOver(terminal, context.signal, seconds)
-    if (how !== 'exited') await terminal.kill()
-    return reportOf(await terminal.currentOutput(), how, seconds)
+    options.onTerminal(callId, terminal.id)
+    const stopped = await untilOver(terminal, signal, seconds)
+    if (stopped !== undefined) await terminal.kill()
+    const { output, truncated, exitStatus } = await terminal.currentOutput()
+    const { exitCode, signal: killedBy } = exitStatus ?? {}
+    const end =
+      stopped ?? (exitCode != null ? `Exit code ${exitCode}.` : `It was ended by ${killedBy ?? 'a signal'}.`)
+    const cut = truncated ? '(The beginning of the output was dropped.)\n' : ''
+    const text = textOutput(`${cut}${output}\n${end}`.trimStart())
+    return stopped === undefined && exitCode === 0 ? text : { ...text, failed: true }
   } finally {
-    // Whatever happened, the client must not keep it: releasing also kills what still runs.
+    // Releasing a terminal also kills a program that still runs.
     await terminal.release().catch(() => {})
   }
 }
 
+/** Undefined: the program has exited. Otherwise why it must be killed. */
 async function untilOver(
   terminal: TerminalHandle,
-  signal: AbortSignal,
+  cancelled: AbortSignal,
   seconds: number,
-): Promise<'exited' | 'aborted' | 'out of time'> {
-  const ended = new AbortController()
+): Promise<string | undefined> {
+  const limit = deadline(seconds * 1000, cancelled)
   try {
-    return await Promise.race([
-      mayHaveHappened(terminal.waitForExit()).then(() => 'exited' as const),
-      after(signal, ended.signal).then(() => 'aborted' as const),
-      after(AbortSignal.timeout(seconds * 1000), ended.signal).then(() => 'out of time' as const),
-    ])
+    await untilAborted(answered(terminal.waitForExit()), limit.signal)
+    return undefined
+  } catch (error) {
+    if (!limit.signal.aborted) throw error
+    return limit.timedOut() ? `It did not end within ${seconds} s and was stopped.` : 'It was stopped.'
   } finally {
-    ended.abort()
+    limit.clear()
   }
 }
 
-function after(signal: AbortSignal, forget: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise(resolve => {
-    signal.addEventListener('abort', () => resolve(), { once: true, signal: forget })
-  })
-}
+// ---- shared --------------------------------------------------------------------------------------------------
 
-type Output = {
-  output: string
-  truncated: boolean
-  exitStatus?: { exitCode?: number | null; signal?: string | null } | null
-}
-
-function reportOf({ output, truncated, exitStatus }: Output, how: string, seconds: number): ToolOutput {
-  const code = exitStatus?.exitCode ?? undefined
-  const end =
-    how === 'out of time'
-      ? `It did not end within ${seconds} s and was stopped.`
-      : how === 'aborted'
-        ? 'It was stopped.'
-        : code !== undefined
-          ? `Exit code ${code}.`
-          : `It was ended by ${exitStatus?.signal ?? 'a signal'}.`
-  const cut = truncated ? '(The beginning of the output was dropped.)\n' : ''
-  return {
-    ...text(`${cut}${output}\n${end}`.trimStart()),
-    ...(!(how === 'exited' && code === 0) && { failed: true }),
-  }
-}
-
-// ---- in common -----------------------------------------------------------------------------------------------
-
-function within({ roots }: ClientToolsOptions, path: Json | undefined): string {
-  const given = typeof path === 'string' ? path : ''
-  if (given.includes('\0')) throw new InvalidInput('A path holds no zero character.')
-  const whole = isAbsolute(given) ? resolve(given) : resolve(roots[0], given)
+function within({ roots }: ClientToolsOptions, path: string): string {
+  if (path.includes('\0')) throw new InvalidInput('A path holds no zero character.')
+  const whole = resolve(roots[0], path)
   if (roots.some(root => isInside(root, whole))) return whole
   throw new InvalidInput(`${whole} lies outside of the session's folders: ${roots.join(', ')}.`)
 }
@@ -272,13 +207,14 @@ function isInside(root: string, path: string): boolean {
   return way === '' || (!isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/.test(way))
 }
 
-async function mayHaveHappened<T>(request: Promise<T>): Promise<T> {
+/** Without an answer of the client, the request may have taken effect. */
+async function answered<T>(request: Promise<T>): Promise<T> {
   try {
     return await request
   } catch (cause) {
-    // An answer is the client's word that it failed; no answer is not.
+    // An error with a code is an answer.
     if (cause instanceof Error && 'code' in cause) throw cause
-    throw new Error('The editor went away in the midst of it, so it may have taken effect.', { cause })
+    throw new Error('The editor went away during the call, so it may have taken effect.', { cause })
   }
 }
 
@@ -286,10 +222,6 @@ function jsonInput(properties: JsonObject, required: string[]): Tool['input'] {
   return { form: 'json', schema: { type: 'object', properties, required, additionalProperties: false } }
 }
 
-function fieldsOf(input: Json): JsonObject {
-  return isJsonObject(input) ? input : {}
-}
-
-function text(words: string): ToolOutput {
-  return { parts: [{ type: 'text', text: words }] }
+function textOutput(text: string): ToolOutput {
+  return { parts: [{ type: 'text', text }] }
 }

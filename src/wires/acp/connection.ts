@@ -1,40 +1,35 @@
-// One connection of a client: the methods of version 1, each a few words to the engine or to a session that is open here.
+// One connection of a client: its methods in the words of version 1, and the sessions that it has open.
 import {
-  type AgentApp,
-  type AgentConnection,
-  agent as agentApp,
-  type ClientCapabilities,
+  type ContentBlock,
   type InitializeResponse,
   type ListSessionsRequest,
   type ListSessionsResponse,
-  type McpServer,
   type NewSessionResponse,
   PROTOCOL_VERSION,
-  type Stream,
+  type PromptResponse,
 } from '@agentclientprotocol/sdk'
-import type { ListedRow, Session } from '../../engine/index.ts'
+import type { SessionPage, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { OptionValue, Settings } from '../../language/events.ts'
-import { availableCommands } from './commands.ts'
-import { decodeFolder, decodeServers } from './decode.ts'
-import { titleOf } from './encode.ts'
-import { failureOf, keyMissing, refuseParams, unknownSession } from './failure.ts'
+import type { Settings } from '../../language/events.ts'
+import { type Arrival, requestKey } from './arrivals.ts'
+import { decodeFolder, decodeWorkspace, type GivenFolders, type Workspace } from './decode.ts'
+import { encodeTitle } from './encode-content.ts'
 import type { AcpHost } from './host.ts'
-import { type Arrival, noteArrivals, requestKey } from './intake.ts'
-import { OpenSession, type Ticket } from './open-session.ts'
-import { type Abilities, noAbilities, type Peer, peerOf } from './peer.ts'
-
-export type Folders = { cwd: string; additionalDirectories?: string[]; mcpServers: readonly McpServer[] }
+import type { Peer } from './peer.ts'
+import { refusal } from './refusals.ts'
+import { AcpSession, type Ticket } from './session.ts'
+import { availableCommands } from './slash-commands.ts'
 
 const pageSize = 50
+/** Pages without a session of the wanted folder that one request looks through. */
 const maxPages = 20
-/** Prompts that were noted and never handled, since their parameters were refused. */
+/** Prompts whose parameters the SDK refuses arrive and are never handled. */
 const maxTickets = 1000
-const keyMethod = 'environment'
+const environmentMethod = 'environment'
 
 export class Connection {
   readonly #host: AcpHost
-  readonly #open = new Map<string, OpenSession>()
+  readonly #sessions = new Map<string, AcpSession>()
   readonly #tickets = new Map<string, Ticket>()
   #closed = false
   peer: Peer | undefined
@@ -43,156 +38,150 @@ export class Connection {
     this.#host = host
   }
 
-  /** Noted in the order of arrival, before any handler runs. */
+  /** Called in the order of arrival, before the message is handled. */
   arrived(arrival: Arrival): void {
-    if (arrival.type === 'prompt') {
-      const { requestId, sessionId } = arrival
-      this.#tickets.set(requestId, { sessionId, cancelled: false })
-      const [oldest] = this.#tickets.keys()
-      if (this.#tickets.size > maxTickets && oldest !== undefined) this.#tickets.delete(oldest)
-      return
+    switch (arrival.type) {
+      case 'prompt': {
+        const { requestId, sessionId } = arrival
+        this.#tickets.set(requestId, { sessionId, cancelled: false })
+        const [oldest] = this.#tickets.keys()
+        if (this.#tickets.size > maxTickets && oldest !== undefined) this.#tickets.delete(oldest)
+        break
+      }
+      case 'cancel':
+        for (const ticket of this.#tickets.values())
+          if (ticket.sessionId === arrival.sessionId) ticket.cancelled = true
+        void this.#sessions.get(arrival.sessionId)?.cancel()
+        break
+      case 'cancel-request': {
+        const ticket = this.#tickets.get(arrival.requestId)
+        if (!ticket) return
+        ticket.cancelled = true
+        if (ticket.turn !== undefined) void this.#sessions.get(ticket.sessionId)?.cancel()
+      }
     }
-    for (const ticket of this.#tickets.values())
-      if (ticket.sessionId === arrival.sessionId) ticket.cancelled = true
-    void this.#open.get(arrival.sessionId)?.cancel()
   }
 
+  /** The client is gone. Nothing is cancelled. */
   async closed(): Promise<void> {
     this.#closed = true
-    const sessions = [...this.#open.values()]
-    this.#open.clear()
+    const sessions = [...this.#sessions.values()]
+    this.#sessions.clear()
     await Promise.allSettled(sessions.map(session => session.dispose()))
   }
 
   // ---- before any session --------------------------------------------------------------------------------
 
   initialize(): InitializeResponse {
-    const { agent, version, mcp } = this.#host
+    const { info, version, mcp } = this.#host
     return {
       protocolVersion: PROTOCOL_VERSION,
       agentCapabilities: {
         loadSession: true,
-        promptCapabilities: { image: agent.images.data, audio: false, embeddedContext: true },
+        promptCapabilities: { image: info.images.data, audio: false, embeddedContext: true },
         mcpCapabilities: { http: mcp.http, sse: false },
         sessionCapabilities: { list: {}, delete: {}, resume: {}, close: {}, additionalDirectories: {} },
       },
-      authMethods: this.#keyMethods(),
-      agentInfo: { name: 'turnwire', title: agent.title ?? agent.name, version },
+      authMethods: this.#authMethods(),
+      agentInfo: { name: 'turnwire', title: info.title ?? info.name, version },
     }
   }
 
-  #missingKeys(): string[] {
-    const { agent, secrets } = this.#host
-    return agent.options
-      .filter(({ type, required, name }) => type === 'secret' && required && !secrets[name])
-      .map(option => option.name)
-  }
-
-  #keyMethods(): { id: string; name: string; description: string }[] {
-    return this.#missingKeys().length === 0
+  #authMethods(): { id: string; name: string; description: string }[] {
+    const description = this.#missingKeys()
+    return description === undefined
       ? []
-      : [{ id: keyMethod, name: 'Environment of the agent', description: this.#keyWords() }]
-  }
-
-  #keyWords(): string {
-    const names = this.#missingKeys().map(secretVariable).join(', ')
-    return `This agent needs ${names}. Set it in the environment that the agent is started with, and start it again.`
+      : [{ id: environmentMethod, name: 'Environment of the agent', description }]
   }
 
   authenticate(methodId: string): Record<string, never> {
-    if (methodId !== keyMethod) throw refuseParams(`There is no authentication method "${methodId}".`)
+    if (methodId !== environmentMethod) throw refusal.authMethod(methodId)
     this.#requireKeys()
     return {}
   }
 
   #requireKeys(): void {
-    if (this.#missingKeys().length > 0) throw keyMissing(this.#keyWords())
+    const words = this.#missingKeys()
+    if (words !== undefined) throw refusal.keyMissing(words)
+  }
+
+  /** What to do about required secrets that are missing; undefined if there are none. */
+  #missingKeys(): string | undefined {
+    const { info, secrets } = this.#host
+    const names = info.options
+      .filter(({ type, required, name }) => type === 'secret' && required && !secrets[name])
+      .map(option => secretVariable(option.name))
+    if (names.length === 0) return undefined
+    return `This agent needs ${names.join(', ')}. Set it in the environment that the agent is started with, and start it again.`
   }
 
   // ---- sessions ------------------------------------------------------------------------------------------
 
-  async newSession(folders: Folders): Promise<NewSessionResponse> {
+  async newSession(folders: GivenFolders): Promise<NewSessionResponse> {
     this.#requireKeys()
-    const { old: engine, agent, principal, secrets } = this.#host
-    const { roots, servers } = this.#decode(folders)
-    const options: Record<string, OptionValue> = {}
-    for (const { name, type } of agent.options)
-      if (type === 'secret' && secrets[name]) options[name] = { sealed: this.#host.seal(secrets[name]) }
-    const session = await engine.create({
+    const { engine, info, principal, secrets, mcp } = this.#host
+    const workspace = decodeWorkspace(folders, mcp)
+    const options: Record<string, string> = {}
+    for (const { name, type } of info.options)
+      if (type === 'secret' && secrets[name]) options[name] = secrets[name]
+    const { session: sessionId } = await engine.create({
       owner: principal.owner,
-      agent: agent.name,
+      agent: info.name,
       wire: 'acp',
-      settings: { tools: null, options, clientTools: [], wires: { acp: { cwd: roots[0] } } },
+      settings: { tools: null, options, clientTools: [], wires: { acp: { cwd: workspace.roots[0] } } },
       seed: [],
     })
-    const open = await this.#begin(session, roots, servers, 'silent')
-    return { sessionId: session.id, ...this.#choices(open) }
+    const summary = await engine.summary(this.#ref(sessionId))
+    return { sessionId, ...(await this.#begin(summary, workspace, false)) }
   }
 
-  async openSession(sessionId: string, folders: Folders, how: 'replay' | 'silent') {
+  async openSession(sessionId: string, folders: GivenFolders, replay: boolean) {
     this.#requireKeys()
-    const { old: engine, agent, principal } = this.#host
-    const { roots, servers } = this.#decode(folders)
-    if (this.#open.get(sessionId)?.isBusy)
+    const { engine, info, mcp } = this.#host
+    const workspace = decodeWorkspace(folders, mcp)
+    if (this.#sessions.get(sessionId)?.isBusy)
       throw new TurnwireError('busy', 'A prompt is being answered in this session on this connection.')
-    const session = await engine.open(principal.owner, sessionId).catch((error: unknown) => {
-      throw isMissing(error) ? unknownSession(sessionId) : error
+    const summary = await engine.summary(this.#ref(sessionId)).catch((error: unknown) => {
+      throw isMissing(error) ? refusal.unknownSession(sessionId) : error
     })
-    if (session.state.agent !== agent.name) throw unknownSession(sessionId)
-    const cwd = folderOf(session.state.settings)
-    if (cwd !== undefined && cwd !== roots[0])
-      throw refuseParams(
-        'This session belongs to another folder: open it with the cwd that it was made with.',
-        { cwd },
-      )
-    const open = await this.#begin(session, roots, servers, how)
-    return this.#choices(open)
+    if (summary.agent !== info.name) throw refusal.unknownSession(sessionId)
+    const cwd = folderOf(summary.settings)
+    if (cwd !== undefined && cwd !== workspace.roots[0]) throw refusal.otherFolder(cwd)
+    return this.#begin(summary, workspace, replay)
   }
 
-  #decode({ cwd, additionalDirectories = [], mcpServers }: Folders) {
-    const first = decodeFolder(cwd, 'cwd')
-    const others = additionalDirectories.map(path => decodeFolder(path, 'additionalDirectories'))
-    const roots: readonly [string, ...string[]] = [first, ...others]
-    return { roots, servers: decodeServers(mcpServers, first, this.#host) }
-  }
-
-  async #begin(
-    session: Session,
-    roots: readonly [string, ...string[]],
-    servers: ReturnType<typeof decodeServers>,
-    how: 'replay' | 'silent',
-  ): Promise<OpenSession> {
-    const open = new OpenSession({ host: this.#host, peer: this.#required(), session, roots, servers })
-    const before = this.#open.get(session.id)
-    this.#open.set(session.id, open)
+  async #begin(summary: SessionSummary, workspace: Workspace, replay: boolean) {
+    const { id } = summary
+    const peer = this.peer
+    if (!peer) throw refusal.notInitialized()
+    const context = { host: this.#host, peer, ref: this.#ref(id), workspace }
+    const session = new AcpSession(context, summary, replay)
+    const before = this.#sessions.get(id)
+    this.#sessions.set(id, session)
     try {
       await before?.dispose()
-      await open.begin(how)
-      if (this.#closed) await open.dispose()
+      await session.begin()
+      if (this.#closed) await session.dispose()
     } catch (error) {
-      this.#open.delete(session.id)
-      await open.dispose()
+      if (this.#sessions.get(id) === session) this.#sessions.delete(id)
+      await session.dispose()
       throw error
     }
     // After the response: until then the client does not know the session, or has not drawn it.
     setImmediate(() => {
-      this.peer?.update(session.id, { sessionUpdate: 'available_commands_update', availableCommands })
-      open.takeUp()
+      peer.update(id, { sessionUpdate: 'available_commands_update', availableCommands })
+      session.start()
     })
-    return open
-  }
-
-  #choices({ configOptions, modes }: OpenSession) {
+    const { configOptions, modes } = session
     return { ...(configOptions.length > 0 && { configOptions }), ...(modes && { modes }) }
   }
 
-  #required(): Peer {
-    if (!this.peer) throw new TurnwireError('bad_request', 'The connection is not initialized.')
-    return this.peer
+  #ref(session: string): SessionRef {
+    return { owner: this.#host.principal.owner, session }
   }
 
   async list({ cwd, cursor }: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { old: engine, principal } = this.#host
+    const { engine, principal } = this.#host
     const folder = cwd === undefined || cwd === null ? undefined : decodeFolder(cwd, 'cwd')
     const sessions: ListSessionsResponse['sessions'] = []
     let after = cursor ?? undefined
@@ -201,77 +190,78 @@ export class Connection {
         limit: pageSize,
         ...(after !== undefined && { after }),
       })
-      for (const row of rows) {
-        const info = row.agent === this.#host.agent.name ? await this.#infoOf(row, folder) : undefined
-        if (info) sessions.push(info)
-      }
+      sessions.push(...rows.flatMap(row => this.#encodeRow(row, folder)))
       after = next
       if (next === undefined) break
     }
     return { sessions, ...(after !== undefined && { nextCursor: after }) }
   }
 
-  /** A session that was made without a folder is at home in every one. */
-  async #infoOf({ id, updatedAt, summary }: ListedRow, folder: string | undefined) {
-    const { old: engine, principal } = this.#host
-    const about =
-      summary ??
-      (await engine.peek(principal.owner, id).catch((error: unknown) => {
-        if (isMissing(error)) return undefined
-        throw error
-      }))
-    if (!about) return undefined
-    const cwd = folderOf(about.settings) ?? folder ?? process.cwd()
-    if (folder !== undefined && cwd !== folder) return undefined
-    const title = about.opening === undefined ? undefined : titleOf([{ type: 'text', text: about.opening }])
-    return {
-      sessionId: id,
-      cwd,
-      updatedAt: new Date(updatedAt).toISOString(),
-      ...(title !== undefined && { title }),
-    }
+  /** A session that was made without a folder is listed in every folder. */
+  #encodeRow(
+    { id, agent, updatedAt, summary }: SessionPage['rows'][number],
+    folder: string | undefined,
+  ): ListSessionsResponse['sessions'] {
+    const cwd = folderOf(summary.settings) ?? folder ?? process.cwd()
+    if (agent !== this.#host.info.name || (folder !== undefined && cwd !== folder)) return []
+    const title = encodeTitle([{ type: 'text', text: summary.opening ?? '' }])
+    const info = { sessionId: id, cwd, updatedAt: new Date(updatedAt).toISOString() }
+    return [title === undefined ? info : { ...info, title }]
   }
 
   async close(sessionId: string): Promise<Record<string, never>> {
-    const open = this.get(sessionId)
+    const session = this.get(sessionId)
     this.arrived({ type: 'cancel', sessionId })
-    await open.close()
-    this.#open.delete(sessionId)
+    await session.close()
+    this.#sessions.delete(sessionId)
     return {}
   }
 
   async remove(sessionId: string): Promise<Record<string, never>> {
-    const { old: engine, principal } = this.#host
-    await engine.remove(principal.owner, sessionId).catch((error: unknown) => {
+    const session = this.#sessions.get(sessionId)
+    try {
+      await this.#host.engine.remove(this.#ref(sessionId))
+      // The client is shown how the turn ended.
+      await session?.ended
+    } catch (error) {
       if (!isMissing(error)) throw error
-    })
-    await this.#open.get(sessionId)?.dispose()
-    this.#open.delete(sessionId)
+      session?.lost(error)
+    }
+    await session?.dispose()
+    this.#sessions.delete(sessionId)
     return {}
   }
 
   has(sessionId: string): boolean {
-    return this.#open.has(sessionId)
+    return this.#sessions.has(sessionId)
   }
 
-  get(sessionId: string): OpenSession {
-    const open = this.#open.get(sessionId)
-    if (!open) throw unknownSession(sessionId)
-    return open
+  get(sessionId: string): AcpSession {
+    const session = this.#sessions.get(sessionId)
+    if (!session) throw refusal.unknownSession(sessionId)
+    return session
   }
 
-  /** The note of a prompt's arrival, which a cancellation may have marked already. */
-  async withTicket<T>(
+  /** `inserted`: the request is answered once the message is in the session, not at the end of the turn. */
+  async prompt(
     requestId: unknown,
     sessionId: string,
-    use: (ticket: Ticket) => Promise<T>,
-  ): Promise<T> {
+    blocks: readonly ContentBlock[],
+    inserted?: (messageId: string) => void,
+  ): Promise<PromptResponse> {
     const key = requestKey(requestId)
     const ticket = this.#tickets.get(key) ?? { sessionId, cancelled: false }
-    try {
-      return await use(ticket)
-    } finally {
+    const done = (): void => {
       if (this.#tickets.get(key) === ticket) this.#tickets.delete(key)
+    }
+    try {
+      return await this.get(sessionId).prompt(blocks, ticket, messageId => {
+        if (!inserted) return
+        done()
+        inserted(messageId)
+      })
+    } finally {
+      done()
     }
   }
 }
@@ -282,104 +272,6 @@ export function secretVariable(option: string): string {
 
 function isMissing(error: unknown): boolean {
   return error instanceof TurnwireError && error.code === 'session_not_found'
-}
-
-export function abilitiesOf(capabilities: ClientCapabilities | undefined): Abilities {
-  if (!capabilities) return noAbilities
-  const { fs, terminal, session, elicitation } = capabilities
-  return {
-    readFiles: fs?.readTextFile === true,
-    writeFiles: fs?.writeTextFile === true,
-    terminals: terminal === true,
-    notices: session?.notices != null,
-    compaction: session?.compaction != null,
-    elicitation: (['form', 'url'] as const).filter(mode => elicitation?.[mode] != null),
-  }
-}
-
-// ---- version 1 -------------------------------------------------------------------------------------------------
-
-export function connectVersion1(host: AcpHost, stream: Stream): AgentConnection {
-  const connection = new Connection(host)
-  const link = version1(host, connection, error => link.close(error)).connect(
-    noteArrivals(stream, arrival => connection.arrived(arrival)),
-  )
-  void link.closed.then(() => connection.closed())
-  return link
-}
-
-function version1(host: AcpHost, connection: Connection, hangUp: (error: Error) => void): AgentApp {
-  const guard = guardOf(host)
-  return agentApp({ name: 'turnwire' })
-    .onRequest('initialize', ({ params, client }) =>
-      guard(async () => {
-        connection.peer = peerOf(client, abilitiesOf(params.clientCapabilities), hangUp)
-        return connection.initialize()
-      }),
-    )
-    .onRequest('authenticate', ({ params }) => guard(async () => connection.authenticate(params.methodId)))
-    .onRequest('session/new', ({ params }) => guard(() => connection.newSession(params)))
-    .onRequest('session/load', ({ params }) =>
-      guard(() => connection.openSession(params.sessionId, params, 'replay')),
-    )
-    .onRequest('session/resume', ({ params }) =>
-      guard(() =>
-        connection.openSession(
-          params.sessionId,
-          { ...params, mcpServers: params.mcpServers ?? [] },
-          'silent',
-        ),
-      ),
-    )
-    .onRequest('session/list', ({ params }) => guard(() => connection.list(params)))
-    .onRequest('session/close', ({ params }) => guard(() => connection.close(params.sessionId)))
-    .onRequest('session/delete', ({ params }) => guard(() => connection.remove(params.sessionId)))
-    .onRequest('session/set_mode', ({ params }) =>
-      guard(async () => {
-        await connection.get(params.sessionId).setMode(params.modeId)
-        return {}
-      }),
-    )
-    .onRequest('session/set_config_option', ({ params }) =>
-      guard(async () => {
-        const open = connection.get(params.sessionId)
-        await open.setOption(params.configId, params.value)
-        return { configOptions: open.configOptions }
-      }),
-    )
-    .onRequest('session/prompt', ({ params, requestId, signal }) =>
-      guard(() =>
-        connection.withTicket(requestId, params.sessionId, ticket => {
-          const open = connection.get(params.sessionId)
-          const withdraw = (): void => {
-            ticket.cancelled = true
-            void open.cancel()
-          }
-          signal.addEventListener('abort', withdraw, { once: true })
-          return open
-            .prompt(params.prompt, ticket)
-            .finally(() => signal.removeEventListener('abort', withdraw))
-        }),
-      ),
-    )
-    .onNotification('session/cancel', () => {}) // It was heeded when it arrived.
-}
-
-/** Nothing that is thrown reaches the client but as an error that the protocol has. */
-export function guardOf(host: AcpHost): <T>(run: () => Promise<T>) => Promise<T> {
-  return async run => {
-    try {
-      return await run()
-    } catch (error) {
-      const failure = failureOf(error)
-      if (failure.code === -32603)
-        host.log('error', 'A request failed.', {
-          wire: 'acp',
-          error: error instanceof Error ? error.message : String(error),
-        })
-      throw failure
-    }
-  }
 }
 
 /** The folder that the session was made with. */

@@ -1,37 +1,42 @@
-// From what a client sends to the engine's words: prompts, folders, the MCP servers that it names. Nothing is fetched:
-// a link stays a link.
+// Decodes what a client sends: prompts, folders, MCP servers, options, permissions. Pure; a link in a prompt stays a link
+// and is not fetched.
 import { isAbsolute, normalize } from 'node:path'
-import type { ContentBlock, EmbeddedResource, McpServer } from '@agentclientprotocol/sdk'
-import type { Agent } from '../../engine/index.ts'
+import type {
+  ContentBlock,
+  EmbeddedResource,
+  McpServer,
+  RequestPermissionOutcome,
+} from '@agentclientprotocol/sdk'
+import type { AgentInfo, GivenDecision, GivenSettings } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
-import { refuseParams } from './failure.ts'
+import type { Settings } from '../../language/events.ts'
+import { modelChoice, modelOption, type OptionSource } from './encode-options.ts'
 import type { AcpHost, NamedServer } from './host.ts'
+import { refusal } from './refusals.ts'
 
-export function decodePrompt(blocks: readonly ContentBlock[], agent: Agent): InputPart[] {
-  const parts = blocks.map(block => decodeBlock(block, agent))
-  if (!parts.some(part => part.type !== 'text' || part.text.trim() !== ''))
-    throw refuseParams('The prompt is empty: send at least one block with something in it.')
+// ---- prompts -----------------------------------------------------------------------------------------------
+
+export function decodePrompt(blocks: readonly ContentBlock[], info: AgentInfo): InputPart[] {
+  const parts = blocks.map(block => decodeBlock(block, info))
+  if (!parts.some(part => part.type !== 'text' || part.text.trim() !== '')) throw refusal.emptyPrompt()
   return parts
 }
 
-function decodeBlock(block: ContentBlock, agent: Agent): InputPart {
+function decodeBlock(block: ContentBlock, info: AgentInfo): InputPart {
   switch (block.type) {
     case 'text':
       return { type: 'text', text: block.text }
     case 'image':
-      if (!agent.images.data) throw refuseParams('This agent takes no images.')
+      if (!info.images.data) throw refusal.images()
       return { type: 'image', url: dataUrl(block.mimeType, block.data, /^image\//) }
     case 'resource_link': {
-      const label = block.title ?? block.name
-      return {
-        type: 'text',
-        text: `[${label.replace(/[[\]\r\n]/g, ' ')}](${block.uri.replace(/[\s)]/g, encodeURIComponent)})`,
-      }
+      const label = (block.title ?? block.name).replace(/[[\]\r\n]/g, ' ')
+      return { type: 'text', text: `[${label}](${block.uri.replace(/[\s)]/g, encodeURIComponent)})` }
     }
     case 'resource':
       return decodeResource(block.resource)
     case 'audio':
-      throw refuseParams('This agent takes no audio.')
+      throw refusal.audio()
   }
 }
 
@@ -48,50 +53,106 @@ function decodeResource(resource: EmbeddedResource['resource']): InputPart {
 }
 
 function dataUrl(mimeType: string, data: string, family: RegExp): string {
-  if (!family.test(mimeType) || !/^[\w.+/-]+$/.test(mimeType))
-    throw refuseParams(`The mimeType ${JSON.stringify(mimeType.slice(0, 80))} does not fit its block.`)
-  if (data === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(data))
-    throw refuseParams('The data of a block must be base64.')
+  if (!family.test(mimeType) || !/^[\w.+/-]+$/.test(mimeType)) throw refusal.mimeType(mimeType)
+  if (data === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) throw refusal.base64()
   return `data:${mimeType};base64,${data}`
 }
 
+// ---- folders and servers -------------------------------------------------------------------------------------
+
+export type GivenFolders = {
+  cwd: string
+  additionalDirectories?: string[]
+  mcpServers?: readonly McpServer[]
+}
+
+/** `roots`: the working folder first, then the others. */
+export type Workspace = { roots: readonly [string, ...string[]]; servers: NamedServer[] }
+
+export function decodeWorkspace(given: GivenFolders, allowed: AcpHost['mcp']): Workspace {
+  const { additionalDirectories = [], mcpServers = [] } = given
+  const cwd = decodeFolder(given.cwd, 'cwd')
+  const others = additionalDirectories.map(path => decodeFolder(path, 'additionalDirectories'))
+  const taken = new Set<string>()
+  const servers = mcpServers.map(server => decodeServer(server, freeName(server.name, taken), cwd, allowed))
+  return { roots: [cwd, ...others], servers }
+}
+
 export function decodeFolder(path: string, name: string): string {
-  if (!isAbsolute(path) || path.includes('\0')) throw refuseParams(`${name} must be an absolute path.`)
+  if (!isAbsolute(path) || path.includes('\0')) throw refusal.relativePath(name)
   const clean = normalize(path)
   return clean.length > 1 ? clean.replace(/[/\\]$/, '') : clean
 }
 
-/** Each gets a name that tools can carry, and that no other has: `-2` is added to the second of a name. */
-export function decodeServers(servers: readonly McpServer[], cwd: string, host: AcpHost): NamedServer[] {
-  const taken = new Set<string>()
-  return servers.map(server => {
-    const name = freeName(server.name, taken)
-    taken.add(name)
-    if (!('type' in server)) {
-      if (!host.mcp.stdio)
-        throw refuseParams('MCP servers that are commands cannot be named over this connection.')
-      if (!isAbsolute(server.command))
-        throw refuseParams(`The command of the MCP server "${server.name}" must be an absolute path.`)
-      const { command, args } = server
-      return { name, command, args, env: pairs(server.env), cwd }
-    }
-    if (server.type !== 'http' || !host.mcp.http)
-      throw refuseParams(`MCP servers of the type "${server.type}" cannot be named over this connection.`)
-    return { name, url: server.url, headers: pairs(server.headers) }
-  })
+function decodeServer(server: McpServer, name: string, cwd: string, allowed: AcpHost['mcp']): NamedServer {
+  if (!('type' in server)) {
+    if (!allowed.stdio) throw refusal.commandServer()
+    if (!isAbsolute(server.command)) throw refusal.relativeCommand(server.name)
+    const { command, args } = server
+    return { name, command, args, env: pairs(server.env), cwd }
+  }
+  if (server.type !== 'http' || !allowed.http) throw refusal.serverType(server.type)
+  return { name, url: server.url, headers: pairs(server.headers) }
 }
 
-function freeName(given: string, taken: ReadonlySet<string>): string {
-  const plain =
-    given
-      .replace(/[^A-Za-z0-9_-]+/g, '-')
-      .replace(/^[-_]+/, '')
-      .slice(0, 28) || 'server'
+/** A name that tool names may contain. The second server of a name gets `-2`. */
+function freeName(given: string, taken: Set<string>): string {
+  const clean = given.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[-_]+/, '')
+  const plain = clean.slice(0, 28) || 'server'
   let name = plain
   for (let count = 2; taken.has(name); count += 1) name = `${plain}-${count}`
+  taken.add(name)
   return name
 }
 
 function pairs(list: readonly { name: string; value: string }[]): Record<string, string> {
   return Object.fromEntries(list.map(({ name, value }) => [name, value]))
+}
+
+// ---- options -----------------------------------------------------------------------------------------------
+
+/** The settings that choosing a value for an option makes. */
+export function decodeOption(
+  source: OptionSource,
+  settings: Settings,
+  id: string,
+  value: unknown,
+): Partial<GivenSettings> {
+  if (typeof value !== 'string') throw refusal.optionType(id)
+  const option = source.info.options.find(each => each.name === id && each.type !== 'secret')
+  if (option) {
+    if (option.type === 'select' && !option.options?.includes(value))
+      throw refusal.optionValue(id, option.options)
+    return { options: { ...givenOptions(settings), [id]: value } }
+  }
+  const choice = id === modelOption ? modelChoice(source) : undefined
+  if (!choice) throw refusal.noOption(id)
+  if (!choice.names.includes(value)) throw refusal.optionValue(id, choice.names)
+  return { model: value }
+}
+
+/** The options as they are. Secrets are not known here: `null` leaves them as they are. */
+function givenOptions({ options }: Settings): GivenSettings['options'] {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, typeof value === 'string' ? value : null]),
+  )
+}
+
+// ---- permissions -------------------------------------------------------------------------------------------
+
+export type PermissionAnswer = Pick<GivenDecision, 'granted' | 'remember' | 'reason'>
+
+const permissions: Readonly<Record<string, PermissionAnswer>> = {
+  allow: { granted: true },
+  'allow-session': { granted: true, remember: true },
+  reject: { granted: false },
+  'reject-session': { granted: false, remember: true },
+}
+
+/** Only an option that was offered can be an approval. */
+export function decodePermission(outcome: RequestPermissionOutcome): PermissionAnswer | 'cancelled' {
+  if (outcome.outcome === 'cancelled') return 'cancelled'
+  const optionId = outcome.outcome === 'selected' ? outcome.optionId : ''
+  const chosen = Object.hasOwn(permissions, optionId) ? permissions[optionId] : undefined
+  return chosen ?? { granted: false, reason: 'The client answered with an option that was not offered.' }
 }

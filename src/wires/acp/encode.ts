@@ -1,176 +1,312 @@
-// From our words to the protocol's: parts, calls, outcomes. Pure; what is shown when is the transcript's matter.
-import { isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type {
-  ToolKind as AcpToolKind,
-  ContentBlock,
-  StopReason,
-  ToolCallContent,
-  ToolCallLocation,
-} from '@agentclientprotocol/sdk'
-import type { CallForm, Outcome } from '../../language/calls.ts'
-import type { InputPart, ResultPart } from '../../language/content.ts'
-import type { LimitName, TurnEnded, TurnStop } from '../../language/events.ts'
+// Encodes a session for a client: items of `follow` in, updates out. A pure fold, so replaying a log and watching a turn
+// are the same code. It also keeps what its session needs to know: the settings, the turn, and the approvals that wait.
+// Both versions of the protocol use it; encode-draft-2.ts translates its updates.
+import type { RequestError, SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
+import type { FollowItem, ModelInfo, SessionStatus, SessionSummary, Tool } from '../../engine/index.ts'
+import type { InputPart } from '../../language/content.ts'
+import type { Delta, Event, ModelAnswered, Settings, TurnEnded, TurnStarted } from '../../language/events.ts'
+import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
-import { failedTurn } from './failure.ts'
-import type { SessionState } from './peer.ts'
+import { CallEncoder, type WaitingApproval } from './encode-calls.ts'
+import { encodeBlock, encodeStopReason, encodeTitle } from './encode-content.ts'
+import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
+import type { AcpHost } from './host.ts'
+import type { Abilities } from './peer.ts'
+import { refusal } from './refusals.ts'
 
-export function blockOf(part: InputPart | ResultPart): ContentBlock {
-  if (part.type === 'text') return { type: 'text', text: part.text }
-  const data = /^data:([^;,]*);base64,(.*)$/s.exec(part.url)
-  if (part.type === 'image')
-    return data
-      ? { type: 'image', mimeType: data[1] || 'image/png', data: data[2] ?? '' }
-      : { type: 'resource_link', uri: part.url, name: 'image' }
-  const name = part.name ?? 'file'
-  return data
-    ? {
-        type: 'resource',
-        resource: {
-          uri: `attachment:///${encodeURIComponent(name)}`,
-          mimeType: part.mediaType,
-          blob: data[2] ?? '',
-        },
-      }
-    : { type: 'resource_link', uri: part.url, name, mimeType: part.mediaType }
+export type SessionState =
+  | { state: 'running' | 'requires_action' }
+  | { state: 'idle'; stopReason?: StopReason }
+  | { state: 'idle'; stopReason: 'error'; error: { code: number; message: string } }
+
+/** What version 1 calls an update, and the state of the session, which only version 2 has. */
+export type AcpUpdate = SessionUpdate | ({ sessionUpdate: 'state' } & SessionState)
+
+export type EncoderOptions = {
+  host: OptionSource & Pick<AcpHost, 'modelInfos'>
+  abilities: Pick<Abilities, 'notices' | 'compaction' | 'states'>
+  cwd: string
+  /** False: the client has the conversation, and sees only what happens after the summary. */
+  replay: boolean
+  /** Tools that the connection has brought. */
+  attached: () => readonly Tool[]
 }
 
-// ---- calls -------------------------------------------------------------------------------------------------
+export type KnownTool = ToolDeclaration & Partial<Pick<Tool, 'exposed' | 'trust'>>
 
-export type ShownCall = {
-  title: string
-  name: string
-  kind: AcpToolKind
-  rawInput?: Json
-  locations?: ToolCallLocation[]
-}
+export class AcpEncoder {
+  readonly #options: EncoderOptions
+  readonly #calls: CallEncoder
+  /** Turns that this client's prompts started. */
+  readonly #own = new Set<string>()
+  /** Events up to this number are history. */
+  readonly #history: number
+  #status: SessionStatus
+  #steps = 0
+  #restarts = 0
+  /** Text of the current step was shown. */
+  #begun = false
+  #title: string | undefined
+  settings: Settings
+  /** The number of the last event that was taken. */
+  seq: number
+  /** The last turn that was started. */
+  turn = ''
+  /** The last item happened while this client was connected. */
+  live = false
 
-/** `text` is undefined while the arguments are still coming. */
-export function showCall(
-  call: { name: string; form: CallForm; text?: string },
-  tool: ToolDeclaration | undefined,
-  cwd: string,
-): ShownCall {
-  const label = tool?.title ?? call.name
-  const shown = { name: call.name, kind: tool?.kind ?? 'other' } as const
-  if (call.text === undefined) return { ...shown, title: printable(label, 120) }
-  const input = call.form === 'text' ? call.text : parsed(call.text)
-  const fields = isJsonObject(input) ? input : {}
-  const detail = detailOf(fields)
-  const locations = locationsOf(fields, cwd)
-  return {
-    ...shown,
-    title: printable(detail === '' ? label : `${label}: ${detail}`, 120),
-    rawInput: input,
-    ...(locations.length > 0 && { locations }),
+  constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
+    this.#options = options
+    this.#calls = new CallEncoder(options.cwd, name => this.#knownTools().find(tool => tool.name === name))
+    this.#history = seq
+    this.#status = status
+    this.settings = settings
+    // Without a replay, only the events of the current turn are needed.
+    this.seq = options.replay ? 0 : (turn?.first ?? seq + 1) - 1
+    if (!options.replay && opening !== undefined) this.#title = opening
   }
-}
 
-function parsed(text: string): Json {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as Json // What JSON.parse gives is JSON.
-  } catch {
-    return text
+  get state(): SessionState {
+    if (this.#status === 'idle') return { state: 'idle' }
+    return { state: this.#status === 'waiting' ? 'requires_action' : 'running' }
   }
-}
 
-const pathKeys = ['path', 'file', 'filePath', 'file_path', 'filename', 'notebook_path', 'uri'] as const
-const listKeys = ['paths', 'files', 'file_paths'] as const
-const detailKeys = [...pathKeys, 'command', 'query', 'q', 'pattern', 'url', 'name'] as const
-
-/** The one argument that tells a call from another of the same tool. */
-function detailOf(fields: JsonObject): string {
-  for (const key of detailKeys) {
-    const value = fields[key]
-    if (typeof value !== 'string' || value === '') continue
-    const args = key === 'command' && Array.isArray(fields['args']) ? fields['args'].map(String) : []
-    return [value, ...args].join(' ')
+  /** Undefined if the session names a model that is not configured any more. */
+  get model(): ModelInfo | undefined {
+    const { info, modelInfos } = this.#options.host
+    return this.settings.model === undefined ? info.model : modelInfos[this.settings.model]
   }
-  return ''
-}
 
-function locationsOf(fields: JsonObject, cwd: string): ToolCallLocation[] {
-  const line =
-    typeof fields['line'] === 'number' && fields['line'] >= 1 ? Math.floor(fields['line']) : undefined
-  const singles = pathKeys.flatMap(key => (key === 'uri' ? fileUri(fields[key]) : pathOf(fields[key], cwd)))
-  const lists = listKeys.flatMap(key => {
-    const value = fields[key]
-    return Array.isArray(value) ? value.flatMap(item => pathOf(item, cwd)) : []
-  })
-  return [...new Set([...singles, ...lists])]
-    .slice(0, 50)
-    .map(path => (line !== undefined && singles.includes(path) ? { path, line } : { path }))
-}
+  /** The tools that the model is offered: the agent's, those of an application, those of the connection. */
+  get offered(): KnownTool[] {
+    const { tools: chosen } = this.settings
+    const names = new Set<string>()
+    return this.#knownTools().filter(({ name, exposed, trust }) => {
+      const isChosen = !exposed || !chosen || chosen.some(each => each.name === name)
+      if (!isChosen || trust === 'deny' || names.has(name)) return false
+      names.add(name)
+      return true
+    })
+  }
 
-function pathOf(value: Json | undefined, cwd: string): string[] {
-  if (typeof value !== 'string' || value === '' || value.includes('\0') || /^\w+:\/\//.test(value)) return []
-  return [isAbsolute(value) ? value : resolve(cwd, value)]
-}
+  #knownTools(): KnownTool[] {
+    const { host, attached } = this.#options
+    return [...host.info.tools, ...this.settings.clientTools, ...attached()]
+  }
 
-function fileUri(value: Json | undefined): string[] {
-  if (typeof value !== 'string' || !value.startsWith('file://') || !URL.canParse(value)) return []
-  try {
-    return [fileURLToPath(value)]
-  } catch {
+  get approvals(): WaitingApproval[] {
+    return this.#calls.approvals
+  }
+
+  /** This client's prompt started the turn. */
+  own(turn: string): void {
+    this.#own.add(turn)
+  }
+
+  take(item: FollowItem): AcpUpdate[] {
+    if (item.type === 'event') this.seq = item.seq
+    this.live = item.type === 'event' ? item.seq > this.#history : this.seq >= this.#history
+    this.#calls.shown = this.live || this.#options.replay
+    const updates = this.#encode(item)
+    return this.#calls.shown ? updates : []
+  }
+
+  /** A call runs in a terminal of the client. */
+  terminal(callId: string, terminalId: string): AcpUpdate[] {
+    this.#calls.shown = true
+    return this.#calls.terminal(callId, terminalId)
+  }
+
+  #encode(item: FollowItem): AcpUpdate[] {
+    switch (item.type) {
+      case 'event':
+        return this.#event(item.event, item.seq)
+      case 'delta':
+        return this.#delta(item.delta)
+      case 'running':
+      case 'waiting':
+        if (item.type === this.#status) return []
+        this.#status = item.type
+        return [{ sessionUpdate: 'state', ...this.state }]
+      case 'ended':
+        // The client learns why from the end of the turn.
+        this.#status = 'idle'
+        return []
+      case 'lost':
+        return []
+    }
+  }
+
+  // ---- events --------------------------------------------------------------------------------------------
+
+  #event(event: Event, seq: number): AcpUpdate[] {
+    switch (event.type) {
+      case 'session.created':
+        return event.seed.flatMap((entry, index) => this.#seeded(entry, `seed-${index}`))
+      case 'session.configured':
+        return this.live ? this.#configured(event.settings) : []
+      case 'turn.started':
+        return this.#started(event)
+      case 'model.answered':
+        return this.#answered(event)
+      case 'turn.ended':
+        return this.#ended(event)
+      case 'history.compacted':
+        return this.#compacted(event.entries, seq)
+      default:
+        return 'callId' in event ? this.#calls.event(event) : []
+    }
+  }
+
+  #configured(settings: Partial<Settings>): AcpUpdate[] {
+    this.settings = { ...this.settings, ...settings }
+    const configOptions = encodeOptions(this.#options.host, this.settings)
+    const modes = encodeModes(this.#options.host, this.settings)
+    const updates: AcpUpdate[] = []
+    if (configOptions.length > 0) updates.push({ sessionUpdate: 'config_option_update', configOptions })
+    if (modes) updates.push({ sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId })
+    return updates
+  }
+
+  #started({ turn, parts, at }: TurnStarted): AcpUpdate[] {
+    this.turn = turn
+    this.#steps = 0
+    this.#restarts = 0
+    this.#begun = false
+    const updates = this.#isToldElsewhere(turn) ? [] : userChunks(parts, userMessageId(turn))
+    if (this.#title !== undefined) return updates
+    const title = encodeTitle(parts)
+    if (title === undefined) return updates
+    this.#title = title
+    return [...updates, { sessionUpdate: 'session_info_update', title, updatedAt: isoTime(at) }]
+  }
+
+  /** The client has shown the message itself, and gets the error with the response to its prompt. */
+  #isToldElsewhere(turn: string): boolean {
+    return this.#own.has(turn) && !this.#options.abilities.states
+  }
+
+  #answered({ parts, usage, warnings }: ModelAnswered): AcpUpdate[] {
+    const updates = this.#callsIn(parts, this.#messageId)
+    updates.push(...this.#calls.dropUnfinished())
+    this.#steps += 1
+    this.#restarts = 0
+    this.#begun = false
+    const size = this.model?.contextTokens
+    if (usage && size !== undefined)
+      updates.push({ sessionUpdate: 'usage_update', used: usage.input + usage.output, size })
+    if (this.#options.abilities.notices && this.live)
+      for (const title of warnings ?? [])
+        updates.push({ sessionUpdate: 'notice', severity: 'warning', title })
+    return updates
+  }
+
+  #ended(event: TurnEnded): AcpUpdate[] {
+    const updates: AcpUpdate[] = this.#calls.dropUnfinished()
+    this.#begun = false
+    if (!this.live) return updates
+    const { turn, error } = event
+    if (error && this.#options.abilities.notices && !this.#isToldElsewhere(turn))
+      updates.push({ sessionUpdate: 'notice', severity: 'error', title: error.message })
+    updates.push({ sessionUpdate: 'session_info_update', updatedAt: isoTime(event.at) })
+    // Of its own turn the client is told when its next prompt would be taken.
+    if (!this.#own.has(turn)) updates.push({ sessionUpdate: 'state', ...encodeIdle(event) })
+    return updates
+  }
+
+  #compacted(entries: readonly Entry[], seq: number): AcpUpdate[] {
+    if (!this.#options.abilities.compaction) return []
+    // The model wrote it, so it is the assistant's text.
+    const summary = entries.flatMap(entry =>
+      entry.role === 'assistant'
+        ? entry.parts.flatMap(part => (part.type === 'text' ? [encodeBlock(part)] : []))
+        : [],
+    )
+    return [
+      { sessionUpdate: 'compaction_update', compactionId: `compaction-${seq}`, status: 'completed', summary },
+    ]
+  }
+
+  // ---- deltas --------------------------------------------------------------------------------------------
+
+  #delta(delta: Delta): AcpUpdate[] {
+    switch (delta.type) {
+      case 'step.started':
+      case 'step.reset':
+        return this.#restarted()
+      case 'text':
+      case 'thinking':
+        this.#begun = true
+        return [agentChunk(delta.type, delta.text, this.#messageId)]
+      case 'block':
+        return []
+      default:
+        // In a replay the arguments follow at once, so the call is announced with them.
+        return this.#calls.delta(delta, this.live)
+    }
+  }
+
+  /** Text that was shown cannot be taken back: it stays as a message of its own, and the calls of the step fail. */
+  #restarted(): AcpUpdate[] {
+    const updates = this.#calls.dropUnfinished()
+    if (this.#begun || updates.length > 0) this.#restarts += 1
+    this.#begun = false
+    return updates
+  }
+
+  get #messageId(): string {
+    const restarts = this.#restarts === 0 ? '' : `:${this.#restarts}`
+    return `${this.turn}:${this.#steps + 1}${restarts}`
+  }
+
+  // ---- messages ------------------------------------------------------------------------------------------
+
+  #seeded(entry: Entry, id: string): AcpUpdate[] {
+    if (entry.role === 'user') return userChunks(entry.parts, id)
+    if (entry.role === 'assistant')
+      return entry.parts.flatMap(part =>
+        part.type === 'text' || part.type === 'thinking'
+          ? [agentChunk(part.type, part.text, id)]
+          : this.#callsIn([part], id),
+      )
+    if (entry.role === 'tool')
+      return entry.results.flatMap(({ callId, outcome }) => this.#calls.settled(callId, outcome))
     return []
   }
-}
 
-// ---- outcomes ----------------------------------------------------------------------------------------------
-
-/** An edit is shown as what it changed; everything else as what it said. */
-export function contentOf(outcome: Outcome, tool: ToolDeclaration | undefined): ToolCallContent[] {
-  const diff = tool === undefined || tool.kind === 'edit' ? diffOf(outcome.structured) : undefined
-  if (diff) return [diff]
-  return outcome.parts.map(part => ({ type: 'content', content: blockOf(part) }))
-}
-
-/** Any tool of the kind `edit` whose structured result has `path`, `oldText` and `newText`. */
-export function diffOf(structured: Json | undefined): ToolCallContent | undefined {
-  if (!isJsonObject(structured)) return undefined
-  const { path, oldText, newText } = structured
-  if (typeof path !== 'string' || !isAbsolute(path) || typeof newText !== 'string') return undefined
-  return { type: 'diff', path, oldText: typeof oldText === 'string' ? oldText : null, newText }
-}
-
-export function rawOutputOf(outcome: Outcome): Json {
-  if (outcome.structured !== undefined) return outcome.structured
-  const texts = outcome.parts.flatMap(part => (part.type === 'text' ? [part.text] : []))
-  return { outcome: outcome.kind, text: texts.join('\n') }
-}
-
-// ---- turns -------------------------------------------------------------------------------------------------
-
-/** `error` has no reason of its own: the prompt is answered with an error. */
-export function stopReasonOf(stop: Exclude<TurnStop, 'error'>, limit: LimitName | undefined): StopReason {
-  switch (stop) {
-    case 'end':
-      return 'end_turn'
-    case 'length':
-      return 'max_tokens'
-    case 'refusal':
-    case 'filter':
-      return 'refusal'
-    case 'limit':
-      return limit === 'tokens' || limit === 'bytes' || limit === 'money' ? 'max_tokens' : 'max_turn_requests'
-    case 'cancelled':
-    case 'abandoned':
-      return 'cancelled'
+  /** The calls of an answer, and what the vendor's own tools did. Its texts come as deltas. */
+  #callsIn(parts: readonly AnswerPart[], id: string): AcpUpdate[] {
+    return parts.flatMap((part): AcpUpdate[] => {
+      if (part.type === 'call') return this.#calls.asked(part)
+      return part.type === 'hosted' ? [agentChunk('hosted', `${part.tool}: ${part.summary}`, id)] : []
+    })
   }
 }
 
-export function idleAfter({ stop, limit, error }: TurnEnded): SessionState {
-  if (stop !== 'error') return { state: 'idle', stopReason: stopReasonOf(stop, limit) }
-  const { code, message } = failedTurn(error)
+export function userMessageId(turn: string): string {
+  return `${turn}:user`
+}
+
+function encodeIdle({ stop, limit, error }: TurnEnded): SessionState {
+  if (stop !== 'error') return { state: 'idle', stopReason: encodeStopReason(stop, limit) }
+  return encodeFailed(refusal.failedTurn(error))
+}
+
+export function encodeFailed({ code, message }: RequestError): SessionState {
   return { state: 'idle', stopReason: 'error', error: { code, message } }
 }
 
-/** What a session is called: the beginning of what was first said in it. */
-export function titleOf(parts: readonly InputPart[]): string | undefined {
-  const text = parts.find(part => part.type === 'text' && part.text.trim() !== '')
-  if (text?.type !== 'text') return undefined
-  return printable(text.text.trim().replace(/\s+/g, ' '), 80)
+function userChunks(parts: readonly InputPart[], messageId: string): AcpUpdate[] {
+  return parts.map(part => ({ sessionUpdate: 'user_message_chunk', messageId, content: encodeBlock(part) }))
+}
+
+function agentChunk(type: 'text' | 'thinking' | 'hosted', text: string, id: string): AcpUpdate {
+  const content = { type: 'text' as const, text }
+  if (type === 'text') return { sessionUpdate: 'agent_message_chunk', messageId: id, content }
+  const messageId = `${id}:${type === 'thinking' ? 'thought' : type}`
+  return { sessionUpdate: 'agent_thought_chunk', messageId, content }
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
 }

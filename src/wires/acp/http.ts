@@ -1,12 +1,12 @@
-// The protocol's experimental transports, HTTP with event streams and WebSocket, on the SDK's own server. What is added is
-// whose a connection is: its id is a name, and the key that made it is asked for with every request.
+// The protocol's experimental transports, HTTP with event streams and WebSocket, on the SDK's own server. This adds who
+// owns a connection: its id is no secret, so every request needs the key of its owner.
 import type { AgentConnection, AgentConnector } from '@agentclientprotocol/sdk'
 import { AcpServer, type PreparedWebSocketUpgrade } from '@agentclientprotocol/sdk/experimental/server'
 import { type Context, Hono } from 'hono'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/body.ts'
-import { connectVersion1 } from './connection.ts'
 import type { AcpHost } from './host.ts'
+import { serveVersion1 } from './serve.ts'
 
 export type AcpSocket = Parameters<PreparedWebSocketUpgrade['accept']>[0]
 
@@ -17,24 +17,24 @@ export type AcpHttp = {
 }
 
 const connectionHeader = 'acp-connection-id'
-/** Of one owner. Nothing tells of a client over HTTP that has gone: beyond this, the one unused for longest is closed. */
+/** Per owner. An HTTP client that goes away is not noticed: with more, the least recently used connection is closed. */
 const mostConnections = 100
 
-/** `agent` is undefined when the client names none. Throws if there is none of that name. */
+/** Without `agent` the client named none. Throws if there is no agent of that name. */
 export type HostFor = (principal: Principal, agent: string | undefined) => AcpHost
 
 export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
-  /** The one that was used last stands last. */
+  /** In the order of their last use. */
   const connections = new Map<string, { owner: string; close(): void }>()
   const server = new AcpServer({
     createAgent: () => {
-      throw new Error('A connection is made for someone.')
+      throw new Error('Every connection is made with its own agent.')
     },
     maxBufferedBytes: limits.unsentBytes,
   })
   const connectorFor = (host: AcpHost, opened: (link: AgentConnection) => void): AgentConnector => ({
     connect(stream) {
-      const link = connectVersion1(host, stream)
+      const link = serveVersion1(host, stream)
       opened(link)
       return link
     },
@@ -49,7 +49,7 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
   const handle = async (c: Context<WireEnv>): Promise<Response> => {
     const principal = c.get('principal')
     const id = c.req.header(connectionHeader)
-    // Someone else's connection is as unknown as one that never was.
+    // A connection of another owner is answered like one that does not exist.
     const known = id === undefined ? undefined : connections.get(id)
     if (id !== undefined && known?.owner !== principal.owner) return c.text('Unknown Acp-Connection-Id', 404)
     if (id !== undefined && known) {
@@ -58,7 +58,7 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
     }
     const host = hostFor(principal, c.req.param('agent'))
     let link: AgentConnection | undefined
-    const response = await server.handleRequest(await bounded(c, limits), {
+    const response = await server.handleRequest(await checkedRequest(c, limits), {
       createAgent: () =>
         connectorFor(host, opened => {
           link = opened
@@ -79,8 +79,8 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
   }
 }
 
-/** The same request with a body that is known to be JSON, and no longer than is allowed. */
-async function bounded(c: Context<WireEnv>, limits: WireHost['limits']): Promise<Request> {
+/** The request, with its body parsed and checked against the limits. */
+async function checkedRequest(c: Context<WireEnv>, limits: WireHost['limits']): Promise<Request> {
   const { raw, method } = c.req
   if (method !== 'POST' || !/^application\/json\b/i.test(c.req.header('content-type') ?? '')) return raw
   const body = JSON.stringify(await readJson(c, limits))

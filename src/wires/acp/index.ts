@@ -1,9 +1,9 @@
-// The Agent Client Protocol: an editor or another program drives an agent over a pipe or a socket.
+// The Agent Client Protocol: an editor or another program uses an agent over a pipe or a socket.
 import type { Stream } from '@agentclientprotocol/sdk'
 import type { WireHost } from '../host.ts'
-import { connectVersion1 } from './connection.ts'
 import type { AcpHost } from './host.ts'
 import type { AcpHttp, HostFor } from './http.ts'
+import { serveVersion1 } from './serve.ts'
 
 export { secretVariable } from './connection.ts'
 export type { AcpHost, McpLink, McpLinkOptions, NamedServer } from './host.ts'
@@ -11,21 +11,21 @@ export type { AcpHttp, AcpSocket } from './http.ts'
 export { stdioStream } from './stdio.ts'
 
 export type AcpOptions = {
-  /** Also speaks the draft of version 2, to clients that ask for it. */
+  /** Also serves the draft of version 2, to clients that ask for it. */
   draft2?: boolean
 }
 
 export type AcpLink = { readonly closed: Promise<void>; close(reason?: unknown): void }
 
-/** Serves one client until it goes away. */
+/** Serves one client until it closes the connection. */
 export async function serveAcp(host: AcpHost, stream: Stream, options: AcpOptions = {}): Promise<AcpLink> {
-  if (!options.draft2) return connectVersion1(host, stream)
-  // Loaded only when needed: most clients never ask for it.
-  const { connectEitherVersion } = await import('./draft-2.ts')
-  return connectEitherVersion(host, stream)
+  if (!options.draft2) return serveVersion1(host, stream)
+  // Loaded only when needed: few clients ask for it.
+  const { serveEitherVersion } = await import('./serve-draft-2.ts')
+  return serveEitherVersion(host, stream)
 }
 
-/** The same over HTTP and WebSocket, for whoever the server has let in. */
+/** Serves the protocol over HTTP and WebSocket, for callers that the server has authenticated. */
 export async function acpOverHttp(hostFor: HostFor, limits: WireHost['limits']): Promise<AcpHttp> {
   const { acpHttp } = await import('./http.ts')
   return acpHttp(hostFor, limits)

@@ -1,16 +1,16 @@
-// The other side of a connection, as the rest of this wire needs it: version 1 of the protocol in its own words. A newer
-// version is a translation of these (draft-2.ts), not a second way through the wire.
+// The client of a connection, as the rest of this wire uses it: in the words of version 1. The draft of version 2
+// translates them (serve-draft-2.ts).
 import type {
   AgentContext,
+  ClientCapabilities,
   CreateElicitationRequest,
   CreateElicitationResponse,
   RequestPermissionRequest,
   RequestPermissionResponse,
-  SessionUpdate,
-  StopReason,
 } from '@agentclientprotocol/sdk'
+import type { AcpUpdate } from './encode.ts'
 
-/** What a client said that it can do; what it did not mention it cannot. */
+/** What a client said that it can do. */
 export type Abilities = {
   readFiles: boolean
   writeFiles: boolean
@@ -18,62 +18,79 @@ export type Abilities = {
   notices: boolean
   compaction: boolean
   elicitation: readonly ('form' | 'url')[]
+  /** It is told what a session is doing, and gets its own messages back. Version 2 only. */
+  states: boolean
 }
 
 export type Peer = {
   abilities: Abilities
-  update(sessionId: string, update: SessionUpdate): void
+  update(sessionId: string, update: AcpUpdate): void
+  /** Undefined: more updates may be sent. Otherwise wait for it: many of them are not written yet. */
+  drained(): Promise<void> | undefined
   /** An abort of `signal` withdraws the request; then it rejects, and a late answer is dropped. */
   askPermission(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>
   elicit(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>
-  /** Files and terminals, on versions that have them. */
+  /** Files and terminals. Version 1 only. */
   context?: AgentContext
-  /** On versions in which a session says what it is doing, and repeats what the user said. */
-  state?(sessionId: string, state: SessionState): void
 }
 
-export type SessionState =
-  | { state: 'running' }
-  | { state: 'requires_action' }
-  | { state: 'idle'; stopReason?: StopReason }
-  | { state: 'idle'; stopReason: 'error'; error: { code: number; message: string } }
-
-export const noAbilities: Abilities = {
-  readFiles: false,
-  writeFiles: false,
-  terminals: false,
-  notices: false,
-  compaction: false,
-  elicitation: [],
+export function decodeAbilities(capabilities: ClientCapabilities | undefined): Abilities {
+  const { fs, terminal, session, elicitation } = capabilities ?? {}
+  return {
+    readFiles: fs?.readTextFile === true,
+    writeFiles: fs?.writeTextFile === true,
+    terminals: terminal === true,
+    notices: session?.notices != null,
+    compaction: session?.compaction != null,
+    elicitation: decodeElicitation(elicitation),
+    states: false,
+  }
 }
 
-/** Updates that wait to be written beyond this many mean a client that does not read: it is let go. */
-const maxUnsent = 100_000
+export function decodeElicitation(given: { form?: unknown; url?: unknown } | null | undefined) {
+  return (['form', 'url'] as const).filter(mode => given?.[mode] != null)
+}
 
-export function peerOf(context: AgentContext, abilities: Abilities, hangUp: (reason: Error) => void): Peer {
-  let unsent = 0
+/** Updates that may wait to be written. With more, the session is read no further until they are. */
+const mostUnsent = 1000
+
+/** Counts updates that are not written yet. They are written in the order in which they are sent. */
+export class Outbox {
+  #unsent = 0
+  #last: Promise<void> = Promise.resolve()
+
+  add(sent: Promise<void>): void {
+    this.#unsent += 1
+    // A rejection means that the connection is closed, which is noticed elsewhere.
+    this.#last = sent
+      .catch(() => {})
+      .finally(() => {
+        this.#unsent -= 1
+      })
+  }
+
+  drained(): Promise<void> | undefined {
+    return this.#unsent > mostUnsent ? this.#last : undefined
+  }
+}
+
+/** Options of a request to the client that `signal` withdraws. */
+export function withdrawnBy(signal: AbortSignal) {
+  return { cancellationSignal: signal, stopWaitingOnCancel: true }
+}
+
+export function version1Peer(context: AgentContext, abilities: Abilities): Peer {
+  const outbox = new Outbox()
   return {
     abilities,
     context,
     update(sessionId, update) {
-      unsent += 1
-      if (unsent > maxUnsent) hangUp(new Error('The client does not read.'))
-      context
-        .notify('session/update', { sessionId, update })
-        .catch(() => {}) // The connection is gone, and its closing is heard of elsewhere.
-        .finally(() => {
-          unsent -= 1
-        })
+      if (update.sessionUpdate !== 'state')
+        outbox.add(context.notify('session/update', { sessionId, update }))
     },
+    drained: () => outbox.drained(),
     askPermission: (request, signal) =>
-      context.request('session/request_permission', request, {
-        cancellationSignal: signal,
-        stopWaitingOnCancel: true,
-      }),
-    elicit: (request, signal) =>
-      context.request('elicitation/create', request, {
-        cancellationSignal: signal,
-        stopWaitingOnCancel: true,
-      }),
+      context.request('session/request_permission', request, withdrawnBy(signal)),
+    elicit: (request, signal) => context.request('elicitation/create', request, withdrawnBy(signal)),
   }
 }

@@ -1,5 +1,5 @@
-// A plan that the model keeps and the editor shows: a tool that does nothing but be called. What is shown comes from
-// the log like everything else, so that a plan made on one door is seen on the other.
+// The plan that the model keeps and the client shows: a tool whose run does nothing. The plan is shown from the log, like
+// everything else, so every client of the session sees it.
 import type { PlanEntry } from '@agentclientprotocol/sdk'
 import type { Tool } from '../../engine/index.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
@@ -52,26 +52,19 @@ export const planTool: Tool = Object.freeze<Tool>({
   run: () => ({ parts: [{ type: 'text', text: 'The plan is shown.' }] }),
 })
 
-/** The entries of a call of the tool, or undefined when they are not a plan. */
-export function planOf(text: string): PlanEntry[] | undefined {
-  const entries = entriesOf(text)
-  if (!entries) return undefined
-  const plan: PlanEntry[] = []
-  for (const entry of entries) {
-    if (!isJsonObject(entry) || typeof entry['content'] !== 'string') return undefined
-    const status = statuses.find(each => each === entry['status'])
-    if (!status) return undefined
-    const priority = priorities.find(each => each === entry['priority']) ?? 'medium'
-    plan.push({ content: entry['content'], priority, status })
-  }
-  return plan
-}
-
-function entriesOf(text: string): Json[] | undefined {
+/** The arguments of a call of the tool; undefined if they are not a plan. */
+export function decodePlan(text: string): PlanEntry[] | undefined {
   try {
-    const input = JSON.parse(text) as Json // What JSON.parse gives is JSON.
-    return isJsonObject(input) && Array.isArray(input['entries']) ? input['entries'] : undefined
+    const { entries } = JSON.parse(text) as { entries: unknown } // Checked below.
+    return Array.isArray(entries) ? entries.map(decodeEntry) : undefined
   } catch {
     return undefined
   }
+}
+
+function decodeEntry(entry: Json): PlanEntry {
+  const { content, ...given } = isJsonObject(entry) ? entry : {}
+  const status = statuses.find(each => each === given['status'])
+  if (typeof content !== 'string' || !status) throw new Error('This is no entry of a plan.')
+  return { content, priority: priorities.find(each => each === given['priority']) ?? 'medium', status }
 }

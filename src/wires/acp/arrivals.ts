@@ -1,17 +1,17 @@
-// Messages in the order in which they arrived. The SDK hands each to its handler in a task of its own, so that a
-// cancellation can overtake the prompt it is for, or hit the one after it. What depends on order is noted here, before
-// the message goes on its way.
+// The order in which messages arrive. The SDK handles each message in a task of its own, so a cancellation could overtake
+// its prompt or hit the next one. Prompts and cancellations are therefore noted here, before they are handled.
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
 import { isJsonObject } from '../../lib/json.ts'
 
 export type Arrival =
   | { type: 'prompt'; requestId: string; sessionId: string }
   | { type: 'cancel'; sessionId: string }
+  | { type: 'cancel-request'; requestId: string }
 
 export function noteArrivals(stream: Stream, arrived: (arrival: Arrival) => void): Stream {
   const noting = new TransformStream<AnyMessage, AnyMessage>({
     transform(message, controller) {
-      const arrival = arrivalOf(message)
+      const arrival = decodeArrival(message)
       if (arrival) arrived(arrival)
       controller.enqueue(message)
     },
@@ -19,18 +19,20 @@ export function noteArrivals(stream: Stream, arrived: (arrival: Arrival) => void
   return { readable: stream.readable.pipeThrough(noting), writable: stream.writable }
 }
 
-function arrivalOf(message: unknown): Arrival | undefined {
+function decodeArrival(message: unknown): Arrival | undefined {
   if (!isJsonObject(message) || !isJsonObject(message['params'])) return undefined
   const { method, id, params } = message
-  const { sessionId } = params
+  const { sessionId, requestId } = params
+  if (id === undefined && method === '$/cancel_request')
+    return { type: 'cancel-request', requestId: requestKey(requestId) }
   if (typeof sessionId !== 'string') return undefined
-  if (method === 'session/prompt' && id !== undefined)
+  if (id === undefined && method === 'session/cancel') return { type: 'cancel', sessionId }
+  if (id !== undefined && method === 'session/prompt')
     return { type: 'prompt', requestId: requestKey(id), sessionId }
-  if (method === 'session/cancel' && id === undefined) return { type: 'cancel', sessionId }
   return undefined
 }
 
-/** `1` and `"1"` are two ids. */
+/** The ids `1` and `"1"` are different. */
 export function requestKey(id: unknown): string {
-  return JSON.stringify(id)
+  return JSON.stringify(id) ?? ''
 }

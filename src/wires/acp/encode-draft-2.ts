@@ -1,27 +1,26 @@
-// Version 1's updates in the words of the draft of version 2. Pure, and all of the difference that a client sees.
+// Translates updates of version 1 into the draft of version 2. Pure.
 import type {
   AvailableCommand,
-  ContentChunk,
   SessionConfigOption,
-  SessionUpdate,
   ToolCallContent,
   ToolCallUpdate,
 } from '@agentclientprotocol/sdk'
 import type * as v2 from '@agentclientprotocol/sdk/experimental/v2'
-import type { SessionState } from './peer.ts'
+import type { AcpUpdate, SessionState } from './encode.ts'
 
-/** Undefined: version 2 has no such thing. */
-export function upgradeUpdate(update: SessionUpdate): v2.SessionUpdate | undefined {
+/** Undefined: version 2 has no such update. */
+export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
   switch (update.sessionUpdate) {
+    case 'state':
+      return upgradeState(update)
     case 'user_message_chunk':
-      return { sessionUpdate: 'user_message_chunk', ...upgradeChunk(update) }
     case 'agent_message_chunk':
-      return { sessionUpdate: 'agent_message_chunk', ...upgradeChunk(update) }
     case 'agent_thought_chunk':
-      return { sessionUpdate: 'agent_thought_chunk', ...upgradeChunk(update) }
+      // Every chunk of this wire has an id, although version 1 does not require it.
+      return { ...update, messageId: update.messageId ?? '' }
     case 'tool_call':
     case 'tool_call_update':
-      return { sessionUpdate: 'tool_call_update', ...upgradeToolCall(update) }
+      return { ...upgradeToolCall(update), sessionUpdate: 'tool_call_update' }
     case 'plan':
       return {
         sessionUpdate: 'plan_update',
@@ -45,29 +44,13 @@ export function upgradeUpdate(update: SessionUpdate): v2.SessionUpdate | undefin
   }
 }
 
-/** Every chunk that this wire makes has an id; the protocol's older version only does not demand it. */
-function upgradeChunk({ messageId, content }: ContentChunk): v2.ContentChunk {
-  return { messageId: messageId ?? 'message', content }
-}
-
-export function upgradeToolCall(call: ToolCallUpdate): v2.ToolCallUpdate {
-  const { toolCallId, title, name, kind, status, content, locations, rawInput, rawOutput } = call
-  return {
-    toolCallId,
-    ...(title != null && { title }),
-    ...(name != null && { name }),
-    ...(kind != null && { kind }),
-    ...(status != null && { status }),
-    ...(content != null && { content: content.flatMap(upgradeContent) }),
-    ...(locations != null && { locations }),
-    ...(rawInput !== undefined && { rawInput }),
-    ...(rawOutput !== undefined && { rawOutput }),
-  }
+export function upgradeToolCall({ content, ...call }: ToolCallUpdate): v2.ToolCallUpdate {
+  return { ...call, ...(content != null && { content: content.flatMap(upgradeContent) }) }
 }
 
 function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
   if (content.type === 'content') return [{ type: 'content', content: content.content }]
-  // Terminals of the client are gone; none is ever made on such a connection.
+  // Version 2 has no terminals, so none is made on such a connection.
   if (content.type === 'terminal') return []
   const { path, oldText, newText } = content
   return [
@@ -83,7 +66,7 @@ function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
   ]
 }
 
-/** The whole file in one hunk: correct, and as short as it can be without comparing. */
+/** A patch that replaces the whole file in one hunk. */
 function patchOf(path: string, before: string | null, after: string): string {
   const name = path.replace(/^\//, '')
   const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
@@ -111,35 +94,18 @@ function missingEnd(text: string): string[] {
   return text === '' || text.endsWith('\n') ? [] : ['\\ No newline at end of file']
 }
 
-export function upgradeState(state: SessionState): v2.SessionUpdate {
-  if (state.state === 'running') return { sessionUpdate: 'state_update', state: 'running' }
-  if (state.state === 'requires_action') return { sessionUpdate: 'state_update', state: 'requires_action' }
-  if (!('stopReason' in state) || state.stopReason === undefined)
-    return { sessionUpdate: 'state_update', state: 'idle' }
-  if ('error' in state)
-    return { sessionUpdate: 'state_update', state: 'idle', stopReason: 'error', error: state.error }
-  const { stopReason } = state
-  // Both versions have these reasons; the type knows each of them by itself only.
-  return { sessionUpdate: 'state_update', state: 'idle', stopReason } as v2.SessionUpdate
+function upgradeState(state: SessionState): v2.SessionUpdate {
+  // Both versions have the same stop reasons, but the type does not take the union.
+  return { ...state, sessionUpdate: 'state_update' } as v2.SessionUpdate
 }
 
 export function upgradeOptions(
   options: readonly SessionConfigOption[] | null | undefined,
 ): v2.SessionConfigOption[] {
-  return (options ?? []).flatMap((option): v2.SessionConfigOption[] => {
+  return (options ?? []).flatMap(({ id, ...option }) => {
     if (option.type !== 'select') return []
-    const { id, name, description, category, currentValue } = option
-    return [
-      {
-        type: 'select',
-        configId: id,
-        name,
-        ...(description != null && { description }),
-        ...(category != null && { category }),
-        currentValue,
-        options: option.options.flatMap(choice => ('value' in choice ? [choice] : choice.options)),
-      },
-    ]
+    const values = option.options.flatMap(choice => ('value' in choice ? [choice] : choice.options))
+    return [{ ...option, configId: id, options: values }]
   })
 }
 

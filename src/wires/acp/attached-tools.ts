@@ -1,0 +1,94 @@
+// Runs attached calls with tools of this process: declarations go to the engine, its items come back, and each run is
+// answered with a report. The engine may be in another process.
+import {
+  type AttachedItem,
+  type AttachedReport,
+  type Engine,
+  InvalidInput,
+  type SessionRef,
+  type Tool,
+  type ToolContext,
+} from '../../engine/index.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+
+type RunItem = Extract<AttachedItem, { type: 'run' }>
+
+export class AttachedTools {
+  readonly #engine: Engine
+  readonly #ref: SessionRef
+  readonly #tools: readonly Tool[]
+  readonly #stop = new AbortController()
+  readonly #runs = new Map<string, AbortController>()
+  readonly #serving: Promise<void>
+  #retired = false
+  /** Resolves once the model is offered the tools. */
+  readonly attached: Promise<void>
+  /** The model is offered the tools no longer. */
+  isOver = false
+
+  constructor(engine: Engine, ref: SessionRef, tools: readonly Tool[]) {
+    this.#engine = engine
+    this.#ref = ref
+    this.#tools = tools
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.attached = promise
+    const lost = new TurnwireError('lease_lost', 'The session was lost before its tools were attached.')
+    this.#serving = this.#serve(resolve).then(() => reject(lost), reject)
+  }
+
+  /** Other tools have replaced these. Calls that run may finish. */
+  retire(): void {
+    this.#retired = true
+    if (this.#runs.size === 0) this.#stop.abort()
+  }
+
+  /** Aborts calls that run. */
+  close(): Promise<void> {
+    this.#stop.abort()
+    return this.#serving
+  }
+
+  async #serve(attached: () => void): Promise<void> {
+    // Functions do not cross the boundary.
+    const declarations = this.#tools.map(tool => ({ ...tool, run: undefined }))
+    try {
+      for await (const items of this.#engine.attach(this.#ref, declarations, this.#stop.signal))
+        for (const item of items) {
+          if (item.type === 'attached') attached()
+          else if (item.type === 'run') void this.#run(item)
+          else this.#runs.get(item.run)?.abort()
+        }
+    } finally {
+      this.isOver = true
+      for (const stop of this.#runs.values()) stop.abort()
+    }
+  }
+
+  async #run(item: RunItem): Promise<void> {
+    const { run } = item
+    const stop = new AbortController()
+    this.#runs.set(run, stop)
+    let reported = Promise.resolve()
+    // In order: progress comes before the result. A session that is gone has settled the call without it.
+    const report = (report: AttachedReport): void => {
+      reported = reported.then(() => this.#engine.report(this.#ref, report)).catch(() => {})
+    }
+    try {
+      report({ run, output: await this.#call(item, stop.signal, progress => report({ run, progress })) })
+    } catch (error) {
+      report({ run, error: wordsOf(error), ...(error instanceof InvalidInput && { refused: true }) })
+    }
+    await reported
+    this.#runs.delete(run)
+    if (this.#retired) this.retire()
+  }
+
+  async #call(item: RunItem, signal: AbortSignal, progress: ToolContext['progress']) {
+    const { callId, name, input, attempt } = item
+    const tool = this.#tools.find(each => each.name === name)
+    if (!tool) throw new InvalidInput(`This connection has no tool "${name}".`)
+    // Options of the agent may be secret, so they do not leave the engine.
+    const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, progress, options: {} }
+    return tool.run(input, context)
+  }
+}

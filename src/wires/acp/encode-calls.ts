@@ -1,0 +1,181 @@
+// Encodes the calls of a session: what a client is told of each, from its first delta to its outcome. A pure fold, and the
+// part of encode.ts that knows calls. A call of the plan tool is shown as a plan.
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
+import type { ApprovalRequested, Delta, Event } from '../../language/events.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import { encodeOutcome, encodeRawOutput, encodeToolCall, type ShownFields } from './encode-content.ts'
+import { decodePlan, planName } from './plan.ts'
+
+/** A call that waits for a person. */
+export type WaitingApproval = {
+  callId: string
+  name: string
+  text: string
+  argsHash: string
+  reason: string | undefined
+  fields: ShownFields
+}
+
+type EncodedCall = {
+  id: string
+  name: string
+  form: CallForm
+  /** Undefined while the arguments are still coming. */
+  text?: string
+  announced: boolean
+  output: string
+  approval?: ApprovalRequested | undefined
+}
+
+type CallFields = Partial<
+  Omit<Extract<SessionUpdate, { sessionUpdate: 'tool_call' }>, 'sessionUpdate' | 'toolCallId'>
+>
+
+type CallDelta = Extract<Delta, { callId: string }>
+
+/** Characters of a running call's output that are shown. */
+const outputTail = 4096
+
+export class CallEncoder {
+  readonly #cwd: string
+  readonly #tool: (name: string) => ToolDeclaration | undefined
+  readonly #calls = new Map<string, EncodedCall>()
+  /** By call: the terminal of the client in which it runs, and which shows its output. */
+  readonly #terminals = new Map<string, string>()
+  /** False: the client sees none of the updates. */
+  shown = true
+
+  constructor(cwd: string, tool: (name: string) => ToolDeclaration | undefined) {
+    this.#cwd = cwd
+    this.#tool = tool
+  }
+
+  get approvals(): WaitingApproval[] {
+    return [...this.#calls.values()].flatMap(call => {
+      const { id: callId, name, text, approval } = call
+      if (!approval || text === undefined) return []
+      const { argsHash, reason } = approval
+      return [{ callId, name, text, argsHash, reason, fields: this.#describe(call) }]
+    })
+  }
+
+  event(event: Extract<Event, { callId: string }>): SessionUpdate[] {
+    const call = this.#calls.get(event.callId)
+    if (!call) return []
+    switch (event.type) {
+      case 'approval.requested':
+        call.approval = event
+        return []
+      case 'approval.decided':
+        call.approval = undefined
+        return []
+      case 'call.edited':
+        call.text = event.text
+        return this.#update(call, this.#arguments(call))
+      case 'call.started':
+        return this.#update(call, { status: 'in_progress', ...this.#terminalContent(call) })
+      case 'call.settled':
+        return this.settled(call.id, event.outcome)
+      default:
+        return []
+    }
+  }
+
+  /** `announce`: a call is shown before its arguments are whole. */
+  delta(delta: CallDelta, announce: boolean): SessionUpdate[] {
+    if (delta.type === 'call.opened') {
+      const call = this.#open(delta.callId, delta.name, delta.form)
+      return announce ? this.#update(call, {}) : []
+    }
+    const call = this.#calls.get(delta.callId)
+    if (!call || delta.type === 'arguments' || this.#terminals.has(call.id)) return []
+    if (delta.type === 'output') call.output = (call.output + delta.text).slice(-outputTail).toWellFormed()
+    const text = delta.type === 'output' ? call.output : progressText(delta)
+    return text === '' ? [] : this.#update(call, { content: [textContent(text)] })
+  }
+
+  /** The call of a whole answer. */
+  asked(part: CallPart): SessionUpdate[] {
+    const call = this.#calls.get(part.id) ?? this.#open(part.id, part.name, part.form)
+    call.text = part.text
+    return this.#update(call, call.announced ? this.#arguments(call) : {})
+  }
+
+  settled(callId: string, outcome: Outcome): SessionUpdate[] {
+    const call = this.#calls.get(callId)
+    if (!call) return []
+    const inTerminal = this.#terminals.delete(callId)
+    this.#calls.delete(callId)
+    if (call.name === planName) {
+      const entries = outcome.kind === 'ok' ? decodePlan(call.text ?? '') : undefined
+      return entries ? [{ sessionUpdate: 'plan', entries }] : []
+    }
+    return this.#update(call, {
+      status: outcome.kind === 'ok' ? 'completed' : 'failed',
+      rawOutput: encodeRawOutput(outcome),
+      // Other content would replace the terminal.
+      ...(!inTerminal && { content: encodeOutcome(outcome, this.#tool(call.name)) }),
+    })
+  }
+
+  /** A call runs in a terminal of the client. */
+  terminal(callId: string, terminalId: string): SessionUpdate[] {
+    this.#terminals.set(callId, terminalId)
+    const call = this.#calls.get(callId)
+    return call ? this.#update(call, this.#terminalContent(call)) : []
+  }
+
+  /** Calls that the model began to ask for, and whose arguments will never be whole. */
+  dropUnfinished(): SessionUpdate[] {
+    const content = [textContent('The model did not finish asking for this.')]
+    return [...this.#calls.values()].flatMap(call => {
+      if (call.text !== undefined) return []
+      this.#calls.delete(call.id)
+      return call.announced ? this.#update(call, { status: 'failed', content }) : []
+    })
+  }
+
+  #open(id: string, name: string, form: CallForm): EncodedCall {
+    const call: EncodedCall = { id, name, form, announced: false, output: '' }
+    this.#calls.set(id, call)
+    return call
+  }
+
+  #describe(call: EncodedCall): ShownFields {
+    return encodeToolCall(call, this.#tool(call.name), this.#cwd)
+  }
+
+  /** The fields that are known once the arguments are whole. */
+  #arguments(call: EncodedCall): CallFields {
+    const { title, rawInput, locations } = this.#describe(call)
+    return { title, rawInput, ...(locations && { locations }) }
+  }
+
+  #terminalContent({ id }: EncodedCall): CallFields {
+    const terminalId = this.#terminals.get(id)
+    return terminalId === undefined ? {} : { content: [{ type: 'terminal', terminalId }] }
+  }
+
+  /** The first update of a call announces it whole. */
+  #update(call: EncodedCall, fields: CallFields): SessionUpdate[] {
+    if (call.name === planName || !this.shown) return []
+    const toolCallId = call.id
+    if (!call.announced) {
+      call.announced = true
+      const described = { status: 'pending' as const, ...this.#describe(call), ...fields }
+      return [{ sessionUpdate: 'tool_call', toolCallId, ...described }]
+    }
+    const isChanged = Object.keys(fields).length > 0
+    return isChanged ? [{ sessionUpdate: 'tool_call_update', toolCallId, ...fields }] : []
+  }
+}
+
+function textContent(text: string): { type: 'content'; content: { type: 'text'; text: string } } {
+  return { type: 'content', content: { type: 'text', text } }
+}
+
+function progressText({ message = '', done, total }: Extract<Delta, { type: 'progress' }>): string {
+  const count = done === undefined ? '' : total === undefined ? String(done) : `${done} of ${total}`
+  return [count, message].filter(words => words !== '').join(': ')
+}

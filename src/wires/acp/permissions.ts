@@ -1,0 +1,132 @@
+// Approvals, as the client is asked for them: one open request per call, answered once. A decision on another wire
+// withdraws the request. If the client goes away, the approval stays in the store.
+import { RequestError, type ToolCallContent } from '@agentclientprotocol/sdk'
+import type { GivenDecision } from '../../engine/index.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { Json } from '../../lib/json.ts'
+import { printable } from '../../lib/text.ts'
+import type { Preview } from './client-tools.ts'
+import { decodePermission, type PermissionAnswer } from './decode.ts'
+import type { WaitingApproval } from './encode-calls.ts'
+import type { SessionContext } from './host.ts'
+
+export class Permissions {
+  readonly #context: SessionContext
+  readonly #previews: ReadonlyMap<string, Preview>
+  readonly #cancelTurn: () => void
+  readonly #open = new Map<string, AbortController>()
+
+  /** `cancelTurn`: the client answered that the whole turn is cancelled. */
+  constructor(context: SessionContext, previews: ReadonlyMap<string, Preview>, cancelTurn: () => void) {
+    this.#context = context
+    this.#previews = previews
+    this.#cancelTurn = cancelTurn
+  }
+
+  /** Asks about each call that is not asked about yet. */
+  ask(approvals: readonly WaitingApproval[]): void {
+    for (const approval of approvals) {
+      if (this.#open.has(approval.callId)) continue
+      const controller = new AbortController()
+      this.#open.set(approval.callId, controller)
+      this.#ask(approval, controller).catch(error => {
+        const { host, ref } = this.#context
+        const fields = { session: ref.session, error: wordsOf(error) }
+        host.log('error', 'A permission could not be settled.', fields)
+      })
+    }
+  }
+
+  /** The call was decided elsewhere, or is over. */
+  withdraw(callId: string): void {
+    const controller = this.#open.get(callId)
+    this.#open.delete(callId)
+    controller?.abort()
+  }
+
+  withdrawAll(): void {
+    for (const callId of [...this.#open.keys()]) this.withdraw(callId)
+  }
+
+  /** The client has cancelled the turn, so it ends its requests itself. Its answers are ignored. */
+  dropAll(): void {
+    this.#open.clear()
+  }
+
+  async #ask(approval: WaitingApproval, controller: AbortController): Promise<void> {
+    const { callId } = approval
+    const content = await this.#content(approval)
+    if (this.#open.get(callId) !== controller) return
+    const answer = await this.#request(approval, content, controller.signal)
+    if (this.#open.get(callId) !== controller) return
+    this.#open.delete(callId)
+    if (answer === 'cancelled') this.#cancelTurn()
+    else if (answer) await this.#decide(approval, answer)
+  }
+
+  /** The reason for asking, and what the call would change. */
+  async #content({ name, text, reason }: WaitingApproval): Promise<ToolCallContent[]> {
+    const preview = this.#previews.get(name)
+    // The arguments passed the gate, so they parse.
+    const changes = preview ? await preview(JSON.parse(text) as Json).catch(() => []) : []
+    if (reason === undefined) return changes
+    return [{ type: 'content', content: { type: 'text', text: reason } }, ...changes]
+  }
+
+  /** Undefined: the client is gone. */
+  async #request(
+    { callId, fields }: WaitingApproval,
+    content: ToolCallContent[],
+    signal: AbortSignal,
+  ): Promise<PermissionAnswer | 'cancelled' | undefined> {
+    const { peer, ref } = this.#context
+    const sessionId = ref.session
+    const options = permissionOptions(printable(fields.name, 60))
+    const toolCall = {
+      toolCallId: callId,
+      status: 'pending' as const,
+      ...fields,
+      ...(content.length > 0 && { content }),
+    }
+    try {
+      const { outcome } = await peer.askPermission({ sessionId, toolCall, options }, signal)
+      return decodePermission(outcome)
+    } catch (error) {
+      if (!(error instanceof RequestError)) return undefined
+      if (error.code === requestCancelled) return 'cancelled'
+      return { granted: false, reason: 'The client could not ask for permission.' }
+    }
+  }
+
+  async #decide({ callId, argsHash }: WaitingApproval, answer: PermissionAnswer): Promise<void> {
+    const by = this.#context.host.principal.name
+    try {
+      await this.#respond({ callId, by, seen: argsHash, ...answer })
+    } catch (error) {
+      if (!(error instanceof TurnwireError)) throw error
+      if (error.code === 'approval_expired')
+        await this.#respond({ callId, by, granted: false, reason: 'The approval came too late.' })
+      else if (!decidedElsewhere.has(error.code)) throw error
+    }
+  }
+
+  #respond(decision: GivenDecision): Promise<unknown> {
+    const { host, ref } = this.#context
+    return host.engine.command(ref, { do: 'respond', results: [], decisions: [decision] })
+  }
+}
+
+const requestCancelled = -32800
+
+/** The first decision stands. */
+const decidedElsewhere = new Set(['already_decided', 'call_settled', 'unknown_call', 'stale_approval'])
+
+function permissionOptions(tool: string) {
+  const further = `every further call of ${tool} in this session`
+  return [
+    { optionId: 'allow', name: 'Allow this call', kind: 'allow_once' as const },
+    { optionId: 'allow-session', name: `Allow, and ${further}`, kind: 'allow_always' as const },
+    { optionId: 'reject', name: 'Reject this call', kind: 'reject_once' as const },
+    { optionId: 'reject-session', name: `Reject, and ${further}`, kind: 'reject_always' as const },
+  ]
+}

@@ -1,0 +1,309 @@
+// One session on one connection. It sends commands to the engine, shows the client what comes of them, and answers prompts.
+// Closing it takes nothing from the session but the tools of the connection.
+import type {
+  ContentBlock,
+  PromptResponse,
+  SessionConfigOption,
+  SessionModeState,
+} from '@agentclientprotocol/sdk'
+import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
+import type { InputPart } from '../../language/content.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { TurnEnded } from '../../language/events.ts'
+import { decodeOption, decodePrompt } from './decode.ts'
+import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
+import { encodeStopReason } from './encode-content.ts'
+import { encodeModes, encodeOptions, modeOption } from './encode-options.ts'
+import type { SessionContext } from './host.ts'
+import { Permissions } from './permissions.ts'
+import { encodeFailure, refusal } from './refusals.ts'
+import { SessionReader } from './session-reader.ts'
+import { SessionTools } from './session-tools.ts'
+import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
+
+/** A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. */
+export type Ticket = { sessionId: string; cancelled: boolean; turn?: string }
+
+type EndOfTurn = Pick<TurnEnded, 'stop' | 'limit' | 'error'>
+type OpenPrompt = { turn: string; ended: PromiseWithResolvers<EndOfTurn> }
+
+export class AcpSession {
+  readonly #context: SessionContext
+  readonly #summary: SessionSummary
+  readonly #encoder: AcpEncoder
+  readonly #tools: SessionTools
+  readonly #permissions: Permissions
+  readonly #reader: SessionReader
+  /** The turn that this client may cancel: the one that it found unfinished, later that of its last prompt. */
+  #turn: string | undefined
+  #prompt: OpenPrompt | undefined
+  #busy: Promise<unknown> | undefined
+  #failure: unknown
+  #disposed = false
+
+  /** `replay`: shows the whole conversation first. */
+  constructor(context: SessionContext, summary: SessionSummary, replay: boolean) {
+    const { host, peer, ref, workspace } = context
+    this.#context = context
+    this.#summary = summary
+    this.#turn = summary.turn?.id
+    this.#tools = new SessionTools(context, (callId, terminalId) =>
+      this.#show(this.#encoder.terminal(callId, terminalId)),
+    )
+    const { abilities } = peer
+    const cwd = workspace.roots[0]
+    this.#encoder = new AcpEncoder({ host, abilities, cwd, replay, attached: () => this.#tools.all }, summary)
+    this.#permissions = new Permissions(context, this.#tools.previews, () => void this.cancel())
+    this.#reader = new SessionReader(
+      {
+        engine: host.engine,
+        ref,
+        take: item => this.#take(item),
+        lost: error => this.lost(error),
+        pace: () => peer.drained(),
+      },
+      this.#encoder.seq,
+    )
+  }
+
+  get isBusy(): boolean {
+    return this.#busy !== undefined
+  }
+
+  /** Connects the client's servers, attaches the tools, and shows the conversation so far if that is wanted. */
+  async begin(): Promise<void> {
+    await this.#tools.connect(this.#encoder.offered.map(tool => tool.name))
+    await this.#tools.attach()
+    if (this.#disposed) return this.#tools.close()
+    this.#reader.open()
+    const shown = await this.#reader.taken(this.#summary.seq)
+    if (!shown && !this.#disposed) throw this.#failure
+  }
+
+  /** The client knows the session now: it learns what failed, and is asked about the calls that wait for a person. */
+  start(): void {
+    if (this.#disposed) return
+    if (this.#context.peer.abilities.notices)
+      for (const title of this.#tools.warnings)
+        this.#show([{ sessionUpdate: 'notice', severity: 'warning', title }])
+    this.#permissions.ask(this.#encoder.approvals)
+  }
+
+  showState(): void {
+    this.#show([{ sessionUpdate: 'state', ...this.#encoder.state }])
+  }
+
+  /** Resolves when nothing more is shown of the session. */
+  get ended(): Promise<void> {
+    return this.#reader.ended
+  }
+
+  /** Calls that run go on, and calls that wait stay in the store. */
+  async dispose(): Promise<void> {
+    this.#disposed = true
+    this.#reader.close()
+    this.#permissions.dropAll()
+    await this.#tools.close()
+  }
+
+  // ---- prompts -------------------------------------------------------------------------------------------
+
+  /** Resolves when the turn is over. `inserted` is called with the id of the message once it is in the session. */
+  async prompt(
+    blocks: readonly ContentBlock[],
+    ticket: Ticket,
+    inserted?: (messageId: string) => void,
+  ): Promise<PromptResponse> {
+    if (this.#busy) throw refusal.busy()
+    let isInserted = false
+    const answering = this.#answer(blocks, ticket, messageId => {
+      isInserted = true
+      inserted?.(messageId)
+    })
+    this.#busy = answering.catch(() => {})
+    const over = (state: SessionState): void => {
+      this.#busy = undefined
+      this.#prompt = undefined
+      if (isInserted) this.#show([{ sessionUpdate: 'state', ...state }])
+    }
+    try {
+      const { stopReason } = await answering
+      over({ state: 'idle', stopReason })
+      return { stopReason }
+    } catch (error) {
+      over(encodeFailed(encodeFailure(error)))
+      throw error
+    }
+  }
+
+  async #answer(
+    blocks: readonly ContentBlock[],
+    ticket: Ticket,
+    inserted: (messageId: string) => void,
+  ): Promise<PromptResponse> {
+    const { host } = this.#context
+    const slash = decodeSlashCommand(blocks)
+    const parts = decodePrompt(blocks, host.info)
+    await this.#ready()
+    if (ticket.cancelled) return { stopReason: 'cancelled' }
+    if (slash) return this.#answerSlash(slash, blocks, inserted)
+    const { turn, ended } = await this.#say(parts)
+    ticket.turn = turn
+    inserted(userMessageId(turn))
+    if (ticket.cancelled) void this.cancel()
+    const { stop, limit, error } = await ended.promise
+    if (stop === 'error') throw refusal.failedTurn(error)
+    // Tools of this turn must not run on beside the next one. A session that is gone has none.
+    if (stop === 'cancelled') await this.#command({ do: 'cancel', turn, settled: true }).catch(() => {})
+    return { stopReason: encodeStopReason(stop, limit) }
+  }
+
+  async #say(parts: InputPart[]): Promise<OpenPrompt> {
+    try {
+      return await this.#reader.hold(() => this.#startTurn(parts))
+    } catch (error) {
+      if (!(error instanceof TurnwireError && error.code === 'lease_lost')) throw error
+      // Another process has written to the session, so nothing was recorded. Follow it again and repeat the message.
+      await this.#open()
+      return this.#reader.hold(() => this.#startTurn(parts))
+    }
+  }
+
+  /** Its items are held back meanwhile: the encoder must know that the turn is the client's own. */
+  async #startTurn(parts: InputPart[]): Promise<OpenPrompt> {
+    const { turn } = await this.#command({ do: 'say', wire: 'acp', parts })
+    if (turn === undefined) throw new TurnwireError('internal', 'The message started no turn.')
+    const ended = Promise.withResolvers<EndOfTurn>()
+    ended.promise.catch(() => {})
+    this.#turn = turn
+    this.#encoder.own(turn)
+    this.#prompt = { turn, ended }
+    return this.#prompt
+  }
+
+  async #answerSlash(
+    slash: SlashCommand,
+    blocks: readonly ContentBlock[],
+    inserted: (messageId: string) => void,
+  ): Promise<PromptResponse> {
+    const messageId = `msg_${crypto.randomUUID()}`
+    const question = userMessageId(messageId)
+    inserted(question)
+    if (this.#context.peer.abilities.states)
+      this.#show(
+        blocks.map(content => ({ sessionUpdate: 'user_message_chunk', messageId: question, content })),
+      )
+    this.#show([{ sessionUpdate: 'state', state: 'running' }])
+    const text = await this.#runSlash(slash)
+    this.#show([{ sessionUpdate: 'agent_message_chunk', messageId, content: { type: 'text', text } }])
+    return { stopReason: 'end_turn' }
+  }
+
+  async #runSlash(slash: SlashCommand): Promise<string> {
+    const { host, ref } = this.#context
+    try {
+      return await slash({
+        info: host.info,
+        summary: await host.engine.summary(ref),
+        model: this.#encoder.model?.id ?? 'unknown',
+        tools: this.#encoder.offered,
+        warnings: this.#tools.warnings,
+        by: host.principal.name,
+        command: command => this.#command(command),
+        setOption: (name, value) => this.setOption(name, value),
+      })
+    } catch (error) {
+      return encodeFailure(error).message
+    }
+  }
+
+  /** Cancels the turn of this client, and no other. Resolves once its tools have stopped and its end is shown. */
+  async cancel(): Promise<void> {
+    const turn = this.#turn
+    if (turn === undefined || !this.#reader.isOpen) return
+    if (this.#encoder.turn === turn) this.#permissions.dropAll()
+    try {
+      await this.#commandAndShow({ do: 'cancel', turn, settled: true })
+    } catch (error) {
+      const { host, ref } = this.#context
+      const fields = { session: ref.session, error: wordsOf(error) }
+      host.log('error', 'A turn could not be cancelled.', fields)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.cancel()
+    await this.#busy
+    await this.dispose()
+  }
+
+  // ---- options -------------------------------------------------------------------------------------------
+
+  get configOptions(): SessionConfigOption[] {
+    return encodeOptions(this.#context.host, this.#encoder.settings)
+  }
+
+  get modes(): SessionModeState | undefined {
+    return encodeModes(this.#context.host, this.#encoder.settings)
+  }
+
+  async setOption(id: string, value: unknown): Promise<void> {
+    await this.#ready()
+    const settings = decodeOption(this.#context.host, this.#encoder.settings, id, value)
+    await this.#commandAndShow({ do: 'configure', settings })
+  }
+
+  async setMode(modeId: string): Promise<void> {
+    const option = modeOption(this.#context.host.info)
+    if (!option) throw refusal.noModes()
+    await this.setOption(option.name, modeId)
+  }
+
+  // ---- the engine ------------------------------------------------------------------------------------------
+
+  #command(command: Command) {
+    const { host, ref } = this.#context
+    return host.engine.command(ref, command)
+  }
+
+  async #commandAndShow(command: Command): Promise<void> {
+    const { first, count } = await this.#command(command)
+    await this.#reader.taken(first + count - 1)
+  }
+
+  /** Another process may have taken the session over: then it is followed again. */
+  async #ready(): Promise<void> {
+    if (!this.#reader.isOpen || !this.#tools.isAttached) await this.#open()
+  }
+
+  async #open(): Promise<void> {
+    await this.#tools.attach()
+    if (!this.#disposed) this.#reader.open()
+  }
+
+  #take(item: FollowItem): void {
+    this.#show(this.#encoder.take(item))
+    if (item.type !== 'event') return
+    const { event } = item
+    if (event.type === 'approval.requested' && this.#encoder.live)
+      this.#permissions.ask(this.#encoder.approvals)
+    else if (event.type === 'approval.decided' || event.type === 'call.settled')
+      this.#permissions.withdraw(event.callId)
+    else if (event.type === 'turn.ended' && event.turn === this.#prompt?.turn)
+      this.#prompt.ended.resolve(event)
+  }
+
+  /** Nothing more comes of the session, until it is followed again. */
+  lost(error: unknown): void {
+    this.#failure = error
+    this.#permissions.withdrawAll()
+    const isDeleted = error instanceof TurnwireError && error.code === 'session_not_found'
+    if (isDeleted) this.#prompt?.ended.resolve({ stop: 'cancelled' })
+    else this.#prompt?.ended.reject(encodeFailure(error))
+  }
+
+  #show(updates: readonly AcpUpdate[]): void {
+    const { peer, ref } = this.#context
+    if (!this.#disposed) for (const update of updates) peer.update(ref.session, update)
+  }
+}
