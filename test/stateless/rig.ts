@@ -50,7 +50,8 @@ export async function serve(
 /** The wires reach the engine through structured clones only. */
 function putBehindClones(local: LocalEngine): void {
   const direct: Pick<Engine, 'answerOnce'> = { answerOnce: local.answerOnce.bind(local) }
-  local.answerOnce = throughClones(direct as Engine).answerOnce // Stateless wires make no other call.
+  const behind = throughClones(direct as Engine) // Stateless wires make no other call.
+  local.answerOnce = (request, signal) => behind.answerOnce(request, signal)
 }
 
 /** A strict double of a vendor, closed with the test. */

@@ -5,7 +5,7 @@ import { errorCodes } from '../../language/errors.ts'
 import { excerpt, fieldReader } from '../fields.ts'
 import { OpenAiRefusal, openAiWordings, wrongParameterType } from '../openai-refusal.ts'
 
-const refused = (message: string, param: string, reason: string | null = null): Error =>
+const chatRefusal = (message: string, param: string, reason: string | null = null): Error =>
   new OpenAiRefusal(message, param, reason)
 
 export const { object, objects, text, flag, count, oneOf, onlyKnown } = fieldReader({
@@ -15,7 +15,11 @@ export const { object, objects, text, flag, count, oneOf, onlyKnown } = fieldRea
       ? wrongParameterType(path, 'an array of objects', given)
       : openAiWordings.wrongType(path, expected, given),
   unknown: (_, name) =>
-    refused(`Unrecognized request argument supplied: ${excerpt(name)}`, excerpt(name), 'unknown_parameter'),
+    chatRefusal(
+      `Unrecognized request argument supplied: ${excerpt(name)}`,
+      excerpt(name),
+      'unknown_parameter',
+    ),
 })
 
 /** Fields that are refused, each with advice. */
@@ -37,49 +41,53 @@ export const chatRefusals = {
       'not_found',
     ),
   unsupported: (name: string) =>
-    refused(`Unsupported parameter: '${name}'. ${unsupportedFields[name]}`, name, 'unsupported_parameter'),
-  invalid: (path: string, reason: string) => refused(`Invalid '${path}'${reason}`, path, 'invalid_value'),
+    chatRefusal(
+      `Unsupported parameter: '${name}'. ${unsupportedFields[name]}`,
+      name,
+      'unsupported_parameter',
+    ),
+  invalid: (path: string, reason: string) => chatRefusal(`Invalid '${path}'${reason}`, path, 'invalid_value'),
   twoTokenLimits: () =>
-    refused(
+    chatRefusal(
       "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported. Please use only one of them.",
       'max_tokens',
       'invalid_parameter_combination',
     ),
   optionsWithoutStream: () =>
-    refused("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options'),
+    chatRefusal("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options'),
   onlyWithTools: (name: string) =>
-    refused(`Invalid value for '${name}': '${name}' is only allowed when 'tools' are specified.`, name),
+    chatRefusal(`Invalid value for '${name}': '${name}' is only allowed when 'tools' are specified.`, name),
   noSuchTool: (type: string, name: string) =>
-    refused(
+    chatRefusal(
       `Invalid value for 'tool_choice': no ${type} named '${excerpt(name)}' was specified in the 'tools' parameter.`,
       'tool_choice',
     ),
 
   // The vendor writes the paths of messages with a dot before the index in these.
   emptyAnswer: (at: number) =>
-    refused("Invalid value for 'content': expected a string, got null.", `messages.[${at}].content`),
+    chatRefusal("Invalid value for 'content': expected a string, got null.", `messages.[${at}].content`),
   unanswered: (at: number, ids: Iterable<string>) =>
-    refused(
+    chatRefusal(
       `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`,
       `messages.[${at}].role`,
     ),
   noCallId: (at: number) =>
-    refused(
+    chatRefusal(
       "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'.",
       `messages.[${at}].tool_call_id`,
     ),
   noCallsBefore: (at: number) =>
-    refused(
+    chatRefusal(
       "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
       `messages.[${at}].role`,
     ),
   unknownCallId: (at: number, id: string) =>
-    refused(
+    chatRefusal(
       `Invalid parameter: 'tool_call_id' of '${id}' not found in 'tool_calls' of previous message.`,
       `messages.[${at}].tool_call_id`,
     ),
   secondResult: (at: number, id: string) =>
-    refused(
+    chatRefusal(
       `Duplicate value for 'tool_call_id' of '${id}' in message[${at}].`,
       `messages.[${at}].tool_call_id`,
     ),
