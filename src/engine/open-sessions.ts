@@ -12,7 +12,7 @@ import { goneAgent } from './gone-agent.ts'
 import { ManualControl } from './manual-control.ts'
 import { statusOf } from './next.ts'
 import { stoppedEngine } from './outcomes.ts'
-import type { Agent, EnginePorts, ListedRow } from './ports.ts'
+import type { Agent, EnginePorts, ListedRow, Tool } from './ports.ts'
 import { Session } from './session.ts'
 import { type CallState, emptyState, listSummaryOf, type SessionState } from './state.ts'
 
@@ -41,8 +41,7 @@ export class OpenSessions {
 
   agent(name: string): Agent {
     const agent = this.ports.agent(name)
-    if (!agent)
-      throw new TurnwireError('unknown_agent', `There is no agent named "${name}". GET /meta lists them.`)
+    if (!agent) throw new TurnwireError('unknown_agent', `There is no agent named "${name}".`)
     return agent
   }
 
@@ -76,8 +75,11 @@ export class OpenSessions {
     return { session: this.#keep(session), existing: false }
   }
 
-  /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
-  async open(owner: string, id: string): Promise<Session> {
+  /**
+   * The session, ready to take commands. To anyone but its owner it does not exist. `attached`: tools that a session which
+   * was at work is offered before it goes on.
+   */
+  async open(owner: string, id: string, attached?: readonly Tool[]): Promise<Session> {
     this.refuseIfStopping()
     // Whether it is in memory must not show in how soon a stranger is turned away.
     if (this.#find(id)?.state.owner !== owner) {
@@ -89,9 +91,14 @@ export class OpenSessions {
           'Another process is at work in this session. Wait for it, or stop it.',
         )
     }
-    const session = await this.#load(id)
+    const session = await this.#load(id, attached)
     if (session.state.owner !== owner) throw notFound()
     return session
+  }
+
+  inMemory({ owner, session: id }: SessionRef): Session | undefined {
+    const session = this.#find(id)
+    return session?.state.owner === owner ? session : undefined
   }
 
   /** A look that claims nothing: another process may be its writer. */
@@ -284,17 +291,17 @@ export class OpenSessions {
     return session?.lost ? undefined : session
   }
 
-  async #load(id: string): Promise<Session> {
+  async #load(id: string, attached?: readonly Tool[]): Promise<Session> {
     const open = this.#find(id)
     if (open) return this.#keep(open)
     const opening = this.#opening.get(id)
     if (opening) return opening
-    const loading = this.#claim(id).finally(() => this.#opening.delete(id))
+    const loading = this.#claim(id, attached).finally(() => this.#opening.delete(id))
     this.#opening.set(id, loading)
     return loading
   }
 
-  async #claim(id: string): Promise<Session> {
+  async #claim(id: string, attached?: readonly Tool[]): Promise<Session> {
     const claimed = await this.ports.store.claim(id)
     if (!claimed) throw notFound()
     const state = fold(id, await this.ports.store.read(id))
@@ -304,6 +311,7 @@ export class OpenSessions {
       this.#forget(lost, reason),
     )
     this.#keep(session)
+    if (attached) session.attach(attached)
     await takeUp(session)
     return session
   }

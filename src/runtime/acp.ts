@@ -1,7 +1,7 @@
 // Joins the Agent Client Protocol to a runtime: which agent is served, who the client is, and how MCP servers that it
 // names are reached. A client on a pipe is the user's own editor; one that comes over a network may name no servers.
 import type { Readable, Writable } from 'node:stream'
-import type { Agent } from '../engine/index.ts'
+import type { Agent, EngineDescription } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { mcpServer } from '../tools/mcp/index.ts'
 import {
@@ -14,7 +14,8 @@ import {
   stdioStream,
 } from '../wires/acp/index.ts'
 import type { Principal, WireHost } from '../wires/host.ts'
-import { localOwner, type Turnwire } from './turnwire.ts'
+import { localOwner } from './keys.ts'
+import type { Runtime } from './runtime.ts'
 import type { Upgrade, UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
 
@@ -26,9 +27,12 @@ export type AcpHostOptions = {
   remote?: boolean
 }
 
-export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHost {
-  const { agents, config, local, engine, vault, log } = turnwire
-  const about = local.description
+export async function acpHost(runtime: Runtime, options: AcpHostOptions = {}): Promise<AcpHost> {
+  return hostFrom(runtime, await runtime.engine.describe(), options)
+}
+
+function hostFrom(runtime: Runtime, about: EngineDescription, options: AcpHostOptions): AcpHost {
+  const { agents, config, engine, log } = runtime
   const { principal = { owner: localOwner, name: localOwner }, remote = false } = options
   const agent = options.agent === undefined ? agents[0] : agents.find(each => each.name === options.agent)
   if (!agent)
@@ -41,14 +45,16 @@ export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHo
   const info = about.agents.find(each => each.name === agent.name)
   if (!info) throw new TurnwireError('internal', `The agent "${agent.name}" is not described.`)
   return {
-    engine: local,
-    old: engine,
+    engine,
+    get old() {
+      return runtime.sessions
+    },
     info,
     modelInfos: about.models,
     agent,
     principal,
     version: ownVersion(),
-    seal: text => vault.seal(text),
+    seal: text => runtime.vault.seal(text),
     models: typeof own === 'string' ? { own, names } : undefined,
     // What stands in this process's environment is its operator's, not a stranger's.
     secrets: remote ? {} : secretsOf(agent.options),
@@ -77,13 +83,14 @@ export async function serveAcpOverPipe(
   await link.closed
 }
 
-export type AcpDoor = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
+export type AcpOverHttp = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
 
 /** For clients that come over a network, each with a key of its own. */
-export async function serveAcpOverHttp(turnwire: Turnwire, limits: WireHost['limits']): Promise<AcpDoor> {
+export async function serveAcpOverHttp(runtime: Runtime, limits: WireHost['limits']): Promise<AcpOverHttp> {
+  const about = await runtime.engine.describe()
   const { routes, open, close } = await acpOverHttp(
     (principal, agent) =>
-      acpHost(turnwire, { principal, remote: true, ...(agent !== undefined && { agent }) }),
+      hostFrom(runtime, about, { principal, remote: true, ...(agent !== undefined && { agent }) }),
     limits,
   )
   const enter = ({ socket, principal, params }: Upgrade): void => {
