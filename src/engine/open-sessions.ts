@@ -85,11 +85,6 @@ export class OpenSessions {
     if (this.#find(id)?.state.owner !== owner) {
       const row = await this.ports.store.row(id)
       if (row?.owner !== owner) throw notFound()
-      if (row.status === 'running' && this.ports.takesUp?.() === false)
-        throw new TurnwireError(
-          'busy',
-          'Another process is at work in this session. Wait for it, or stop it.',
-        )
     }
     const session = await this.#load(id, attached)
     if (session.state.owner !== owner) throw notFound()

@@ -98,8 +98,10 @@ function exchange(port: number, { method = 'GET', path, headers, body, enough }:
 
 /** Every byte that the server has written to its folder. */
 export function bytesOf(folder: string, except: readonly string[] = []): Buffer {
-  const names = readdirSync(folder).filter(name => !except.includes(name))
-  return Buffer.concat(names.map(name => readFileSync(join(folder, name))))
+  const files = readdirSync(folder, { withFileTypes: true }).filter(
+    entry => entry.isFile() && !except.includes(entry.name),
+  )
+  return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))))
 }
 
 export async function newSession(rig: ServerRig, owner: 'ana' | 'ben', body: object = {}): Promise<string> {
