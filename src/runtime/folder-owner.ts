@@ -1,7 +1,7 @@
 // A data folder that this process has: its lock, its store, the engine that runs on it, and the socket by which other
 // processes use that engine. Whoever has the folder gives it up when a server asks for it, unless it is a server itself.
 import type { Engine, LocalEngine, Store } from '../engine/index.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import {
   type Channel,
   type FolderSocket,
@@ -10,6 +10,7 @@ import {
   streamChannel,
 } from './engine-socket/index.ts'
 import { type FolderLock, takeFolderLock } from './folder-lock.ts'
+import type { Log } from './log.ts'
 import { ownVersion } from './version.ts'
 
 export type FolderSetup = {
@@ -19,6 +20,7 @@ export type FolderSetup = {
   startEngine(store: Store): LocalEngine
   /** How long running tools may take to finish before the folder is given up. */
   graceMs: number
+  log: Log
 }
 
 /** What a process that connects is told first. */
@@ -61,7 +63,7 @@ export class FolderOwner {
     try {
       store = await setup.openStore()
       const owner = new FolderOwner(setup, lock, store, hasAttachments)
-      owner.#socket = await listenIn(setup.folder, socket => owner.#welcome(streamChannel(socket)))
+      await owner.#listen()
       return owner
     } catch (error) {
       await store?.close()
@@ -101,6 +103,19 @@ export class FolderOwner {
     await this.#store.close()
     this.#lock.release()
     this.#ended.resolve()
+  }
+
+  /** Some file systems have no sockets. The folder can be used there by one process at a time. */
+  async #listen(): Promise<void> {
+    const { folder, log } = this.#setup
+    try {
+      this.#socket = await listenIn(folder, socket => this.#welcome(streamChannel(socket)))
+    } catch (error) {
+      log('warn', 'No socket can be made in the data folder: other processes cannot use it meanwhile.', {
+        folder,
+        error: wordsOf(error),
+      })
+    }
   }
 
   #welcome(channel: Channel): void {

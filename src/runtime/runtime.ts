@@ -60,6 +60,7 @@ export class Runtime {
         : new FolderEngine({
             folder,
             graceMs: this.#graceMs,
+            log: this.log,
             openStore: () => openFolderStore(folder),
             startEngine: store => this.#startEngine(store),
           })

@@ -162,6 +162,20 @@ test('a server takes the folder from a program in the middle of a turn, which on
   assert.match(JSON.stringify(await client.getHistory(session.id)), /Let me think\. Done\./)
 })
 
+test('a chat goes on when a server takes its folder', async t => {
+  const cwd = place(t)
+  const chat = start(t, ['chat'], { cwd })
+  chat.child.stdin?.write('Mail Ana\n')
+  await chat.until(/mail wants to run[\s\S]*Allow it\?/)
+  const { url } = await serve(t, { cwd })
+  chat.child.stdin?.end('y\n')
+  assert.equal(await chat.exit, 0, chat.stderr())
+  const [, id] = /--session (sess_\w+)/.exec(chat.stdout()) ?? assert.fail(chat.stdout())
+  assert.match(chat.stdout(), /✓ mail {2}The mail is sent\.[\s\S]*Done\./)
+  const client = new AapClient({ baseUrl: url })
+  assert.match(JSON.stringify(await client.getHistory(id!)), /The mail is sent\..*Done\./)
+})
+
 test('a program goes on by itself when the server is killed, and with the next server', async t => {
   const cwd = place(t)
   const first = await serve(t, { cwd })

@@ -35,6 +35,7 @@ function open(t: TestContext, folder: string, options: RigOptions = {}): FolderE
   const engine = new FolderEngine({
     folder,
     graceMs: 500,
+    log: () => {},
     openStore: () => openFolderStore(folder),
     startEngine: store => {
       const agent = makeAgent(options)

@@ -4,7 +4,6 @@ import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { sha256 } from '../../lib/hash.ts'
 
 const socketName = 'engine.sock'
@@ -15,14 +14,8 @@ export type FolderSocket = { close(): Promise<void> }
 /** Only for the process that holds the lock of the folder: a socket that a killed process left is replaced. */
 export async function listenIn(folder: string, onSocket: (socket: Socket) => void): Promise<FolderSocket> {
   const server = createServer(onSocket)
-  try {
-    if (process.platform === 'win32') await listen(server, pipeName(folder))
-    else await listenPrivately(server, folder)
-  } catch (cause) {
-    throw new TurnwireError('config_invalid', `No socket can be made in ${folder}: ${wordsOf(cause)}`, {
-      cause,
-    })
-  }
+  if (process.platform === 'win32') await listen(server, pipeName(folder))
+  else await listenPrivately(server, folder)
   // Visitors do not keep this process alive.
   server.unref()
   return {
