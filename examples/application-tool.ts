@@ -1,4 +1,4 @@
-// A tool that your program runs itself: the turn stops for it, and goes on with what you send back.
+// A tool that your program runs itself: the turn stops for it, and goes on with the result that you send back.
 import { rehearsal, Turnwire } from 'turnwire'
 
 const turnwire = await Turnwire.open({
@@ -15,9 +15,10 @@ const session = await turnwire.session('helper', {
   ],
 })
 let reply = await session.send('What is on my clipboard?')
-for (const call of reply.pending) {
-  console.log(`the model asks for ${call.tool}, which needs a ${call.needs}`)
-  reply = await session.result(call.callId, 'Buy milk')
-}
+while (reply.status === 'waiting')
+  for (const call of reply.pending) {
+    console.log(`the model asks for ${call.tool}, which needs a ${call.needs}`)
+    reply = await session.result(call.callId, 'Buy milk')
+  }
 console.log(reply.text)
 await turnwire.close()

@@ -15,11 +15,12 @@ const turnwire = await Turnwire.open({
   data: 'memory',
 })
 const session = await turnwire.session('bank')
-let reply = await session.send('Transfer 900 to Ana, please')
-for (const call of reply.pending) {
+const asked = await session.send('Transfer 900 to Ana, please')
+for (const call of asked.status === 'waiting' ? asked.pending : []) {
   console.log(`${call.tool} wants to run with ${JSON.stringify(call.input)}`)
   // The edit passes the same schema as the model's own arguments, and the model is told of it.
-  reply = await session.approve(call.callId, { by: 'maria', input: { amount: 90, person: 'Ana' } })
+  const turn = session.approve(call.callId, { by: 'maria', input: { amount: 90, person: 'Ana' } })
+  for await (const item of turn) if (item.type === 'text') process.stdout.write(item.text)
 }
-console.log(reply.text)
+console.log()
 await turnwire.close()

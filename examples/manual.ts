@@ -1,4 +1,4 @@
-// The loop by hand: look at what comes next, do it, change it, or speak in the model's place; then hand it back.
+// Manual control: look at the next action, perform it, change it, or answer in the model's place; then release the session.
 import { scripted, Turnwire, tool } from 'turnwire'
 import * as z from 'zod'
 
@@ -16,15 +16,15 @@ const turnwire = await Turnwire.open({
   data: 'memory',
 })
 const session = await turnwire.session('sums')
-const hand = await turnwire.takeOver(session.id, 'maria')
-await hand.session.say({ parts: [{ type: 'text', text: 'What is 6 times 7?' }], wire: 'library' })
-const did = [await hand.perform()] // ask-model: the model wants 6 times 6
-const next = hand.look()
-if (next.do === 'judge') await hand.replaceArguments(next.calls[0]!.part.id, '{"a":6,"b":7}')
-did.push(await hand.perform(), await hand.perform()) // judge, run
-await hand.answerModel({ parts: [{ type: 'text', text: 'It is 42.' }], stop: 'end' })
-did.push(await hand.perform()) // end
-await hand.release()
+const control = await turnwire.control(session.id, { by: 'maria' })
+await session.send('What is 6 times 7?').accepted
+const did = [await control.perform()] // ask-model: the model wants 6 times 6
+const next = await control.next()
+if (next.do === 'judge') await control.replaceArguments(next.calls![0]!, { a: 6, b: 7 })
+did.push(await control.perform(), await control.perform()) // judge, run
+await control.answerModel({ parts: [{ type: 'text', text: 'It is 42.' }], stop: 'end' })
+did.push(await control.perform()) // end
+await control.release()
 console.log(did.map(action => action.do).join(', '))
 console.log(JSON.stringify((await session.history()).at(-1)))
 await turnwire.close()

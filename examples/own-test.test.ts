@@ -23,7 +23,6 @@ test('the clerk looks an order up before it answers', async () => {
   })
   const session = await turnwire.session('clerk')
   const reply = await session.send('Where is my order 17?')
-  assert.equal(reply.stop, 'end')
-  assert.equal(reply.text, 'Your order is packed.')
+  assert.deepEqual(reply, { status: 'done', text: 'Your order is packed.', stop: 'end' })
   await turnwire.close()
 })

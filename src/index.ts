@@ -1,37 +1,92 @@
-// The library's door: what a program that embeds Turnwire, and a configuration file, may use.
+// The library: what a program that embeds Turnwire, and a configuration file, may use.
 
+// ---- to implement a model, a tool or a store ---------------------------------------------------------------
 export type {
-  Action,
-  Agent,
   AgentOption,
-  FeedItem,
+  FollowItem,
   Limits,
-  ManualControl,
   Model,
   ModelAnswer,
   ModelDelta,
   ModelRequest,
+  NextAction,
   Store,
   Tool,
   ToolContext,
   ToolOutput,
 } from './engine/index.ts'
 export { InvalidInput } from './engine/index.ts'
+// ---- what is recorded --------------------------------------------------------------------------------------
 export type { Outcome, OutcomeKind } from './language/calls.ts'
 export type { FilePart, ImagePart, InputPart, ResultPart, TextPart } from './language/content.ts'
 export { type ErrorCode, errorCodes, TurnwireError } from './language/errors.ts'
-export type { Event, Recorded, Settings } from './language/events.ts'
+export type { Event, Grant, Recorded, Settings } from './language/events.ts'
 export type { Entry } from './language/history.ts'
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
-export * from './models/index.ts'
+// ---- to configure ------------------------------------------------------------------------------------------
+export {
+  type AzureOptions,
+  anthropic,
+  azureOpenai,
+  type ChatQuirk,
+  type CompatibleOptions,
+  compatible,
+  createModel,
+  deepseek,
+  gemini,
+  geminiInteractions,
+  groq,
+  lmStudio,
+  type ModelOptions,
+  mistral,
+  ollama,
+  openai,
+  openaiChat,
+  openrouter,
+  type Prices,
+  type Provider,
+  type ProviderOptions,
+  protocols,
+  type Secret,
+  together,
+  type VertexOptions,
+  vertex,
+  vllm,
+  xai,
+} from './models/index.ts'
 export { rehearsal } from './models/rehearsal/index.ts'
 export { parseScript, scripted, scriptFromFile } from './models/scripted/index.ts'
 export type { GateOptions, PolicyRule, RedactRule } from './policy/index.ts'
-export { type AgentConfig, defineConfig, type ServerConfig, type TurnwireConfig } from './runtime/config.ts'
-export type { Conversation, ConversationOptions, OwnTool, Pending, Reply } from './runtime/conversation.ts'
-export { createLog } from './runtime/log.ts'
-export { type Running, startServer } from './runtime/server.ts'
-export { Turnwire } from './runtime/turnwire.ts'
+// ---- to run ------------------------------------------------------------------------------------------------
+export {
+  type AgentConfig,
+  defineConfig,
+  type ServerConfig,
+  type TurnwireConfig,
+} from './runtime/config.ts'
+export type { ControlHandle as Control } from './runtime/library/control-handle.ts'
+export type { PendingCall, Reply, TurnItem } from './runtime/library/reply.ts'
+export type {
+  ApproveOptions,
+  CallAnswers,
+  DecisionOptions,
+  NewGrant,
+  SessionHandle as Session,
+  WatchOptions,
+} from './runtime/library/session-handle.ts'
+export type { OwnTool, SessionOptions } from './runtime/library/session-options.ts'
+export type { TurnHandle as Turn } from './runtime/library/turn-handle.ts'
+export { createLog, type Log, type LogLevel } from './runtime/log.ts'
+export type { OpenOptions } from './runtime/runtime.ts'
+export { type Running, type ServeOptions, startServer } from './runtime/server.ts'
+export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
-export * from './tools/index.ts'
+export {
+  type McpConnection,
+  type McpOptions,
+  type McpServerSpec,
+  mcpServer,
+  type ToolDefinition,
+  tool,
+} from './tools/index.ts'

@@ -1,5 +1,5 @@
-// What a command is: its words for the help, the options that it takes, and what it does. Reading arguments is here
-// too, so that every command refuses a wrong one in the same way.
+// What a command is: its help, its options and what it does. Arguments are read here too, so that every command refuses a
+// wrong one in the same way.
 import { parseArgs } from 'node:util'
 import { printable } from '../lib/text.ts'
 import { nearest } from './nearest.ts'
@@ -14,7 +14,7 @@ export type Option = {
 
 export type Values = Readonly<Record<string, string | boolean | undefined>>
 
-export type Command = {
+export type CliCommand = {
   name: string
   /** After `turnwire <name>`. */
   usage: string
@@ -27,7 +27,7 @@ export type Command = {
   run(input: { values: Values; words: readonly string[] }): Promise<number>
 }
 
-/** How this command is started again: npm and npx find it where a shell may not. */
+/** How to start this command again. Under npm the shell may not find it, but npx does. */
 export const self = process.env['npm_lifecycle_event'] === undefined ? 'turnwire' : 'npx turnwire'
 
 /** The caller's mistake: exit code 2, and one line that says what to do. */
@@ -40,7 +40,7 @@ const commonOptions: Readonly<Record<string, Option>> = {
 }
 
 export function readArguments(
-  command: Pick<Command, 'name' | 'options' | 'words'>,
+  command: Pick<CliCommand, 'name' | 'options' | 'words'>,
   args: readonly string[],
 ): { values: Values; words: string[] } {
   const options: Record<string, Option> = { ...command.options, ...commonOptions }
@@ -85,7 +85,7 @@ export function textValue(values: Values, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** A port from an option or the environment; `source` is named when it is none. */
+/** A port from an option or the environment. `source` is named if it is not a port. */
 export function readPort(text: string | undefined, source: string): number | undefined {
   if (text === undefined || text === '') return undefined
   const port = Number(text)
@@ -96,7 +96,7 @@ export function readPort(text: string | undefined, source: string): number | und
   return port
 }
 
-export function helpOf(command: Command): string {
+export function helpOf(command: CliCommand): string {
   const options = Object.entries({ ...command.options, ...commonOptions }).map(
     ([name, option]): [string, string] => {
       const short = option.short !== undefined ? `-${option.short}, ` : '    '

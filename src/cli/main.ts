@@ -1,14 +1,14 @@
-// The command's wire: finds the subcommand, reads its arguments, runs it, and says what went wrong in a line that helps.
-// Each command is loaded only when it is asked for.
+// The entry of the command: finds the subcommand, reads its arguments, runs it, and prints what went wrong in one line.
+// Each subcommand is loaded only when it is used.
 import { printable } from '../lib/text.ts'
 import { ownVersion } from '../runtime/version.ts'
-import { type Command, columns, helpOf, readArguments, self, UsageError } from './command.ts'
+import { type CliCommand, columns, helpOf, readArguments, self, UsageError } from './command.ts'
 import { nearest } from './nearest.ts'
 
-type Entry = { summary: string; load(): Promise<Command> }
+type Subcommand = { summary: string; load(): Promise<CliCommand> }
 
-/** The table. A new command is a line here and a file in commands/. */
-const commands: Readonly<Record<string, Entry>> = {
+/** A new command is a line here and a file in commands/. */
+const subcommands: Readonly<Record<string, Subcommand>> = {
   serve: {
     summary: 'Serve the agents over HTTP.',
     load: async () => (await import('./commands/serve.ts')).serve,
@@ -39,10 +39,10 @@ const commands: Readonly<Record<string, Entry>> = {
   },
   prepare: {
     summary: 'Show the request that a session would send next, to any vendor.',
-    load: async () => (await import('./commands/prepare.ts')).prepare,
+    load: async () => (await import('./commands/prepare.ts')).prepareCommand,
   },
   doctor: {
-    summary: 'Say why a vendor would refuse a history, and mend it.',
+    summary: 'Say why a vendor would refuse a history, and repair it.',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   double: {
@@ -52,7 +52,7 @@ const commands: Readonly<Record<string, Entry>> = {
 }
 
 export async function main(argv: readonly string[]): Promise<number> {
-  // Whoever reads our output has seen enough, as in `turnwire sessions events <id> | head`.
+  // The reader of our output is gone, as in `turnwire sessions events <id> | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error
@@ -60,7 +60,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     return await dispatch(argv)
   } catch (error) {
-    process.stderr.write(`${wordsOf(error)}\n`)
+    process.stderr.write(`${errorText(error)}\n`)
     return error instanceof UsageError ? 2 : 1
   }
 }
@@ -77,10 +77,10 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   return command.run({ values, words })
 }
 
-function find(name: string): Promise<Command> {
-  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
+function find(name: string): Promise<CliCommand> {
+  const entry = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
   if (entry) return entry.load()
-  const near = nearest(name, [...Object.keys(commands), 'help'])
+  const near = nearest(name, [...Object.keys(subcommands), 'help'])
   const hint = near === undefined ? '' : ` Did you mean "turnwire ${near}"?`
   throw new UsageError(
     `There is no command "${printable(name, 80)}".${hint || ' See them all with: turnwire help'}`,
@@ -88,7 +88,7 @@ function find(name: string): Promise<Command> {
 }
 
 function overview(): string {
-  const rows = Object.entries(commands).map(([name, { summary }]): [string, string] => [name, summary])
+  const rows = Object.entries(subcommands).map(([name, { summary }]): [string, string] => [name, summary])
   return `Turnwire runs the tool calls of language models: checked, authorised, recorded.
 
 turnwire <command> [options]
@@ -104,8 +104,8 @@ function print(text: string): number {
   return 0
 }
 
-/** What people did wrong is said in its own words; a defect also says where it happened. */
-function wordsOf(error: unknown): string {
+/** An expected error is its message. A defect has its stack too. */
+function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const expected = error instanceof UsageError || error.name === 'TurnwireError' || error.name === 'AapError'
   return printable(expected ? error.message : (error.stack ?? error.message), {

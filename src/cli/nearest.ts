@@ -1,4 +1,4 @@
-// The known word that someone probably meant.
+// Finds the known word that is nearest to a mistyped one.
 
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined
@@ -13,7 +13,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Letters to add, drop, change, or swap with their neighbour. */
+/** The number of letters to add, drop, change, or swap with their neighbour. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -1,5 +1,7 @@
-// From the options of a command to a configuration: the file that was named or found, else the demonstration.
-import { relative } from 'node:path'
+// Gets the configuration from the options of a command: the file that was named or found, else the demonstration.
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { printable } from '../lib/text.ts'
 import type { TurnwireConfig } from '../runtime/config.ts'
 import { findConfig, loadConfig } from '../runtime/load-config.ts'
 import { type Option, textValue, UsageError, type Values } from './command.ts'
@@ -42,7 +44,7 @@ function givenData(values: Values): string | undefined {
   return textValue(values, 'data') ?? (process.env['TURNWIRE_DATA'] || undefined)
 }
 
-/** The data folder of commands that look into it without starting an agent: the one that `serve` would use. */
+/** The data folder that `serve` would use, for commands that start no agent. */
 export async function dataFolder(values: Values): Promise<string> {
   const given = givenData(values)
   if (given !== undefined) return given
@@ -51,5 +53,18 @@ export async function dataFolder(values: Values): Promise<string> {
   if (typeof data === 'string' && data !== 'memory') return data
   throw new UsageError(
     `The configuration keeps sessions ${data === 'memory' ? 'in memory' : 'in a store of its own'}, so there is no data folder. Name one with --data <folder>.`,
+  )
+}
+
+/** The same, with sessions in it. */
+export async function sessionFolder(values: Values): Promise<string> {
+  const folder = await dataFolder(values)
+  if (existsSync(join(folder, 'sessions.db'))) return folder
+  throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
+}
+
+export function noSuchSession(id: string): UsageError {
+  return new UsageError(
+    `There is no session ${printable(id, 80)} here. See them with: turnwire sessions list`,
   )
 }

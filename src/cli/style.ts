@@ -1,11 +1,11 @@
-// Colours for people: only where a terminal shows them, and never where NO_COLOR asks for none. Everything that comes
-// from elsewhere goes through `printable` first; what is added here are the only escapes that are written.
+// Colours, only on a terminal and not with NO_COLOR. Text from elsewhere goes through `printable` first, so these are the
+// only escape codes that are written.
 import type { WriteStream } from 'node:tty'
 
 export type Style = (text: string) => string
 export type Styles = Record<'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan', Style>
 
-const codes: Record<keyof Styles, [number, number]> = {
+const colourCodes: Record<keyof Styles, [number, number]> = {
   bold: [1, 22],
   dim: [2, 22],
   red: [31, 39],
@@ -26,13 +26,13 @@ export function styles(colour: boolean): Styles {
   const style = ([on, off]: [number, number]): Style =>
     colour ? text => (text === '' ? '' : `\u001b[${on}m${text}\u001b[${off}m`) : text => text
   return {
-    bold: style(codes.bold),
-    dim: style(codes.dim),
-    red: style(codes.red),
-    green: style(codes.green),
-    yellow: style(codes.yellow),
-    blue: style(codes.blue),
-    magenta: style(codes.magenta),
-    cyan: style(codes.cyan),
+    bold: style(colourCodes.bold),
+    dim: style(colourCodes.dim),
+    red: style(colourCodes.red),
+    green: style(colourCodes.green),
+    yellow: style(colourCodes.yellow),
+    blue: style(colourCodes.blue),
+    magenta: style(colourCodes.magenta),
+    cyan: style(colourCodes.cyan),
   }
 }

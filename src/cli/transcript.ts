@@ -1,12 +1,13 @@
-// A session's log for people: one line per thing that happened, in the order in which it did. Everything that models,
-// tools and clients wrote is bounded and made printable.
+// A session's log for people: lines for each event, in order. Text of models, tools and clients is bounded and made
+// printable.
 import type { CallPart } from '../language/calls.ts'
 import { textOf } from '../language/content.ts'
 import type { Event, Recorded } from '../language/events.ts'
+import type { AnswerPart } from '../language/history.ts'
 import { printable } from '../lib/text.ts'
 import type { Styles } from './style.ts'
 
-const longest = 2000
+const longestText = 2000
 
 export function transcriptOf(log: readonly Recorded[], style: Styles): string {
   const calls = new Map<string, CallPart>()
@@ -20,7 +21,7 @@ export function transcriptOf(log: readonly Recorded[], style: Styles): string {
   return text
 }
 
-/** What the models read and wrote in all, and what that cost where it is known. Empty: nothing was counted. */
+/** The tokens of all model steps, and their cost if it is known. Empty: nothing was counted. */
 export function spentIn(log: readonly Recorded[]): string {
   let tokens = 0
   let cost = 0
@@ -35,75 +36,81 @@ export function spentIn(log: readonly Recorded[]): string {
 }
 
 function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styles): string[] {
-  const { bold, dim, cyan, green, red, yellow } = style
-  const nameOf = (callId: string): string => bold(shown(calls.get(callId)?.name ?? callId, 128))
+  const { dim, cyan, yellow } = style
+  if ('callId' in event)
+    return callLines(event, cutText(calls.get(event.callId)?.name ?? event.callId, 128), style)
   switch (event.type) {
     case 'session.created':
-      return [dim(`session of ${shown(event.agent, 128)} created over ${shown(event.wire, 40)}`)]
+      return [dim(`session of ${cutText(event.agent, 128)} created over ${cutText(event.wire, 40)}`)]
     case 'turn.started':
-      return [`${cyan('user')}   ${shown(textOf(event.parts) || '(no text)')}`]
-    case 'turn.asked':
-      return []
+      return [`${cyan('user')}   ${cutText(textOf(event.parts) || '(no text)')}`]
     case 'model.answered':
-      return event.parts.map(part => {
-        if (part.type === 'text') return `${cyan('model')}  ${shown(part.text)}`
-        if (part.type === 'thinking') return dim(`think  ${shown(part.text)}`)
-        if (part.type === 'call')
-          return `${yellow('call')}   ${bold(shown(part.name, 128))} ${shown(part.text)}`
-        return dim(`vendor ${shown(part.tool, 128)} ${shown(part.summary)}`)
-      })
-    case 'call.handed':
-      return [dim(`handed ${nameOf(event.callId)} to the application`)]
-    case 'approval.requested':
-      return [
-        `${yellow('asks')}   ${nameOf(event.callId)} may not run by itself (${shown(event.rule, 80)})${event.reason === undefined ? '' : `: ${shown(event.reason)}`}`,
-      ]
-    case 'approval.decided': {
-      const verdict = event.granted ? green('allowed') : red('denied')
-      return [
-        `${verdict} ${nameOf(event.callId)} by ${shown(event.by, 80)}${event.reason === undefined ? '' : `: ${shown(event.reason)}`}`,
-      ]
+      return event.parts.map(part => answerLine(part, style))
+    case 'turn.ended': {
+      const limit = event.limit === undefined ? '' : ` (${event.limit})`
+      return [dim(`turn over: ${event.stop}${limit}${detail(event.error?.message)}`)]
     }
-    case 'call.edited':
-      return [`${yellow('edited')} ${nameOf(event.callId)} by ${shown(event.by, 80)}: ${shown(event.text)}`]
-    case 'call.allowed':
-      return [dim(`allowed ${nameOf(event.callId)} (${shown(event.rule, 80)})`)]
-    case 'call.started':
-      if (event.allowed) return [dim(`allowed ${nameOf(event.callId)} (${shown(event.allowed.rule, 80)})`)]
-      return event.attempt > 1 ? [dim(`started ${nameOf(event.callId)}, attempt ${event.attempt}`)] : []
-    case 'call.settled':
-    case 'call.late': {
-      const { kind, parts, ms } = event.outcome
-      const late = event.type === 'call.late' ? ' (too late)' : ''
-      const time = ms === undefined ? '' : dim(` ${Math.round(ms)} ms`)
-      return [
-        `${kind === 'ok' ? green(kind) : red(kind)}${late}     ${nameOf(event.callId)}${time}  ${shown(textOf(parts) || '(no text)')}`,
-      ]
-    }
-    case 'turn.ended':
-      return [
-        dim(
-          `turn over: ${event.stop}${event.limit === undefined ? '' : ` (${event.limit})`}${event.error ? `: ${shown(event.error.message)}` : ''}`,
-        ),
-      ]
     case 'control.taken':
+      return [`${yellow('taken over')} by ${cutText(event.by, 80)}`]
     case 'control.returned':
-      return [
-        `${yellow(event.type === 'control.taken' ? 'taken over' : 'given back')} by ${shown(event.by, 80)}`,
-      ]
+      return [`${yellow('given back')} by ${cutText(event.by, 80)}`]
     case 'grant.given':
-      return [dim(`grant for ${shown(event.grant.tool, 128)} by ${shown(event.grant.by, 80)}`)]
+      return [dim(`grant for ${cutText(event.grant.tool, 128)} by ${cutText(event.grant.by, 80)}`)]
     case 'grant.revoked':
-      return [dim(`grant revoked by ${shown(event.by, 80)}`)]
+      return [dim(`grant revoked by ${cutText(event.by, 80)}`)]
     case 'history.compacted':
       return [dim(`the first ${event.replaces} entries were compacted`)]
     case 'session.configured':
       return [dim('settings changed')]
+    case 'turn.asked':
     case 'request.accepted':
       return []
   }
 }
 
-function shown(text: string, maxChars = longest): string {
+function answerLine(part: AnswerPart, { bold, cyan, dim, yellow }: Styles): string {
+  if (part.type === 'text') return `${cyan('model')}  ${cutText(part.text)}`
+  if (part.type === 'thinking') return dim(`think  ${cutText(part.text)}`)
+  if (part.type === 'call')
+    return `${yellow('call')}   ${bold(cutText(part.name, 128))} ${cutText(part.text)}`
+  return dim(`vendor ${cutText(part.tool, 128)} ${cutText(part.summary)}`)
+}
+
+function callLines(event: Extract<Event, { callId: string }>, tool: string, style: Styles): string[] {
+  const { dim, green, red, yellow } = style
+  const name = style.bold(tool)
+  switch (event.type) {
+    case 'call.handed':
+      return [dim(`handed ${name} to the application`)]
+    case 'approval.requested':
+      return [
+        `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,
+      ]
+    case 'approval.decided': {
+      const verdict = event.granted ? green('allowed') : red('denied')
+      return [`${verdict} ${name} by ${cutText(event.by, 80)}${detail(event.reason)}`]
+    }
+    case 'call.edited':
+      return [`${yellow('edited')} ${name} by ${cutText(event.by, 80)}${detail(event.text)}`]
+    case 'call.allowed':
+      return [dim(`allowed ${name} (${cutText(event.rule, 80)})`)]
+    case 'call.started':
+      if (event.allowed) return [dim(`allowed ${name} (${cutText(event.allowed.rule, 80)})`)]
+      return event.attempt > 1 ? [dim(`started ${name}, attempt ${event.attempt}`)] : []
+    case 'call.settled':
+    case 'call.late': {
+      const { kind, parts, ms } = event.outcome
+      const outcome = `${kind === 'ok' ? green(kind) : red(kind)}${event.type === 'call.late' ? ' (too late)' : ''}`
+      const time = ms === undefined ? '' : dim(` ${Math.round(ms)} ms`)
+      return [`${outcome}     ${name}${time}  ${cutText(textOf(parts) || '(no text)')}`]
+    }
+  }
+}
+
+function detail(text: string | undefined): string {
+  return text === undefined ? '' : `: ${cutText(text)}`
+}
+
+function cutText(text: string, maxChars = longestText): string {
   return printable(text, { maxChars })
 }

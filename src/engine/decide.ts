@@ -170,7 +170,7 @@ export function awaited(state: SessionState, callId: string, stage: 'handed' | '
   throw new TurnwireError(
     'wrong_party',
     stage === 'handed'
-      ? `The call "${callId}" is the server's to run: send a permission, not a result.`
+      ? `The call "${callId}" is run by Turnwire: send a permission, not a result.`
       : `The call "${callId}" is yours to run: send its result, not a permission.`,
   )
 }

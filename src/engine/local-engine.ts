@@ -110,9 +110,10 @@ export class LocalEngine implements Engine {
     tools: readonly AttachedTool[],
     signal?: AbortSignal,
   ): AsyncIterable<readonly AttachedItem[]> {
-    const session = await this.sessions.hold(ref)
     const attachment = new Attachment(tools, prefix => this.#ports.world.id(prefix))
+    const session = await this.sessions.hold(ref, attachment.tools)
     const leave = (): void => attachment.close()
+    if (signal?.aborted) leave()
     signal?.addEventListener('abort', leave, { once: true })
     session.attachments.add(attachment)
     session.attach(attachment.tools)
@@ -128,10 +129,10 @@ export class LocalEngine implements Engine {
     }
   }
 
-  report(ref: SessionRef, report: AttachedReport): Promise<void> {
-    return this.sessions.use(ref, session => {
-      for (const attachment of session.attachments) if (attachment.report(report)) return
-    })
+  /** Also while the engine stops: tools that run have time to finish. */
+  async report(ref: SessionRef, report: AttachedReport): Promise<void> {
+    const attachments = this.sessions.inMemory(ref)?.attachments ?? []
+    for (const attachment of attachments) if (attachment.report(report)) return
   }
 
   async summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary> {

@@ -10,7 +10,7 @@ import { decideRecovery } from './decide-turn.ts'
 import { evolve } from './evolve.ts'
 import { goneAgent } from './gone-agent.ts'
 import { stoppedEngine } from './outcomes.ts'
-import type { Agent, EnginePorts, ListedRow } from './ports.ts'
+import type { Agent, EnginePorts, ListedRow, Tool } from './ports.ts'
 import { Session } from './session.ts'
 import { type CallState, emptyState, listSummaryOf, type SessionState } from './state.ts'
 
@@ -33,8 +33,7 @@ export class OpenSessions {
 
   agent(name: string): Agent {
     const agent = this.ports.agent(name)
-    if (!agent)
-      throw new TurnwireError('unknown_agent', `There is no agent named "${name}". GET /meta lists them.`)
+    if (!agent) throw new TurnwireError('unknown_agent', `There is no agent named "${name}".`)
     return agent
   }
 
@@ -68,22 +67,25 @@ export class OpenSessions {
     return { session: this.#keep(session), existing: false }
   }
 
-  /** The session, ready to take commands. A stranger is told that there is none, and takes nothing from its writer. */
-  async open(owner: string, id: string): Promise<Session> {
+  /**
+   * The session, ready to take commands. To anyone but its owner it does not exist. `attached`: tools that a session which
+   * was at work is offered before it goes on.
+   */
+  async open(owner: string, id: string, attached?: readonly Tool[]): Promise<Session> {
     this.refuseIfStopping()
     // Whether it is in memory must not show in how soon a stranger is turned away.
     if (this.#find(id)?.state.owner !== owner) {
       const row = await this.ports.store.row(id)
       if (row?.owner !== owner) throw notFound()
-      if (row.status === 'running' && this.ports.takesUp?.() === false)
-        throw new TurnwireError(
-          'busy',
-          'Another process is at work in this session. Wait for it, or stop it.',
-        )
     }
-    const session = await this.#load(id)
+    const session = await this.#load(id, attached)
     if (session.state.owner !== owner) throw notFound()
     return session
+  }
+
+  inMemory({ owner, session: id }: SessionRef): Session | undefined {
+    const session = this.#find(id)
+    return session?.state.owner === owner ? session : undefined
   }
 
   /** A look that claims nothing: another process may be its writer. */
@@ -127,10 +129,13 @@ export class OpenSessions {
     }
   }
 
-  /** Opens the session and counts as a use of it. The caller subtracts the use when it is done. */
-  async hold({ owner, session: id }: SessionRef): Promise<Session> {
+  /**
+   * Opens the session and counts as a use of it. The caller subtracts the use when it is done. `attached`: tools to offer
+   * before a recovery continues its turn.
+   */
+  async hold({ owner, session: id }: SessionRef, attached?: readonly Tool[]): Promise<Session> {
     for (;;) {
-      const session = await this.open(owner, id)
+      const session = await this.open(owner, id, attached)
       // It may have been dropped or lost since it was opened.
       if (this.#find(id) !== session) continue
       session.uses += 1
@@ -223,17 +228,17 @@ export class OpenSessions {
     return session?.lost ? undefined : session
   }
 
-  async #load(id: string): Promise<Session> {
+  async #load(id: string, attached?: readonly Tool[]): Promise<Session> {
     const open = this.#find(id)
     if (open) return this.#keep(open)
     const opening = this.#opening.get(id)
     if (opening) return opening
-    const loading = this.#claim(id).finally(() => this.#opening.delete(id))
+    const loading = this.#claim(id, attached).finally(() => this.#opening.delete(id))
     this.#opening.set(id, loading)
     return loading
   }
 
-  async #claim(id: string): Promise<Session> {
+  async #claim(id: string, attached?: readonly Tool[]): Promise<Session> {
     const claimed = await this.ports.store.claim(id)
     if (!claimed) throw notFound()
     const state = fold(id, await this.ports.store.read(id))
@@ -243,6 +248,7 @@ export class OpenSessions {
       this.#forget(lost, reason),
     )
     this.#keep(session)
+    if (attached) session.attach(attached)
     await recoverTurn(session)
     return session
   }

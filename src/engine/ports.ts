@@ -386,8 +386,6 @@ export type EnginePorts = {
   agents?(): readonly { agent: Agent; model?: string }[]
   /** The configured models, by name. */
   models?: Readonly<Record<string, Model>>
-  /** Whether this process may take up sessions that another one left at work, or has at work now. Absent: yes. */
-  takesUp?(): boolean
   /** One line for operators; never holds secrets, arguments or results. */
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
 }

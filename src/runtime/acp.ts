@@ -1,7 +1,7 @@
 // Joins the Agent Client Protocol to a runtime: which agent is served, who the client is, and how MCP servers that it
 // names are connected. A client on a pipe is the user's own editor; one on a network may not name servers.
 import type { Readable, Writable } from 'node:stream'
-import type { AgentInfo } from '../engine/index.ts'
+import type { AgentInfo, EngineDescription } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { mcpServer } from '../tools/mcp/index.ts'
 import {
@@ -14,7 +14,8 @@ import {
   stdioStream,
 } from '../wires/acp/index.ts'
 import type { Principal, WireHost } from '../wires/host.ts'
-import { localOwner, type Turnwire } from './turnwire.ts'
+import { localOwner } from './keys.ts'
+import type { Runtime } from './runtime.ts'
 import type { Upgrade, UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
 
@@ -26,9 +27,13 @@ export type AcpHostOptions = {
   remote?: boolean
 }
 
-export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHost {
-  const { local, log } = turnwire
-  const { agents, models } = local.description
+export async function acpHost(runtime: Runtime, options: AcpHostOptions = {}): Promise<AcpHost> {
+  return hostFrom(runtime, await runtime.engine.describe(), options)
+}
+
+function hostFrom(runtime: Runtime, about: EngineDescription, options: AcpHostOptions): AcpHost {
+  const { engine, log } = runtime
+  const { agents, models } = about
   const { principal = { owner: localOwner, name: localOwner }, remote = false } = options
   const info = options.agent === undefined ? agents[0] : agents.find(({ name }) => name === options.agent)
   if (!info)
@@ -38,7 +43,7 @@ export function acpHost(turnwire: Turnwire, options: AcpHostOptions = {}): AcpHo
     )
   const own = info.model.name
   return {
-    engine: local,
+    engine,
     info,
     modelInfos: models,
     models: own === undefined ? undefined : { own, names: Object.keys(models) },
@@ -71,13 +76,14 @@ export async function serveAcpOverPipe(
   await link.closed
 }
 
-export type AcpDoor = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
+export type AcpOverHttp = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
 
 /** Serves clients on a network, each with its own key. */
-export async function serveAcpOverHttp(turnwire: Turnwire, limits: WireHost['limits']): Promise<AcpDoor> {
+export async function serveAcpOverHttp(runtime: Runtime, limits: WireHost['limits']): Promise<AcpOverHttp> {
+  const about = await runtime.engine.describe()
   const { routes, open, close } = await acpOverHttp(
     (principal, agent) =>
-      acpHost(turnwire, { principal, remote: true, ...(agent !== undefined && { agent }) }),
+      hostFrom(runtime, about, { principal, remote: true, ...(agent !== undefined && { agent }) }),
     limits,
   )
   const enter = ({ socket, principal, params }: Upgrade): void => {

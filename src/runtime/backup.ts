@@ -1,13 +1,13 @@
-// A copy of a data folder that can be started from, taken while a server may be at work in it. The database is copied by
-// SQLite itself: files that are copied by hand would miss what stands in the write-ahead log.
+// Copies a data folder while a server may be at work in it. SQLite copies the database itself: a plain copy of the file
+// would miss the write-ahead log.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TurnwireError } from '../language/errors.ts'
 
-/** Keys and the vault's key; they are small, and each is written whole or not at all. */
-const beside = ['keys.json', 'vault.key']
+/** Small files that are always written whole. */
+const smallFiles = ['keys.json', 'vault.key']
 
-/** Gives the names of the files. The folder `to` is made, and must be empty. */
+/** Makes the folder `to`, which must be empty if it exists. Gives the names of the files. */
 export async function backUp(from: string, to: string): Promise<string[]> {
   const database = join(from, 'sessions.db')
   if (!existsSync(database))
@@ -18,7 +18,7 @@ export async function backUp(from: string, to: string): Promise<string[]> {
   try {
     mkdirSync(to, { recursive: true, mode: 0o700 })
     if (readdirSync(to).length > 0) throw new Error('it is not empty')
-    // SQLite would make a file that everyone may read.
+    // SQLite alone would make a file that everyone can read.
     writeFileSync(join(to, 'sessions.db'), '', { mode: 0o600 })
     const { backup, DatabaseSync } = await import('node:sqlite')
     const source = new DatabaseSync(database, { readOnly: true })
@@ -27,7 +27,7 @@ export async function backUp(from: string, to: string): Promise<string[]> {
     } finally {
       source.close()
     }
-    const others = beside.filter(name => existsSync(join(from, name)))
+    const others = smallFiles.filter(name => existsSync(join(from, name)))
     for (const name of others) copyFileSync(join(from, name), join(to, name))
     return ['sessions.db', ...others]
   } catch (cause) {

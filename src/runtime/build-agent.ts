@@ -1,4 +1,4 @@
-// From what the operator wrote to what the engine asks of an agent.
+// Makes the engine's agents from a configuration.
 
 import type { Agent, Model } from '../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
@@ -13,7 +13,7 @@ export function buildAgents(config: TurnwireConfig, log: Log): Agent[] {
 
 function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent {
   const { policy = {} } = config
-  const own = typeof agent.model === 'string' ? named(config, agent.model) : agent.model
+  const own = typeof agent.model === 'string' ? modelNamed(config, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(config.models ?? {})].some(model => model.asksApproval)
   return {
     name: agent.name,
@@ -43,11 +43,11 @@ function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent
     clientTools: agent.clientTools ?? true,
     fullHistory: (policy.redact ?? []).length === 0,
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
-    model: settings => (settings.model === undefined ? own : named(config, settings.model)),
+    model: settings => (settings.model === undefined ? own : modelNamed(config, settings.model)),
   }
 }
 
-function named(config: TurnwireConfig, name: string): Model {
+function modelNamed(config: TurnwireConfig, name: string): Model {
   const model = config.models && Object.hasOwn(config.models, name) ? config.models[name] : undefined
   if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
   return model

@@ -1,5 +1,5 @@
-// A configuration comes from a file that nothing has checked: every mistake in it is named with its key and its remedy,
-// before anything runs. The types are in config.ts.
+// Checks a configuration before anything runs. Every mistake is reported with its key and what to do. The types are in
+// config.ts.
 import type { Model, Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
@@ -114,13 +114,12 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     choice !== 'required'
   )
     wrong(`${key}.choice`, 'must be "auto", "none", "required", { tool } or { allowed, mode }.')
-  checkTools(tools, `${key}.tools`, wrong)
+  checkToolList(tools, `${key}.tools`, wrong)
   checkCompaction(agent['compaction'], `${key}.compaction`, wrong)
   checkOptions(options, `${key}.options`, wrong)
 }
 
-/** There may be thousands. */
-function checkTools(tools: unknown, key: string, wrong: Wrong): void {
+function checkToolList(tools: unknown, key: string, wrong: Wrong): void {
   if (tools === undefined) return
   if (!Array.isArray(tools)) {
     wrong(key, 'must be a list.')
@@ -152,9 +151,9 @@ function checkCompaction(compaction: unknown, key: string, wrong: Wrong): void {
     wrong(`${key}.instructions`, 'must be text that says what to write.')
 }
 
-type Kind = 'string' | 'boolean' | 'number'
+type FieldKind = 'string' | 'boolean' | 'number'
 
-function checkKinds(fields: Fields, kinds: Record<string, Kind>, prefix: string, wrong: Wrong): void {
+function checkKinds(fields: Fields, kinds: Record<string, FieldKind>, prefix: string, wrong: Wrong): void {
   for (const [name, kind] of Object.entries(kinds)) {
     const value = fields[name]
     if (value !== undefined && typeof value !== kind)
@@ -172,7 +171,7 @@ function checkSwitches(value: unknown, known: readonly string[], key: string, wr
   checkKinds(value, Object.fromEntries(known.map(name => [name, 'boolean'])), `${key}.`, wrong)
 }
 
-/** What would fit nothing is refused: a page that is let in, or a name that is answered to, is found by exact comparison. */
+/** Hosts and origins are compared exactly, so an entry in another form would never match. */
 function checkTexts(value: unknown, form: RegExp, words: string, key: string, wrong: Wrong): void {
   if (value === undefined) return
   if (!Array.isArray(value) || !value.every(each => typeof each === 'string' && form.test(each)))
@@ -190,7 +189,6 @@ const policyKeys = [
   'onRuleFailure',
 ]
 
-/** A policy that is not read as it was meant is no policy: what is wrong with it is said before anything runs. */
 function checkPolicy(policy: unknown, wrong: Wrong): void {
   if (policy === undefined) return
   if (!isRecord(policy)) {
@@ -213,7 +211,7 @@ function checkLimitValues(limits: unknown, key: string, wrong: Wrong): void {
   else checkMade(() => checkLimits(limits), key, wrong)
 }
 
-/** What the maker itself refuses, under the key that the operator wrote it under; rules are `policy[n]` to their maker. */
+/** Reports what `make` throws under the operator's key. `make` itself names a rule `policy[n]`. */
 function checkMade(make: () => unknown, key: string, wrong: Wrong): void {
   try {
     make()
@@ -333,7 +331,7 @@ function isModel(value: unknown): value is Model {
   return isRecord(value) && typeof value['respond'] === 'function' && typeof value['id'] === 'string'
 }
 
-/** A declaration as `tool()` makes it: an object that only looks like what `tool()` takes has no shape and no trust. */
+/** A tool as `tool()` makes it. The argument of `tool()` alone has no input form and no side. */
 function isTool(value: unknown): value is Tool {
   if (!isRecord(value) || typeof value['name'] !== 'string' || typeof value['run'] !== 'function')
     return false
@@ -346,7 +344,7 @@ function isStore(value: unknown): value is Store {
   return isRecord(value) && typeof value['append'] === 'function' && typeof value['read'] === 'function'
 }
 
-/** `postgres://…`, `file:…`; a drive of Windows has one letter. */
+/** `postgres://…`, `file:…`. A drive letter of Windows is no scheme. */
 function isAddress(text: string): boolean {
   return /^[a-z][a-z\d+.-]+:/i.test(text)
 }

@@ -1,20 +1,20 @@
-// What an operator writes: agents, models, tools, policy, server. Types for the editor; `check-config.ts` is for whoever
-// gets one wrong.
+// What an operator writes: agents, models, tools, policy, server. These are the types, which check the names of agents and
+// models too; `check-config.ts` checks the values.
 import type { AgentOption, Compaction, Limits, Model, Store, Tool } from '../engine/ports.ts'
 import type { ToolChoice } from '../language/tools.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 
-export type AgentConfig = {
-  name: string
+export type AgentConfig<Name extends string = string, ModelName extends string = string> = {
+  name: Name
   title?: string
   version?: string
   description?: string
   /** The instructions that the model reads before anything else. */
   system?: string
   /** A model, or the name of one in `models`. */
-  model: Model | string
+  model: Model | NoInfer<ModelName>
   tools?: readonly Tool[]
   options?: readonly AgentOption[]
   /** Rules for this agent; they come before those of `policy`. */
@@ -28,7 +28,7 @@ export type AgentConfig = {
   /** Whether clients may bring tools of their own. Default true. */
   clientTools?: boolean
   images?: { http?: boolean; data?: boolean }
-  /** On the Responses door. `serverTools`: its own tools run there too, for stored responses. Default false. */
+  /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
 }
 
@@ -51,9 +51,9 @@ export type ServerConfig = {
   log?: LogLevel
 }
 
-export type TurnwireConfig = {
-  agents: readonly AgentConfig[]
-  models?: Readonly<Record<string, Model>>
+export type TurnwireConfig<Name extends string = string, ModelName extends string = string> = {
+  agents: readonly AgentConfig<Name, ModelName>[]
+  models?: Readonly<Record<ModelName, Model>>
   policy?: GateOptions
   limits?: Partial<Limits>
   server?: ServerConfig
@@ -61,7 +61,9 @@ export type TurnwireConfig = {
   data?: string | Store
 }
 
-/** Gives its argument back: for the types, and so that a config file reads as one. */
-export function defineConfig(config: TurnwireConfig): TurnwireConfig {
+/** Gives its argument back, with the names of its agents and models as types. */
+export function defineConfig<Name extends string, ModelName extends string = never>(
+  config: TurnwireConfig<Name, ModelName>,
+): TurnwireConfig<Name, ModelName> {
   return config
 }

@@ -41,6 +41,7 @@ test('one message calls every kind of tool', async t => {
   const asked = await session.send(
     'What is the weather in Paris, what is 17 * 23, add a note "buy milk", and mail ana@example.org that I am late',
   )
+  assert.ok(asked.status === 'waiting')
   assert.deepEqual(
     asked.pending.map(call => [call.needs, call.tool]),
     [
@@ -49,7 +50,6 @@ test('one message calls every kind of tool', async t => {
     ],
   )
   const answered = await session.answer({
-    results: [],
     decisions: asked.pending.map(({ callId }) => ({ callId, granted: true, by: 'ana' })),
   })
   assert.match(answered.text, /Paris: \d+ °C, .*humidity \d+ %/)

@@ -1,10 +1,16 @@
-// Rules that name a tool which no agent has: most often a slip of the pen, and then a door that was meant to be shut stands
-// open. They are pointed out and not refused, since editors and their MCP servers bring tools that are not known beforehand.
+// Finds rules that name a tool which no agent has. Most are typing mistakes, and then a tool runs that was meant to be
+// denied. They are logged and not refused, since editors and MCP servers bring tools that are not known beforehand.
 import type { PolicyRule } from '../policy/index.ts'
 import type { TurnwireConfig } from './config.ts'
 
-/** What editors bring along, and the question of a vendor's own tools. */
-const brought = ['update_plan', 'read_text_file', 'write_text_file', 'run_command', 'hosted_tool_approval']
+/** Tools of editors, and the approval of a vendor's own tools. */
+const broughtTools = [
+  'update_plan',
+  'read_text_file',
+  'write_text_file',
+  'run_command',
+  'hosted_tool_approval',
+]
 
 export function idleRules({ agents, policy }: TurnwireConfig): { rule: string; tool: string }[] {
   const all = agents.flatMap(agent => agent.tools ?? []).map(tool => tool.name)
@@ -25,16 +31,16 @@ function idleIn(
   key: string,
   names: readonly string[],
 ): { rule: string; tool: string }[] {
-  const known = [...names, ...brought]
+  const known = [...names, ...broughtTools]
   return rules.flatMap(({ tool = [] }, index) =>
     [tool]
       .flat()
-      .filter(pattern => !known.some(name => fits(pattern, name)))
+      .filter(pattern => !known.some(name => matchesTool(pattern, name)))
       .map(pattern => ({ rule: `${key}[${index}]`, tool: pattern })),
   )
 }
 
-function fits(pattern: string, name: string): boolean {
+function matchesTool(pattern: string, name: string): boolean {
   const pieces = pattern.split('*').map(piece => piece.replaceAll(/[^\w]/g, '\\$&'))
   return new RegExp(`^${pieces.join('.*')}$`, 's').test(name)
 }

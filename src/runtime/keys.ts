@@ -1,5 +1,5 @@
-// Bearer keys. A key is shown once, when it is made; what is kept is its hash. The name of a key is the owner of the
-// sessions that are created with it.
+// Bearer keys. A key is shown once, when it is made; only its hash is kept. The name of a key is the owner of the sessions
+// that are created with it.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/hash.ts'
 import type { Principal } from '../wires/host.ts'
 
-/** The owner of sessions that no key stands for: in-process ones, and those of a server that runs open. */
+/** The owner of sessions that are made without a key: by the library, the command, and a server without keys. */
 export const localOwner = 'local'
 
 export type KeyEntry = { name: string; sha256: string }
@@ -23,7 +23,7 @@ export class Keys {
     return this.#byHash.size
   }
 
-  /** Looked up by hash: the time it takes says nothing about the key. */
+  /** Looks up the hash, so that the time it takes does not depend on the key. */
   find(token: string): Principal | undefined {
     return this.#byHash.get(sha256(token))
   }
@@ -41,7 +41,7 @@ function keyFile(folder: string): string {
 export function readKeys(folder: string): KeyEntry[] {
   const file = keyFile(folder)
   if (!existsSync(file)) return []
-  const text = attempt(() => readFileSync(file, 'utf8'), `${file} cannot be read`)
+  const text = orInvalid(() => readFileSync(file, 'utf8'), `${file} cannot be read`)
   try {
     const entries: unknown = JSON.parse(text)
     if (Array.isArray(entries) && entries.every(isKeyEntry)) return entries
@@ -60,14 +60,14 @@ export function readKeys(folder: string): KeyEntry[] {
 
 export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
   const file = keyFile(folder)
-  attempt(() => {
+  orInvalid(() => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }, `${file} cannot be written`)
 }
 
-function attempt<Result>(work: () => Result, failed: string): Result {
+function orInvalid<Result>(work: () => Result, failed: string): Result {
   try {
     return work()
   } catch (cause) {

@@ -1,4 +1,4 @@
-// Finds and reads a configuration file. TypeScript is loaded as it is.
+// Finds and loads a configuration file. TypeScript is run as it is.
 import { existsSync, statSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
@@ -7,7 +7,7 @@ import { TurnwireError } from '../language/errors.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
 
-const names = ['turnwire.config.ts', 'turnwire.config.mts', 'turnwire.config.js', 'turnwire.config.mjs']
+const configNames = ['turnwire.config.ts', 'turnwire.config.mts', 'turnwire.config.js', 'turnwire.config.mjs']
 
 /** The file given, or the first of the usual names in the folder given, else in `folder`; undefined if there is none. */
 export function findConfig(given: string | undefined, folder: string): string | undefined {
@@ -20,22 +20,24 @@ export function findConfig(given: string | undefined, folder: string): string | 
   if (inside !== undefined) return inside
   throw new TurnwireError(
     'config_invalid',
-    `There is no ${names[0]} in ${file}. Make one with: turnwire init ${given}`,
+    `There is no ${configNames[0]} in ${file}. Make one with: turnwire init ${given}`,
   )
 }
 
 function configIn(folder: string): string | undefined {
-  return names.map(name => resolve(folder, name)).find(file => existsSync(file))
+  return configNames.map(name => resolve(folder, name)).find(file => existsSync(file))
 }
 
 export async function loadConfig(file: string): Promise<TurnwireConfig> {
   let loaded: { default?: unknown }
-  findOurselves()
+  resolveOurselves()
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause)
-    throw new TurnwireError('config_invalid', `${placeOf(cause, file)} cannot be loaded: ${words}`, { cause })
+    throw new TurnwireError('config_invalid', `${whereThrown(cause, file)} cannot be loaded: ${words}`, {
+      cause,
+    })
   }
   if (loaded.default === undefined)
     throw new TurnwireError(
@@ -46,8 +48,8 @@ export async function loadConfig(file: string): Promise<TurnwireConfig> {
   return loaded.default
 }
 
-/** The file, with the line that went wrong where the error's stack tells. */
-function placeOf(cause: unknown, file: string): string {
+/** The file, with the line that threw if the error's stack has it. */
+function whereThrown(cause: unknown, file: string): string {
   const stack = cause instanceof Error ? (cause.stack ?? '') : ''
   for (const name of [pathToFileURL(file).href, file]) {
     const [, line] = stack.split(`${name}:`)
@@ -56,15 +58,15 @@ function placeOf(cause: unknown, file: string): string {
   return file
 }
 
-let found = false
+let isHooked = false
 
 /**
- * A configuration imports `turnwire`, and zod for the shapes of its tools. Where these packages are not installed beside
- * it (the command came from a checkout or a global installation), this one and its own zod are meant.
+ * A configuration imports `turnwire`, and zod for the schemas of its tools. Where these packages are not installed beside
+ * it (the command came from a checkout or a global installation), this package and its own zod are used.
  */
-function findOurselves(): void {
-  if (found) return
-  found = true
+function resolveOurselves(): void {
+  if (isHooked) return
+  isHooked = true
   registerHooks({
     resolve(specifier, context, next) {
       const foreign = context.parentURL?.includes('/node_modules/') === true

@@ -1,5 +1,5 @@
-// One JSON line per occurrence, on standard error, without secrets: values that are known to be secret are masked
-// wherever they turn up, and so is whatever looks like a credential.
+// The log: one JSON object a line, on standard error. Values that are known to be secret are masked wherever they occur,
+// and so is text that looks like a credential.
 
 import type { EnginePorts } from '../engine/ports.ts'
 import type { Json } from '../lib/json.ts'
@@ -24,12 +24,17 @@ export function createLog(options: LogOptions = {}): Log {
   const least = logLevels.indexOf(level)
   return (at, message, fields = {}) => {
     if (logLevels.indexOf(at) < least) return
-    const line = JSON.stringify({ time: new Date().toISOString(), level: at, message, ...clean(fields) })
+    const line = JSON.stringify({
+      time: new Date().toISOString(),
+      level: at,
+      message,
+      ...printableFields(fields),
+    })
     write(`${mask(line, secrets())}\n`)
   }
 }
 
-function clean(fields: Record<string, Json>): Record<string, Json> {
+function printableFields(fields: Record<string, Json>): Record<string, Json> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,

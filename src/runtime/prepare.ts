@@ -1,20 +1,8 @@
-// The request that a session would send next, to its own model or to any of the five APIs, put together with no network
-// and no key. It reads the session and changes nothing: what waits is taken as a next message would leave it.
-
-import {
-  type Agent,
-  evolve,
-  fold,
-  type Model,
-  type ModelRequest,
-  offerOf,
-  outcomes,
-  requestOf,
-  type SessionState,
-  type Store,
-} from '../engine/index.ts'
+// The request that a session would send next, to its own model or to any of the five APIs, made without a network or a key.
+// It reads the session and changes nothing: calls that wait are taken as a next message would leave them.
+import type { Engine, Model, SessionSummary } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { ToolDeclaration } from '../language/tools.ts'
+import type { Settings } from '../language/events.ts'
 import {
   anthropic,
   gemini,
@@ -45,26 +33,23 @@ export type PrepareOptions = {
   as?: ModelApi
   /** The vendor's name of the model. */
   model?: string
-  /** What the user says next, for a session that rests or waits. */
+  /** The user's next message, for a session that rests or waits. */
   say?: string
 }
 
-export const NEXT_MESSAGE = '(the next message)'
+const standInMessage = '(the next message)'
 
-/** Throws `session_not_found`; `config_invalid` when the session's own model sends nothing. */
+/** Throws `config_invalid` when the session's own model sends no requests. */
 export async function prepareSession(
-  store: Store,
-  id: string,
+  engine: Engine,
+  { id, owner, agent, settings, turn, calls }: SessionSummary,
   config: TurnwireConfig,
   options: PrepareOptions = {},
 ): Promise<Prepared> {
-  if ((await store.row(id)) === undefined)
-    throw new TurnwireError('session_not_found', `There is no session "${id}" in this store.`)
-  const state = fold(id, await store.read(id))
-  const agent = buildAgents(config, () => {}).find(({ name }) => name === state.agent)
-  if (state.turn === null || state.batch.length > 0) sayNext(state, options.say ?? NEXT_MESSAGE)
-  const model = modelOf(agent, state, options)
-  const prepared = preparedFor(model, requestFor(agent, state))
+  const model = modelFor(agent, settings, config, options)
+  const isNext = turn === undefined || calls.length > 0
+  const text = isNext ? (options.say ?? standInMessage) : undefined
+  const prepared = preparedFor(model, await engine.nextRequest({ owner, session: id }, text))
   if (prepared !== undefined) return prepared
   throw new TurnwireError(
     'config_invalid',
@@ -72,39 +57,17 @@ export async function prepareSession(
   )
 }
 
-/** The fold is ours alone: it is led on as the engine would lead the session on. */
-function sayNext(state: SessionState, text: string): void {
-  const at = state.updatedAt
-  for (const { part } of state.batch.filter(({ stage }) => stage !== 'settled'))
-    evolve(state, { v: 1, at, type: 'call.settled', callId: part.id, outcome: outcomes.abandoned() })
-  const parts = [{ type: 'text' as const, text }]
-  evolve(state, { v: 1, at, type: 'turn.started', turn: 'next', parts, wire: 'prepare' })
-}
-
-function modelOf(agent: Agent | undefined, state: SessionState, { as, model }: PrepareOptions): Model {
+function modelFor(
+  name: string,
+  settings: Settings,
+  config: TurnwireConfig,
+  { as, model }: PrepareOptions,
+): Model {
   if (as !== undefined) return apis[as].make({ model: model ?? apis[as].model })
-  if (agent !== undefined) return agent.model(state.settings)
+  const agent = buildAgents(config, () => {}).find(each => each.name === name)
+  if (agent !== undefined) return agent.model(settings)
   throw new TurnwireError(
     'unknown_agent',
-    `The configuration has no agent "${state.agent}", whose model would be asked. Say whose form is wanted with --as.`,
+    `The configuration has no agent "${name}", whose model would be asked. Say whose form is wanted with --as.`,
   )
-}
-
-/** Without its agent a session still has its history, and the tools that its client brought. */
-function requestFor(agent: Agent | undefined, state: SessionState): ModelRequest {
-  if (agent !== undefined)
-    return requestOf(
-      agent,
-      { session: state.id, history: state.view, ask: state.turn?.ask ?? {} },
-      { tools: offerOf(agent, state.settings).declarations, options: {} },
-    )
-  const tools: ToolDeclaration[] = state.settings.clientTools
-  return {
-    session: state.id,
-    history: state.view,
-    tools,
-    choice: 'auto',
-    parallel: true,
-    options: {},
-  }
 }

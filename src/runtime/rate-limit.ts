@@ -1,10 +1,10 @@
-// How often one owner may open event streams. Each opening reads the log from some place on: a client in a hurry to
-// reconnect would otherwise keep the server busy with that alone. A bucket of openings per owner, filled as time passes.
+// Limits how often one owner may open event streams: a token bucket per owner. Each opening reads the log, so a client that
+// reconnects in a loop would keep the server busy.
 import { TurnwireError } from '../language/errors.ts'
 
 type Bucket = { left: number; at: number }
 
-const owners = 10_000
+const mostOwners = 10_000
 
 /** Gives a function that takes one from an owner's bucket, or refuses. */
 export function rateLimit(
@@ -20,8 +20,8 @@ export function rateLimit(
     bucket.at = time
     buckets.delete(owner)
     buckets.set(owner, bucket)
-    // The one that was idle longest has a full bucket again: forgetting it changes nothing.
-    if (buckets.size > owners) buckets.delete(buckets.keys().next().value ?? '')
+    // The owner that was idle longest has a full bucket again, so nothing is lost with it.
+    if (buckets.size > mostOwners) buckets.delete(buckets.keys().next().value ?? '')
     if (bucket.left < 1)
       throw new TurnwireError(
         'rate_limited',

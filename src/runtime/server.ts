@@ -1,5 +1,5 @@
-// The HTTP server: who may speak to it at all, and which wires hang on it. Everything that a request passes before
-// a wire sees it stands here, in the order in which it is passed.
+// The HTTP server: who may speak to it, and which wires it serves. A request passes the checks here in the order in which
+// they are written, before a wire sees it.
 import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
@@ -15,10 +15,11 @@ import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import { errorBody, responsesRoutes } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
-import type { AcpDoor } from './acp.ts'
-import { Keys, readKeys } from './keys.ts'
+import type { AcpOverHttp } from './acp.ts'
+import { Keys, localOwner, readKeys } from './keys.ts'
 import { rateLimit } from './rate-limit.ts'
-import { localOwner, type Turnwire } from './turnwire.ts'
+import type { Runtime } from './runtime.ts'
+import { runtimeOf, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
@@ -27,25 +28,53 @@ export type ServeOptions = { host?: string; port?: number }
 
 const MiB = 1024 * 1024
 
-export async function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
-  const { server: config = {} } = turnwire.config
+/** Serves over HTTP. The server keeps the data folder: processes that use it go on through this one. */
+export function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
+  return serveRuntime(runtimeOf(turnwire), options)
+}
+
+/** `shared`: the folder is left to another server, if there is one. */
+export async function serveRuntime(
+  runtime: Runtime,
+  options: ServeOptions & { shared?: true } = {},
+): Promise<Running> {
+  const { server: config = {} } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
   const keys = new Keys([
     ...(config.keys ?? []),
-    ...(turnwire.folder === undefined ? [] : readKeys(turnwire.folder)),
+    ...(runtime.folder === undefined ? [] : readKeys(runtime.folder)),
   ])
   if (keys.size === 0 && !isLoopback(hostname))
     throw new TurnwireError(
       'config_invalid',
       `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
     )
-  const host = hostOf(turnwire)
-  const acp = config.acp === true ? await openAcp(turnwire, host) : undefined
-  const app = createApp(turnwire, keys, hostname, host, acp?.routes)
-  const server = await listen(app, hostname, options.port ?? config.port ?? 4117)
-  const hosts = namesOf(config.hosts ?? [], hostname)
-  const gate = { keys, hosts, origins: config.origins ?? [], limits: host.limits }
-  const closeSockets = acceptUpgrades(server, gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
+  // The port comes first: a server that cannot listen must not take the folder from anyone.
+  const mounted = new MountedApp()
+  const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117)
+  try {
+    if (!options.shared) {
+      await runtime.becomeServer()
+      await runtime.recover()
+    }
+    const host = await hostOf(runtime)
+    const acp = config.acp === true ? await openAcp(runtime, host) : undefined
+    mounted.mount(createApp({ runtime, keys, hostname, host, acp: acp?.routes }))
+    const gate = {
+      keys,
+      hosts: hostNames(config.hosts ?? [], hostname),
+      origins: config.origins ?? [],
+      limits: host.limits,
+    }
+    const closeSockets = acceptUpgrades(server, gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
+    return running(server, hostname, keys, () => stop(server, runtime, closeSockets, acp))
+  } catch (error) {
+    server.close()
+    throw error
+  }
+}
+
+function running(server: NodeServer, hostname: string, keys: Keys, close: () => Promise<void>): Running {
   const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
   const shown = hostname.includes(':') ? `[${hostname}]` : hostname
   let stopped: Promise<void> | undefined
@@ -53,24 +82,45 @@ export async function startServer(turnwire: Turnwire, options: ServeOptions = {}
     url: `http://${shown}:${port}`,
     port,
     open: keys.size === 0,
-    stop: () => (stopped ??= stop(server, turnwire, closeSockets, acp)),
+    stop: () => (stopped ??= close()),
   }
 }
 
+/** Requests that come before the app is there wait for it. */
+class MountedApp {
+  readonly #mounting = Promise.withResolvers<Hono<WireEnv>>()
+  #app: Hono<WireEnv> | undefined
+
+  mount(app: Hono<WireEnv>): void {
+    this.#app = app
+    this.#mounting.resolve(app)
+  }
+
+  readonly fetch: Hono<WireEnv>['fetch'] = (request, env) =>
+    this.#app ? this.#app.fetch(request, env) : this.#mounting.promise.then(app => app.fetch(request, env))
+}
+
 /** What every wire is given. */
-function hostOf({ config, local, engine, ephemeral, agents, vault, log }: Turnwire): WireHost {
+export async function hostOf(runtime: Runtime): Promise<WireHost> {
+  const { config, engine, log } = runtime
   return {
-    engine: local,
-    about: local.description,
-    old: engine,
-    ephemeral,
-    agents,
+    engine,
+    about: await engine.describe(),
+    get old() {
+      return runtime.sessions
+    },
+    get ephemeral() {
+      return runtime.ephemeral
+    },
+    get agents() {
+      return runtime.agents
+    },
     models: Object.keys(config.models ?? {}),
     serverTools: new Set(
       config.agents.filter(agent => agent.responses?.serverTools === true).map(agent => agent.name),
     ),
-    seal: text => vault.seal(text),
-    unseal: sealed => vault.open(sealed),
+    seal: text => runtime.vault.seal(text),
+    unseal: sealed => runtime.vault.open(sealed),
     limits: {
       bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
       jsonDepth: 64,
@@ -82,9 +132,9 @@ function hostOf({ config, local, engine, ephemeral, agents, vault, log }: Turnwi
 }
 
 /** Loaded only when needed: few servers have it. */
-async function openAcp(turnwire: Turnwire, { limits }: WireHost): Promise<AcpDoor> {
+async function openAcp(runtime: Runtime, { limits }: WireHost): Promise<AcpOverHttp> {
   const { serveAcpOverHttp } = await import('./acp.ts')
-  return serveAcpOverHttp(turnwire, limits)
+  return serveAcpOverHttp(runtime, limits)
 }
 
 /** The wires that speak over WebSockets. */
@@ -98,14 +148,17 @@ function socketRoutes(host: WireHost): UpgradeRoute[] {
   ]
 }
 
-export function createApp(
-  turnwire: Turnwire,
-  keys: Keys,
-  hostname: string,
-  host: WireHost = hostOf(turnwire),
-  acp?: Hono<WireEnv>,
-): Hono<WireEnv> {
-  const { config, agents, log } = turnwire
+export type AppOptions = {
+  runtime: Runtime
+  keys: Keys
+  hostname: string
+  host: WireHost
+  acp?: Hono<WireEnv> | undefined
+}
+
+export function createApp({ runtime, keys, hostname, host, acp }: AppOptions): Hono<WireEnv> {
+  const { config, log } = runtime
+  const { agents } = host.about
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
     const { code, message, status } = publicError(error)
@@ -120,7 +173,7 @@ export function createApp(
   app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys))
   app.use('*', limitStreams())
-  app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), doors }))
+  app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
   app.route('/', uiRoutes(host))
@@ -133,8 +186,8 @@ export function createApp(
   return app
 }
 
-/** For whoever opens the address to see what is there. */
-const doors = {
+/** What `GET /` shows. */
+const wires = {
   '/health': 'whether it is up',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
   '/v1/responses, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
@@ -147,7 +200,7 @@ const doors = {
 }
 
 /** The names under which this server is reached. */
-function namesOf(hosts: readonly string[], hostname: string): string[] {
+function hostNames(hosts: readonly string[], hostname: string): string[] {
   return [...hosts, ...(hostname === '0.0.0.0' || hostname === '::' ? [] : [hostname])]
 }
 
@@ -157,7 +210,7 @@ function checkCaller(
   origins: readonly string[],
   hostname: string,
 ): MiddlewareHandler<WireEnv> {
-  const allowed = namesOf(hosts, hostname)
+  const allowed = hostNames(hosts, hostname)
   return async (c, next) => {
     const host = c.req.header('host')
     if (!checkHost(host, allowed))
@@ -193,7 +246,7 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-/** As the clients of each door look for it. */
+/** In the form that the clients of each wire expect. */
 function unauthorized(path: string, message: string): object {
   if (path.startsWith('/v1beta/')) return { error: { code: 401, message, status: 'UNAUTHENTICATED' } }
   if (path.startsWith('/v1/messages'))
@@ -209,7 +262,7 @@ function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
       return next()
     }
     const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? fromApiKey(own))
+    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
     const principal = typeof bearer === 'string' ? undefined : keys.find(bearer.token)
     if (!principal) {
       c.header('WWW-Authenticate', 'Bearer')
@@ -224,7 +277,7 @@ function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
   }
 }
 
-/** Reconnecting event streams are the one request that a client sends without being asked, again and again. */
+/** Clients reconnect event streams by themselves, again and again: the one request that needs a limit. */
 function limitStreams(): MiddlewareHandler<WireEnv> {
   const take = rateLimit(100, 400)
   return async (c, next) => {
@@ -234,7 +287,7 @@ function limitStreams(): MiddlewareHandler<WireEnv> {
 }
 
 /** Some vendors' clients send the key under a header of their own. */
-function fromApiKey(key: string | undefined): string | undefined {
+function bearerOf(key: string | undefined): string | undefined {
   return key === undefined ? undefined : `Bearer ${key}`
 }
 
@@ -242,14 +295,14 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-function listen(app: Hono<WireEnv>, hostname: string, port: number): Promise<NodeServer> {
+function listen(app: MountedApp, hostname: string, port: number): Promise<NodeServer> {
   return new Promise((resolve, reject) => {
     // With no createServer option it is node:http's server.
     const server = serve({ fetch: app.fetch, hostname, port, overrideGlobalObjects: false }, () =>
       resolve(server),
     ) as NodeServer
     server.requestTimeout = 120_000
-    // Longer than proxies keep a connection that nobody uses: whoever closes it first must not be the one who is asked.
+    // Outlives the idle time-out of proxies, so that we never close a connection that one is about to use.
     server.keepAliveTimeout = 75_000
     server.once('error', (error: NodeJS.ErrnoException) => {
       const words =
@@ -261,16 +314,16 @@ function listen(app: Hono<WireEnv>, hostname: string, port: number): Promise<Nod
   })
 }
 
-/** No new connections; turns and tools come to a stop that loses nothing; then the streams are closed. */
+/** Refuses new connections, stops the engine, then closes the streams. */
 async function stop(
   server: NodeServer,
-  turnwire: Turnwire,
+  runtime: Runtime,
   closeSockets: () => void,
-  acp: AcpDoor | undefined,
+  acp: AcpOverHttp | undefined,
 ): Promise<void> {
   const closed = new Promise<void>(resolve => void server.close(() => resolve()))
   server.closeIdleConnections()
-  await turnwire.close()
+  await runtime.close()
   closeSockets()
   await acp?.close()
   setTimeout(() => server.closeAllConnections(), 500).unref()

@@ -1,17 +1,16 @@
 // WebSockets on the HTTP server: who may open one, and which wire gets it. The checks are those of every request (Host,
-// Origin, key) since a browser lets any page open a socket to any server. What is said over it is the wire's matter.
+// Origin, key), since a browser lets any page open a socket to any server. The wire speaks over it.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import type { Principal } from '../wires/host.ts'
-import type { Keys } from './keys.ts'
-import { localOwner } from './turnwire.ts'
+import { type Keys, localOwner } from './keys.ts'
 
 export type Upgrade = {
   socket: WebSocket
   principal: Principal
-  /** By name, what stands in the path at `:name`, decoded. */
+  /** The parts of the path at `:name`, by name, decoded. */
   params: Readonly<Record<string, string>>
   request: IncomingMessage
 }
@@ -30,7 +29,7 @@ export type UpgradeGate = {
 /** Carries a key for browsers, whose sockets cannot have headers: `new WebSocket(url, ['turnwire', 'bearer.<key>'])`. */
 const bearerProtocol = 'bearer.'
 
-/** Gives a function that ends every socket: they would hold the server open. */
+/** Gives a function that ends every socket. An open socket would keep the server from closing. */
 export function acceptUpgrades(
   server: Server,
   gate: UpgradeGate,
@@ -41,8 +40,9 @@ export function acceptUpgrades(
     stream.on('error', () => stream.destroy())
     const found = routeOf(routes, request)
     const principal = found && admit(gate, request)
-    if (!found) refuse(stream, 404, 'There is no WebSocket here.')
-    else if (typeof principal !== 'object') refuse(stream, principal ?? 403, refusals[principal ?? 403])
+    if (!found) refuseUpgrade(stream, 404, 'There is no WebSocket here.')
+    else if (typeof principal !== 'object')
+      refuseUpgrade(stream, principal ?? 403, refusals[principal ?? 403])
     else {
       accepting ??= startAccepting(gate)
       void accepting.then(({ sockets }) =>
@@ -56,23 +56,24 @@ export function acceptUpgrades(
   return () => void accepting?.then(endAll)
 }
 
-type Accepting = { sockets: WebSocketServer; stopBeating: () => void }
+type Accepting = { sockets: WebSocketServer; stopPings: () => void }
 
-/** Loaded when the first socket comes: most servers never see one. */
+/** The package is loaded with the first socket: most servers never see one. */
 async function startAccepting(gate: UpgradeGate): Promise<Accepting> {
   const { WebSocketServer } = await import('ws')
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: gate.limits.bodyBytes,
     perMessageDeflate: false,
-    handleProtocols: offered => [...offered].find(name => !name.startsWith(bearerProtocol)) ?? first(offered),
+    handleProtocols: offered =>
+      [...offered].find(name => !name.startsWith(bearerProtocol)) ?? firstOffered(offered),
   })
-  return { sockets, stopBeating: beat(sockets, gate.limits.heartbeatMs) }
+  return { sockets, stopPings: pingAll(sockets, gate.limits.heartbeatMs) }
 }
 
-function endAll({ sockets, stopBeating }: Accepting): void {
-  stopBeating()
-  // Whoever still has something to say over a socket says it first.
+function endAll({ sockets, stopPings }: Accepting): void {
+  stopPings()
+  // Wires send their last frames first.
   setImmediate(() => {
     for (const socket of sockets.clients) {
       socket.close(1001, 'The server is stopping.')
@@ -81,7 +82,7 @@ function endAll({ sockets, stopBeating }: Accepting): void {
   })
 }
 
-function first(offered: Set<string>): string | false {
+function firstOffered(offered: Set<string>): string | false {
   return [...offered][0] ?? false
 }
 
@@ -91,24 +92,24 @@ function routeOf(
 ): { route: UpgradeRoute; params: Record<string, string> } | undefined {
   const path = url.split('?', 1)[0]!.split('/')
   for (const route of routes) {
-    const params = match(route.path.split('/'), path)
+    const params = matchPath(route.path.split('/'), path)
     if (params) return { route, params }
   }
   return undefined
 }
 
-function match(wanted: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+function matchPath(wanted: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   if (wanted.length !== given.length) return undefined
   const params: Record<string, string> = {}
   for (const [at, name] of wanted.entries()) {
-    const part = decoded(given[at]!)
+    const part = decodedPart(given[at]!)
     if (part === undefined || (name.startsWith(':') ? part === '' : part !== name)) return undefined
     if (name.startsWith(':')) params[name.slice(1)] = part
   }
   return params
 }
 
-function decoded(part: string): string | undefined {
+function decodedPart(part: string): string | undefined {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -136,10 +137,10 @@ function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal | 401
   return (typeof bearer === 'string' ? undefined : gate.keys.find(bearer.token)) ?? 401
 }
 
-function refuse(stream: Duplex, status: 401 | 403 | 404, words: string): void {
+function refuseUpgrade(stream: Duplex, status: 401 | 403 | 404, words: string): void {
   const names = { 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }
   const body = JSON.stringify({ error: words })
-  // No timeout of the HTTP server reaches this socket any more: a peer that does not hang up would hold it open.
+  // The timeouts of the HTTP server no longer apply to this socket, so a peer that does not close it would hold it open.
   stream.once('finish', () => stream.destroy())
   stream.end(
     `HTTP/1.1 ${status} ${names[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
@@ -147,17 +148,19 @@ function refuse(stream: Duplex, status: 401 | 403 | 404, words: string): void {
   )
 }
 
-/** A peer that has gone without a word is found out by its silence: it is asked, and has until the next time to answer. */
-function beat(sockets: WebSocketServer, everyMs: number): () => void {
-  const asked = new WeakSet<WebSocket>()
+/** Pings every socket. One that has not answered by the next ping is closed. */
+function pingAll(sockets: WebSocketServer, everyMs: number): () => void {
+  const unanswered = new Set<WebSocket>()
   const timer = setInterval(() => {
+    for (const socket of unanswered) {
+      unanswered.delete(socket)
+      socket.terminate()
+    }
     for (const socket of sockets.clients) {
-      if (asked.has(socket)) socket.terminate()
-      else {
-        asked.add(socket)
-        socket.once('pong', () => asked.delete(socket))
-        socket.ping()
-      }
+      if (socket.readyState !== socket.OPEN) continue
+      unanswered.add(socket)
+      socket.once('pong', () => unanswered.delete(socket))
+      socket.ping()
     }
   }, everyMs).unref()
   return () => clearInterval(timer)

@@ -1,5 +1,5 @@
-// Seals secrets before they come near the log: AES-256-GCM under a key that lives beside the data, readable by its
-// owner only, or that the operator gives in TURNWIRE_VAULT_KEY. Losing the key loses the secrets, nothing else.
+// Seals secrets before they are recorded: AES-256-GCM with a key from a file in the data folder that only its owner can
+// read, or from TURNWIRE_VAULT_KEY. Losing the key loses the secrets and nothing else.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -40,16 +40,16 @@ export function createVault(key: Buffer): Vault {
   }
 }
 
-/** The key from the environment, or the one in the data folder, made at the first start. In memory only: a fresh one. */
+/** The key from the environment, or from the data folder, where it is made at first use. Without a folder: a new one. */
 export function vaultKey(folder: string | undefined, given = process.env['TURNWIRE_VAULT_KEY']): Buffer {
-  if (given !== undefined && given !== '') return derive(given, 'TURNWIRE_VAULT_KEY')
+  if (given !== undefined && given !== '') return deriveKey(given, 'TURNWIRE_VAULT_KEY')
   if (folder === undefined) return randomBytes(32)
   const file = join(folder, 'vault.key')
   if (!existsSync(file)) makeKeyFile(file)
-  return derive(readFileSync(file, 'utf8').trim(), file)
+  return deriveKey(readFileSync(file, 'utf8').trim(), file)
 }
 
-/** Written whole before it gets its name, and never over one that another process made meanwhile. */
+/** The file is written whole under another name and then linked. A key that another process made meanwhile is kept. */
 function makeKeyFile(file: string): void {
   const fresh = `${file}.${process.pid}`
   const handle = openSync(fresh, 'w', 0o600)
@@ -65,7 +65,7 @@ function makeKeyFile(file: string): void {
   }
 }
 
-function derive(secret: string, source: string): Buffer {
+function deriveKey(secret: string, source: string): Buffer {
   if (secret.length < 32)
     throw new TurnwireError(
       'config_invalid',

@@ -1,5 +1,5 @@
-// Which version this is. The package is asked by its name: the way from here to its package.json is another one in a
-// checkout than in the package as it is published.
+// The version of this package. It is found by the package's name, since the path to package.json differs between a
+// checkout and the published package.
 import { createRequire } from 'node:module'
 
 export function ownVersion(): string {

@@ -1,14 +1,14 @@
-// Time, chance and timers as they really are. `TURNWIRE_CRASH_AT=<point>` kills the process at a named point, which
-// is how the crash tests reach between two instructions.
+// The real clock, random ids and timers. `TURNWIRE_CRASH_AT=<point>` kills the process at a named point, for the crash
+// tests.
 
 import { type CrashPoint, crashPoints, type World } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { randomIds } from '../lib/random.ts'
 
-/** `clear` drops every timer that has not run: none of them may keep a program alive that is done. */
+/** `clear` drops every timer, so that none keeps a program alive that has finished. */
 export type RealWorld = World & { clear(): void }
 
-/** A wait of this much or more may end late by one tick. */
+/** Waits of this length or more share one tick, and may end one tick late. */
 const LONG_MS = 5_000
 const TICK_MS = 250
 
@@ -39,10 +39,7 @@ export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld
   }
 }
 
-/**
- * Long waits share one slow tick. Every turn and every call has one, nearly all are called off within moments, and a
- * timer each would cost more than many a turn does besides.
- */
+/** Long waits share one slow tick. Every turn and every call has one and nearly all are called off soon, so a timer each would cost too much. */
 function longWaits(): { add(ms: number, run: () => void): () => void; clear(): void } {
   const waits = new Set<{ due: number; run: () => void }>()
   let ticking: NodeJS.Timeout | undefined
@@ -66,7 +63,7 @@ function longWaits(): { add(ms: number, run: () => void): () => void; clear(): v
       waits.add(wait)
       ticking ??= setInterval(tick, TICK_MS)
       return () => {
-        // Until the next tick finds nothing to wait for, it must not keep the program alive.
+        // A tick without waits must not keep the program alive.
         if (waits.delete(wait) && waits.size === 0) ticking?.unref()
       }
     },

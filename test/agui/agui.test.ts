@@ -118,12 +118,12 @@ test('a thread goes on, and only what is new counts', async t => {
   await me.run({ words: 'one' })
   await me.run({ words: 'two' })
   assert.deepEqual(seen, [1, 3])
-  assert.equal((await at.turnwire.engine.list('alice', { limit: 9 })).rows.length, 1)
+  assert.equal((await at.sessions.list('alice', { limit: 9 })).rows.length, 1)
   const again = await at.restart()
   const later = client(again, me.agent.threadId, me.agent.messages)
   await later.run({ words: 'three' })
   assert.deepEqual(seen, [1, 3, 5])
-  assert.equal((await again.turnwire.engine.list('alice', { limit: 9 })).rows.length, 1)
+  assert.equal((await again.sessions.list('alice', { limit: 9 })).rows.length, 1)
 })
 
 test('a thread that is unknown begins with the history that the client has', async t => {
@@ -323,7 +323,7 @@ test('after a failure the same messages are tried again; after an answer they ar
   const again = client(at, 'retry', me.agent.messages.slice(0, 1))
   await again.run()
   assert.deepEqual(again.agent.messages.at(-1)?.content, 'Here.')
-  const state = await at.turnwire.engine.list('alice', { limit: 5 })
+  const state = await at.sessions.list('alice', { limit: 5 })
   assert.equal(state.rows.length, 1)
   assert.equal(asked, 2)
 })
@@ -405,8 +405,8 @@ test('a turn that is cancelled, and one that a length ends', async t => {
   const me = client(at)
   const running = me.run({ words: 'go' })
   await until(() => at.runs.length === 1)
-  const [row] = (await at.turnwire.engine.list('alice', { limit: 1 })).rows
-  await (await at.turnwire.engine.open('alice', row!.id)).cancel()
+  const [row] = (await at.sessions.list('alice', { limit: 1 })).rows
+  await (await at.sessions.open('alice', row!.id)).cancel()
   await running
   assert.deepEqual(me.last().outcome, { type: 'cancelled' })
   await me.run({ words: 'more' })
@@ -472,7 +472,7 @@ test('bad input is refused in words and makes nothing', async t => {
     assert.equal(answer.status, 400, JSON.stringify(body))
     assert.ok(((await answer.json()) as { error: string }).error.length > 10)
   }
-  assert.deepEqual((await at.turnwire.engine.list('alice', { limit: 5 })).rows, [])
+  assert.deepEqual((await at.sessions.list('alice', { limit: 5 })).rows, [])
 })
 
 test('a thread is its owner\u2019s; a session of a stranger is not there', async t => {
@@ -482,7 +482,7 @@ test('a thread is its owner\u2019s; a session of a stranger is not there', async
   const theirs = await at.request('POST', '/agui/helper', input, { who: 'bob' })
   const id = mine.headers.get('x-session-id')!
   assert.notEqual(theirs.headers.get('x-session-id'), id)
-  await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
+  await until(async () => (await at.sessions.peek('alice', id)).turn === null)
   assert.equal(
     (await at.request('POST', '/agui/helper', { ...input, threadId: id }, { who: 'bob' })).status,
     404,
@@ -499,7 +499,7 @@ test('a client that goes away leaves the turn alone', async t => {
   me.agent.abortRun()
   await running
   at.release()
-  const [row] = (await at.turnwire.engine.list('alice', { limit: 1 })).rows
-  await until(async () => (await at.turnwire.engine.peek('alice', row!.id)).turn === null)
-  assert.equal((await at.turnwire.engine.peek('alice', row!.id)).lastStop?.stop, 'end')
+  const [row] = (await at.sessions.list('alice', { limit: 1 })).rows
+  await until(async () => (await at.sessions.peek('alice', row!.id)).turn === null)
+  assert.equal((await at.sessions.peek('alice', row!.id)).lastStop?.stop, 'end')
 })

@@ -1,8 +1,9 @@
 // The engine behind a boundary that passes nothing but structured clones and asynchronous calls, as another process would.
 // The rigs of the wires' tests put every wire behind it, so no wire can rely on a live object of the engine.
 
-import type { Engine } from '../../src/engine/index.ts'
+import type { Engine, OpenSessions } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
+import { runtimeOf, type Turnwire } from '../../src/runtime/turnwire.ts'
 
 /** A clone that fails for functions and class instances. An object with `undefined` members keeps them, as a clone does. */
 function cloned<T>(value: T): T {
@@ -62,4 +63,12 @@ export function throughClones(engine: Engine): Engine {
     blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),
     keepBlob: (ref, name, body) => call(() => engine.keepBlob(cloned(ref), name, body)),
   }
+}
+
+/** Puts the engine of a program behind the boundary of clones, before its server starts. Gives the sessions behind it. */
+export function putBehindClones(turnwire: Turnwire): OpenSessions {
+  const runtime = runtimeOf(turnwire)
+  const { sessions } = runtime
+  Object.assign(runtime, { engine: throughClones(runtime.engine) })
+  return sessions
 }

@@ -361,7 +361,7 @@ describe('an answer', () => {
         ],
       }
     })
-    const { post, turnwire } = await serve(t, { helper: model })
+    const { post, sessions } = await serve(t, { helper: model })
     const answer = (await (
       await post(path, { model: 'helper', messages: [user], tools: [tool] })
     ).json()) as {
@@ -375,7 +375,7 @@ describe('an answer', () => {
       ],
     )
     assert.equal(asked, 1)
-    const left = await turnwire.local.list('local', { limit: 10 })
+    const left = await sessions.list('local', { limit: 10 })
     assert.deepEqual(left.rows, [])
   })
 

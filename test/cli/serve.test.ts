@@ -22,9 +22,9 @@ describe('without a configuration', () => {
     assert.match(stdout(), /sessions {2}\.turnwire/)
     assert.match(stdout(), /access {4}open to every program on this machine: no key exists/)
     assert.doesNotMatch(stdout(), /[^\P{Cc}\n]/u)
-    const front = (await (await fetch(url)).json()) as { agents: string[]; doors: object } // Looked at next.
+    const front = (await (await fetch(url)).json()) as { agents: string[]; wires: object } // Looked at next.
     assert.deepEqual(front.agents, ['helper'])
-    for (const line of Object.values(front.doors)) {
+    for (const line of Object.values(front.wires)) {
       const [, page] = /: (docs\S+)$/.exec(String(line)) ?? []
       assert.ok(page === undefined || existsSync(join(root, page)), page)
     }

@@ -21,6 +21,7 @@ test('list, show, events, delete', async t => {
   const runtime = await Turnwire.open({ agents: [{ name: 'a', model, tools: [mail] }], data })
   const session = await runtime.session('a')
   const asked = await session.send(`Please ${hostile}`)
+  assert.ok(asked.status === 'waiting')
   await session.approve(asked.pending[0]!.callId, { by: 'maria', input: { to: 'ana' } })
   await runtime.close()
 

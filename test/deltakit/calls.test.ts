@@ -136,7 +136,7 @@ test(cites('DK-CALL-08', 'an answer that does not fit is refused whole'), async 
   })
   const wait = await waiting(at, { tools: [clipboard] }, 'tool_approval_request')
   const own = String(of(wait.events, 'tool_execute_request')!['call_id'])
-  const head = async () => (await at.turnwire.engine.peek('alice', wait.id)).seq
+  const head = async () => (await at.sessions.peek('alice', wait.id)).seq
   const before = await head()
   const yes = { call_id: wait.callId, approved: true }
   const bodies: [object, number][] = [

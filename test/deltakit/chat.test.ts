@@ -10,7 +10,7 @@ const post = (at: Rig, body: unknown, options?: Parameters<Rig['request']>[3]) =
 
 const ofType = (events: Wire[], type: string): Wire[] => events.filter(event => event.type === type)
 async function rowsOf(at: Rig, owner = 'alice'): Promise<{ id: string; head: number }[]> {
-  return (await at.turnwire.engine.list(owner, { limit: 50 })).rows
+  return (await at.sessions.list(owner, { limit: 50 })).rows
 }
 
 test(
@@ -183,7 +183,7 @@ test(cites('DK-CHAT-02', 'DK-CHAT-03', 'DK-CHAT-04', 'a session by body or by he
     },
   })
   const id = (await post(at, { message: 'one', colour: { of: ['no'] } })).headers.get('x-session-id')!
-  await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
+  await until(async () => (await at.sessions.peek('alice', id)).turn === null)
   const second = await post(at, { message: 'two', sessionId: id })
   assert.ok(!(await readEvents(second)).some(event => event.type === 'session'))
   await readEvents(await post(at, { message: 'three' }, { headers: { 'x-session-id': id } }))
@@ -215,7 +215,7 @@ test(cites('DK-CHAT-06', 'the agent in the path, in the body, or the first'), as
 test(cites('DK-CHAT-07', 'bad input is refused in words and changes nothing'), async t => {
   const at = await rig(t)
   const id = (await post(at, { message: 'x' })).headers.get('x-session-id')!
-  await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
+  await until(async () => (await at.sessions.peek('alice', id)).turn === null)
   const before = await rowsOf(at)
   const bodies: unknown[] = [
     '',
@@ -281,8 +281,8 @@ test(cites('DK-CHAT-09', 'a client that goes away leaves the turn alone'), async
   await until(() => at.runs.length === 1)
   gone.abort()
   at.release()
-  await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
-  const state = await at.turnwire.engine.peek('alice', id)
+  await until(async () => (await at.sessions.peek('alice', id)).turn === null)
+  const state = await at.sessions.peek('alice', id)
   assert.equal(state.lastStop?.stop, 'end')
   assert.equal(state.entries.length, 4)
 })
@@ -312,8 +312,8 @@ test(cites('DK-CHAT-12', 'DK-JOB-08', 'a stranger finds nothing anywhere'), asyn
   const at = await rig(t, { script: [{ calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'ok' }] })
   const started = await at.request('POST', '/api/jobs', { message: 'x' })
   const { runId, sessionId } = (await started.json()) as { runId: string; sessionId: string }
-  await until(async () => (await at.turnwire.engine.peek('alice', sessionId)).batch[0]?.stage === 'asking')
-  const callId = (await at.turnwire.engine.peek('alice', sessionId)).batch[0]!.part.id
+  await until(async () => (await at.sessions.peek('alice', sessionId)).batch[0]?.stage === 'asking')
+  const callId = (await at.sessions.peek('alice', sessionId)).batch[0]!.part.id
   const before = (await rowsOf(at))[0]!.head
   const tries: [string, string, unknown?][] = [
     ['POST', '/api/chat', { message: 'x', sessionId }],
@@ -343,7 +343,7 @@ test('a client that never reads is dropped, and the turn goes on', async t => {
   const at = await rig(t, { script: [{ text }], unsentBytes: 64 * 1024 })
   const answer = await post(at, { message: 'x' })
   const id = answer.headers.get('x-session-id')!
-  await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
+  await until(async () => (await at.sessions.peek('alice', id)).turn === null)
   await assert.rejects(async () => {
     for (;;)
       if ((await readEvents(answer)).length > 0)

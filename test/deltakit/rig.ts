@@ -2,7 +2,7 @@
 // tools and two keys. A test speaks to it over a socket, as clients do.
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Model, Store, Tool } from '../../src/engine/index.ts'
+import type { Model, OpenSessions, Store, Tool } from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'
 import { newKey } from '../../src/runtime/keys.ts'
@@ -10,6 +10,7 @@ import { startServer } from '../../src/runtime/server.ts'
 import { Turnwire } from '../../src/runtime/turnwire.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
+import { putBehindClones } from '../boundary/structured-clones.ts'
 
 export type RigOptions = {
   script?: Script
@@ -27,6 +28,8 @@ export type RigOptions = {
 export type Rig = {
   url: string
   turnwire: Turnwire
+  /** The sessions behind the engine's boundary. */
+  sessions: OpenSessions
   store: Store
   runs: { tool: string; input: unknown }[]
   logs: string[]
@@ -154,6 +157,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
       log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     },
   )
+  const sessions = putBehindClones(turnwire)
   const server = await startServer(turnwire, { port: 0 })
   t.after(() => {
     release()
@@ -164,6 +168,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
   return {
     url: server.url,
     turnwire,
+    sessions,
     store,
     runs,
     logs,

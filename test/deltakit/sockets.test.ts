@@ -142,7 +142,7 @@ test(cites('DK-WS-07', 'what is not of the protocol closes the socket'), async t
     assert.equal(await peer.closed(), 1003, JSON.stringify(frame))
     assert.equal(peer.frames[0]?.type, 'error')
   }
-  assert.equal((await at.turnwire.engine.list('alice', { limit: 5 })).rows.length, 0)
+  assert.equal((await at.sessions.list('alice', { limit: 5 })).rows.length, 0)
 })
 
 test(cites('DK-WS-08', 'a run that fails'), async t => {

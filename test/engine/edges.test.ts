@@ -224,20 +224,6 @@ describe('recovery', () => {
     assert.match(JSON.stringify(state.entries), /"kind":"unknown"/)
   })
 
-  test('a process that does not take up leaves a session that is at work alone', async () => {
-    const store = memoryStore()
-    const rig = makeRig({ store, script: [{ text: 'slow', stepDelayMs: 20 }] })
-    const session = await begin(rig)
-    await until(session, async () => {
-      await session.say(hello)
-      const other = makeRig({ store, script: [{ text: 'mine' }] })
-      other.engine.ports.takesUp = () => false
-      await assert.rejects(other.engine.open(owner, session.id), { code: 'busy' })
-      assert.equal((await other.engine.peek(owner, session.id)).turn?.steps, 0)
-    })
-    assert.equal(session.lost, false)
-  })
-
   test('a session whose agent is gone can still be read, cancelled and deleted', async () => {
     const store = memoryStore()
     const before = makeRig({ store, script: [{ calls: [{ name: 'mine', input: {} }] }] })

@@ -1,6 +1,6 @@
 // A real server on a free port with one agent per model, for the stateless wires. It is closed with the test.
 import type { TestContext } from 'node:test'
-import type { Engine, EngineDescription, LocalEngine, Model } from '../../src/engine/index.ts'
+import type { EngineDescription, Model, OpenSessions } from '../../src/engine/index.ts'
 import type { AgentConfig, TurnwireConfig } from '../../src/runtime/config.ts'
 import { startServer } from '../../src/runtime/server.ts'
 import { Turnwire } from '../../src/runtime/turnwire.ts'
@@ -10,11 +10,12 @@ import {
   startDouble,
   type VendorName,
 } from '../../src/testing/index.ts'
-import { throughClones } from '../boundary/structured-clones.ts'
+import { putBehindClones } from '../boundary/structured-clones.ts'
 
 export type Rig = {
   url: string
   turnwire: Turnwire
+  sessions: OpenSessions
   post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>
 }
 
@@ -32,12 +33,13 @@ export async function serve(
     },
     { log: () => {} },
   )
-  putBehindClones(turnwire.local)
+  const sessions = putBehindClones(turnwire)
   const running = await startServer(turnwire, { port: 0 })
   t.after(() => running.stop())
   return {
     url: running.url,
     turnwire,
+    sessions,
     post: (path, body, headers = {}) =>
       fetch(running.url + path, {
         method: 'POST',
@@ -45,13 +47,6 @@ export async function serve(
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
   }
-}
-
-/** The wires reach the engine through structured clones only. */
-function putBehindClones(local: LocalEngine): void {
-  const direct: Pick<Engine, 'answerOnce'> = { answerOnce: local.answerOnce.bind(local) }
-  const behind = throughClones(direct as Engine) // Stateless wires make no other call.
-  local.answerOnce = (request, signal) => behind.answerOnce(request, signal)
 }
 
 /** A strict double of a vendor, closed with the test. */

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createLog, startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
 import { Keys, newKey } from '../../src/runtime/keys.ts'
-import { createApp } from '../../src/runtime/server.ts'
+import { createApp, hostOf } from '../../src/runtime/server.ts'
+import { runtimeOf } from '../../src/runtime/turnwire.ts'
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
 
@@ -49,6 +50,9 @@ export async function serverRig(t: TestContext, config: Omit<TurnwireConfig, 'da
     await running.stop()
     rmSync(folder, { recursive: true, force: true })
   })
+  const runtime = runtimeOf(turnwire)
+  const host = await hostOf(runtime)
+  const app = createApp({ runtime, keys: new Keys(keys), hostname: '127.0.0.1', host })
   const send = (sent: Sent): Promise<Answer> => exchange(port, sent)
   const tokens = { ana: ana.key, ben: ben.key }
   return {
@@ -58,7 +62,7 @@ export async function serverRig(t: TestContext, config: Omit<TurnwireConfig, 'da
     logs,
     turnwire,
     keys: tokens,
-    routes: createApp(turnwire, new Keys(keys), '127.0.0.1').routes.filter(({ path }) => path !== '/*'),
+    routes: app.routes.filter(({ path }) => path !== '/*'),
     send,
     as: (owner, sent) =>
       send({ ...sent, headers: { authorization: `Bearer ${tokens[owner]}`, ...sent.headers } }),
@@ -94,8 +98,10 @@ function exchange(port: number, { method = 'GET', path, headers, body, enough }:
 
 /** Every byte that the server has written to its folder. */
 export function bytesOf(folder: string, except: readonly string[] = []): Buffer {
-  const names = readdirSync(folder).filter(name => !except.includes(name))
-  return Buffer.concat(names.map(name => readFileSync(join(folder, name))))
+  const files = readdirSync(folder, { withFileTypes: true }).filter(
+    entry => entry.isFile() && !except.includes(entry.name),
+  )
+  return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))))
 }
 
 export async function newSession(rig: ServerRig, owner: 'ana' | 'ben', body: object = {}): Promise<string> {

@@ -101,7 +101,7 @@ test('a chat goes on, also after a restart, and only what is new counts', async 
   const later = new Chat(at, { id: 'goes-on', messages: chat.messages })
   await later.sendMessage({ text: 'three' })
   assert.deepEqual(seen, [1, 3, 5])
-  assert.equal((await at.turnwire.engine.list('alice', { limit: 9 })).rows.length, 1)
+  assert.equal((await at.sessions.list('alice', { limit: 9 })).rows.length, 1)
   assert.equal(new Set(later.messages.map(({ id }) => id)).size, 6)
 })
 
@@ -347,12 +347,12 @@ test('what cannot be taken back is refused in words', async t => {
   const errors: string[] = []
   const chat = new Chat(at, { onError: error => errors.push(error.message) })
   await chat.sendMessage({ text: 'one' })
-  const before = (await at.turnwire.engine.list('alice', { limit: 1 })).rows[0]!.head
+  const before = (await at.sessions.list('alice', { limit: 1 })).rows[0]!.head
   await chat.regenerate()
   assert.match(errors[0]!, /cannot be taken back/)
   await chat.sendMessage({ text: 'two', messageId: chat.messages[0]!.id })
   assert.match(errors[1]!, /cannot be changed/)
-  assert.equal((await at.turnwire.engine.list('alice', { limit: 1 })).rows[0]!.head, before)
+  assert.equal((await at.sessions.list('alice', { limit: 1 })).rows[0]!.head, before)
   await chat.sendMessage({ text: 'three' })
   assert.equal(chat.status, 'ready')
 })
@@ -363,7 +363,7 @@ test('nothing runs: 204, and no session is made', async t => {
   const at = await rig(t)
   const answer = await at.request('GET', '/ui/helper/never/stream')
   assert.equal(answer.status, 204)
-  assert.deepEqual((await at.turnwire.engine.list('alice', { limit: 5 })).rows, [])
+  assert.deepEqual((await at.sessions.list('alice', { limit: 5 })).rows, [])
   const chat = new Chat(at, { id: 'over' })
   await chat.sendMessage({ text: 'x' })
   const before = structuredClone(chat.messages)
@@ -533,7 +533,7 @@ test('bad input is refused in words and makes nothing', async t => {
     assert.equal(answer.status, 400, JSON.stringify(given))
     assert.ok(((await answer.json()) as { error: string }).error.length > 10)
   }
-  assert.deepEqual((await at.turnwire.engine.list('alice', { limit: 5 })).rows, [])
+  assert.deepEqual((await at.sessions.list('alice', { limit: 5 })).rows, [])
 })
 
 test('a chat is its owner\u2019s; a session of a stranger is not there', async t => {
@@ -560,6 +560,6 @@ test('a client that goes away leaves the turn alone', async t => {
   await Promise.all([chat.stop(), sending])
   at.release()
   const id = chat.answers[0]!.headers.get('x-session-id')!
-  await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
-  assert.equal((await at.turnwire.engine.peek('alice', id)).lastStop?.stop, 'end')
+  await until(async () => (await at.sessions.peek('alice', id)).turn === null)
+  assert.equal((await at.sessions.peek('alice', id)).lastStop?.stop, 'end')
 })

@@ -3,6 +3,7 @@
 import type { TestContext } from 'node:test'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { acpHost } from '../../src/runtime/acp.ts'
+import { runtimeOf } from '../../src/runtime/turnwire.ts'
 import { type ClientOptions, connect, cwd, type TestClient, textOf } from '../acp/rig.ts'
 import { readEvents, textIn } from '../deltakit/reference-client.ts'
 import { type Rig, type RigOptions, rig, until } from '../deltakit/rig.ts'
@@ -14,11 +15,11 @@ export type House = Omit<Rig, 'restart'> & {
 }
 
 export async function house(t: TestContext, options: RigOptions): Promise<House> {
-  return furnish(t, await rig(t, { serverTools: true, ...options }))
+  return await furnish(t, await rig(t, { serverTools: true, ...options }))
 }
 
-function furnish(t: TestContext, at: Rig): House {
-  const host = acpHost(at.turnwire, { principal: { owner: 'alice', name: 'alice' } })
+async function furnish(t: TestContext, at: Rig): Promise<House> {
+  const host = await acpHost(runtimeOf(at.turnwire), { principal: { owner: 'alice', name: 'alice' } })
   return {
     ...at,
     edit: options => connect(t, host, options),
@@ -225,7 +226,7 @@ const acp: Door = {
   async decide(at, sessionId, callId, granted) {
     const editor = await at.edit({ permission: granted ? 'allow' : 'reject' })
     await opened(editor, sessionId)
-    const session = await at.turnwire.engine.open('alice', sessionId)
+    const session = await at.sessions.open('alice', sessionId)
     await until(() => session.status === 'idle')
     await drained(editor)
     const asked = editor.permissions.map(({ toolCall }) => toolCall.toolCallId)

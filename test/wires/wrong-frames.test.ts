@@ -48,7 +48,7 @@ const one: Wrong[] = [
 ]
 
 async function log(at: House, id: string): Promise<unknown> {
-  return at.turnwire.engine.events('alice', id)
+  return at.sessions.events('alice', id)
 }
 
 test('what is no message of its protocol is refused, and the session is unharmed', async t => {

@@ -1,5 +1,5 @@
-// The conversation: a line is a message or a command, a message is a turn, and Ctrl-C ends the turn rather than the
-// program. It speaks to the server through the client alone, as any application does.
+// The conversation in a terminal: a line is a message or a command, a message is a turn, and Ctrl-C ends the turn and not
+// the program. It uses the server through the client alone, as any application does.
 import {
   type AapClient,
   AapError,
@@ -26,23 +26,23 @@ export type ChatOptions = {
   client: AapClient
   terminal: Terminal
   styles: Styles
-  /** All that the server has; a session may belong to any of them. */
+  /** All agents of the server. A session may belong to any of them. */
   agents: readonly AgentInfo[]
   agent: AgentInfo
-  /** Tools of an agent that run without a question, as far as it is known here. */
+  /** Tools of an agent that run without asking, as far as that is known here. */
   trusted(agent: string): ReadonlySet<string>
   /** A session to go on with. */
   session?: string
-  /** The command that leads back here, less the session. */
+  /** The command that continues here, without the session. */
   again: string
-  /** What the server's log has said since it was last asked, if that is known here. */
+  /** New lines of the server's log, if they are known here. */
   troubles(): string[]
 }
 
-/** The person went away while they were asked: the question stays open. */
+/** The input ended during a question, which stays open. */
 class Gone extends Error {}
 
-const commands: readonly [string, string][] = [
+const chatCommands: readonly [string, string][] = [
   ['/new', 'start a new session'],
   ['/history', 'what was said so far'],
   ['/sessions', 'the latest sessions'],
@@ -57,7 +57,7 @@ export class Chat {
   #agent: AgentInfo
   #trusted: ReadonlySet<string>
   #session: string | undefined
-  /** The person said "always" since the last turn: the server is to be told. */
+  /** The person said "always" since the last turn, so the next turn changes the settings. */
   #trustChanged = false
 
   constructor(options: ChatOptions) {
@@ -101,7 +101,7 @@ export class Chat {
     }
   }
 
-  /** What goes wrong in one line does not end the conversation. */
+  /** An error in one line does not end the conversation. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -112,7 +112,7 @@ export class Chat {
       }
       if (!(error instanceof AapError)) throw error
       this.#view.tell(error.message, this.#options.styles.red)
-      // Nothing of the refused request was recorded: the question is open, and an answer that fits may follow.
+      // Nothing of the refused request was recorded, so the question is still open.
       if (error.code === 'invalid_edit') await this.#attempt(() => this.#answerPending())
     }
   }
@@ -146,7 +146,7 @@ export class Chat {
     const result = await terminal
       .busy(interrupt, () => runWhenFree(client, options, waits))
       .catch((error: unknown) => {
-        // An "always" of a request that was refused must not answer for the person when they are asked again.
+        // The request was refused, and an "always" in it with it: ask again.
         this.#trusted = trusted
         throw error
       })
@@ -214,7 +214,7 @@ export class Chat {
         else await this.#use(word)
         break
       case '/help':
-        for (const [command, words] of commands)
+        for (const [command, words] of chatCommands)
           terminal.write(`  ${command.padEnd(10)}  ${styles.dim(words)}\n`)
         break
       default:
@@ -224,7 +224,7 @@ export class Chat {
     }
   }
 
-  /** Goes on where the session stopped, also in the middle of a turn. */
+  /** Continues a session where it stopped, also in the middle of a turn. */
   async #use(id: string): Promise<void> {
     const { client, terminal, styles } = this.#options
     const { sessionId, agent } = await client.getSession(id)
@@ -234,7 +234,7 @@ export class Chat {
     await this.#answerPending()
   }
 
-  /** The agent of a session that was begun elsewhere may be another one. */
+  /** A session that was begun elsewhere may have another agent. */
   #meet(name: string): void {
     const found = this.#options.agents.find(agent => agent.name === name)
     if (!found || found.name === this.#agent.name) return
@@ -249,10 +249,11 @@ export class Chat {
     const { tools = [] } = await client.getSession(this.#session)
     const { client: own, server } = pendingCalls(await client.getHistory(this.#session), tools)
     if (own.length + server.length === 0) return
+    this.#view.know([...own, ...server])
     try {
       await this.#turn({ pending: [...own, ...server] })
     } catch (error) {
-      // Its calls were running when their server went away, and were settled as it was taken up: nothing is left to answer.
+      // The calls were running when their server went away, and were settled when the session was resumed.
       if (!(error instanceof AapError && error.code === 'call_settled')) throw error
     }
   }
@@ -322,7 +323,7 @@ function endsInWords({ messages }: RunTurnResult): boolean {
   return last.content.some(block => block.type === 'text')
 }
 
-/** What there is to say of how a turn stopped. */
+/** Text about how a turn stopped. */
 function closingOf({ stopReason, pending, error, limit }: RunTurnResult): string {
   switch (stopReason) {
     case 'cancelled':

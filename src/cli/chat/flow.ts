@@ -1,10 +1,10 @@
-// Streamed words as paragraphs: indented, broken between words before the edge of the terminal. Spaces stay as they were
-// written, so that code and tables keep their shape. It is handed text that is already printable.
+// Writes streamed words as paragraphs: indented, and broken between words at the width of the terminal. Spaces are kept, so
+// that code and tables keep their shape. The text is printable already.
 import type { Style } from '../style.ts'
 
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
-const pieces = new RegExp(`\\n|[^\\S\\n]+|(?:${wide.source})|(?:(?!${wide.source})\\S)+`, 'gu')
+const wordPieces = new RegExp(`\\n|[^\\S\\n]+|(?:${wide.source})|(?:(?!${wide.source})\\S)+`, 'gu')
 
 export function widthOf(text: string): number {
   let width = 0
@@ -17,10 +17,10 @@ const tab = '    '
 export class Flow {
   readonly #write: (text: string) => void
   readonly #indent: string
-  /** Infinity: lines are left as they are. */
+  /** Infinity: lines are not broken. */
   readonly #width: () => number
   #column = 0
-  /** Whoever writes began this line: the spaces in front are theirs. */
+  /** The writer began this line, so its leading spaces are kept. */
   #ownLine = false
   #spaces = ''
   #word = ''
@@ -32,11 +32,11 @@ export class Flow {
     this.#width = options.width
   }
 
-  /** A word is written once it is known to be whole. */
+  /** Writes whole words; the last one waits for its end. */
   add(text: string, style: Style): void {
     if (style !== this.#style) this.#flushWord()
     this.#style = style
-    for (const [piece] of text.matchAll(pieces)) {
+    for (const [piece] of text.matchAll(wordPieces)) {
       if (piece === '\n') this.#newLine()
       else if (/^\s/.test(piece)) {
         this.#flushWord()
@@ -49,12 +49,12 @@ export class Flow {
     }
   }
 
-  /** What comes next goes on in a line that has something in it already. */
+  /** The next words continue a line that is filled up to this column. */
   beginAt(column: number): void {
     this.#column = column
   }
 
-  /** Ends the paragraph; what comes next starts on a line of its own. */
+  /** Ends the paragraph. The next words start on a new line. */
   end(): void {
     this.#flushWord()
     this.#spaces = ''

@@ -1,4 +1,4 @@
-// Tools that run here, on the side of the person who chats: they show what an application's own tools look like.
+// Tools that run in the chat itself, as an example of an application's own tools.
 import type { ClientTool, ToolSpec } from '../../client/index.ts'
 
 export const localToolSpecs: ToolSpec[] = [

@@ -1,5 +1,5 @@
-// Asks a person about one call. What they are shown is everything that would run, escaped so that it cannot pose as
-// something else; what they answer is for that and nothing more.
+// Asks a person about one call. All of its arguments can be shown, escaped so that they cannot pose as something else. The
+// answer holds for this call and these arguments.
 import type { Permission, ToolCall } from '../../client/index.ts'
 import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
@@ -9,9 +9,13 @@ import type { Terminal } from './terminal.ts'
 const shownAtFirst = 1200
 
 /** `always`: this tool needs no question any more in this session. Undefined: the person wants the turn to stop. */
-export type Answer = { permission: Permission; always?: true } | undefined
+export type PersonsAnswer = { permission: Permission; always?: true } | undefined
 
-export async function askPermission(call: ToolCall, terminal: Terminal, styles: Styles): Promise<Answer> {
+export async function askPermission(
+  call: ToolCall,
+  terminal: Terminal,
+  styles: Styles,
+): Promise<PersonsAnswer> {
   const { yellow, bold, dim, red } = styles
   let input = call.input
   let edited = false

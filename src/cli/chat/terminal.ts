@@ -1,12 +1,12 @@
-// The person at the other end: lines that they type, and Ctrl-C while something runs. On a terminal each question gets a
-// line editor of its own and what is typed in between is dropped, so that no stray key answers a question that was not
-// there yet. From a pipe, lines are taken in order.
+// Reads the lines that a person types, and Ctrl-C while something runs. On a terminal each question gets its own line editor,
+// and keys that are typed between questions are dropped, so that none of them answers a later question. From a pipe, lines
+// are taken in order.
 import { createInterface, type Interface } from 'node:readline'
 import type { ReadStream } from 'node:tty'
 import { printable } from '../../lib/text.ts'
 
 export type AskOptions = {
-  /** Stands in the line already, to be changed. On a terminal only. */
+  /** The initial content of the line. On a terminal only. */
   filled?: string
   /** Kept for the arrow keys. */
   remember?: boolean
@@ -16,7 +16,7 @@ export class Terminal {
   readonly #input: ReadStream
   readonly #output: NodeJS.WriteStream
   readonly interactive: boolean
-  /** Nobody types any more. */
+  /** The input has ended. */
   ended = false
   #history: string[] = []
   readonly #piped: PipedLines | undefined
@@ -28,7 +28,7 @@ export class Terminal {
     this.#piped = this.interactive ? undefined : new PipedLines(input)
   }
 
-  /** Infinity where nobody looks: then nothing is broken into lines. */
+  /** Infinity if the output is no terminal. */
   get width(): number {
     return this.#output.isTTY ? Math.min(this.#output.columns || 80, 100) : Number.POSITIVE_INFINITY
   }
@@ -69,7 +69,7 @@ export class Terminal {
         editor.close()
       })
       editor.on('SIGINT', () => {
-        // What was typed is given up first, as shells do.
+        // The first Ctrl-C clears the line, as in a shell.
         if (remember && editor.line !== '') {
           editor.write(null, { ctrl: true, name: 'e' })
           editor.write(null, { ctrl: true, name: 'u' })

@@ -1,5 +1,5 @@
-// A turn on the screen: thinking dimmed, words as they come, calls and what came of them. All of it was written by models,
-// tools and servers, so none of it reaches the terminal but through `printable`.
+// Shows a turn on the screen: thinking dimmed, words as they come, calls and their results. All of it was written by models,
+// tools and servers, so everything goes through `printable`.
 import { type Content, type ToolCall, type TurnEvent, textOfContent } from '../../client/index.ts'
 import { printable } from '../../lib/text.ts'
 import type { Style, Styles } from '../style.ts'
@@ -69,13 +69,18 @@ export class TurnView {
     if (more > 0) this.#write(dim(`    … ${more} more ${more === 1 ? 'line' : 'lines'}\n`))
   }
 
-  /** A line of our own, between what the agent says. */
+  /** Names of calls that this view has not shown. */
+  know(calls: readonly ToolCall[]): void {
+    for (const { toolCallId, name } of calls) this.#names.set(toolCallId, name)
+  }
+
+  /** A line of the chat itself. */
   say(line: string): void {
     this.#pause()
     this.#write(`${line}\n`)
   }
 
-  /** Words of our own, broken into lines. */
+  /** Text of the chat itself, broken into lines. */
   tell(words: string, style: Style): void {
     if (words === '') return
     this.#pause()
@@ -95,12 +100,12 @@ export class TurnView {
     this.#at = 'start'
   }
 
-  /** A line with a mark and a name; what goes beyond the edge stands below, further in. */
+  /** A line with a mark and a name. Text beyond the width continues below, indented. */
   #entry(mark: string, name: string, style: Style, after: string, text: string): void {
     this.#write(`  ${mark} ${style(name)}${this.#styles.dim(after)}  `)
     const flow = new Flow(this.#write, { indent: '    ', width: this.#width })
     flow.beginAt(6 + widthOf(name) + after.length)
-    flow.add(text, plain)
+    flow.add(text, unstyled)
     flow.end()
   }
 
@@ -125,7 +130,7 @@ export class TurnView {
       this.#half = text.slice(-1)
       text = text.slice(0, -1)
     }
-    this.#flow.add(printable(text, { multiline: true }), kind === 'text' ? plain : this.#styles.dim)
+    this.#flow.add(printable(text, { multiline: true }), kind === 'text' ? unstyled : this.#styles.dim)
   }
 
   #enter(at: 'text' | 'thinking' | 'tools'): void {
@@ -137,7 +142,7 @@ export class TurnView {
   }
 }
 
-function plain(text: string): string {
+function unstyled(text: string): string {
   return text
 }
 
@@ -147,10 +152,7 @@ function picture(content: Content): string {
     : `(${content.map(block => block.type).join(', ')})`
 }
 
-/**
- * The protocol has no flag for it, but Turnwire's own words are known. A tool that says the same is taken for one that
- * went wrong, which does no harm.
- */
+/** The protocol has no flag for a failed call, so it is recognised by the texts that Turnwire writes. */
 function wentWrong(text: string): boolean {
   return /^(?:Tool call denied|The tool (?:failed:|was not run:|did not finish)|Cancelled (?:while|before)|The server stopped while|The turn ran out of time|There is no tool named)/.test(
     text,

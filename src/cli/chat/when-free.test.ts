@@ -38,7 +38,7 @@ test('interrupted while it waits, it cancels what it waits for', async () => {
   assert.deepEqual(asked, ['/sessions/s/turns', '/sessions/s/cancel'])
 })
 
-test('what fails otherwise, or after it has begun, is not tried again', async () => {
+test('another failure, or one after the turn has begun, is not tried again', async () => {
   const other = clientOf(() => Response.json({ error: 'No', code: 'session_not_found' }, { status: 404 }))
   const options = { sessionId: 's', text: 'Hi', signal: new AbortController().signal }
   await assert.rejects(runWhenFree(other, options, assert.fail), { code: 'session_not_found' })

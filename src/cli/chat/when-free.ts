@@ -1,11 +1,11 @@
-// A turn that has to wait because its session is still at work on the one before: begun from elsewhere, or left by a
-// server that went away and taken up again. It is tried again until it is let in; interrupting it ends what it waits for.
+// Runs a turn in a session that may still be at work on another one, which was begun elsewhere or resumed after a restart.
+// The turn is tried until it is accepted. An interrupt meanwhile cancels the other turn.
 import { setTimeout } from 'node:timers/promises'
 import { type AapClient, AapError, type RunTurnOptions, type RunTurnResult } from '../../client/index.ts'
 
 const pauseMs = 400
 
-/** `onWait` is told once, when there is something to wait for. */
+/** `onWait` is called once, if there is something to wait for. */
 export async function runWhenFree(
   client: AapClient,
   options: RunTurnOptions & { signal: AbortSignal },
@@ -23,7 +23,7 @@ export async function runWhenFree(
         },
       })
     } catch (error) {
-      // Once it has begun, trying again would say everything twice.
+      // A turn that has begun must not be sent again.
       if (begun || !(error instanceof AapError) || error.code !== 'busy') throw error
     }
     if (tried === 0) onWait()

@@ -1,14 +1,14 @@
 // Serves one agent to an editor over standard input and output. Standard output carries the protocol and nothing else:
-// whatever any code of this process prints goes to standard error.
+// everything that code of this process prints goes to standard error.
 import { Console } from 'node:console'
 import { Writable } from 'node:stream'
 import { acpHost, serveAcpOverPipe } from '../../runtime/acp.ts'
 import { createLog } from '../../runtime/log.ts'
-import { Turnwire } from '../../runtime/turnwire.ts'
-import { type Command, textValue } from '../command.ts'
+import { Runtime } from '../../runtime/runtime.ts'
+import { type CliCommand, textValue } from '../command.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
 
-export const acp: Command = {
+export const acp: CliCommand = {
   name: 'acp',
   usage: '[--agent <name>] [--config <file>] [--data <folder>] [--draft-2]',
   about: `Serves an agent to an editor over the Agent Client Protocol, on standard input and output. Editors start this
@@ -30,11 +30,11 @@ folder as the server's, so that one begun here can be continued there.`,
     const output = takeStandardOutput()
     const setup = await setUp(values)
     const log = createLog({ level: setup.config.server?.log ?? 'warn' })
-    // A server may be at work in the same folder: what it has under way is left to it.
-    const turnwire = await Turnwire.open(setup.config, { log, source: setup.source, takeUp: false })
+    // Unfinished sessions are for a server to resume: their agents may need its environment.
+    const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     try {
       const agent = textValue(values, 'agent')
-      const host = acpHost(turnwire, agent === undefined ? {} : { agent })
+      const host = await acpHost(runtime, agent === undefined ? {} : { agent })
       const served = serveAcpOverPipe(
         host,
         { input: process.stdin, output },
@@ -42,14 +42,14 @@ folder as the server's, so that one begun here can be continued there.`,
       )
       await Promise.race([served, untilSignalled()])
     } finally {
-      await turnwire.close()
+      await runtime.close()
     }
     process.stdin.destroy()
     return 0
   },
 }
 
-/** The one way to standard output from here on; everything else that writes to it is sent to standard error. */
+/** From here on only the returned stream writes to standard output. Other writers are sent to standard error. */
 function takeStandardOutput(): Writable {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout)
@@ -57,7 +57,7 @@ function takeStandardOutput(): Writable {
     write: (chunk: Buffer, _encoding, done) => void write(chunk, error => done(error)),
   })
   stdout.on('error', error => output.destroy(error))
-  // A client that is gone is noticed by its closed input; writing to it is no failure of ours.
+  // A client that is gone closes our input. Failing to write to it is no error.
   output.on('error', () => {})
   stdout.write = stderr.write.bind(stderr)
   globalThis.console = new Console({ stdout: stderr, stderr })

@@ -1,9 +1,9 @@
-// Copies the data folder, also while a server works in it.
+// Copies the data folder, also while a server is at work in it.
 import { backUp } from '../../runtime/backup.ts'
-import { type Command, UsageError } from '../command.ts'
+import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 
-export const backup: Command = {
+export const backup: CliCommand = {
   name: 'backup',
   usage: '<folder>',
   about: `Copies the data folder into a new one: sessions, keys, and the key that seals secrets. A server may be at work

@@ -5,12 +5,12 @@ import { printable } from '../../lib/text.ts'
 import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
-import { type Command, self, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
 import { nearest } from '../nearest.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
-export const chat: Command = {
+export const chat: CliCommand = {
   name: 'chat',
   usage: '[--url <address>] [--key <key>] [--agent <name>] [--session <id>]',
   about: `Talks to an agent. Without --url it serves the configuration of this folder (or the demonstration) itself, for this
@@ -30,7 +30,7 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
     try {
       const client = new AapClient(server)
       const { agents } = await client.getMeta()
-      const session = await found(client, textValue(values, 'session'), server.where)
+      const session = await sessionOf(client, textValue(values, 'session'), server.where)
       const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
       const style = styles(wantsColour(process.stdout))
       const greeting = new Flow(text => terminal.write(text), { indent: '', width: () => terminal.width })
@@ -62,11 +62,11 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
   },
 }
 
-type Server = {
+type ChatServer = {
   baseUrl: string
   apiKey?: string
   words: string
-  /** Where its sessions are, for whoever names one that is not there. */
+  /** Where its sessions are, for the message about one that does not exist. */
   where: string
   again: string
   trusted: (agent: string) => ReadonlySet<string>
@@ -74,7 +74,7 @@ type Server = {
   stop(): Promise<void>
 }
 
-async function found(
+async function sessionOf(
   client: AapClient,
   id: string | undefined,
   where: string,
@@ -88,7 +88,7 @@ async function found(
   }
 }
 
-async function reach(values: Values): Promise<Server> {
+async function reach(values: Values): Promise<ChatServer> {
   const url = textValue(values, 'url')
   if (url === undefined) return ownServer(values)
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
@@ -102,18 +102,18 @@ async function reach(values: Values): Promise<Server> {
     words: `Connected to ${printable(url, 200)}.`,
     where: 'at that server, or it is another key’s. /sessions in a chat lists yours.',
     again: `${self} chat --url ${url}`,
-    // What its operator trusts is not told: the person is asked about each tool, and may say "always".
+    // A server does not say what its operator trusts: the person is asked about each tool, and may say "always".
     trusted: () => new Set(),
     troubles: () => [],
     stop: () => Promise.resolve(),
   }
 }
 
-async function ownServer(values: Values): Promise<Server> {
-  const [{ config, source, demo }, { Turnwire, localOwner }, { startServer }, { newKey }, { createLog }] =
+async function ownServer(values: Values): Promise<ChatServer> {
+  const [{ config, source, demo }, { Runtime }, { serveRuntime }, { newKey, localOwner }, { createLog }] =
     await Promise.all([
       setUp(values, { delayMs: process.stdout.isTTY ? 25 : 0 }),
-      import('../../runtime/turnwire.ts'),
+      import('../../runtime/runtime.ts'),
       import('../../runtime/server.ts'),
       import('../../runtime/keys.ts'),
       import('../../runtime/log.ts'),
@@ -121,40 +121,37 @@ async function ownServer(values: Values): Promise<Server> {
   const { key, entry } = newKey(localOwner)
   const guarded = { ...config, server: { ...config.server, keys: [...(config.server?.keys ?? []), entry] } }
   let troubles: string[] = []
-  const write = (line: string): void => void troubles.push(wordsOf(line))
-  // A server, or another chat, may be at work in the same folder: what it has under way is left to it.
-  const turnwire = await Turnwire.open(guarded, {
-    log: createLog({ level: 'error', write }),
-    source,
-    takeUp: false,
-  })
-  const running = await startServer(turnwire, { host: '127.0.0.1', port: 0 }).catch(
-    async (error: unknown) => {
-      await turnwire.close()
-      throw error
-    },
-  )
-  return {
-    baseUrl: running.url,
-    apiKey: key,
-    where: `here. See them with: ${self} sessions list`,
-    again: `${self} chat`,
-    troubles: () => {
-      const said = troubles
-      troubles = []
-      return said
-    },
-    words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
-    trusted: name => {
-      const tools = turnwire.agents.find(agent => agent.name === name)?.tools ?? []
-      return new Set(tools.filter(tool => tool.trust === 'trusted').map(tool => tool.name))
-    },
-    stop: () => running.stop(),
+  const log = createLog({ level: 'error', write: line => void troubles.push(troubleOf(line)) })
+  // Unfinished sessions are for a server to resume: their agents may need its environment.
+  const runtime = await Runtime.open(guarded, { log, source, recover: false })
+  try {
+    const { agents } = await runtime.engine.describe()
+    const running = await serveRuntime(runtime, { host: '127.0.0.1', port: 0, shared: true })
+    return {
+      baseUrl: running.url,
+      apiKey: key,
+      where: `here. See them with: ${self} sessions list`,
+      again: `${self} chat`,
+      troubles: () => {
+        const written = troubles
+        troubles = []
+        return written
+      },
+      words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
+      trusted: name => {
+        const tools = agents.find(agent => agent.name === name)?.tools ?? []
+        return new Set(tools.filter(tool => tool.trust === 'trusted').map(tool => tool.name))
+      },
+      stop: () => running.stop(),
+    }
+  } catch (error) {
+    await runtime.close()
+    throw error
   }
 }
 
-/** A line of the log, for someone who sits before it. */
-function wordsOf(line: string): string {
+/** A line of the log as people read it. */
+function troubleOf(line: string): string {
   const { message, error } = JSON.parse(line) as { message: string; error?: string } // Our own log wrote it.
   return error === undefined ? message : `${message.replace(/\.$/, '')}: ${error}`
 }

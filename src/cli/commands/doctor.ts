@@ -1,16 +1,16 @@
-// Says why a vendor would refuse a history, in words and by rule, what the least repair is, and whether the repaired
-// history passes. For files in a vendor's own form, and for sessions of this machine.
+// Says why a vendor would refuse a history, rule by rule, what the least repair is, and whether the repaired history passes.
+// It reads files in a vendor's own form, and recorded sessions.
 import { existsSync, readFileSync } from 'node:fs'
 import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import { type DoctorVendor, doctorVendors, type HistoryFinding } from '../../testing/doctor.ts'
-import { type Command, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { nearest } from '../nearest.ts'
 import { configOption, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { preparedSession } from './prepare.ts'
 
-export const doctor: Command = {
+export const doctor: CliCommand = {
   name: 'doctor',
   usage: '<history.json | session> --as <vendor> [--fix]',
   about: `Says why a vendor would refuse a history, rule by rule, and what the least repair is. The file holds a request
@@ -32,7 +32,7 @@ Vendors: ${doctorVendors.join(', ')}`,
     if (given === undefined)
       throw new UsageError('Say what to look at: turnwire doctor <history.json | session> --as <vendor>')
     const vendor = vendorOf(textValue(values, 'as'))
-    const history = await read(given, values)
+    const history = await readHistory(given, values)
     const { checkHistory, repairHistory } = await import('../../testing/doctor.ts')
     const findings = checkHistory(vendor, history)
     const { body, changes, left } = repairHistory(vendor, history)
@@ -58,7 +58,7 @@ function vendorOf(given: string | undefined): DoctorVendor {
   )
 }
 
-async function read(given: string, values: Values): Promise<Json> {
+async function readHistory(given: string, values: Values): Promise<Json> {
   if (given !== '-' && !existsSync(given)) {
     if (/[./\\]/.test(given)) throw new UsageError(`There is no file ${printable(given, 200)}.`)
     return JSON.parse((await preparedSession(values, given)).body) as Json // A body is JSON text.

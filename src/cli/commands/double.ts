@@ -1,9 +1,9 @@
-// Runs a strict stand-in for a vendor's API: it answers from a script and refuses what the real one refuses. For people
-// who test a client of theirs by hand, or from another language.
+// Runs a strict stand-in for a vendor's API, which answers from a script and refuses what the real API refuses. For tests of
+// a client by hand, or from another language.
 import { existsSync, readFileSync } from 'node:fs'
 import { printable } from '../../lib/text.ts'
 import type { Exchange, ScriptedTurn, VendorName } from '../../testing/doubles/index.ts'
-import { type Command, readPort, textValue, UsageError } from '../command.ts'
+import { type CliCommand, readPort, textValue, UsageError } from '../command.ts'
 import { nearest } from '../nearest.ts'
 import { styles, wantsColour } from '../style.ts'
 
@@ -16,7 +16,7 @@ const vendors: readonly VendorName[] = [
   'gemini-interactions',
 ]
 
-export const double: Command = {
+export const double: CliCommand = {
   name: 'double',
   usage: '<vendor> --script <file> [--port <n>] [--lenient]',
   about: `Serves a stand-in for a model API on 127.0.0.1: it plays the script, and answers what the real API refuses with

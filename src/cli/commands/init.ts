@@ -1,11 +1,11 @@
 // Writes a configuration to start from. It overwrites nothing and asks nothing.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import type { Command } from '../command.ts'
+import type { CliCommand } from '../command.ts'
 import { self, UsageError } from '../command.ts'
 import { styles, wantsColour } from '../style.ts'
 
-export const init: Command = {
+export const init: CliCommand = {
   name: 'init',
   usage: '[folder]',
   about:
@@ -19,7 +19,7 @@ export const init: Command = {
         `${file} exists and is left as it is. Choose another folder: turnwire init <folder>`,
       )
     mkdirSync(resolve(folder), { recursive: true })
-    // `wx`: if it has appeared in between, it is left as it is.
+    // `wx`: a file that has appeared meanwhile is left as it is.
     writeFileSync(file, template, { flag: 'wx' })
     process.stdout.write(nextSteps(folder, relative(process.cwd(), file) || file))
     return Promise.resolve(0)

@@ -1,11 +1,11 @@
-// The keys that clients show to the server. What is kept is a hash; the key itself is printed once and nowhere else.
+// Makes, lists and removes the keys of clients. Only a hash is kept; the key itself is printed once.
 import { join } from 'node:path'
 import { printable } from '../../lib/text.ts'
 import { localOwner, newKey, readKeys, writeKeys } from '../../runtime/keys.ts'
-import { type Command, UsageError } from '../command.ts'
+import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 
-export const keys: Command = {
+export const keys: CliCommand = {
   name: 'keys',
   usage: 'add <name> | list | remove <name>',
   about: `Makes, lists and removes the keys that clients send as "Authorization: Bearer <key>". As soon as there is one, the
@@ -21,11 +21,11 @@ that is running reads the keys again when it is restarted.`,
 }
 
 function readAction(action: string, name: string | undefined): (folder: string) => string {
-  if (action === 'list') return list
+  if (action === 'list') return listKeys
   if (action !== 'add' && action !== 'remove')
     throw new UsageError(`turnwire keys knows add, list and remove, not "${printable(action, 80)}".`)
   const checked = checkName(action, name)
-  return folder => (action === 'add' ? add(folder, checked) : remove(folder, checked))
+  return folder => (action === 'add' ? addKey(folder, checked) : removeKey(folder, checked))
 }
 
 function checkName(action: string, name: string | undefined): string {
@@ -35,7 +35,7 @@ function checkName(action: string, name: string | undefined): string {
   return name
 }
 
-function list(folder: string): string {
+function listKeys(folder: string): string {
   const known = readKeys(folder)
   if (known.length === 0)
     return `There are no keys in ${folder}: the server is open to this machine, and to it alone.\n`
@@ -44,7 +44,7 @@ function list(folder: string): string {
     .join('')
 }
 
-function add(folder: string, name: string): string {
+function addKey(folder: string, name: string): string {
   const known = readKeys(folder)
   if (known.some(each => each.name === name))
     throw new UsageError(
@@ -59,7 +59,7 @@ function add(folder: string, name: string): string {
   return `${key}\n\nThat is the key of "${name}". It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nRestart a running server to make it count.\n`
 }
 
-function remove(folder: string, name: string): string {
+function removeKey(folder: string, name: string): string {
   const known = readKeys(folder)
   const left = known.filter(each => each.name !== name)
   if (left.length === known.length) throw new UsageError(`There is no key named "${name}" in ${folder}.`)

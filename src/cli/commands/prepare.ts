@@ -1,15 +1,13 @@
 // Shows the request that a session would send next, to any of the vendors: the body on standard output, exactly as it
-// would go out, and the rest beside it. Nothing is sent and no key is read.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+// would be sent, and the rest on standard error. Nothing is sent and no key is read.
 import { printable } from '../../lib/text.ts'
 import { type ModelApi, modelApis, prepareSession } from '../../runtime/prepare.ts'
-import { openStore } from '../../runtime/turnwire.ts'
-import { type Command, textValue, UsageError, type Values } from '../command.ts'
+import { findSession, visitFolder } from '../../runtime/visit.ts'
+import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { nearest } from '../nearest.ts'
-import { configOption, dataFolder, dataOption, setUp } from '../setup.ts'
+import { configOption, dataOption, noSuchSession, sessionFolder, setUp } from '../setup.ts'
 
-export const prepare: Command = {
+export const prepareCommand: CliCommand = {
   name: 'prepare',
   usage: '<session> [--as <vendor>] [--model <name>] [--say <text>] [--pretty]',
   about: `Prints the body of the request that a session would send next, and on standard error the path, the headers
@@ -38,30 +36,24 @@ Vendors: ${modelApis.join(', ')}. Default: the session's own model.`,
 }
 
 export async function preparedSession(values: Values, id: string) {
-  const as = apiOf(textValue(values, 'as'))
+  const as = modelApiOf(textValue(values, 'as'))
   const model = textValue(values, 'model')
   const say = textValue(values, 'say')
   if (model !== undefined && as === undefined) throw new UsageError('--model needs --as <vendor>.')
-  const folder = await dataFolder(values)
-  if (!existsSync(join(folder, 'sessions.db')))
-    throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
-  const [{ config }, { store }] = await Promise.all([setUp(values), openStore(folder)])
-  try {
-    if ((await store.row(id)) === undefined)
-      throw new UsageError(
-        `There is no session ${printable(id, 80)} here. See them with: turnwire sessions list`,
-      )
-    return await prepareSession(store, id, config, {
+  const folder = await sessionFolder(values)
+  const { config } = await setUp(values)
+  return visitFolder(folder, config, async engine => {
+    const session = await findSession(engine, id)
+    if (!session) throw noSuchSession(id)
+    return prepareSession(engine, session, config, {
       ...(as !== undefined && { as }),
       ...(model !== undefined && { model }),
       ...(say !== undefined && { say }),
     })
-  } finally {
-    await store.close()
-  }
+  })
 }
 
-function apiOf(given: string | undefined): ModelApi | undefined {
+function modelApiOf(given: string | undefined): ModelApi | undefined {
   if (given === undefined) return undefined
   const found = modelApis.find(api => api === given)
   if (found !== undefined) return found

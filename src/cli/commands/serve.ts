@@ -1,15 +1,15 @@
-// Serves the configured agents until it is told to stop. Words for people go to standard output, the log to standard error.
+// Serves the configured agents until a signal stops it. Text for people goes to standard output, the log to standard error.
 import { relative } from 'node:path'
 import { printable } from '../../lib/text.ts'
 import { idleRules } from '../../runtime/idle-rules.ts'
 import { createLog } from '../../runtime/log.ts'
-import { type Running, startServer } from '../../runtime/server.ts'
-import { Turnwire } from '../../runtime/turnwire.ts'
-import { type Command, readPort, self, textValue } from '../command.ts'
+import { type AgentInfo, Runtime } from '../../runtime/runtime.ts'
+import { type Running, serveRuntime } from '../../runtime/server.ts'
+import { type CliCommand, readPort, self, textValue } from '../command.ts'
 import { configOption, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
-export const serve: Command = {
+export const serve: CliCommand = {
   name: 'serve',
   usage: '[--config <file>] [--port <n>] [--host <name>] [--data <folder>]',
   about: `Serves the agents of the configuration over HTTP. Without a configuration it serves a demonstration agent that
@@ -37,21 +37,20 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     const log = createLog({ level: setup.config.server?.log ?? 'info', secrets })
     for (const idle of idleRules(setup.config))
       log('warn', 'A rule names a tool that no agent has: it never applies to their tools.', idle)
-    const turnwire = await Turnwire.open(setup.config, { log, source: setup.source, takeUp: false })
+    const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     let running: Running
     try {
-      running = await startServer(turnwire, {
+      running = await serveRuntime(runtime, {
         ...(port !== undefined && { port }),
         ...(host !== undefined && { host }),
       })
     } catch (error) {
-      await turnwire.close()
+      await runtime.close()
       throw error
     }
-    // Only now: a server that cannot listen must not touch what another one is doing.
-    await turnwire.takeUp()
-    log('info', 'Listening.', { url: running.url, agents: turnwire.agents.map(agent => agent.name) })
-    process.stdout.write(greeting(setup, turnwire, running))
+    const { agents } = await runtime.engine.describe()
+    log('info', 'Listening.', { url: running.url, agents: agents.map(agent => agent.name) })
+    process.stdout.write(greeting(setup, agents, runtime.folder, running))
     return untilStopped(running, log)
   },
 }
@@ -61,15 +60,18 @@ function* secrets(): Iterable<string> {
   if (key !== undefined) yield key
 }
 
-// ---- what people read ------------------------------------------------------------------------------------------
+// ---- text for people ------------------------------------------------------------------------------------------
 
-function greeting({ source, demo }: Setup, turnwire: Turnwire, { url, open }: Running): string {
+function greeting(
+  { source, demo }: Setup,
+  agents: readonly AgentInfo[],
+  folder: string | undefined,
+  { url, open }: Running,
+): string {
   const { bold, dim, cyan, yellow } = styles(wantsColour(process.stdout))
-  const names = turnwire.agents.map(agent => printable(agent.name, 80)).join(', ')
+  const names = agents.map(agent => printable(agent.name, 80)).join(', ')
   const where =
-    turnwire.folder === undefined
-      ? 'in memory, gone when it stops'
-      : relative(process.cwd(), turnwire.folder) || '.'
+    folder === undefined ? 'in memory, gone when it stops' : relative(process.cwd(), folder) || '.'
   const lines = [
     `${bold('Turnwire')} listens on ${cyan(url)}`,
     '',
@@ -79,7 +81,7 @@ function greeting({ source, demo }: Setup, turnwire: Turnwire, { url, open }: Ru
     '',
     'Try it:',
     '',
-    `  ${tryIt(turnwire, url, open)}`,
+    `  ${tryIt(agents[0], url, open)}`,
     '',
     dim('Ctrl-C stops it.'),
     '',
@@ -87,13 +89,12 @@ function greeting({ source, demo }: Setup, turnwire: Turnwire, { url, open }: Ru
   return `${lines.join('\n')}\n`
 }
 
-const MOST_TOOLS_TRIED = 8
+const mostToolsTried = 8
 
-/** One line that works when it is pasted: version 1 of the protocol creates a session and runs a turn at once. */
-function tryIt(turnwire: Turnwire, url: string, open: boolean): string {
-  const [agent] = turnwire.agents
+/** A line that works when it is pasted. Version 1 of the protocol creates a session and runs a turn in one request. */
+function tryIt(agent: AgentInfo | undefined, url: string, open: boolean): string {
   const trusted = (agent?.tools ?? []).filter(tool => tool.exposed && tool.trust === 'trusted')
-  const tools = trusted.slice(0, MOST_TOOLS_TRIED).map(({ name }) => ({ name, trust: true }))
+  const tools = trusted.slice(0, mostToolsTried).map(({ name }) => ({ name, trust: true }))
   const weather = trusted.some(tool => tool.name === 'get_weather')
   const body = JSON.stringify({
     agent: {

@@ -1,16 +1,13 @@
-// Looks into the store itself: what was said, what ran, who allowed it. It starts no agent and takes nothing over, so it
-// can be used beside a running server.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Recorded } from '../../language/events.ts'
+// Shows recorded sessions: what was said, what ran, who allowed it. It starts no agent, and uses the engine of a running
+// server if there is one.
 import { printable } from '../../lib/text.ts'
-import { openStore } from '../../runtime/turnwire.ts'
-import { type Command, columns, textValue, UsageError, type Values } from '../command.ts'
-import { configOption, dataFolder, dataOption } from '../setup.ts'
+import { type Engine, findSession, readLog, type SessionSummary, visitFolder } from '../../runtime/visit.ts'
+import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
+import { configOption, dataOption, noSuchSession, sessionFolder } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { spentIn, transcriptOf } from '../transcript.ts'
 
-export const sessions: Command = {
+export const sessions: CliCommand = {
   name: 'sessions',
   usage: '[list | show <id> | events <id> | delete <id>] [--json]',
   about: `Looks at the sessions in the data folder.
@@ -31,7 +28,12 @@ export const sessions: Command = {
   },
   words: 2,
   async run({ values, words: [action = 'list', id] }) {
-    const actions: Record<string, Action> = { list, show, events, delete: remove }
+    const actions: Record<string, Look> = {
+      list: listSessions,
+      show: showSession,
+      events: showEvents,
+      delete: deleteSession,
+    }
     const act = Object.hasOwn(actions, action) ? actions[action] : undefined
     if (!act)
       throw new UsageError(
@@ -39,36 +41,28 @@ export const sessions: Command = {
       )
     if (action !== 'list' && id === undefined)
       throw new UsageError(`Say which: turnwire sessions ${action} <id>`)
-    const folder = await dataFolder(values)
-    if (!existsSync(join(folder, 'sessions.db')))
-      throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
-    const { store } = await openStore(folder)
-    try {
-      await act({ store, folder, values, id: id ?? '' })
-      return 0
-    } finally {
-      await store.close()
-    }
+    const folder = await sessionFolder(values)
+    await visitFolder(folder, undefined, engine => act({ engine, folder, values, id: id ?? '' }))
+    return 0
   },
 }
 
-type Store = Awaited<ReturnType<typeof openStore>>['store']
-type Action = (asked: { store: Store; folder: string; values: Values; id: string }) => Promise<void>
+type Look = (asked: { engine: Engine; folder: string; values: Values; id: string }) => Promise<void>
 
-const list: Action = async ({ store, folder, values }) => {
+const listSessions: Look = async ({ engine, folder, values }) => {
   const limit = Number(textValue(values, 'limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw new UsageError('--limit must be a whole number from 1 to 1000.')
   const owner = textValue(values, 'owner')
-  const owners = owner === undefined ? await store.owners() : [owner]
-  const pages = await Promise.all(owners.map(each => store.list(each, { limit })))
+  const owners = owner === undefined ? await engine.owners() : [owner]
+  const pages = await Promise.all(owners.map(each => engine.list(each, { limit })))
   const rows = pages
     .flatMap(page => page.rows)
     .sort((a, b) => b.createdAt - a.createdAt)
     .slice(0, limit)
   if (values['json'] === true) {
     for (const { summary, ...row } of rows)
-      process.stdout.write(`${JSON.stringify({ ...row, opening: summary?.opening })}\n`)
+      process.stdout.write(`${JSON.stringify({ ...row, opening: summary.opening })}\n`)
     return
   }
   if (rows.length === 0) process.stdout.write(`There are no sessions in ${folder}.\n`)
@@ -81,7 +75,7 @@ const list: Action = async ({ store, folder, values }) => {
             row.status.padEnd(7),
             new Date(row.updatedAt).toISOString().slice(0, 16).replace('T', ' '),
             `${printable(row.agent, 40)}, ${printable(row.owner, 40)}, ${row.head} events`,
-            printable(row.summary?.opening ?? '', 40),
+            printable(row.summary.opening ?? '', 40),
           ]
             .join('  ')
             .trimEnd(),
@@ -90,40 +84,38 @@ const list: Action = async ({ store, folder, values }) => {
     )
 }
 
-const show: Action = async ({ store, values, id }) => {
-  const { row, log } = await found(store, id)
+const showSession: Look = async ({ engine, values, id }) => {
+  const session = await sessionOf(engine, id)
+  const { owner, agent, status, createdAt, updatedAt, seq: head } = session
+  const log = await readLog(engine, { owner, session: id })
   if (values['json'] === true) {
+    const row = { id, owner, agent, status, createdAt, updatedAt, head }
     process.stdout.write(`${JSON.stringify({ ...row, events: log })}\n`)
     return
   }
   const style = styles(wantsColour(process.stdout))
   process.stdout.write(
-    `${style.bold(printable(row.id, 80))}  ${row.status}, agent ${printable(row.agent, 80)}, owner ${printable(row.owner, 80)}\n\n`,
+    `${style.bold(printable(id, 80))}  ${status}, agent ${printable(agent, 80)}, owner ${printable(owner, 80)}\n\n`,
   )
   process.stdout.write(transcriptOf(log, style))
   const spent = spentIn(log)
   if (spent !== '') process.stdout.write(`\n${style.dim(spent)}\n`)
 }
 
-const events: Action = async ({ store, id }) => {
-  const { log } = await found(store, id)
-  for (const recorded of log) process.stdout.write(`${JSON.stringify(recorded)}\n`)
+const showEvents: Look = async ({ engine, id }) => {
+  const { owner } = await sessionOf(engine, id)
+  for (const recorded of await readLog(engine, { owner, session: id }))
+    process.stdout.write(`${JSON.stringify(recorded)}\n`)
 }
 
-const remove: Action = async ({ store, id }) => {
-  await found(store, id)
-  await store.remove(id)
+const deleteSession: Look = async ({ engine, id }) => {
+  const { owner } = await sessionOf(engine, id)
+  await engine.remove({ owner, session: id })
   process.stdout.write(`${printable(id, 80)} is deleted.\n`)
 }
 
-async function found(
-  store: Store,
-  id: string,
-): Promise<{ row: NonNullable<Awaited<ReturnType<Store['row']>>>; log: Recorded[] }> {
-  const row = await store.row(id)
-  if (!row)
-    throw new UsageError(
-      `There is no session ${printable(id, 80)} here. See them with: turnwire sessions list`,
-    )
-  return { row, log: await store.read(id) }
+async function sessionOf(engine: Engine, id: string): Promise<SessionSummary> {
+  const session = await findSession(engine, id)
+  if (!session) throw noSuchSession(id)
+  return session
 }

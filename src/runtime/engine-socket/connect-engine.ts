@@ -1,0 +1,148 @@
+// The engine of another process, reached over a channel. When the channel is lost, calls reject and readers are told.
+import type {
+  AttachedItem,
+  AttachedTool,
+  Engine,
+  FollowItem,
+  FollowOptions,
+  OnceItem,
+  OnceRequest,
+  SessionRef,
+} from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Channel } from './channel.ts'
+import { ForwardingEngine } from './forwarding-engine.ts'
+import {
+  type CallName,
+  type LinkReply,
+  type LinkRequest,
+  plainError,
+  remadeError,
+  type StreamName,
+} from './protocol.ts'
+import { StreamReader } from './stream-reader.ts'
+
+/** What waits for replies under one id: a call, or the reader of a stream. */
+type AwaitedReply = { take(reply: LinkReply): void; lose(error: TurnwireError): void }
+
+export function connectEngine(channel: Channel, onNote: (note: unknown) => void = () => {}): RemoteEngine {
+  return new RemoteEngine(channel, onNote)
+}
+
+export class RemoteEngine extends ForwardingEngine {
+  readonly #channel: Channel
+  readonly #waiting = new Map<number, AwaitedReply>()
+  #lastId = 0
+  #lost: TurnwireError | undefined
+
+  constructor(channel: Channel, onNote: (note: unknown) => void) {
+    super()
+    this.#channel = channel
+    channel.keepAlive(false)
+    channel.onMessage(message => {
+      const reply = message as LinkReply // The peer runs the same version: it said so first.
+      if (reply.type === 'note') onNote(reply.note)
+      else this.#waiting.get(reply.id)?.take(reply)
+    })
+    void channel.closed.then(() => this.#lose())
+  }
+
+  /** A call beside those of the engine. */
+  ask(name: string, ...args: unknown[]): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    if (this.#lost) {
+      reject(this.#lost)
+      return promise
+    }
+    const id = this.#wait({
+      take: reply => {
+        this.#forget(id)
+        if (reply.type === 'result') resolve(reply.value)
+        else if (reply.type === 'error') reject(remadeError(reply.error))
+      },
+      lose: reject,
+    })
+    this.#send({ type: 'call', id, name, args })
+    return promise
+  }
+
+  protected override forward<Name extends CallName>(
+    name: Name,
+    ...args: Parameters<Engine[Name]>
+  ): ReturnType<Engine[Name]> {
+    // The peer called the function of this name, and the channel passes clones.
+    return this.ask(name, ...args) as ReturnType<Engine[Name]>
+  }
+
+  follow(
+    ref: SessionRef,
+    options: FollowOptions,
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly FollowItem[]> {
+    return this.#stream<FollowItem>('follow', [ref, options], signal, error => [
+      { type: 'lost', error: plainError(error) },
+    ])
+  }
+
+  answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
+    return this.#stream<OnceItem>('answerOnce', [request], signal)
+  }
+
+  attach(
+    ref: SessionRef,
+    tools: readonly AttachedTool[],
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly AttachedItem[]> {
+    return this.#stream<AttachedItem>('attach', [ref, tools], signal, () => [])
+  }
+
+  #stream<Item>(
+    name: StreamName,
+    args: unknown[],
+    signal: AbortSignal | undefined,
+    lastBatch: (error: TurnwireError) => readonly Item[] | undefined = () => undefined,
+  ): AsyncIterable<readonly Item[]> {
+    return {
+      [Symbol.asyncIterator]: () => {
+        const reader = new StreamReader<Item>(lastBatch)
+        if (this.#lost) reader.lose(this.#lost)
+        else {
+          const id = this.#wait(reader)
+          const link = {
+            id,
+            send: (request: LinkRequest) => this.#send(request),
+            forget: () => this.#forget(id),
+          }
+          reader.begin(link, name, args, signal)
+        }
+        return reader
+      },
+    }
+  }
+
+  #send(request: LinkRequest): void {
+    this.#channel.send(request)
+  }
+
+  #wait(waiting: AwaitedReply): number {
+    this.#lastId += 1
+    this.#waiting.set(this.#lastId, waiting)
+    // A program that waits for an answer must not end before it has come.
+    if (this.#waiting.size === 1) this.#channel.keepAlive(true)
+    return this.#lastId
+  }
+
+  #forget(id: number): void {
+    if (this.#waiting.delete(id) && this.#waiting.size === 0) this.#channel.keepAlive(false)
+  }
+
+  #lose(): void {
+    this.#lost = new TurnwireError(
+      'lease_lost',
+      'The process that has the data folder went away. Whether this was recorded is not known: look before you repeat it.',
+    )
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const each of waiting) each.lose(this.#lost)
+  }
+}

@@ -1,0 +1,57 @@
+// An engine that passes everything on: its subclasses say to whom. It writes the boundary's calls out once.
+import type { Engine } from '../../engine/index.ts'
+import type { CallName } from './protocol.ts'
+
+type Given<Name extends keyof Engine> = Parameters<Engine[Name]>
+type Answered<Name extends keyof Engine> = ReturnType<Engine[Name]>
+
+export abstract class ForwardingEngine implements Engine {
+  protected abstract forward<Name extends CallName>(name: Name, ...args: Given<Name>): Answered<Name>
+
+  abstract follow(...args: Given<'follow'>): Answered<'follow'>
+  abstract answerOnce(...args: Given<'answerOnce'>): Answered<'answerOnce'>
+  abstract attach(...args: Given<'attach'>): Answered<'attach'>
+
+  describe(): Answered<'describe'> {
+    return this.forward('describe')
+  }
+  create(...args: Given<'create'>): Answered<'create'> {
+    return this.forward('create', ...args)
+  }
+  command(...args: Given<'command'>): Answered<'command'> {
+    return this.forward('command', ...args)
+  }
+  report(...args: Given<'report'>): Answered<'report'> {
+    return this.forward('report', ...args)
+  }
+  summary(...args: Given<'summary'>): Answered<'summary'> {
+    return this.forward('summary', ...args)
+  }
+  history(...args: Given<'history'>): Answered<'history'> {
+    return this.forward('history', ...args)
+  }
+  events(...args: Given<'events'>): Answered<'events'> {
+    return this.forward('events', ...args)
+  }
+  nextRequest(...args: Given<'nextRequest'>): Answered<'nextRequest'> {
+    return this.forward('nextRequest', ...args)
+  }
+  list(...args: Given<'list'>): Answered<'list'> {
+    return this.forward('list', ...args)
+  }
+  owners(): Answered<'owners'> {
+    return this.forward('owners')
+  }
+  find(...args: Given<'find'>): Answered<'find'> {
+    return this.forward('find', ...args)
+  }
+  remove(...args: Given<'remove'>): Answered<'remove'> {
+    return this.forward('remove', ...args)
+  }
+  blob(...args: Given<'blob'>): Answered<'blob'> {
+    return this.forward('blob', ...args)
+  }
+  keepBlob(...args: Given<'keepBlob'>): Answered<'keepBlob'> {
+    return this.forward('keepBlob', ...args)
+  }
+}

@@ -1,0 +1,50 @@
+// How the engine's boundary is spoken over a channel. A call has one answer. A stream gives one batch for each `pull`, so
+// that a reader sets the pace; `cancel` ends it. Errors cross as their code and message.
+import type { Engine, PlainError } from '../../engine/index.ts'
+import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
+
+export const callNames = [
+  'describe',
+  'create',
+  'command',
+  'report',
+  'summary',
+  'history',
+  'events',
+  'nextRequest',
+  'list',
+  'owners',
+  'find',
+  'remove',
+  'blob',
+  'keepBlob',
+] as const satisfies readonly (keyof Engine)[]
+
+export const streamNames = ['follow', 'answerOnce', 'attach'] as const satisfies readonly (keyof Engine)[]
+
+export type CallName = (typeof callNames)[number]
+export type StreamName = (typeof streamNames)[number]
+
+export type LinkRequest =
+  | { type: 'call'; id: number; name: string; args: unknown[] }
+  /** The first batch is sent without a `pull`. */
+  | { type: 'open'; id: number; name: string; args: unknown[] }
+  | { type: 'pull'; id: number }
+  | { type: 'cancel'; id: number }
+
+export type LinkReply =
+  | { type: 'result'; id: number; value: unknown }
+  | { type: 'batch'; id: number; items: readonly unknown[] }
+  | { type: 'end'; id: number }
+  | { type: 'error'; id: number; error: PlainError }
+  /** Something that no request asked for. */
+  | { type: 'note'; note: unknown }
+
+/** The peer is the operator's own process, so it is told the cause of a defect too. */
+export function plainError(error: unknown): PlainError {
+  return { code: error instanceof TurnwireError ? error.code : 'internal', message: wordsOf(error) }
+}
+
+export function remadeError({ code, message }: PlainError): TurnwireError {
+  return new TurnwireError(Object.hasOwn(errorCodes, code) ? code : 'internal', message)
+}

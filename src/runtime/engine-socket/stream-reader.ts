@@ -1,0 +1,94 @@
+// The reader's end of one stream over a channel. One batch is asked for ahead, so that a fast reader does not wait for a
+// round trip each time, and a slow one has at most one batch in memory.
+import type { TurnwireError } from '../../language/errors.ts'
+import { type LinkReply, type LinkRequest, remadeError } from './protocol.ts'
+
+type Result<Item> = IteratorResult<readonly Item[]>
+type Link = {
+  id: number
+  send(request: LinkRequest): void
+  /** No reply to this id is expected any more. */
+  forget(): void
+}
+
+export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
+  /** A last batch for a reader whose channel is lost; undefined: the reader gets the error. */
+  readonly #lastBatch: (error: TurnwireError) => readonly Item[] | undefined
+  #link: Link | undefined
+  #batches: (readonly Item[])[] = []
+  #ended = false
+  #failure: TurnwireError | undefined
+  #wake: (() => void) | undefined
+  #unlisten: (() => void) | undefined
+
+  constructor(lastBatch: (error: TurnwireError) => readonly Item[] | undefined) {
+    this.#lastBatch = lastBatch
+  }
+
+  begin(link: Link, name: string, args: unknown[], signal: AbortSignal | undefined): void {
+    this.#link = link
+    if (signal?.aborted) {
+      this.#end()
+      return
+    }
+    const cancel = (): void => void this.return()
+    signal?.addEventListener('abort', cancel, { once: true })
+    this.#unlisten = () => signal?.removeEventListener('abort', cancel)
+    link.send({ type: 'open', id: link.id, name, args })
+  }
+
+  take(reply: LinkReply): void {
+    if (reply.type === 'batch') {
+      this.#batches.push(reply.items as readonly Item[]) // The stream of this name gives such items.
+      this.#wakeReader()
+      return
+    }
+    if (reply.type === 'error') this.#failure = remadeError(reply.error)
+    this.#end()
+  }
+
+  lose(error: TurnwireError): void {
+    const last = this.#lastBatch(error)
+    if (!last) this.#failure = error
+    else if (last.length > 0) this.#batches.push(last)
+    this.#end()
+  }
+
+  async next(): Promise<Result<Item>> {
+    while (this.#batches.length === 0 && !this.#ended)
+      await new Promise<void>(resolve => {
+        this.#wake = resolve
+      })
+    const value = this.#batches.shift()
+    if (value) {
+      if (!this.#ended && this.#link) this.#link.send({ type: 'pull', id: this.#link.id })
+      return { value, done: false }
+    }
+    const failure = this.#failure
+    this.#failure = undefined
+    if (failure) throw failure
+    return { value: undefined, done: true }
+  }
+
+  async return(): Promise<Result<Item>> {
+    if (!this.#ended && this.#link) this.#link.send({ type: 'cancel', id: this.#link.id })
+    this.#batches = []
+    this.#failure = undefined
+    this.#end()
+    return { value: undefined, done: true }
+  }
+
+  #end(): void {
+    this.#ended = true
+    this.#unlisten?.()
+    this.#unlisten = undefined
+    this.#link?.forget()
+    this.#wakeReader()
+  }
+
+  #wakeReader(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+}

@@ -1,0 +1,142 @@
+// A data folder that this process has: its lock, its store, the engine that runs on it, and the socket by which other
+// processes use that engine. Whoever has the folder gives it up when a server asks for it, unless it is a server itself.
+import type { Engine, LocalEngine, Store } from '../engine/index.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import {
+  type Channel,
+  type FolderSocket,
+  listenIn,
+  serveEngine,
+  streamChannel,
+} from './engine-socket/index.ts'
+import { type FolderLock, takeFolderLock } from './folder-lock.ts'
+import type { Log } from './log.ts'
+import { ownVersion } from './version.ts'
+
+export type FolderSetup = {
+  folder: string
+  /** Opens the store; called only while the lock is held. */
+  openStore(): Promise<Store>
+  startEngine(store: Store): LocalEngine
+  /** How long running tools may take to finish before the folder is given up. */
+  graceMs: number
+  log: Log
+}
+
+/** What a process that connects is told first. */
+export type Hello = { version: string; pid: number }
+
+/** `attachments`: tools that run in the process which gives the folder up, and which it will attach again. */
+export type HandedOver = { attachments: boolean }
+
+/** Sent to connected processes before the folder goes to a server: they wait for it instead of taking the folder. */
+export const serverComes = 'server-comes'
+
+export class FolderOwner {
+  readonly engine: LocalEngine
+  readonly #setup: FolderSetup
+  readonly #store: Store
+  readonly #lock: FolderLock
+  readonly #channels = new Set<Channel>()
+  readonly #ended = Promise.withResolvers<void>()
+  readonly #reattached = Promise.withResolvers<void>()
+  readonly #hasAttachments: () => boolean
+  #socket: FolderSocket | undefined
+  #leaving: Promise<void> | undefined
+  isServer = false
+  /** A server has asked for the folder. */
+  serverComes = false
+
+  private constructor(setup: FolderSetup, lock: FolderLock, store: Store, hasAttachments: () => boolean) {
+    this.#hasAttachments = hasAttachments
+    this.#setup = setup
+    this.#lock = lock
+    this.#store = store
+    this.engine = setup.startEngine(store)
+  }
+
+  /** Undefined: another process has the folder. */
+  static async take(setup: FolderSetup, hasAttachments: () => boolean): Promise<FolderOwner | undefined> {
+    const lock = takeFolderLock(setup.folder)
+    if (!lock) return undefined
+    let store: Store | undefined
+    try {
+      store = await setup.openStore()
+      const owner = new FolderOwner(setup, lock, store, hasAttachments)
+      await owner.#listen()
+      return owner
+    } catch (error) {
+      await store?.close()
+      lock.release()
+      throw error
+    }
+  }
+
+  /** Resolves once another process may have the folder. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
+  }
+
+  /** Resolves once the process that had the folder before has attached its tools again. */
+  get reattached(): Promise<void> {
+    return this.#reattached.promise
+  }
+
+  get leaving(): boolean {
+    return this.#leaving !== undefined
+  }
+
+  /** Model steps are dropped, and asked again by whoever has the folder next; running calls get their time to finish. */
+  leave(): Promise<void> {
+    this.#leaving ??= this.#leave()
+    return this.#leaving
+  }
+
+  async #leave(): Promise<void> {
+    await this.engine.stop(this.#setup.graceMs)
+    const closed = this.#socket?.close()
+    for (const channel of this.#channels) {
+      if (this.serverComes) channel.send({ type: 'note', note: serverComes })
+      channel.close()
+    }
+    await closed
+    await this.#store.close()
+    this.#lock.release()
+    this.#ended.resolve()
+  }
+
+  /** Some file systems have no sockets. The folder can be used there by one process at a time. */
+  async #listen(): Promise<void> {
+    const { folder, log } = this.#setup
+    try {
+      this.#socket = await listenIn(folder, socket => this.#welcome(streamChannel(socket)))
+    } catch (error) {
+      log('warn', 'No socket can be made in the data folder: other processes cannot use it meanwhile.', {
+        folder,
+        error: wordsOf(error),
+      })
+    }
+  }
+
+  #welcome(channel: Channel): void {
+    channel.keepAlive(false)
+    this.#channels.add(channel)
+    void channel.closed.then(() => this.#channels.delete(channel))
+    serveEngine(channel, this.engine satisfies Engine, {
+      hello: (): Hello => ({ version: ownVersion(), pid: process.pid }),
+      handOver: () => this.#handOver(),
+      reattached: () => this.#reattached.resolve(),
+    })
+  }
+
+  #handOver(): HandedOver {
+    if (this.isServer)
+      throw new TurnwireError(
+        'config_invalid',
+        `A server (process ${process.pid}) has the data folder ${this.#setup.folder}. Stop it, or serve another folder with --data <folder>.`,
+      )
+    this.serverComes = true
+    void this.leave()
+    return { attachments: this.#hasAttachments() }
+  }
+}

@@ -1,0 +1,130 @@
+// What a program gets of a turn: items while it runs, and a reply when it stops. Everything is a copy, so that a program
+// can change it without reaching the session. Pure.
+import type { CallState, PlainError } from '../../engine/index.ts'
+import type { CallPart, Outcome } from '../../language/calls.ts'
+import { textOf } from '../../language/content.ts'
+import type { Event, LimitName, TurnStop } from '../../language/events.ts'
+import type { Json } from '../../lib/json.ts'
+
+/** A call that waits. `needs`: a decision, or the result of one of the program's own tools. */
+export type PendingCall = {
+  callId: string
+  tool: string
+  input: Json
+  needs: 'permission' | 'result'
+  reason?: string
+  /** Of the arguments. */
+  hash: string
+}
+
+export type Reply =
+  /** The turn is over. `error` goes with the stop `error`, `limit` with the stop `limit`. */
+  | { status: 'done'; text: string; stop: TurnStop; limit?: LimitName; error?: PlainError }
+  /** The turn goes on once these calls are answered. */
+  | { status: 'waiting'; text: string; pending: PendingCall[] }
+
+export type TurnItem =
+  /** A piece of the model's answer. Pieces add up to the answer. */
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; text: string }
+  /** The model wants a tool. `input` is text where it is no JSON. */
+  | { type: 'call'; callId: string; tool: string; input: Json }
+  /** A call waits, as of now; other calls may still run. */
+  | ({ type: 'pending' } & PendingCall)
+  | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
+  /** What a tool shows while it runs. */
+  | { type: 'output'; callId: string; text: string }
+  | { type: 'result'; callId: string; tool: string; outcome: Outcome }
+  /** The last item. */
+  | { type: 'end'; reply: Reply }
+
+type Known = { part: CallPart; text: string }
+
+/** Makes items of events, and remembers what the reply needs. */
+export class TurnReader {
+  readonly #calls = new Map<string, Known>()
+  /** The model's last words. */
+  text: string
+  ended: Extract<Event, { type: 'turn.ended' }> | undefined
+
+  /** `calls`: those of an answer that came before the first event. */
+  constructor(calls: readonly CallState[], text = '') {
+    this.text = text
+    for (const { part, text } of calls) this.#calls.set(part.id, { part, text })
+  }
+
+  take(event: Event): TurnItem[] {
+    switch (event.type) {
+      case 'model.answered':
+        this.text = textOf(event.parts) || this.text
+        return event.parts.flatMap(part => (part.type === 'call' ? [this.#called(part)] : []))
+      case 'call.edited': {
+        const call = this.#calls.get(event.callId)
+        if (call) call.text = event.text
+        return []
+      }
+      case 'approval.requested':
+        return this.#pending(event.callId, 'permission', event.argsHash, event.reason)
+      case 'call.handed':
+        return this.#pending(event.callId, 'result', event.argsHash)
+      case 'call.settled': {
+        const { callId, outcome } = event
+        const tool = this.#calls.get(callId)?.part.name ?? ''
+        return [{ type: 'result', callId, tool, outcome: structuredClone(outcome) }]
+      }
+      case 'turn.started':
+        this.ended = undefined
+        return []
+      case 'turn.ended':
+        this.ended = event
+        return []
+      default:
+        return []
+    }
+  }
+
+  #called(part: CallPart): TurnItem {
+    this.#calls.set(part.id, { part, text: part.text })
+    return { type: 'call', callId: part.id, tool: part.name, input: inputOf(part.form, part.text) }
+  }
+
+  #pending(callId: string, needs: PendingCall['needs'], hash: string, reason?: string): TurnItem[] {
+    const call = this.#calls.get(callId)
+    if (!call) return []
+    return [{ type: 'pending', ...pendingCall(call, needs, hash, reason) }]
+  }
+}
+
+export function pendingOf(calls: readonly CallState[]): PendingCall[] {
+  return calls.flatMap(call => {
+    if (call.stage !== 'asking' && call.stage !== 'handed') return []
+    const needs = call.stage === 'asking' ? 'permission' : 'result'
+    return [pendingCall(call, needs, call.argsHash ?? '', call.reason)]
+  })
+}
+
+function pendingCall(
+  { part, text }: Known,
+  needs: PendingCall['needs'],
+  hash: string,
+  reason: string | undefined,
+): PendingCall {
+  return {
+    callId: part.id,
+    tool: part.name,
+    input: inputOf(part.form, text),
+    needs,
+    ...(reason !== undefined && { reason }),
+    hash,
+  }
+}
+
+function inputOf(form: CallPart['form'], text: string): Json {
+  if (form === 'text') return text
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text) as Json // JSON text yields nothing but Json.
+  } catch {
+    return text
+  }
+}

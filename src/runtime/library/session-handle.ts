@@ -1,0 +1,233 @@
+// A session for programs: say something, get the reply, answer the calls that wait. It uses the engine's boundary alone, as
+// any wire does.
+import type {
+  Accepted,
+  Command,
+  FollowItem,
+  FollowOptions,
+  GivenDecision,
+  GivenResult,
+  SessionRef,
+  SessionStatus,
+} from '../../engine/index.ts'
+import { type InputPart, type ResultPart, textOf } from '../../language/content.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Grant } from '../../language/events.ts'
+import type { Entry } from '../../language/history.ts'
+import { toolHash } from '../../language/tools.ts'
+import { hashJson } from '../../lib/hash.ts'
+import type { Json } from '../../lib/json.ts'
+import { type PendingCall, pendingOf } from './reply.ts'
+import { type LibraryHost, TurnHandle, type TurnStart } from './turn-handle.ts'
+
+export type DecisionOptions = {
+  /** Who decides, for the log. Default: the owner of the session. */
+  by?: string
+  /** Told to the model when the call is denied. */
+  reason?: string
+  /** The decision also holds for every further call of this tool in this session, until it is revoked. */
+  remember?: boolean
+  /** The `hash` of the call as it was shown: refused with `stale_approval` if its arguments have changed. */
+  seen?: string
+}
+
+/** `input`: other arguments to run the call with. */
+export type ApproveOptions = DecisionOptions & { input?: Json }
+
+/** Several answers at once. `by` defaults to the owner of the session. */
+export type CallAnswers = {
+  results?: readonly GivenResult[]
+  decisions?: readonly (ApproveOptions & { callId: string; granted: boolean })[]
+}
+
+export type NewGrant = {
+  tool: string
+  by?: string
+  /** The only arguments that it covers. Default: any. */
+  input?: Json
+  usesLeft?: number
+  expiresAt?: number
+}
+
+export type WatchOptions = {
+  /** The number of the last event that is known already. Default: 0, the whole log. */
+  after?: number
+  /** Default: `never`, until the loop is left. */
+  until?: FollowOptions['until']
+  signal?: AbortSignal
+}
+
+export class SessionHandle<ModelName extends string = string> {
+  readonly id: string
+  readonly #host: LibraryHost
+  readonly #owner: string
+
+  constructor(host: LibraryHost, owner: string, id: string) {
+    this.#host = host
+    this.#owner = owner
+    this.id = id
+  }
+
+  // ---- turns -----------------------------------------------------------------------------------------------
+
+  /** Says something. A message while calls wait abandons them and starts a new turn. */
+  send(message: string | readonly InputPart[]): TurnHandle {
+    const parts: InputPart[] = typeof message === 'string' ? [{ type: 'text', text: message }] : [...message]
+    return this.#turn(this.#say(parts))
+  }
+
+  /** Lets a call run; with `input`, with these arguments. */
+  approve(callId: string, options: ApproveOptions = {}): TurnHandle {
+    return this.answer({ decisions: [{ ...options, callId, granted: true }] })
+  }
+
+  deny(callId: string, options: DecisionOptions = {}): TurnHandle {
+    return this.answer({ decisions: [{ ...options, callId, granted: false }] })
+  }
+
+  /** The result of one of the program's own tools. */
+  result(
+    callId: string,
+    output: string | readonly ResultPart[],
+    { failed = false }: { failed?: boolean } = {},
+  ): TurnHandle {
+    const parts: ResultPart[] = typeof output === 'string' ? [{ type: 'text', text: output }] : [...output]
+    return this.answer({ results: [{ callId, parts, failed }] })
+  }
+
+  /** Several answers at once, in one step. */
+  answer({ results = [], decisions = [] }: CallAnswers): TurnHandle {
+    return this.#turn(
+      this.#respond({
+        do: 'respond',
+        results: structuredClone([...results]),
+        decisions: decisions.map(decision => this.#decision(decision)),
+      }),
+    )
+  }
+
+  /** The turn that is under way, from its beginning: after a restart, or when another program started it. */
+  wait(): TurnHandle {
+    return this.#turn(this.#current())
+  }
+
+  /** Goes on without a new message: after an error, a limit or a cancellation. A turn that is under way is waited for. */
+  resume(): TurnHandle {
+    return this.#turn(this.#goOn())
+  }
+
+  /** Ends the turn now. */
+  async cancel(): Promise<void> {
+    await this.#command({ do: 'cancel' })
+  }
+
+  #turn(started: Promise<TurnStart>): TurnHandle {
+    return new TurnHandle(this.#host, this.#ref, started)
+  }
+
+  async #say(parts: InputPart[]): Promise<TurnStart> {
+    const { first, waited } = await this.#command({ do: 'say', wire: 'library', parts })
+    return { from: first, calls: waited }
+  }
+
+  async #respond(command: Extract<Command, { do: 'respond' }>): Promise<TurnStart> {
+    // The results of calls that still run come after the answer, and are known by their call.
+    const { calls } = await this.#host.engine.summary(this.#ref)
+    const { first } = await this.#command(command)
+    return { from: first, calls }
+  }
+
+  async #current(): Promise<TurnStart> {
+    const { turn, seq } = await this.#host.engine.summary(this.#ref)
+    if (turn) return { from: turn.first, calls: [] }
+    const last = (await this.history()).findLast(entry => entry.role === 'assistant')
+    return { from: seq + 1, calls: [], ...(last && { text: textOf(last.parts) }) }
+  }
+
+  async #goOn(): Promise<TurnStart> {
+    const { turn, lastRole } = await this.#host.engine.summary(this.#ref)
+    if (turn) return this.#current()
+    if (lastRole === 'user' || lastRole === 'tool') return this.#say([])
+    throw new TurnwireError('bad_request', 'The model has answered already. Send a message.')
+  }
+
+  #decision(given: ApproveOptions & { callId: string; granted: boolean }): GivenDecision {
+    const { callId, granted, by = this.#owner, reason, remember, seen, input } = given
+    return {
+      callId,
+      granted,
+      by,
+      ...(reason !== undefined && { reason }),
+      ...(seen !== undefined && { seen }),
+      ...(remember && { remember }),
+      ...(input !== undefined && { edit: typeof input === 'string' ? input : JSON.stringify(input) }),
+    }
+  }
+
+  // ---- the session -----------------------------------------------------------------------------------------
+
+  async status(): Promise<SessionStatus> {
+    return (await this.#host.engine.summary(this.#ref)).status
+  }
+
+  async pending(): Promise<PendingCall[]> {
+    return pendingOf((await this.#host.engine.summary(this.#ref)).calls)
+  }
+
+  async history(): Promise<Entry[]> {
+    return (await this.#host.engine.history(this.#ref)).entries
+  }
+
+  /** Uses another configured model from the next step on. */
+  async setModel(name: ModelName): Promise<void> {
+    await this.#command({ do: 'configure', settings: { model: name } })
+  }
+
+  /** Puts a summary in place of the oldest entries, for the model alone. False: there was nothing to replace. */
+  async compact(): Promise<boolean> {
+    return (await this.#command({ do: 'compact' })).count > 0
+  }
+
+  /** Events and deltas as they are recorded and happen: from the log, then live. */
+  async *watch({ after = 0, until = 'never', signal }: WatchOptions = {}): AsyncGenerator<FollowItem> {
+    const options: FollowOptions = { from: after + 1, until, deltas: 'take-back' }
+    for await (const batch of this.#host.engine.follow(this.#ref, options, signal))
+      for (const item of batch) yield structuredClone(item)
+  }
+
+  // ---- grants ----------------------------------------------------------------------------------------------
+
+  async grants(): Promise<Grant[]> {
+    return (await this.#host.engine.summary(this.#ref)).grants
+  }
+
+  /** Lets calls of a tool run without asking, as long as its definition stays as it is. Gives the id of the grant. */
+  async grant({ tool, by = this.#owner, input, ...rest }: NewGrant): Promise<string> {
+    const { engine } = this.#host
+    const [{ agents }, { agent, settings }] = await Promise.all([
+      engine.describe(),
+      engine.summary(this.#ref),
+    ])
+    const declared = [
+      ...(agents.find(each => each.name === agent)?.tools ?? []),
+      ...settings.clientTools,
+    ].find(each => each.name === tool)
+    if (!declared)
+      throw new TurnwireError('unknown_tool', `There is no tool named "${tool}" in this session.`)
+    const argsHash = input === undefined ? {} : { argsHash: hashJson(input) }
+    const grant = { ...rest, tool, by, toolHash: toolHash(declared), ...argsHash }
+    return (await this.#command({ do: 'grant', grant })).grant ?? ''
+  }
+
+  async revoke(grantId: string, { by = this.#owner }: { by?: string } = {}): Promise<void> {
+    await this.#command({ do: 'revoke', grantId, by })
+  }
+
+  get #ref(): SessionRef {
+    return { owner: this.#owner, session: this.id }
+  }
+
+  #command(command: Command): Promise<Accepted> {
+    return this.#host.engine.command(this.#ref, command)
+  }
+}
