@@ -4,13 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { connectEngine, connectTo, type RemoteEngine, streamChannel } from './engine-socket/index.ts'
-import { FolderOwner, type FolderSetup, type Hello, serverComes } from './folder-owner.ts'
+import { FolderOwner, type FolderSetup, type Hello, type LeavingNote } from './folder-owner.ts'
 import { ownVersion } from './version.ts'
 
 /** How long to try while the lock is held by a process that does not answer. */
 const ownerPatienceMs = 15_000
 /** How long to wait for the server that a folder was given up for. */
 const serverPatienceMs = 10_000
+/** How long a process that has the folder may take to answer. */
+const helloMs = 5000
 const pauseMs = 25
 
 /** The engine of a folder, and whether it runs in this process. */
@@ -76,12 +78,13 @@ export async function connect(folder: string): Promise<FoundEngine | undefined> 
   let server = false
   const remote = connectEngine(channel, note => {
     over = true
-    server ||= note === serverComes
+    server ||= (note as LeavingNote).server // An owner sends no other note.
   })
   const ended = channel.closed.then(() => {
     over = true
     return { server }
   })
+  const late = setTimeout(() => channel.close(), helloMs)
   try {
     const { version, pid } = (await remote.ask('hello')) as Hello // Every version answers with this.
     if (version !== ownVersion())
@@ -93,6 +96,8 @@ export async function connect(folder: string): Promise<FoundEngine | undefined> 
     channel.close()
     if (over) return undefined
     throw error
+  } finally {
+    clearTimeout(late)
   }
   return {
     engine: remote,

@@ -77,7 +77,7 @@ export class FolderEngine extends ForwardingEngine {
         return
       }
       try {
-        before = (await remote?.ask('handOver')) as HandedOver // An owner answers with this.
+        if (remote) before = (await remote.ask('handOver')) as HandedOver // An owner answers with this.
       } catch (error) {
         if (!found.over) throw error
       }
@@ -242,13 +242,14 @@ export class FolderEngine extends ForwardingEngine {
   ): AsyncGenerator<readonly AttachedItem[]> {
     this.#attachments.add()
     try {
-      for (let isFirst = true; !stop.aborted; isFirst = false) {
+      for (let isKnown = false; !stop.aborted; ) {
         const found = await this.#find()
         try {
           for await (const batch of found.engine.attach(ref, tools, stop)) {
             const isAttached = batch[0]?.type === 'attached'
             if (isAttached) this.#attachments.attached()
-            const items = isAttached && !isFirst ? batch.slice(1) : batch
+            const items = isAttached && isKnown ? batch.slice(1) : batch
+            isKnown ||= isAttached
             if (items.length > 0) yield items
           }
         } catch (error) {

@@ -1,6 +1,6 @@
 // A data folder that this process has: its lock, its store, the engine that runs on it, and the socket by which other
 // processes use that engine. Whoever has the folder gives it up when a server asks for it, unless it is a server itself.
-import type { Engine, LocalEngine, Store } from '../engine/index.ts'
+import type { LocalEngine, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import {
   type Channel,
@@ -29,8 +29,8 @@ export type Hello = { version: string; pid: number }
 /** `attachments`: tools that run in the process which gives the folder up, and which it will attach again. */
 export type HandedOver = { attachments: boolean }
 
-/** Sent to connected processes before the folder goes to a server: they wait for it instead of taking the folder. */
-export const serverComes = 'server-comes'
+/** Sent to connected processes when the engine stops. `server`: wait for a server instead of taking the folder. */
+export type LeavingNote = { leaving: true; server: boolean }
 
 export class FolderOwner {
   readonly engine: LocalEngine
@@ -93,16 +93,24 @@ export class FolderOwner {
   }
 
   async #leave(): Promise<void> {
-    await this.engine.stop(this.#setup.graceMs)
-    const closed = this.#socket?.close()
-    for (const channel of this.#channels) {
-      if (this.serverComes) channel.send({ type: 'note', note: serverComes })
-      channel.close()
+    for (const channel of this.#channels) this.#tellLeaving(channel)
+    try {
+      await this.engine.stop(this.#setup.graceMs)
+      const closed = this.#socket?.close()
+      for (const channel of this.#channels) channel.close()
+      await closed
+      await this.#store.close()
+    } catch (error) {
+      this.#setup.log('error', 'The engine could not be stopped in good order.', { error: wordsOf(error) })
+    } finally {
+      this.#lock.release()
+      this.#ended.resolve()
     }
-    await closed
-    await this.#store.close()
-    this.#lock.release()
-    this.#ended.resolve()
+  }
+
+  #tellLeaving(channel: Channel): void {
+    const note: LeavingNote = { leaving: true, server: this.serverComes }
+    channel.send({ type: 'note', note })
   }
 
   /** Some file systems have no sockets. The folder can be used there by one process at a time. */
@@ -122,7 +130,8 @@ export class FolderOwner {
     channel.keepAlive(false)
     this.#channels.add(channel)
     void channel.closed.then(() => this.#channels.delete(channel))
-    serveEngine(channel, this.engine satisfies Engine, {
+    if (this.#leaving) this.#tellLeaving(channel)
+    serveEngine(channel, this.engine, {
       hello: (): Hello => ({ version: ownVersion(), pid: process.pid }),
       handOver: () => this.#handOver(),
       reattached: () => this.#reattached.resolve(),
