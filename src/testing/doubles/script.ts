@@ -89,8 +89,8 @@ export function jsonFrame(event: string | undefined, data: unknown, mark?: Frame
   return { ...(event && { event }), data: JSON.stringify(data), ...(mark && { mark }) }
 }
 
-const STOPS = ['end', 'tool', 'length', 'stop-sequence', 'pause', 'refusal', 'filter', 'context'] as const
-export type NeutralStop = (typeof STOPS)[number]
+const NEUTRAL = ['end', 'tool', 'length', 'stop-sequence', 'pause', 'refusal', 'filter', 'context'] as const
+export type NeutralStop = (typeof NEUTRAL)[number]
 
 type OwnStops = Readonly<Record<string, NeutralStop>>
 
@@ -118,9 +118,9 @@ export function scriptedStop(turn: ScriptedTurn, own: OwnStops): NeutralStop {
 
 function requestedStop({ stop, refusal }: ScriptedTurn, own: OwnStops, hasCalls: boolean): NeutralStop {
   if (stop === undefined) return refusal !== undefined ? 'refusal' : hasCalls ? 'tool' : 'end'
-  const known = STOPS.find(neutral => neutral === stop) ?? own[stop]
+  const known = NEUTRAL.find(neutral => neutral === stop) ?? own[stop]
   if (known !== undefined) return known
-  const usable = [...STOPS, ...Object.keys(own)].join(', ')
+  const usable = [...NEUTRAL, ...Object.keys(own)].join(', ')
   throw new Error(`unknown stop "${stop}": use one of ${usable}, or script the response as raw`)
 }
 

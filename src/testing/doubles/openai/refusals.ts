@@ -25,7 +25,7 @@ export function invalidType(rule: string, path: string, expected: string, value:
 
 export function unsupportedValue(rule: string, path: string, value: unknown, supported: string[]): Rejection {
   const shown = typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
-  const message = `Invalid value: ${shown}. Supported values are: ${quotedList(supported)}.`
+  const message = `Invalid value: ${shown}. Supported values are: ${supportedList(supported)}.`
   return openaiError(rule, message, path, 'invalid_value')
 }
 
@@ -68,7 +68,7 @@ function typeInWords(value: unknown): string {
   return `a ${typeof value}`
 }
 
-function quotedList(values: string[]): string {
+function supportedList(values: string[]): string {
   const quoted = values.map(value => `'${value}'`)
   if (quoted.length < 3) return quoted.join(' and ')
   return `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`
