@@ -13,7 +13,7 @@ import type {
   SessionRef,
 } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
-import { type CallName, ForwardingEngine } from './engine-socket/index.ts'
+import { type CallName, ForwardingEngine, readNames } from './engine-socket/index.ts'
 import { type FoundEngine, findEngine } from './find-engine.ts'
 import type { FolderSetup, HandedOver } from './folder-owner.ts'
 import { Reattachments } from './reattach.ts'
@@ -22,19 +22,6 @@ import { stoppable } from './stoppable.ts'
 
 /** How long a server waits for the tools of the process that had the folder before. */
 const reattachMs = 2000
-
-/** Calls that may be made again when it is not known whether the lost one was carried out. */
-const reads: readonly CallName[] = [
-  'describe',
-  'summary',
-  'history',
-  'events',
-  'nextRequest',
-  'list',
-  'owners',
-  'find',
-  'blob',
-]
 
 export class FolderEngine extends ForwardingEngine {
   readonly #setup: FolderSetup
@@ -109,7 +96,7 @@ export class FolderEngine extends ForwardingEngine {
         // A tool that the owner waits for while it stops may still report.
         if (!found.owner?.leaving || name === 'report') return await call(found.engine, name, args)
       } catch (error) {
-        const mayRepeat = isStopping(error) || (found.over && reads.includes(name))
+        const mayRepeat = isStopping(error) || (found.over && readNames.some(read => read === name))
         if (this.#closed || !mayRepeat) throw error
       }
       await found.untilGone()

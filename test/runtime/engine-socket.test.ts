@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { Duplex, duplexPair, Transform } from 'node:stream'
 import { after, describe, type TestContext, test } from 'node:test'
-import type { AttachedItem, Engine, FollowItem, SessionRef } from '../../src/engine/index.ts'
+import type { AttachedItem, Engine, FollowItem } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { connectEngine, serveEngine, streamChannel } from '../../src/runtime/engine-socket/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { makeRig, owner, type RigOptions, stopAll } from '../engine/rig.ts'
+import { begin, collect, say } from './rig.ts'
 
 after(stopAll)
 
@@ -21,22 +22,6 @@ function link(t: TestContext, local: Engine, through: (stream: Duplex) => Duplex
 
 function linked(t: TestContext, options: RigOptions): Link {
   return link(t, makeRig(options).local)
-}
-
-async function begin(engine: Engine): Promise<SessionRef> {
-  const settings = { tools: null, options: {}, clientTools: [] }
-  const { session } = await engine.create({ owner, agent: 'helper', wire: 'test', settings, seed: [] })
-  return { owner, session }
-}
-
-function say(engine: Engine, ref: SessionRef, text: string) {
-  return engine.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text }] })
-}
-
-async function collect<Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> {
-  const items: Item[] = []
-  for await (const batch of batches) items.push(...batch)
-  return items
 }
 
 /** An engine of which only what a test uses is there. */

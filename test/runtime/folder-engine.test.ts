@@ -20,7 +20,8 @@ import { scripted } from '../../src/models/scripted/index.ts'
 import { FolderEngine } from '../../src/runtime/folder-engine.ts'
 import { openFolderStore } from '../../src/runtime/runtime.ts'
 import { tool } from '../../src/tools/index.ts'
-import { makeAgent, makeWorld, owner, type RigOptions } from '../engine/rig.ts'
+import { makeAgent, makeWorld, type RigOptions } from '../engine/rig.ts'
+import { begin, collect, say } from './rig.ts'
 
 function folderOf(t: TestContext, name = 'data'): string {
   const made = mkdtempSync(join(tmpdir(), 'turnwire-folder-'))
@@ -53,25 +54,13 @@ function open(t: TestContext, folder: string, options: RigOptions = {}): FolderE
   return engine
 }
 
-async function begin(engine: Engine): Promise<SessionRef> {
-  const settings = { tools: null, options: {}, clientTools: [] }
-  const { session } = await engine.create({ owner, agent: 'helper', wire: 'test', settings, seed: [] })
-  return { owner, session }
-}
-
-function say(engine: Engine, ref: SessionRef, text: string) {
-  return engine.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text }] })
-}
-
-async function readAll(
+function readAll(
   engine: Engine,
   ref: SessionRef,
   from: number,
   deltas: DeltaMode = 'none',
 ): Promise<FollowItem[]> {
-  const items: FollowItem[] = []
-  for await (const batch of engine.follow(ref, { from, until: 'stop', deltas })) items.push(...batch)
-  return items
+  return collect(engine.follow(ref, { from, until: 'stop', deltas }))
 }
 
 const events = (items: readonly FollowItem[]): Recorded[] => items.filter(item => item.type === 'event')

@@ -3,11 +3,9 @@
 import type { Engine, PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
 
-export const callNames = [
+/** Calls that change nothing, so they may be made again when an answer is lost. */
+export const readNames = [
   'describe',
-  'create',
-  'command',
-  'report',
   'summary',
   'history',
   'events',
@@ -15,8 +13,15 @@ export const callNames = [
   'list',
   'owners',
   'find',
-  'remove',
   'blob',
+] as const satisfies readonly (keyof Engine)[]
+
+export const callNames = [
+  ...readNames,
+  'create',
+  'command',
+  'report',
+  'remove',
   'keepBlob',
 ] as const satisfies readonly (keyof Engine)[]
 
