@@ -200,7 +200,7 @@ export default defineConfig({
 })
 `
 
-test('T-30: nothing that models, tools or servers write moves the cursor, the clipboard or the title', t => {
+test('nothing that models, tools or servers write moves the cursor, the clipboard or the title', t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'turnwire.config.mts'), hostile)
   const input = say('Go \u001b[2J', 'v', 'y', '/history', '/tools', '/\u001b]0;x\u0007')

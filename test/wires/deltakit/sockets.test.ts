@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { readEvents, textIn, type Wire } from './reference-client.ts'
 import { clipboard, type Rig, rig, until } from './rig.ts'
 

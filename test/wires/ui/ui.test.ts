@@ -403,7 +403,7 @@ const whole = [
   'text: Done.',
 ]
 
-test('B-49: a page that comes back in the middle of a tool\u2019s input sees the rest of it', async t => {
+test('a page that comes back in the middle of a tool\u2019s input sees the rest of it', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const at = await rig(t, { model: halfway(promise) })
   const first = new Chat(at, { id: 'b49' })
@@ -425,7 +425,7 @@ test('B-49: a page that comes back in the middle of a tool\u2019s input sees the
   )
 })
 
-test('B-50: a page that comes back doubles neither messages nor parts', async t => {
+test('a page that comes back doubles neither messages nor parts', async t => {
   for (const keeps of [1, 2]) {
     const { promise, resolve } = Promise.withResolvers<void>()
     const at = await rig(t, { model: halfway(promise) })
@@ -444,7 +444,7 @@ test('B-50: a page that comes back doubles neither messages nor parts', async t 
   }
 })
 
-test('B-50: the same page, after its connection broke', async t => {
+test('a page whose connection broke doubles neither messages nor parts', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const at = await rig(t, { model: halfway(promise) })
   const chat = new Chat(at, { id: 'broken' })

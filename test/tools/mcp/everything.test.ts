@@ -4,10 +4,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Progress, Tool, ToolContext } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
-import type { Json } from '../../src/lib/json.ts'
-import { type McpConnection, type McpOptions, mcpServer } from '../../src/tools/mcp/index.ts'
+import type { Progress, Tool, ToolContext } from '../../../src/engine/index.ts'
+import { textOf } from '../../../src/language/content.ts'
+import type { Json } from '../../../src/lib/json.ts'
+import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
 
 const entry = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 

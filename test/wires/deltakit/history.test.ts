@@ -1,7 +1,7 @@
 // History as items that DeltaKit's converter reads, held against what was streamed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { Chat, fromItems, readEvents } from './reference-client.ts'
 import { type Rig, rig } from './rig.ts'
 

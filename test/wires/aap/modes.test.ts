@@ -1,12 +1,12 @@
 // The three response modes, event by event, and every way in which a turn can stop.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Model, Store } from '../../src/engine/index.ts'
-import { TurnwireError } from '../../src/language/errors.ts'
-import type { Script } from '../../src/models/scripted/index.ts'
-import { defaultLimits } from '../../src/policy/index.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { cites } from '../requirements/manifest.ts'
+import type { Model, Store } from '../../../src/engine/index.ts'
+import { TurnwireError } from '../../../src/language/errors.ts'
+import type { Script } from '../../../src/models/scripted/index.ts'
+import { defaultLimits } from '../../../src/policy/index.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { Rebuilder } from './reference-client.ts'
 import { answerOf, callsIn, clipboard, newSession, type Rig, rig, say, sseOf, turn } from './rig.ts'
 

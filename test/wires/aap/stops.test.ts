@@ -1,8 +1,8 @@
 // What a stop says beyond its reason: why it failed, which limit it was, and what is asked of whoever is to grant a call.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createGate, defaultLimits } from '../../src/policy/index.ts'
-import { cites } from '../requirements/manifest.ts'
+import { createGate, defaultLimits } from '../../../src/policy/index.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { grant, latch, type Message, newSession, type Rig, rig, say, sseOf, turn } from './rig.ts'
 
 type Stop = Record<string, unknown> & { messages?: Message[] }

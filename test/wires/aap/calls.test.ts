@@ -1,9 +1,9 @@
 // The tool-call rules: who runs a call, who is asked, and what is shown and kept of it.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { textOf } from '../../src/language/content.ts'
-import type { Script } from '../../src/models/scripted/index.ts'
-import { cites } from '../requirements/manifest.ts'
+import { textOf } from '../../../src/language/content.ts'
+import type { Script } from '../../../src/models/scripted/index.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   answerOf,
   callsIn,

@@ -1,7 +1,7 @@
 // Calls that wait for a person or for the application: what a default client ignores, and what answers them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { Chat, readEvents, type Wire } from './reference-client.ts'
 import { clipboard, type Rig, rig } from './rig.ts'
 

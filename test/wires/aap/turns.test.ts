@@ -1,7 +1,7 @@
 // What a turn takes, and what it changes of its session.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   agentOf,
   answerOf,

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { InvalidInput, type Tool, type ToolContext } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
-import { toolHash } from '../../src/language/tools.ts'
-import { type McpConnection, type McpOptions, mcpServer } from '../../src/tools/mcp/index.ts'
+import { InvalidInput, type Tool, type ToolContext } from '../../../src/engine/index.ts'
+import { textOf } from '../../../src/language/content.ts'
+import { toolHash } from '../../../src/language/tools.ts'
+import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
 
 const stub = fileURLToPath(new URL('stub.ts', import.meta.url))
 

@@ -1,9 +1,9 @@
-// One session, any wire: a turn that is started at one is watched at another, allowed at a third and followed up at a
-// fourth, in every order. What the session holds in the end does not depend on the way that it took.
+// One session, any wire: a turn starts on one, is watched on another, decided on a third and followed up on a fourth, in
+// every order. The session ends with the same events whichever wires were used.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readEvents, type Wire } from '../deltakit/reference-client.ts'
-import { doors, type House, house } from './doors.ts'
+import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
+import { readEvents, type Wire } from './deltakit/reference-client.ts'
 
 const script = [
   { text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] },
@@ -12,7 +12,7 @@ const script = [
 ]
 
 /** The turn of a session as DeltaKit shows it in the background: watched from now on, told when it has ended. */
-async function watch(at: House, sessionId: string): Promise<{ ended: Promise<Wire[]> }> {
+async function watch(at: AllWires, sessionId: string): Promise<{ ended: Promise<Wire[]> }> {
   const active = await at.request('GET', `/api/active-run?sessionId=${sessionId}`)
   const { run_id } = (await active.json()) as { run_id: string }
   return { ended: readEvents(await at.request('GET', `/api/jobs/${run_id}/events`)) }
@@ -23,24 +23,26 @@ const shape = (events: Wire[]): unknown[] =>
 
 type Message = { role: string; content?: unknown }
 
-async function history(at: House, sessionId: string): Promise<Message[]> {
+async function history(at: AllWires, sessionId: string): Promise<Message[]> {
   const answer = await at.request('GET', `/sessions/${sessionId}/history?type=full`)
   const { history: kinds } = (await answer.json()) as { history: { full: Message[] } }
   return kinds.full
 }
 
-const ways = doors.flatMap(start => doors.flatMap(decide => doors.map(say => ({ start, decide, say }))))
+const orders = wireDrivers.flatMap(start =>
+  wireDrivers.flatMap(decide => wireDrivers.map(say => ({ start, decide, say }))),
+)
 
-test('there are ways to go', () => {
-  assert.ok(doors.length >= 6)
-  assert.equal(ways.length, doors.length ** 3)
-  assert.equal(new Set(doors.map(({ name }) => name)).size, doors.length)
+test('every wire is tried in every position', () => {
+  assert.ok(wireDrivers.length >= 6)
+  assert.equal(orders.length, wireDrivers.length ** 3)
+  assert.equal(new Set(wireDrivers.map(({ name }) => name)).size, wireDrivers.length)
 })
 
 for (const granted of [true, false])
-  test(`every way through the doors, with a call that is ${granted ? 'allowed' : 'refused'}`, async t => {
-    const at = await house(t, { script })
-    for (const { start, decide, say } of ways)
+  test(`every order of three wires, with a call that is ${granted ? 'allowed' : 'refused'}`, async t => {
+    const at = await allWires(t, { script })
+    for (const { start, decide, say } of orders)
       await t.test(`${start.name}, ${decide.name}, ${say.name}`, async () => {
         const ran = at.runs.length
         const first = await start.start(at, 'Mail Ana.')
@@ -78,11 +80,11 @@ for (const granted of [true, false])
       })
   })
 
-test('a call that was decided at one door is refused at every other', async t => {
-  const at = await house(t, { script })
-  for (const late of doors) {
-    const { sessionId, asks } = await doors[0]!.start(at, 'Mail Ana.')
-    await doors[1]!.decide(at, sessionId, asks!, true)
+test('a call that was decided on one wire is refused on every other', async t => {
+  const at = await allWires(t, { script })
+  for (const late of wireDrivers) {
+    const { sessionId, asks } = await wireDrivers[0]!.start(at, 'Mail Ana.')
+    await wireDrivers[1]!.decide(at, sessionId, asks!, true)
     const before = at.runs.length
     // AG-UI shows what has become of it, an editor is not asked; all others say that it is too late.
     await late.decide(at, sessionId, asks!, true).catch(error => assert.match(String(error), /4\d\d/))
@@ -90,10 +92,10 @@ test('a call that was decided at one door is refused at every other', async t =>
   }
 })
 
-test('a session that waits can be decided at any door after a restart', async t => {
-  for (const decide of doors) {
-    const before = await house(t, { script })
-    const { sessionId, asks } = await doors[0]!.start(before, 'Mail Ana.')
+test('a session that waits can be decided on any wire after a restart', async t => {
+  for (const decide of wireDrivers) {
+    const before = await allWires(t, { script })
+    const { sessionId, asks } = await wireDrivers[0]!.start(before, 'Mail Ana.')
     const at = await before.restart()
     assert.equal((await decide.decide(at, sessionId, asks!, true)).text, 'So be it.', decide.name)
     assert.deepEqual(at.runs, [{ tool: 'mail', input: { to: 'ana' } }])

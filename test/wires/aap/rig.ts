@@ -12,16 +12,16 @@ import {
   type OpenSessions,
   type Store,
   type Tool,
-} from '../../src/engine/index.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
-import { randomIds } from '../../src/lib/random.ts'
-import { type Script, scripted } from '../../src/models/scripted/index.ts'
-import { createGate, defaultLimits } from '../../src/policy/index.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { tool } from '../../src/tools/index.ts'
-import { aapRoutes } from '../../src/wires/aap/index.ts'
-import type { WireEnv, WireHost } from '../../src/wires/host.ts'
-import { throughClones } from '../boundary/structured-clones.ts'
+} from '../../../src/engine/index.ts'
+import type { JsonObject } from '../../../src/lib/json.ts'
+import { randomIds } from '../../../src/lib/random.ts'
+import { type Script, scripted } from '../../../src/models/scripted/index.ts'
+import { createGate, defaultLimits } from '../../../src/policy/index.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { tool } from '../../../src/tools/index.ts'
+import { aapRoutes } from '../../../src/wires/aap/index.ts'
+import type { WireEnv, WireHost } from '../../../src/wires/host.ts'
+import { throughClones } from '../../boundary/structured-clones.ts'
 
 export type RigOptions = {
   script?: Script
@@ -31,6 +31,8 @@ export type RigOptions = {
   store?: Store
   limits?: Partial<WireHost['limits']>
   now?: () => number
+  /** Mounted before the routes of AAP. */
+  routes?: (host: WireHost) => Hono<WireEnv>
 }
 
 export type Rig = {
@@ -210,7 +212,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     },
     log,
   }
-  const url = await listen(t, host, engine)
+  const url = await listen(t, host, engine, options.routes)
   return {
     url,
     engine,
@@ -228,13 +230,19 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   }
 }
 
-async function listen(t: TestContext, host: WireHost, engine: OpenSessions): Promise<string> {
+async function listen(
+  t: TestContext,
+  host: WireHost,
+  engine: OpenSessions,
+  routes?: RigOptions['routes'],
+): Promise<string> {
   const app = new Hono<WireEnv>()
   app.use(async (c, next) => {
     const owner = c.req.header('x-owner') ?? 'alice'
     c.set('principal', { owner, name: `${owner}@test` })
     await next()
   })
+  if (routes) app.route('/', routes(host))
   app.route('/', aapRoutes(host))
   const server = createAdaptorServer({ fetch: app.fetch })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { cites } from '../requirements/manifest.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { newSession, type Rig, refusal, rig, say, turn } from './rig.ts'
 
 const create = (at: Rig, body: string, headers?: Record<string, string>) =>

@@ -1,7 +1,7 @@
 // Idempotency-Key on creation and on turns: the same request has one effect and one answer, however often it comes.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   answerOf,
   callsIn,

@@ -1,9 +1,9 @@
 // Creating, showing, listing and deleting sessions.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Store } from '../../src/engine/index.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { cites } from '../requirements/manifest.ts'
+import type { Store } from '../../../src/engine/index.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   agentOf,
   answerOf,

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { mcpServer } from '../../src/tools/mcp/index.ts'
+import { mcpServer } from '../../../src/tools/mcp/index.ts'
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 

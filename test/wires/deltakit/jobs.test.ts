@@ -1,7 +1,7 @@
 // Background runs: started, read from the start or from where one was, cancelled, and found again after a restart.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { blocksOf, eventsOf, readEvents, textIn, type Wire } from './reference-client.ts'
 import { type Rig, rig, until } from './rig.ts'
 

@@ -1,8 +1,8 @@
 // The history endpoint, whole results, and what stands in a history while calls wait.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { scripted } from '../../src/models/scripted/index.ts'
-import { cites } from '../requirements/manifest.ts'
+import { scripted } from '../../../src/models/scripted/index.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   agentOf,
   answerOf,

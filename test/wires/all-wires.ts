@@ -1,42 +1,42 @@
-// The doors of one session, each as little as it takes to start a turn, to allow a call and to say something more. A new
-// wire is one more object of this type, and one line in `doors`.
+// One driver per wire: it starts a turn, decides about a call that waits, and says something more. A new wire needs one more
+// object of this type, and one line in `wireDrivers`.
 import type { TestContext } from 'node:test'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { acpHost } from '../../src/runtime/acp.ts'
 import { type ClientOptions, connect, cwd, type TestClient, textOf } from '../acp/rig.ts'
-import { readEvents, textIn } from '../deltakit/reference-client.ts'
-import { type Rig, type RigOptions, rig, until } from '../deltakit/rig.ts'
+import { readEvents, textIn } from './deltakit/reference-client.ts'
+import { type Rig, type RigOptions, rig, until } from './deltakit/rig.ts'
 
-/** One runtime with every door open: those of its server, and editors in this process. */
-export type House = Omit<Rig, 'restart'> & {
+/** One runtime that serves every wire: those of its server over HTTP, and editors in this process. */
+export type AllWires = Omit<Rig, 'restart'> & {
   edit(options?: ClientOptions): Promise<TestClient>
-  restart(): Promise<House>
+  restart(): Promise<AllWires>
 }
 
-export async function house(t: TestContext, options: RigOptions): Promise<House> {
-  return furnish(t, await rig(t, { serverTools: true, ...options }))
+export async function allWires(t: TestContext, options: RigOptions): Promise<AllWires> {
+  return withEditors(t, await rig(t, { serverTools: true, ...options }))
 }
 
-function furnish(t: TestContext, at: Rig): House {
+function withEditors(t: TestContext, at: Rig): AllWires {
   const host = acpHost(at.turnwire, { principal: { owner: 'alice', name: 'alice' } })
   return {
     ...at,
     edit: options => connect(t, host, options),
-    restart: async () => furnish(t, await at.restart()),
+    restart: async () => withEditors(t, await at.restart()),
   }
 }
 
-/** What a step through a door has shown: its text, and the call that waits for a permission. */
+/** What a client saw of a turn: its text, and the call that waits for an approval. */
 export type Shown = { text: string; asks?: string }
 
-export type Door = {
+export type WireDriver = {
   name: string
   /** Starts a session and its first turn. */
-  start(at: House, words: string): Promise<Shown & { sessionId: string }>
+  start(at: AllWires, words: string): Promise<Shown & { sessionId: string }>
   /** Allows a call, or not, and shows what came of it. */
-  decide(at: House, sessionId: string, callId: string, granted: boolean): Promise<Shown>
+  decide(at: AllWires, sessionId: string, callId: string, granted: boolean): Promise<Shown>
   /** Says something in a session that exists. */
-  say(at: House, sessionId: string, words: string): Promise<Shown>
+  say(at: AllWires, sessionId: string, words: string): Promise<Shown>
 }
 
 let count = 0
@@ -62,7 +62,7 @@ const texts = (events: Wire[], type: string): string =>
 type Block = { type: string; text?: string; toolCallId?: string }
 type Answer = { stopReason: string; messages: { role: string; content: string | Block[] }[] }
 
-async function aapTurn(at: House, id: string, message: object): Promise<Shown> {
+async function aapTurn(at: AllWires, id: string, message: object): Promise<Shown> {
   const answer = await ok(at.request('POST', `/sessions/${id}/turns`, { messages: [message] }))
   const { stopReason, messages } = (await answer.json()) as Answer
   const blocks = messages
@@ -75,7 +75,7 @@ async function aapTurn(at: House, id: string, message: object): Promise<Shown> {
   return { text: blocks.map(({ text }) => text ?? '').join(''), ...(asks !== undefined && { asks }) }
 }
 
-const aap: Door = {
+const aap: WireDriver = {
   name: 'AAP',
   async start(at, words) {
     const made = await ok(
@@ -98,7 +98,7 @@ async function deltakitShown(answer: Promise<Response>): Promise<Shown & { sessi
   return { sessionId, text: textIn(events), ...(typeof asks === 'string' && { asks }) }
 }
 
-const deltakit: Door = {
+const deltakit: WireDriver = {
   name: 'DeltaKit',
   start: (at, message) => deltakitShown(at.request('POST', '/api/chat', { message })),
   decide: (at, sessionId, call_id, approved) =>
@@ -108,7 +108,7 @@ const deltakit: Door = {
 
 // ---- AG-UI ------------------------------------------------------------------------------------------------------
 
-async function aguiRun(at: House, threadId: string, more: object): Promise<Shown & { sessionId: string }> {
+async function aguiRun(at: AllWires, threadId: string, more: object): Promise<Shown & { sessionId: string }> {
   const input = { threadId, runId: fresh('run'), messages: [], tools: [], context: [], ...more }
   const answer = await ok(at.request('POST', '/agui/helper', input))
   const events = await readEvents(answer)
@@ -120,7 +120,7 @@ async function aguiRun(at: House, threadId: string, more: object): Promise<Shown
 
 const aguiWords = (content: string) => ({ messages: [{ id: fresh('m'), role: 'user', content }] })
 
-const agui: Door = {
+const agui: WireDriver = {
   name: 'AG-UI',
   start: (at, words) => aguiRun(at, fresh('thread'), aguiWords(words)),
   decide: (at, id, interruptId, approved) =>
@@ -130,7 +130,7 @@ const agui: Door = {
 
 // ---- AI SDK UI --------------------------------------------------------------------------------------------------
 
-async function uiChat(at: House, id: string, message: object): Promise<Shown & { sessionId: string }> {
+async function uiChat(at: AllWires, id: string, message: object): Promise<Shown & { sessionId: string }> {
   const body = { id, messages: [{ id: fresh('m'), ...message }], trigger: 'submit-message' }
   const answer = await ok(at.request('POST', '/ui/helper', body))
   const events = await readEvents(answer)
@@ -141,7 +141,7 @@ async function uiChat(at: House, id: string, message: object): Promise<Shown & {
 
 const uiWords = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] })
 
-const ui: Door = {
+const ui: WireDriver = {
   name: 'AI SDK UI',
   start: (at, words) => uiChat(at, fresh('chat'), uiWords(words)),
   decide: (at, id, toolCallId, approved) =>
@@ -165,7 +165,7 @@ const ui: Door = {
 type Output = { type: string; id: string; content?: { text?: string }[] }
 
 async function responsesShown(
-  at: House,
+  at: AllWires,
   body: object,
 ): Promise<Shown & { sessionId: string; responseId: string }> {
   const answer = await ok(at.request('POST', '/v1/responses', { model: 'helper', store: true, ...body }))
@@ -190,7 +190,7 @@ const approval = (callId: string, approve: boolean) => ({
   approve,
 })
 
-const responses: Door = {
+const responses: WireDriver = {
   name: 'Responses',
   start: (at, input) => responsesShown(at, { input }),
   decide: (at, conversation, callId, granted) =>
@@ -210,7 +210,7 @@ async function opened(editor: TestClient, sessionId: string): Promise<void> {
   editor.updates.length = 0
 }
 
-const acp: Door = {
+const acp: WireDriver = {
   name: 'ACP',
   /** The editor stays, with its question open, until the turn has ended. */
   async start(at, words) {
@@ -245,4 +245,4 @@ const acp: Door = {
 
 // -----------------------------------------------------------------------------------------------------------------
 
-export const doors: readonly Door[] = [aap, deltakit, agui, ui, responses, acp]
+export const wireDrivers: readonly WireDriver[] = [aap, deltakit, agui, ui, responses, acp]

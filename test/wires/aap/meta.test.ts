@@ -1,7 +1,7 @@
 // GET /meta in all versions.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { agentOf, rig } from './rig.ts'
 
 type Meta = { version: number; agents: Record<string, unknown>[] }

@@ -2,14 +2,14 @@
 // tools and two keys. A test speaks to it over a socket, as clients do.
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Model, Store, Tool } from '../../src/engine/index.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
-import { type Script, scripted } from '../../src/models/scripted/index.ts'
-import { newKey } from '../../src/runtime/keys.ts'
-import { startServer } from '../../src/runtime/server.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { tool } from '../../src/tools/index.ts'
+import type { Model, Store, Tool } from '../../../src/engine/index.ts'
+import type { JsonObject } from '../../../src/lib/json.ts'
+import { type Script, scripted } from '../../../src/models/scripted/index.ts'
+import { newKey } from '../../../src/runtime/keys.ts'
+import { startServer } from '../../../src/runtime/server.ts'
+import { Turnwire } from '../../../src/runtime/turnwire.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { tool } from '../../../src/tools/index.ts'
 
 export type RigOptions = {
   script?: Script
@@ -20,7 +20,7 @@ export type RigOptions = {
   unsentBytes?: number
   bodyBytes?: number
   clientTools?: boolean
-  /** The agent's own tools run on the Responses door too. */
+  /** The agent's own tools run on the Responses wire too. */
   serverTools?: boolean
 }
 

@@ -1,7 +1,7 @@
 // What we add to the protocol: the stream of a session's events, and cancelling a turn.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   answerOf,
   callsIn,
@@ -82,7 +82,7 @@ test(
   },
 )
 
-test(cites('AAP-EXT-04', 'T-22 T-25: ids that are no event of this session are refused'), async t => {
+test(cites('AAP-EXT-04', 'ids that are no event of this session are refused'), async t => {
   const at = await rig(t)
   const id = await newSession(at)
   await answerOf(turn(at, id, say('go')))
@@ -109,11 +109,7 @@ test(cites('AAP-EXT-04', 'T-22 T-25: ids that are no event of this session are r
 })
 
 test(
-  cites(
-    'AAP-EXT-01',
-    'AAP-EXT-05',
-    'B-50 deltas are live and carry no id; who comes back gets nothing twice',
-  ),
+  cites('AAP-EXT-01', 'AAP-EXT-05', 'deltas are live and carry no id; who comes back gets nothing twice'),
   async t => {
     const gate = latch()
     const at = await rig(
@@ -175,7 +171,7 @@ test(cites('AAP-EXT-05', 'who attaches in the middle of a step gets what was sai
 })
 
 test(
-  cites('AAP-EXT-06', 'AAP-EXT-07', 'AAP-STOP-09', 'B-08 a cancelled turn ends cleanly and can be continued'),
+  cites('AAP-EXT-06', 'AAP-EXT-07', 'AAP-STOP-09', 'a cancelled turn ends cleanly and can be continued'),
   async t => {
     for (const stream of ['none', 'message', 'delta']) {
       const at = await rig(t, { script: [{ text: 'so far', hang: true }, { text: 'again' }] })
@@ -199,23 +195,20 @@ test(
   },
 )
 
-test(
-  cites('AAP-EXT-06', 'B-08 cancelling while calls wait settles them; no result stands first'),
-  async t => {
-    const at = await rig(t, { script: [{ calls: [{ name: 'clipboard' }] }, { text: 'fine' }] })
-    const id = await newSession(at, { tools: [clipboard] })
-    const [call] = callsIn((await answerOf(turn(at, id, say('go')))).messages)
-    await at.request('POST', `/sessions/${id}/cancel`)
-    const late = { messages: [result(call!.toolCallId, 'late')] }
-    assert.deepEqual(await refusal(turn(at, id, late)), [409, 'call_settled'])
-    assert.equal((await answerOf(turn(at, id, say('on')))).stopReason, 'end_turn')
-    assert.deepEqual(
-      (await history(at, id)).map(message => message.role),
-      ['user', 'assistant', 'tool', 'user', 'assistant'],
-    )
-    assert.deepEqual(await refusal(at.request('POST', '/sessions/nope/cancel')), [404, 'session_not_found'])
-  },
-)
+test(cites('AAP-EXT-06', 'cancelling while calls wait settles them; no result stands first'), async t => {
+  const at = await rig(t, { script: [{ calls: [{ name: 'clipboard' }] }, { text: 'fine' }] })
+  const id = await newSession(at, { tools: [clipboard] })
+  const [call] = callsIn((await answerOf(turn(at, id, say('go')))).messages)
+  await at.request('POST', `/sessions/${id}/cancel`)
+  const late = { messages: [result(call!.toolCallId, 'late')] }
+  assert.deepEqual(await refusal(turn(at, id, late)), [409, 'call_settled'])
+  assert.equal((await answerOf(turn(at, id, say('on')))).stopReason, 'end_turn')
+  assert.deepEqual(
+    (await history(at, id)).map(message => message.role),
+    ['user', 'assistant', 'tool', 'user', 'assistant'],
+  )
+  assert.deepEqual(await refusal(at.request('POST', '/sessions/nope/cancel')), [404, 'session_not_found'])
+})
 
 test(cites('AAP-EXT-06', 'calls that a cancellation stopped are shown with a result'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }] })

@@ -1,7 +1,7 @@
 // Versions 1 and 2: what they do differently.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   agentOf,
   answerOf,

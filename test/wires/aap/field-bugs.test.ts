@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import test from 'node:test'
-import type { Store } from '../../src/engine/index.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { tool } from '../../src/tools/index.ts'
+import type { Store } from '../../../src/engine/index.ts'
+import { memoryStore } from '../../../src/stores/memory.ts'
+import { tool } from '../../../src/tools/index.ts'
 import {
   answerOf,
   callsIn,
@@ -23,7 +23,7 @@ import {
 const mail = (to: string) => ({ name: 'mail', input: { to } })
 const asking = { agent: { tools: [{ name: 'mail' }, { name: 'search' }] }, tools: [clipboard] }
 
-test('B-16 B-22 two calls of one tool each get their own answer', async t => {
+test('two calls of one tool each get their own answer', async t => {
   const at = await rig(t, {
     script: [{ calls: [mail('a'), mail('b'), { name: 'clipboard' }, { name: 'clipboard' }] }, { text: 'ok' }],
   })
@@ -39,7 +39,7 @@ test('B-16 B-22 two calls of one tool each get their own answer', async t => {
   )
 })
 
-test('B-17 B-36 all calls that wait are shown at once, each with its own id', async t => {
+test('all calls that wait are shown at once, each with its own id', async t => {
   const at = await rig(t, {
     script: [{ calls: [mail('a'), mail('b'), { name: 'search', input: { q: 'x' } }] }],
   })
@@ -51,7 +51,7 @@ test('B-17 B-36 all calls that wait are shown at once, each with its own id', as
   assert.deepEqual(items.at(-1), { event: 'turn_stop', data: { stopReason: 'tool_use' } })
 })
 
-test('B-24 a stop is told only once what it waits for is durable', async t => {
+test('a stop is told only once what it waits for is durable', async t => {
   const store = memoryStore()
   const slow: Store = {
     ...store,
@@ -73,7 +73,7 @@ test('B-24 a stop is told only once what it waits for is durable', async t => {
   assert.equal(granted.stopReason, 'end_turn', 'a server that knows only the store can go on at once')
 })
 
-test('B-25 empty, false and zero are answers', async t => {
+test('empty, false and zero are answers', async t => {
   const at = await rig(t, {
     script: [{ calls: [{ name: 'clipboard' }, { name: 'clipboard' }, mail('a')] }, { text: 'ok' }],
   })
@@ -89,7 +89,7 @@ test('B-25 empty, false and zero are answers', async t => {
   assert.deepEqual(kept, ['(no output)', '0', 'Tool call denied'])
 })
 
-test('B-26 a call read back from storage has the id that the stream gave it', async t => {
+test('a call read back from storage has the id that the stream gave it', async t => {
   const at = await rig(t, { script: [{ calls: [mail('a')] }] })
   const id = await newSession(at, asking)
   const items = await sseOf(await turn(at, id, say('go', 'delta')))
@@ -101,7 +101,7 @@ test('B-26 a call read back from storage has the id that the stream gave it', as
   )
 })
 
-test('B-35 one denial leaves the other calls alone', async t => {
+test('one denial leaves the other calls alone', async t => {
   const at = await rig(t, { script: [{ calls: [mail('a'), mail('b'), mail('c')] }, { text: 'ok' }] })
   const id = await newSession(at, asking)
   const [a, b, c] = callsIn((await answerOf(turn(at, id, say('go')))).messages).map(call => call.toolCallId)
@@ -114,7 +114,7 @@ test('B-35 one denial leaves the other calls alone', async t => {
   )
 })
 
-test('B-50 the answer of a turn is not doubled for a client that reads history while it runs', async t => {
+test('the answer of a turn is not doubled for a client that reads history while it runs', async t => {
   const at = await rig(t, { script: [{ text: 'one', calls: [{ name: 'slow' }] }, { text: 'two' }] })
   const id = await newSession(at, { agent: { tools: [{ name: 'slow', trust: true }] } })
   const first = turn(at, id, say('go', 'message'))
@@ -134,7 +134,7 @@ test('B-50 the answer of a turn is not doubled for a client that reads history w
   )
 })
 
-test('B-52 a client that never reads is dropped, and the turn goes on', async t => {
+test('a client that never reads is dropped, and the turn goes on', async t => {
   const flood = tool({
     name: 'flood',
     description: 'Says a lot.',

@@ -1,7 +1,7 @@
 // DeltaKit's direct transport: frames, events, sessions and refusals, read by a client that is not ours.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cites } from '../requirements/manifest.ts'
+import { cites } from '../../requirements/manifest.ts'
 import { blocksOf, Chat, eventsOf, readEvents, textIn, type Wire } from './reference-client.ts'
 import { type Rig, rig, until } from './rig.ts'
 

@@ -1,8 +1,8 @@
 // Every flow of the protocol, driven by a client that knows nothing of us.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Script } from '../../src/models/scripted/index.ts'
-import { cites } from '../requirements/manifest.ts'
+import type { Script } from '../../../src/models/scripted/index.ts'
+import { cites } from '../../requirements/manifest.ts'
 import {
   ClientError,
   Conversation,
