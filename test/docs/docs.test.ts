@@ -102,7 +102,7 @@ function ran(program: string, args: readonly string[], input = ''): Promise<Done
 describe('runnable code of the guide', { concurrency: 2 }, () => {
   const programs = globSync('docs/guide/*.md').flatMap(programsOf)
 
-  test('there is some on every page', () => {
+  test('every page of the guide has some', () => {
     const shown = new Set(programs.map(({ page }) => basename(page)))
     const wanted = ['client', 'getting-started', 'library', 'policy', 'sessions', 'testing', 'tools']
     assert.deepEqual(
@@ -167,7 +167,7 @@ function membersOf(source: string, type: string): string[] {
   return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(found => found[1] ?? '')
 }
 
-test('every setting of a configuration stands in the tables of running.md, and no other', () => {
+test('running.md lists every setting of a configuration, and no other', () => {
   const page = readFileSync('docs/operations/running.md', 'utf8')
   const tables = /^## Configuration$[\s\S]*?(?=^## )/m.exec(page)?.[0] ?? ''
   const rows = [...tables.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(found => found[1] ?? '')

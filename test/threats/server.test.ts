@@ -36,7 +36,7 @@ describe('DNS rebinding and foreign origins', () => {
     { origin: '' },
   ]
 
-  test('every route is closed to them, with a good key or without, and nothing happens', async t => {
+  test('every route refuses them, with a valid key or without, and nothing happens', async t => {
     const rig = await serverRig(t, plain)
     const id = await newSession(rig, 'ana')
     assert.ok(rig.routes.length > 20, 'the routes are known')
@@ -129,7 +129,7 @@ describe('other people’s sessions', () => {
       }
   })
 
-  test('ids hold at least 128 bits of chance and no order', () => {
+  test('ids have at least 128 random bits and no order', () => {
     const count = 200_000
     const ids = Array.from({ length: count }, () => randomId('sess').slice('sess_'.length))
     assert.equal(new Set(ids).size, count)
@@ -151,7 +151,7 @@ describe('hostile bodies and headers', () => {
     rig.as('ana', { method: 'POST', path: '/aap/v3/sessions', body, headers })
   const small = { ...plain, server: { bodyBytes: 4096 } }
 
-  test('what is too large is refused early, whether it says its size or not', async t => {
+  test('a body that is too large is refused early, with or without a Content-Length', async t => {
     const rig = await serverRig(t, small)
     const large = JSON.stringify({ agent: { name: 'helper' }, pad: 'x'.repeat(5000) })
     assert.equal((await create(rig, large)).status, 413)
@@ -218,7 +218,7 @@ function rawExchange(port: number, bytes: string): Promise<string> {
 }
 
 describe('resuming a stream', () => {
-  test('a number that is not of this session is refused, and nothing foreign is ever shown', async t => {
+  test('an event number that the session does not have is refused, and no event of another session is shown', async t => {
     const rig = await serverRig(t, plain)
     const [mine, theirs] = [await newSession(rig, 'ana'), await newSession(rig, 'ben')]
     for (const [owner, id, text] of [
@@ -309,7 +309,7 @@ describe('secrets', () => {
   })
 })
 
-test('a client that resumes without end is slowed down', async t => {
+test('a client that resumes in an endless loop is slowed down', async t => {
   const rig = await serverRig(t, plain)
   const id = await newSession(rig, 'ana')
   const path = `/aap/v3/sessions/${id}/events?after=-1`

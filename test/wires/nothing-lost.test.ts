@@ -68,7 +68,7 @@ async function rich(at: AllWires): Promise<string> {
 }
 
 for (const wire of wireDrivers)
-  test(`a session of AAP keeps all that it has when it is continued through ${wire.name}`, async t => {
+  test(`a session of AAP keeps its history and settings when it is continued through ${wire.name}`, async t => {
     const at = await allWires(t, { script })
     const id = await rich(at)
     const before = await history(at, id)
@@ -137,7 +137,7 @@ const declaring: Record<
 }
 
 for (const [name, declare] of Object.entries(declaring))
-  test(`an application at ${name} speaks for its own tools only`, async t => {
+  test(`an application at ${name} changes its own tools only`, async t => {
     const at = await allWires(t, { script: [{ text: 'Yes.' }] })
     const made = { agent: { name: 'helper' }, tools: [clipboard] }
     const { sessionId } = await json<{ sessionId: string }>(at.request('POST', '/sessions', made))

@@ -51,7 +51,7 @@ async function log(at: AllWires, id: string): Promise<unknown> {
   return at.turnwire.engine.events('alice', id)
 }
 
-test('what is no message of its protocol is refused, and the session is unharmed', async t => {
+test('a frame that breaks the protocol is refused, and the session is unharmed', async t => {
   const at = await allWires(t, { script, bodyBytes })
   const { sessionId, asks } = await wireDrivers[0]!.start(at, 'Mail Ana.')
   const before = await log(at, sessionId)
@@ -90,7 +90,7 @@ for (const [words, frame, code] of [
     assert.equal((await wireDrivers[1]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
   })
 
-test('an editor that asks for what there is not is told so, and the session is unharmed', async t => {
+test('an editor that names an unknown method or session gets an error, and the session is unharmed', async t => {
   const at = await allWires(t, { script })
   const { sessionId, asks } = await wireDrivers[0]!.start(at, 'Mail Ana.')
   const before = await log(at, sessionId)

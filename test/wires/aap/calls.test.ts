@@ -141,7 +141,7 @@ test(
     'AAP-CALL-08',
     'AAP-CALL-09',
     'AAP-CALL-24',
-    'a denial is told in the words of the protocol, and the turn goes on',
+    'a denial has the protocol’s wording, and the turn continues',
   ),
   async t => {
     for (const [reason, words] of [
@@ -196,7 +196,7 @@ test(
   },
 )
 
-test(cites('AAP-CALL-12', 'a partial submission is taken, and the turn stops for the rest'), async t => {
+test(cites('AAP-CALL-12', 'a partial submission is accepted, and the turn stops for the rest'), async t => {
   for (const stream of ['none', 'message']) {
     const at = await rig(t, { script: thenDone(own, mail, search) })
     const { id, calls } = await waiting(at, on('mail', 'search'))
@@ -262,7 +262,7 @@ test(cites('AAP-CALL-17', 'an unexposed tool runs as the operator says, and is s
   assert.equal(messages[1]?.content, 'from behind')
 })
 
-test(cites('AAP-CALL-18', 'AAP-CALL-28', 'free text stands in input.input, both ways'), async t => {
+test(cites('AAP-CALL-18', 'AAP-CALL-28', 'free text is in input.input, in requests and answers'), async t => {
   const at = await rig(t, { script: thenDone({ name: 'patch', text: '*** Begin\n' }) })
   const id = await newSession(at, on('patch'))
   const { messages } = await answerOf(turn(at, id, say('go')))
@@ -275,7 +275,12 @@ test(cites('AAP-CALL-18', 'AAP-CALL-28', 'free text stands in input.input, both 
 })
 
 test(
-  cites('AAP-CALL-19', 'AAP-CALL-20', 'AAP-CALL-22', 'what cannot run is shown with a result that says why'),
+  cites(
+    'AAP-CALL-19',
+    'AAP-CALL-20',
+    'AAP-CALL-22',
+    'a call that cannot run is shown with a result that says why',
+  ),
   async t => {
     const strict = {
       ...clipboard,

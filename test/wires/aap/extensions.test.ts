@@ -46,41 +46,34 @@ async function watch(
 const durable = (items: SseItem[]) => items.filter(item => item.id !== undefined)
 const ids = (items: SseItem[]) => durable(items).map(item => Number(item.id))
 
-test(
-  cites('AAP-EXT-01', 'AAP-EXT-02', 'AAP-EXT-03', 'the log is a stream that can be taken up again'),
-  async t => {
-    const at = await rig(t, {
-      script: [{ calls: [{ name: 'search', input: { q: 'a' } }] }, { text: 'done' }],
+test(cites('AAP-EXT-01', 'AAP-EXT-02', 'AAP-EXT-03', 'the log is a stream that can be resumed'), async t => {
+  const at = await rig(t, {
+    script: [{ calls: [{ name: 'search', input: { q: 'a' } }] }, { text: 'done' }],
+  })
+  const id = await newSession(at, { agent: { tools: [{ name: 'search', trust: true }] } })
+  await answerOf(turn(at, id, say('go')))
+  const log = await at.engine.events('alice', id)
+  const last = log.length
+  for (const base of ['', '/aap/v3']) {
+    const path = `${base}/sessions/${id}/events`
+    const items = await watch(at, path, seen => ids(seen).at(-1) === last)
+    assert.deepEqual(
+      durable(items).map(({ id: seq, event, data }) => [Number(seq), event, (data as { type: string }).type]),
+      log.map(({ seq, event }) => [seq, event.type, event.type]),
+    )
+    assert.deepEqual(durable(items).at(-1)?.data, log.at(-1)?.event)
+    const rest = await watch(at, path, seen => ids(seen).at(-1) === last, { 'last-event-id': '3' })
+    assert.deepEqual(ids(rest), ids(items).slice(3))
+    const same = await watch(at, `${path}?after=3`, seen => ids(seen).at(-1) === last)
+    assert.deepEqual(same, rest)
+    const both = await watch(at, `${path}?after=1`, seen => ids(seen).at(-1) === last, {
+      'last-event-id': '3',
     })
-    const id = await newSession(at, { agent: { tools: [{ name: 'search', trust: true }] } })
-    await answerOf(turn(at, id, say('go')))
-    const log = await at.engine.events('alice', id)
-    const last = log.length
-    for (const base of ['', '/aap/v3']) {
-      const path = `${base}/sessions/${id}/events`
-      const items = await watch(at, path, seen => ids(seen).at(-1) === last)
-      assert.deepEqual(
-        durable(items).map(({ id: seq, event, data }) => [
-          Number(seq),
-          event,
-          (data as { type: string }).type,
-        ]),
-        log.map(({ seq, event }) => [seq, event.type, event.type]),
-      )
-      assert.deepEqual(durable(items).at(-1)?.data, log.at(-1)?.event)
-      const rest = await watch(at, path, seen => ids(seen).at(-1) === last, { 'last-event-id': '3' })
-      assert.deepEqual(ids(rest), ids(items).slice(3))
-      const same = await watch(at, `${path}?after=3`, seen => ids(seen).at(-1) === last)
-      assert.deepEqual(same, rest)
-      const both = await watch(at, `${path}?after=1`, seen => ids(seen).at(-1) === last, {
-        'last-event-id': '3',
-      })
-      assert.deepEqual(both, rest, 'a browser that reconnects keeps the query and adds the header')
-    }
-    const head = await at.request('HEAD', `/sessions/${id}/events`)
-    assert.equal(head.status, 200)
-  },
-)
+    assert.deepEqual(both, rest, 'a browser that reconnects keeps the query and adds the header')
+  }
+  const head = await at.request('HEAD', `/sessions/${id}/events`)
+  assert.equal(head.status, 200)
+})
 
 test(cites('AAP-EXT-04', 'ids that are no event of this session are refused'), async t => {
   const at = await rig(t)
@@ -109,7 +102,11 @@ test(cites('AAP-EXT-04', 'ids that are no event of this session are refused'), a
 })
 
 test(
-  cites('AAP-EXT-01', 'AAP-EXT-05', 'deltas are live and carry no id; who comes back gets nothing twice'),
+  cites(
+    'AAP-EXT-01',
+    'AAP-EXT-05',
+    'deltas are live and carry no id; a client that resumes gets nothing twice',
+  ),
   async t => {
     const gate = latch()
     const at = await rig(
@@ -157,7 +154,7 @@ test(
   },
 )
 
-test(cites('AAP-EXT-05', 'who attaches in the middle of a step gets what was said of it so far'), async t => {
+test(cites('AAP-EXT-05', 'a client that attaches in the middle of a step gets its text so far'), async t => {
   const at = await rig(t, { script: [{ text: 'half a sentence', hang: true }] })
   const id = await newSession(at)
   const running = turn(at, id, say('go')).catch(() => undefined)
@@ -195,7 +192,7 @@ test(
   },
 )
 
-test(cites('AAP-EXT-06', 'cancelling while calls wait settles them; no result stands first'), async t => {
+test(cites('AAP-EXT-06', 'cancelling while calls wait settles them; a later result is refused'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'clipboard' }] }, { text: 'fine' }] })
   const id = await newSession(at, { tools: [clipboard] })
   const [call] = callsIn((await answerOf(turn(at, id, say('go')))).messages)

@@ -51,7 +51,7 @@ test('all calls that wait are shown at once, each with its own id', async t => {
   assert.deepEqual(items.at(-1), { event: 'turn_stop', data: { stopReason: 'tool_use' } })
 })
 
-test('a stop is told only once what it waits for is durable', async t => {
+test('a stop is sent only once the calls that wait are durable', async t => {
   const store = memoryStore()
   const slow: Store = {
     ...store,
@@ -101,7 +101,7 @@ test('a call read back from storage has the id that the stream gave it', async t
   )
 })
 
-test('one denial leaves the other calls alone', async t => {
+test('one denial does not affect the other calls', async t => {
   const at = await rig(t, { script: [{ calls: [mail('a'), mail('b'), mail('c')] }, { text: 'ok' }] })
   const id = await newSession(at, asking)
   const [a, b, c] = callsIn((await answerOf(turn(at, id, say('go')))).messages).map(call => call.toolCallId)

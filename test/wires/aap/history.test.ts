@@ -52,7 +52,7 @@ test(cites('AAP-HIST-02', 'AAP-HIST-01', 'after a compaction the two differ'), a
 })
 
 test(
-  cites('AAP-HIST-04', 'AAP-HIST-05', 'AAP-HIST-06', 'AAP-ERR-06', 'what history does not know'),
+  cites('AAP-HIST-04', 'AAP-HIST-05', 'AAP-HIST-06', 'AAP-ERR-06', 'an unknown kind of history is refused'),
   async t => {
     const short = agentOf({ agent: { name: 'short', fullHistory: false } }, [])
     const at = await rig(t, { agents: [agentOf({}, []), short] })
@@ -80,7 +80,7 @@ test(
 )
 
 test(
-  cites('AAP-HIST-07', 'AAP-HIST-08', 'a waiting batch stands in the history with the results that it has'),
+  cites('AAP-HIST-07', 'AAP-HIST-08', 'a waiting batch is in the history with the results that it has'),
   async t => {
     const at = await rig(t, {
       script: [

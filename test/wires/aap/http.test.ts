@@ -32,7 +32,7 @@ test(cites('AAP-ERR-01', 'AAP-ERR-02', 'AAP-ERR-03', 'AAP-ERR-09', 'a body is st
   assert.deepEqual(await refusal(bytes), [400, 'invalid_json'])
 })
 
-test(cites('AAP-ERR-04', 'a body is bounded, whether or not it says its size'), async t => {
+test(cites('AAP-ERR-04', 'a body is limited, with or without a Content-Length'), async t => {
   const at = await rig(t, { limits: { bodyBytes: 1000 } })
   assert.deepEqual(await refusal(create(at, JSON.stringify({ x: 'y'.repeat(1000) }))), [413, 'too_large'])
   const chunks = new ReadableStream<Uint8Array>({
@@ -51,7 +51,7 @@ test(cites('AAP-ERR-04', 'a body is bounded, whether or not it says its size'), 
 })
 
 test(
-  cites('AAP-ERR-05', 'a compressed body, or one that is not JSON by its own word, is refused unread'),
+  cites('AAP-ERR-05', 'a compressed body, or one whose Content-Type is not JSON, is refused unread'),
   async t => {
     const at = await rig(t)
     const bomb = gzipSync(Buffer.alloc(10_000_000, 0x20))
@@ -70,7 +70,7 @@ test(
   },
 )
 
-test(cites('AAP-ERR-07', 'what fails inside is told in general words'), async t => {
+test(cites('AAP-ERR-07', 'an internal failure gets a general message'), async t => {
   const store = memoryStore()
   const broken = { ...store, list: () => Promise.reject(new Error('table CANARY is missing')) }
   const at = await rig(t, { store: broken })

@@ -101,7 +101,7 @@ test(cites('AAP-IDEM-05', 'a repeat while the first still runs attaches to it'),
   }
 })
 
-test(cites('AAP-IDEM-05', 'ten at the same moment are one'), async t => {
+test(cites('AAP-IDEM-05', 'ten equal requests at the same moment have one effect'), async t => {
   const at = await rig(t, { script: mailing })
   const id = await newSession(at, { agent: { tools: [{ name: 'mail', trust: true }] } })
   const bodies = await Promise.all(
@@ -157,7 +157,7 @@ test(cites('AAP-IDEM-10', 'PUT /session with a key makes one session and one tur
   assert.equal(sessions.length, 2)
 })
 
-test(cites('AAP-IDEM-03', 'a client result is taken once'), async t => {
+test(cites('AAP-IDEM-03', 'a client result is accepted once'), async t => {
   const at = await rig(t, {
     script: [{ calls: [{ name: 'clipboard' }, { name: 'clipboard' }] }, { text: 'done' }],
   })

@@ -74,7 +74,7 @@ test(
     'AAP-META-07',
     'AAP-META-08',
     'AAP-META-09',
-    'options are described, the default of a secret is not told',
+    'options are described, without the default of a secret',
   ),
   async t => {
     const at = await rig(t, {
@@ -104,7 +104,7 @@ test(
     'AAP-META-13',
     'AAP-META-14',
     'AAP-META-15',
-    'capabilities are what the agent can, and a server may have several agents or none',
+    'capabilities are those of the agent, and a server may have several agents or none',
   ),
   async t => {
     const plain = {

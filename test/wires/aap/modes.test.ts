@@ -132,7 +132,7 @@ test(
   },
 )
 
-test(cites('AAP-MODE-15', 'a model without pieces is shown whole'), async t => {
+test(cites('AAP-MODE-15', 'an answer without deltas is shown whole'), async t => {
   const silent: Model = {
     id: 'silent',
     respond: async () => ({
@@ -181,7 +181,7 @@ test(
   },
 )
 
-test(cites('AAP-MODE-17', 'the three modes say the same'), async t => {
+test(cites('AAP-MODE-17', 'the three modes have the same content'), async t => {
   const at = await rig(t, { script })
   // The published client puts text before thinking, and text alone in a list: neither is a difference.
   const plain = (messages: readonly object[]) =>

@@ -38,7 +38,7 @@ test(cites('AAP-OLD-01', 'AAP-OLD-15', 'PUT /session creates and runs'), async t
   }
 })
 
-test(cites('AAP-OLD-02', 'AAP-OLD-04', 'a first stream says its session, later ones do not'), async t => {
+test(cites('AAP-OLD-02', 'AAP-OLD-04', 'the first stream names its session, later ones do not'), async t => {
   const at = await rig(t, { script: () => ({ text: 'hello' }) })
   for (const base of bases)
     for (const stream of ['message', 'delta']) {
@@ -59,7 +59,11 @@ test(cites('AAP-OLD-02', 'AAP-OLD-04', 'a first stream says its session, later o
 })
 
 test(
-  cites('AAP-OLD-03', 'AAP-OLD-14', 'the last message is the user, what stands before it is seeded'),
+  cites(
+    'AAP-OLD-03',
+    'AAP-OLD-14',
+    'the last message is the user’s, and the messages before it become the history',
+  ),
   async t => {
     const at = await rig(t, {
       script: request => ({ text: request.history.map(({ role }) => role).join(' ') }),
@@ -91,7 +95,7 @@ test(
   },
 )
 
-test(cites('AAP-OLD-05', 'AAP-OLD-06', 'schemas stand in inputSchema'), async t => {
+test(cites('AAP-OLD-05', 'AAP-OLD-06', 'schemas are in inputSchema'), async t => {
   const at = await rig(t, { script: () => ({ calls: [{ name: 'clipboard' }] }) })
   for (const base of bases) {
     assert.deepEqual(await refusal(put(at, base, { ...say('hi'), tools: [clipboard] })), [400, 'bad_request'])

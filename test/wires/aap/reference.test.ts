@@ -102,7 +102,7 @@ test(
     'AAP-RESU-03',
     'AAP-RESU-04',
     'AAP-HIST-07',
-    'a client with no memory goes on, also after a restart',
+    'a client without state continues, also after a restart',
   ),
   async t => {
     for (const stream of streams)
@@ -132,7 +132,7 @@ test(
 )
 
 test(
-  cites('AAP-RESU-01', 'AAP-HIST-08', 'a client with no memory goes on after a partial submission'),
+  cites('AAP-RESU-01', 'AAP-HIST-08', 'a client without state continues after a partial submission'),
   async t => {
     const at = await rig(t, { script })
     const client = new ReferenceClient(at.url)

@@ -43,7 +43,7 @@ test(cites('AAP-STOP-10', 'a plain stop says nothing more than its reason'), asy
   for (const stream of streams) assert.deepEqual(await stopped(at, stream), { stopReason: 'end_turn' })
 })
 
-test(cites('AAP-STOP-11', 'a server that stops says so; the turn goes on at the next start'), async t => {
+test(cites('AAP-STOP-11', 'a server that stops says so; the turn continues at the next start'), async t => {
   for (const stream of streams) {
     const begun = latch()
     const at = await rig(t, {
@@ -74,7 +74,7 @@ test(cites('AAP-STOP-11', 'a server that stops says so; the turn goes on at the 
   }
 })
 
-test(cites('AAP-CALL-31', 'whoever is to grant a call is told why and until when'), async t => {
+test(cites('AAP-CALL-31', 'a permission request carries its reason and its deadline'), async t => {
   const gate = createGate({
     rules: [
       { tool: 'mail', then: 'ask', reason: 'Mails cannot be taken back.', expiresInMs: 60_000 },

@@ -149,7 +149,7 @@ function routes(id: string, callId: string): [string, string, unknown?][] {
   ]
 }
 
-test(cites('AAP-AUTH-01', 'another owner finds nothing on any route, and no trace is left'), async t => {
+test(cites('AAP-AUTH-01', 'another owner finds nothing on any route, and nothing is recorded'), async t => {
   const at = await rig(t, mailing)
   const { id, calls } = await pending(at)
   const log = JSON.stringify(await at.engine.events('alice', id))
@@ -190,7 +190,7 @@ test('an idempotency key of one owner means nothing to another', async t => {
   assert.deepEqual(await refusal(bob), [404, 'session_not_found'])
 })
 
-test('session ids hold 128 bits of chance, and neighbours are nobody', async t => {
+test('session ids have 128 random bits, and similar ids do not exist', async t => {
   const at = await rig(t)
   const ids = await Promise.all(Array.from({ length: 500 }, () => newSession(at)))
   assert.equal(new Set(ids).size, ids.length)
@@ -209,7 +209,7 @@ test('session ids hold 128 bits of chance, and neighbours are nobody', async t =
     assert.equal((await at.request('GET', `/sessions/${id}`)).status, 404)
 })
 
-test('huge and odd ids are refused or found missing, never obeyed', async t => {
+test('huge and odd ids are refused or not found', async t => {
   const at = await rig(t, { ...mailing, limits: { bodyBytes: 4_000_000 } })
   const { id } = await pending(at)
   for (const odd of ['x'.repeat(1_000_000), 'a\u0000b', 'a\nb', '']) {
@@ -279,7 +279,7 @@ test('no text can break out of its event', async t => {
   }
 })
 
-test('the stream of events keeps its ids to itself', async t => {
+test('text of an event cannot set the id of the stream', async t => {
   const at = await rig(t, { script: [{ text: 'x\nid: 99\n\nevent: approval.decided\n\n' }] })
   const id = await newSession(at)
   await answerOf(turn(at, id, say('a\r\nid: 98\r\n\r\n')))

@@ -79,7 +79,7 @@ test(cites('AAP-TURN-04', 'AAP-TURN-06', 'AAP-TURN-17', 'any other set of messag
 })
 
 test(
-  cites('AAP-TURN-07', 'AAP-TURN-08', 'AAP-TURN-09', 'AAP-TURN-10', 'overrides hold at once and stay'),
+  cites('AAP-TURN-07', 'AAP-TURN-08', 'AAP-TURN-09', 'AAP-TURN-10', 'overrides apply at once and stay'),
   async t => {
     const at = await rig(t, {
       script: request => ({
@@ -120,7 +120,7 @@ test(cites('AAP-TURN-11', 'AAP-SESS-25', 'a session stays with its agent'), asyn
   assert.equal((await info(at, id)).agent.name, 'helper')
 })
 
-test(cites('AAP-TURN-12', 'a refused turn leaves no trace'), async t => {
+test(cites('AAP-TURN-12', 'a refused turn records nothing'), async t => {
   const at = await rig(t)
   const id = await newSession(at)
   for (const body of [
@@ -134,7 +134,7 @@ test(cites('AAP-TURN-12', 'a refused turn leaves no trace'), async t => {
   assert.deepEqual((await info(at, id)).agent.options, {})
 })
 
-test(cites('AAP-TURN-13', 'a second turn waits its turn'), async t => {
+test(cites('AAP-TURN-13', 'a second turn is refused while one runs'), async t => {
   const gate = latch()
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'done' }] }, gate)
   const id = await newSession(at, { agent: { tools: [{ name: 'slow', trust: true }] } })
@@ -175,7 +175,7 @@ test(
     'AAP-TURN-14',
     'AAP-TURN-15',
     'AAP-TURN-16',
-    'content is text, or blocks of text and of images that the agent takes',
+    'content is text, or blocks of text and of images that the agent accepts',
   ),
   async t => {
     const blocks = [

@@ -106,7 +106,7 @@ test('a whole turn, in an order that its client accepts', async t => {
   ])
 })
 
-test('a thread goes on, and only what is new counts', async t => {
+test('a thread continues, and only new content is used', async t => {
   const seen: number[] = []
   const at = await rig(t, {
     script: request => {
@@ -152,7 +152,7 @@ test('a thread that is unknown begins with the history that the client has', asy
   assert.deepEqual(other.agent.messages.at(-1)?.content, 'system user assistant tool')
 })
 
-test('tools of the front end: the run ends, the client runs them, the next run goes on', async t => {
+test('tools of the front end: the run ends, the client runs them, the next run continues', async t => {
   const at = await rig(t, {
     script: [
       { calls: [{ name: 'search', input: { q: 'a' } }, { name: 'clipboard' }] },
@@ -179,7 +179,7 @@ test('tools of the front end: the run ends, the client runs them, the next run g
   assert.deepEqual(me.last().outcome, { type: 'success' })
 })
 
-test('a result that failed, and one that is only half of what waits', async t => {
+test('a failed result, and a result for only one of two waiting calls', async t => {
   const at = await rig(t, {
     script: [
       { calls: [{ name: 'clipboard' }, { name: 'clipboard', input: { n: 2 } }] },
@@ -240,7 +240,7 @@ test('a refusal, a dismissal, and other arguments', async t => {
   }
 })
 
-test('a resume that does not fit is refused, and the question stays', async t => {
+test('a resume that does not fit is refused, and the call still waits', async t => {
   const at = await rig(t, { script: asks })
   const { me, interrupt } = await interrupted(at)
   for (const payload of [undefined, 'yes', { approved: 'yes' }, { approved: true, arguments: { to: 7 } }])
@@ -293,7 +293,7 @@ test('a step that starts over is taken back, its calls too', async t => {
   assert.deepEqual(me.last().outcome, { type: 'success' })
 })
 
-test('errors: before the run of HTTP, in it an event', async t => {
+test('an error before the run is an HTTP status, in the run an event', async t => {
   const at = await rig(t, {
     script: [{ text: 'so far', fail: { code: 'model_failed', message: 'Away.', after: 1 } }],
   })
@@ -338,7 +338,7 @@ test('a message that was sent twice is answered once, with the same answer', asy
   assert.equal(at.runs.length, 1)
 })
 
-test('thoughts and calls carry sealed values, which begin a new session with all that belonged to them', async t => {
+test('sealed values of thoughts and calls are restored when a new session begins with them', async t => {
   const origin = { protocol: 'p', family: 'f' }
   const native = { origin, data: { signature: 's3cret' } }
   const at = await rig(t, {
@@ -380,7 +380,7 @@ test('thoughts and calls carry sealed values, which begin a new session with all
   assert.equal(stranger.agent.messages.at(-1)?.content, '[null,null]')
 })
 
-test('context is told to the agent, and tools follow what the page offers', async t => {
+test('context reaches the model, and tools follow what the page offers', async t => {
   const seen: [string | undefined, string[]][] = []
   const at = await rig(t, {
     tools: [],
@@ -413,7 +413,7 @@ test('a turn that is cancelled, and one that a length ends', async t => {
   assert.deepEqual([me.last().outcome, me.last().result], [{ type: 'success' }, { stopReason: 'length' }])
 })
 
-test('bad input is refused in words and makes nothing', async t => {
+test('bad input is refused with a message and records nothing', async t => {
   const at = await rig(t)
   const good = {
     threadId: 't',
@@ -475,7 +475,7 @@ test('bad input is refused in words and makes nothing', async t => {
   assert.deepEqual((await at.turnwire.engine.list('alice', { limit: 5 })).rows, [])
 })
 
-test('a thread is its owner\u2019s; a session of a stranger is not there', async t => {
+test('a thread is its owner’s; a session of another owner is not found', async t => {
   const at = await rig(t)
   const input = { threadId: 'same', runId: 'r', messages: [{ id: '1', role: 'user', content: 'x' }] }
   const mine = await at.request('POST', '/agui/helper', input)
@@ -491,7 +491,7 @@ test('a thread is its owner\u2019s; a session of a stranger is not there', async
   assert.equal((await at.request('POST', '/agui/helper', input, { who: 'nobody' })).status, 401)
 })
 
-test('a client that goes away leaves the turn alone', async t => {
+test('a client that goes away does not end the turn', async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'finished' }] })
   const me = client(at, 'leaves')
   const running = me.run({ words: 'go' }).catch(() => {})

@@ -30,7 +30,7 @@ async function answered({ at, id, chat }: Waiting, body: object): Promise<Wire[]
 const asks = [{ text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'Done.' }]
 const asking = async (at: Rig) => waiting(at, {}, 'tool_approval_request')
 
-test(cites('DK-CALL-01', 'DK-CALL-02', 'a call waits for a permission, gets it, and goes on'), async t => {
+test(cites('DK-CALL-01', 'DK-CALL-02', 'a call waits for a permission, gets it, and runs'), async t => {
   const at = await rig(t, { script: asks })
   const wait = await asking(at)
   const asked = wait.events.at(-1)!
@@ -115,7 +115,7 @@ test(cites('DK-CALL-06', 'free text is changed in its member input'), async t =>
   assert.deepEqual(at.runs, [{ tool: 'patch', input: 'new' }])
 })
 
-test(cites('DK-CALL-07', 'an approval is for what was shown'), async t => {
+test(cites('DK-CALL-07', 'an approval is bound to the arguments that were shown'), async t => {
   const at = await rig(t, { script: asks })
   const wait = await asking(at)
   const shown = String(wait.events.at(-1)!['arguments_hash'])
@@ -195,7 +195,7 @@ test(cites('DK-CALL-10', 'a remembered approval lets the next call run'), async 
   assert.equal(at.runs.length, 2)
 })
 
-test('a message while calls wait abandons them, and its stream tells only of itself', async t => {
+test('a message while calls wait abandons them, and its stream shows only its own turn', async t => {
   const at = await rig(t, { script: [...asks.slice(0, 1), { text: 'Fine.' }] })
   const wait = await asking(at)
   const next = await readEvents(

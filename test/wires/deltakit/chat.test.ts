@@ -138,7 +138,7 @@ test(cites('DK-EVENT-11', 'a step that starts over shows nothing twice'), async 
   assert.equal(textIn(await readEvents(await post(at, { message: 'x' }))), 'a b c d e f')
 })
 
-test(cites('DK-EVENT-11', 'a step that starts over otherwise ends with the answer'), async t => {
+test(cites('DK-EVENT-11', 'a step that starts over with other text ends with the answer'), async t => {
   const { promise: seen, resolve } = Promise.withResolvers<void>()
   const at = await rig(t, {
     model: {
@@ -212,7 +212,7 @@ test(cites('DK-CHAT-06', 'the agent in the path, in the body, or the first'), as
   assert.equal((await at.request('POST', '/api/chat/other', { message: 'x', sessionId: id })).status, 400)
 })
 
-test(cites('DK-CHAT-07', 'bad input is refused in words and changes nothing'), async t => {
+test(cites('DK-CHAT-07', 'bad input is refused with a message and changes nothing'), async t => {
   const at = await rig(t)
   const id = (await post(at, { message: 'x' })).headers.get('x-session-id')!
   await until(async () => (await at.turnwire.engine.peek('alice', id)).turn === null)
@@ -273,7 +273,7 @@ test(cites('DK-CHAT-08', 'a server that stops says so to those who read'), async
   assert.match(String(events.at(-1)?.['message']), /stopping/)
 })
 
-test(cites('DK-CHAT-09', 'a client that goes away leaves the turn alone'), async t => {
+test(cites('DK-CHAT-09', 'a client that goes away does not end the turn'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'finished' }] })
   const gone = new AbortController()
   const answer = await post(at, { message: 'x' }, { signal: gone.signal })
@@ -308,7 +308,7 @@ test(cites('DK-CHAT-11', 'the same key is the same message'), async t => {
   assert.equal((await post(at, { message: 'another' }, { headers })).status, 409)
 })
 
-test(cites('DK-CHAT-12', 'DK-JOB-08', 'a stranger finds nothing anywhere'), async t => {
+test(cites('DK-CHAT-12', 'DK-JOB-08', 'another owner finds nothing on any route'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'ok' }] })
   const started = await at.request('POST', '/api/jobs', { message: 'x' })
   const { runId, sessionId } = (await started.json()) as { runId: string; sessionId: string }

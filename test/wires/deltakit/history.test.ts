@@ -41,7 +41,7 @@ test(cites('DK-HIST-01', 'DK-HIST-03', 'DK-HIST-04', 'what was streamed is what 
   ])
 })
 
-test(cites('DK-HIST-02', 'calls and results share an id; what waits has no output'), async t => {
+test(cites('DK-HIST-02', 'calls and results share an id; a call that waits has no output'), async t => {
   const at = await rig(t, {
     script: [
       {

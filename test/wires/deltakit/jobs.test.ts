@@ -64,21 +64,24 @@ test(cites('DK-JOB-01', 'DK-JOB-02', 'DK-JOB-03', 'a run from its start to done'
   assert.equal(text, 'Looking it up now. It was found where it was lost.')
 })
 
-test(cites('DK-JOB-04', 'DK-JOB-05', 'the same events under the same numbers, from any place'), async t => {
-  const at = await rig(t, { script })
-  const { runId } = await start(at)
-  const live = await numbered(await events(at, runId))
-  assert.deepEqual(await numbered(await events(at, runId)), live)
-  for (const { id } of live) {
-    const rest = live.slice(id + 1)
-    assert.deepEqual(await numbered(await events(at, runId, `?last_event_id=${id}`)), rest)
-    assert.deepEqual(await numbered(await events(at, runId, '', { 'last-event-id': String(id) })), rest)
-  }
-  assert.deepEqual(await numbered(await events(at, runId, '?last_event_id=-1')), live)
-  assert.equal((await events(at, runId, '?last_event_id=first')).status, 400)
-})
+test(
+  cites('DK-JOB-04', 'DK-JOB-05', 'the same events have the same numbers, from any starting point'),
+  async t => {
+    const at = await rig(t, { script })
+    const { runId } = await start(at)
+    const live = await numbered(await events(at, runId))
+    assert.deepEqual(await numbered(await events(at, runId)), live)
+    for (const { id } of live) {
+      const rest = live.slice(id + 1)
+      assert.deepEqual(await numbered(await events(at, runId, `?last_event_id=${id}`)), rest)
+      assert.deepEqual(await numbered(await events(at, runId, '', { 'last-event-id': String(id) })), rest)
+    }
+    assert.deepEqual(await numbered(await events(at, runId, '?last_event_id=-1')), live)
+    assert.equal((await events(at, runId, '?last_event_id=first')).status, 400)
+  },
+)
 
-test(cites('DK-JOB-05', 'a reader that was cut off in mid-answer goes on where it was'), async t => {
+test(cites('DK-JOB-05', 'a reader that was cut off in mid-answer continues where it was'), async t => {
   const at = await rig(t, {
     script: [
       { text: 'one two three four ', calls: [{ name: 'slow' }], chunk: 1 },
@@ -103,7 +106,7 @@ test(cites('DK-JOB-05', 'a reader that was cut off in mid-answer goes on where i
   assert.equal(text, 'one two three four five six')
 })
 
-test(cites('DK-JOB-06', 'the status of a job, and when'), async t => {
+test(cites('DK-JOB-06', 'the status of a job at each stage'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'ok' }] })
   const { runId, sessionId } = await start(at)
   const running = await job(at, runId)
@@ -135,7 +138,7 @@ test(cites('DK-JOB-07', 'a cancelled run ends with done'), async t => {
   assert.deepEqual(await numbered(await events(at, runId)), all)
 })
 
-test(cites('DK-JOB-07', 'cancelling a run that is over leaves the next one alone'), async t => {
+test(cites('DK-JOB-07', 'cancelling a run that is over does not affect the next one'), async t => {
   const at = await rig(t, { script: [{ text: 'first' }, { calls: [{ name: 'slow' }] }, { text: 'second' }] })
   const first = await start(at)
   await readEvents(await events(at, first.runId))
@@ -194,7 +197,7 @@ test(cites('DK-JOB-10', 'a finished run is the same after a restart'), async t =
   assert.equal((await job(again, runId)).status, 'completed')
 })
 
-test(cites('DK-JOB-10', 'DK-JOB-11', 'a run that waits goes on after a restart'), async t => {
+test(cites('DK-JOB-10', 'DK-JOB-11', 'a run that waits continues after a restart'), async t => {
   const waits = [{ text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'Sent.' }]
   const first = await rig(t, { script: waits })
   const { runId, sessionId } = await start(first)
@@ -239,7 +242,7 @@ test(cites('DK-JOB-12', 'several readers, early and late, see the same'), async 
   assert.deepEqual(await numbered(await events(at, runId)), all)
 })
 
-test(cites('DK-JOB-13', 'the run that is not over'), async t => {
+test(cites('DK-JOB-13', 'the active run is found until it is over'), async t => {
   const at = await rig(t, { script: [{ text: 'a b ', calls: [{ name: 'slow' }] }, { text: 'c' }] })
   const { runId, sessionId } = await start(at)
   await until(() => at.runs.length === 1)

@@ -80,14 +80,14 @@ test(cites('DK-WS-01', 'DK-WS-02', 'a run over a socket, and another after it'),
   assert.equal(peer.code, undefined)
 })
 
-test(cites('DK-WS-01', 'the agent may stand in the path'), async t => {
+test(cites('DK-WS-01', 'the agent may be in the path'), async t => {
   const peer = await open(t, await rig(t), '/api/ws/other')
   peer.send({ message: 'go' })
   await peer.next('done')
   assert.equal(textIn(peer.frames), 'the other one')
 })
 
-test(cites('DK-WS-03', 'DK-WS-04', 'DK-WS-13', 'a run is taken up on another socket'), async t => {
+test(cites('DK-WS-03', 'DK-WS-04', 'DK-WS-13', 'a run is resumed on another socket'), async t => {
   const at = await rig(t, {
     script: [{ text: 'one two ', calls: [{ name: 'slow' }], chunk: 1 }, { text: 'three four' }],
   })
@@ -111,7 +111,7 @@ test(cites('DK-WS-03', 'DK-WS-04', 'DK-WS-13', 'a run is taken up on another soc
   }
 })
 
-test(cites('DK-WS-05', 'DK-WS-06', 'what cannot be done is said, and the socket stays'), async t => {
+test(cites('DK-WS-05', 'DK-WS-06', 'a refusal is an error event, and the socket stays open'), async t => {
   const at = await rig(t)
   const peer = await open(t, at)
   peer.send({ runId: 'nothing.1' })
@@ -125,7 +125,7 @@ test(cites('DK-WS-05', 'DK-WS-06', 'what cannot be done is said, and the socket 
   assert.equal(peer.code, undefined)
 })
 
-test(cites('DK-WS-07', 'what is not of the protocol closes the socket'), async t => {
+test(cites('DK-WS-07', 'a frame that breaks the protocol closes the socket'), async t => {
   const at = await rig(t)
   const frames = [
     '{',
@@ -222,7 +222,7 @@ async function refusal(url: string, options: { headers?: Record<string, string>;
   })
 }
 
-test(cites('DK-WS-12', 'a socket passes the same gate as a request'), async t => {
+test(cites('DK-WS-12', 'a socket passes the same checks as a request'), async t => {
   const at = await rig(t)
   const url = `${at.url.replace('http', 'ws')}/api/ws`
   const key = at.headers()['authorization']!.slice('Bearer '.length)
@@ -237,7 +237,7 @@ test(cites('DK-WS-12', 'a socket passes the same gate as a request'), async t =>
   assert.equal(await refusal(`${url.replace('/api/ws', '')}/%zz`, { headers: at.headers() }), 404)
 })
 
-test(cites('DK-WS-12', 'a stranger cannot take up a run'), async t => {
+test(cites('DK-WS-12', 'another owner cannot resume a run'), async t => {
   const at = await rig(t)
   const { runId } = (await (await at.request('POST', '/api/jobs', { message: 'x' })).json()) as {
     runId: string

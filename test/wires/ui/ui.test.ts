@@ -86,7 +86,7 @@ test('the raw stream ends with [DONE], and readUIMessageStream reads it', async 
   assert.deepEqual(shown(message!), ['text: one\u2028two 😀'])
 })
 
-test('a chat goes on, also after a restart, and only what is new counts', async t => {
+test('a chat continues, also after a restart, and only new content is used', async t => {
   const seen: number[] = []
   const first = await rig(t, {
     script: request => {
@@ -136,7 +136,7 @@ test('a chat that is unknown begins with the messages that the client has', asyn
   assert.deepEqual(last(chat), ['text: system user assistant tool assistant user'])
 })
 
-test('tools of the client: the stream ends, the page runs them, the message goes on', async t => {
+test('tools of the client: the stream ends, the page runs them, the message continues', async t => {
   const at = await rig(t, {
     script: [
       { text: 'Let me see. ', calls: [{ name: 'search', input: { q: 'a' } }, { name: 'clipboard' }] },
@@ -221,7 +221,7 @@ async function asking(at: Rig): Promise<{ chat: Chat; id: string }> {
   return { chat, id: part.approval!.id }
 }
 
-test('an approval: asked, given, and the same message goes on', async t => {
+test('an approval: asked, given, and the same message continues', async t => {
   const at = await rig(t, { script: asks })
   const { chat, id } = await asking(at)
   assert.deepEqual(chat.chunks.at(-1), { type: 'finish', finishReason: 'tool-calls' })
@@ -262,7 +262,7 @@ test('an approval and a tool of the client in one message', async t => {
   ])
 })
 
-test('a result and new words in one request: both are taken, in that order', async t => {
+test('a result and a user message in one request are both used, in that order', async t => {
   const at = await rig(t, {
     script: [{ calls: [{ name: 'clipboard' }] }, { text: 'Thanks.' }, { text: 'And now this.' }],
   })
@@ -319,7 +319,7 @@ test('a step that starts over is taken back, its calls too', async t => {
   assert.deepEqual(last(chat), ['text: Right', 'tool-search output-available "found b"', 'text: Done.'])
 })
 
-test('failures: before the stream by status, in it by a chunk; the same message is tried again', async t => {
+test('a failure before the stream is a status, in the stream a chunk; the same message can be sent again', async t => {
   let asked = 0
   const at = await rig(t, {
     script: () => {
@@ -342,7 +342,7 @@ test('failures: before the stream by status, in it by a chunk; the same message 
   assert.match(errors[1]!, /There is no agent named/)
 })
 
-test('what cannot be taken back is refused in words', async t => {
+test('regenerating and editing are refused with a message', async t => {
   const at = await rig(t)
   const errors: string[] = []
   const chat = new Chat(at, { onError: error => errors.push(error.message) })
@@ -403,7 +403,7 @@ const whole = [
   'text: Done.',
 ]
 
-test('a page that comes back in the middle of a tool\u2019s input sees the rest of it', async t => {
+test('a page that comes back in the middle of a tool’s input sees the rest of it', async t => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const at = await rig(t, { model: halfway(promise) })
   const first = new Chat(at, { id: 'b49' })
@@ -459,7 +459,7 @@ test('a page whose connection broke doubles neither messages nor parts', async t
   assert.deepEqual(last(chat), whole)
 })
 
-test('a turn that goes on after a restart is found by its chat', async t => {
+test('a turn that continues after a restart is found by its chat', async t => {
   const script = [{ text: 'Wait. ', calls: [{ name: 'slow' }] }, { text: 'Done.' }]
   const first = await rig(t, { script })
   const chat = new Chat(first, { id: 'restarted' })
@@ -504,7 +504,7 @@ test('a page that comes back after an approval sees the whole message', async t 
 
 // ---- refusals ---------------------------------------------------------------------------------------------------
 
-test('bad input is refused in words and makes nothing', async t => {
+test('bad input is refused with a message and records nothing', async t => {
   const at = await rig(t)
   const say = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'x' }] }
   const good = { id: 'c', messages: [say], trigger: 'submit-message' }
@@ -536,7 +536,7 @@ test('bad input is refused in words and makes nothing', async t => {
   assert.deepEqual((await at.turnwire.engine.list('alice', { limit: 5 })).rows, [])
 })
 
-test('a chat is its owner\u2019s; a session of a stranger is not there', async t => {
+test('a chat is its owner’s; a session of another owner is not found', async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'x' }] })
   const mine = new Chat(at, { id: 'same' })
   const sending = mine.sendMessage({ text: 'x' })
@@ -552,7 +552,7 @@ test('a chat is its owner\u2019s; a session of a stranger is not there', async t
   await sending
 })
 
-test('a client that goes away leaves the turn alone', async t => {
+test('a client that goes away does not end the turn', async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'finished' }] })
   const chat = new Chat(at)
   const sending = chat.sendMessage({ text: 'go' })
