@@ -49,7 +49,7 @@ describe('from a pipe', () => {
     )
   })
 
-  test('no, and why; always, and from then on unasked', t => {
+  test('a refusal carries its reason; after "always" the tool runs without asking', t => {
     const cwd = folder(t)
     const { stdout } = turnwire(['chat'], {
       cwd,
@@ -79,7 +79,7 @@ describe('from a pipe', () => {
     assert.match(stdout, /✓ send_mail {2}Sent to ana@example\.org/)
   })
 
-  test('a session is taken up where it stopped, in the middle of a turn', t => {
+  test('a session resumes where it stopped, in the middle of a turn', t => {
     const cwd = folder(t)
     const left = turnwire(['chat'], { cwd, input: say('Mail ana@example.org that I am late') })
     assert.equal(left.code, 0)
@@ -121,7 +121,7 @@ describe('from a pipe', () => {
   })
 })
 
-test('results of several lines keep them, code keeps its shape, and what fails says why', t => {
+test('results and code keep their line breaks, and a failure shows its reason', t => {
   const cwd = folder(t)
   writeFileSync(
     join(cwd, 'turnwire.config.mts'),
@@ -168,7 +168,7 @@ export default defineConfig({
 })
 `
 
-test('a chat in the folder of a server leaves alone what the server has under way', async t => {
+test('a chat in the data folder of a server does not disturb the server’s running turns', async t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'turnwire.config.mts'), waiter)
   const { url } = await serve(t, { cwd })
@@ -200,7 +200,7 @@ export default defineConfig({
 })
 `
 
-test('T-30: nothing that models, tools or servers write moves the cursor, the clipboard or the title', t => {
+test('nothing that models, tools or servers write moves the cursor, the clipboard or the title', t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'turnwire.config.mts'), hostile)
   const input = say('Go \u001b[2J', 'v', 'y', '/history', '/tools', '/\u001b]0;x\u0007')

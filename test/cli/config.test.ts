@@ -137,7 +137,7 @@ describe('a configuration that cannot be used', () => {
       assert.deepEqual([stderr, stdout, code], [`${says(file)}\n`, '', 1])
     })
 
-  test('a folder stands for the file in it, and says so when there is none', t => {
+  test('a folder means the configuration file in it, and a folder without one is an error', t => {
     const cwd = realpathSync(folder(t))
     mkdirSync(join(cwd, 'agents'))
     const { code, stderr } = turnwire(['serve', '-c', 'agents'], { cwd })
@@ -152,7 +152,7 @@ describe('a configuration that cannot be used', () => {
     )
   })
 
-  test('one that is not there', t => {
+  test('a configuration that does not exist', t => {
     const cwd = realpathSync(folder(t))
     const { code, stderr } = turnwire(['serve', '--config', 'nope.ts'], { cwd })
     assert.deepEqual(

@@ -9,7 +9,7 @@ const script = `- text: Hello from the double
 - calls: [{ name: look, input: { q: 1 } }]
 `
 
-test('plays its script, refuses what the real one refuses, and counts', async t => {
+test('plays its script, refuses what the real API refuses, and counts the refusals', async t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'script.yaml'), script)
   const running = start(t, ['double', 'openai-chat', '--script', 'script.yaml'], { cwd })

@@ -17,7 +17,7 @@ describe('help', () => {
     }
   })
 
-  test('explains each command, the same both ways', t => {
+  test('explains each command, by `help <command>` and by `--help`', t => {
     const cwd = folder(t)
     for (const name of commands) {
       const asked = turnwire(['help', name], { cwd })
@@ -28,13 +28,13 @@ describe('help', () => {
     }
   })
 
-  test('says which version it is', t => {
+  test('prints its version', t => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string } // Our own file.
     assert.equal(turnwire(['--version'], { cwd: folder(t) }).stdout, `${version}\n`)
   })
 })
 
-describe('a wrong word gets exit code 2 and the likely right one', () => {
+describe('an unknown command exits with 2 and suggests the closest one', () => {
   const cases: [string[], string][] = [
     [['srve'], 'There is no command "srve". Did you mean "turnwire serve"?'],
     [['frobnicate'], 'There is no command "frobnicate". See them all with: turnwire help'],

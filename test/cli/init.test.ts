@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'
 import { folder, serve, turnwire } from './rig.ts'
 
-test('what is written serves as it is, in a folder where nothing is installed', async t => {
+test('the written configuration can be served unchanged, in a folder where nothing is installed', async t => {
   const cwd = folder(t)
   const made = turnwire(['init', 'shop'], { cwd })
   assert.equal(made.code, 0)
@@ -31,7 +31,7 @@ test('what is written serves as it is, in a folder where nothing is installed', 
   assert.deepEqual([asked.stopReason, asked.pending.map(call => call.name)], ['tool_use', ['cancel_order']])
 })
 
-test('what is there stays as it is', t => {
+test('existing files are not changed', t => {
   const cwd = folder(t)
   const file = join(cwd, 'turnwire.config.ts')
   writeFileSync(file, '// mine')

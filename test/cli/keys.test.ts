@@ -7,7 +7,7 @@ import { AapClient } from '../../src/client/index.ts'
 import { sha256 } from '../../src/lib/hash.ts'
 import { folder, serve, turnwire } from './rig.ts'
 
-test('from the first key to the last', async t => {
+test('keys are created, listed, used and revoked', async t => {
   const cwd = folder(t)
   const keys = (...args: string[]) => turnwire(['keys', ...args], { cwd })
   assert.match(keys().stdout, /^There are no keys in \.turnwire/)
@@ -53,7 +53,7 @@ test('from the first key to the last', async t => {
   assert.match(keys('remove', 'bob').stdout, /It was the last/)
 })
 
-test('what cannot be written or read is said in a line', t => {
+test('a file that cannot be written or read is one line of error', t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'file'), '')
   const { code, stderr } = turnwire(['keys', 'add', 'ana', '--data', 'file'], { cwd })
@@ -71,7 +71,7 @@ test('what cannot be written or read is said in a line', t => {
   )
 })
 
-test('keys and sessions look where the configuration keeps its data', t => {
+test('keys and sessions use the data folder of the configuration', t => {
   const cwd = folder(t)
   const config = (data: string): void =>
     writeFileSync(

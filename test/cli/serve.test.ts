@@ -15,7 +15,7 @@ function printedRequest(stdout: string): { url: string; body: string } {
 }
 
 describe('without a configuration', () => {
-  test('serves the demonstration, says so, and what it prints to try works', async t => {
+  test('serves the demonstration agent, and the command that it prints works', async t => {
     const cwd = folder(t)
     const { url, stdout, stderr, child, exit } = await serve(t, { cwd })
     assert.match(stdout(), /agents {4}helper \(the demonstration: there is no turnwire\.config\.ts here/)
@@ -82,7 +82,7 @@ test('the line to try names a few tools, however many there are', async t => {
   )
 })
 
-test('the data folder is where it is said to be', async t => {
+test('the data folder is the one that was given', async t => {
   const cwd = folder(t)
   await serve(t, { cwd, env: { TURNWIRE_DATA: 'by-env' } })
   assert.ok(existsSync(join(cwd, 'by-env/sessions.db')))
@@ -92,7 +92,7 @@ test('the data folder is where it is said to be', async t => {
   assert.equal(existsSync(join(cwd, '.turnwire')), false)
 })
 
-test('SIGINT stops it as SIGTERM does, streams and all', async t => {
+test('SIGINT stops it as SIGTERM does, with open streams too', async t => {
   const { url, child, exit } = await serve(t, { cwd: folder(t) })
   const client = new AapClient({ baseUrl: url })
   const id = await client.createSession({ agent: { name: 'helper' } })
@@ -130,7 +130,7 @@ test('a second signal does not wait for a tool that never ends', async t => {
   assert.match(after.stdout, new RegExp(`${id} +running`))
 })
 
-describe('what keeps it from starting is said in a line', () => {
+describe('an error at the start is one line', () => {
   test('a port that is taken', async t => {
     const { url } = await serve(t, { cwd: folder(t) })
     const { port } = new URL(url)

@@ -81,7 +81,7 @@ test('the list shows the sessions of every owner, also of one whose key is gone'
   assert.deepEqual(owners.sort(), ['gone', 'local', 'shop'])
 })
 
-test('what a session has cost is shown with it', async t => {
+test('the cost of a session is shown with it', async t => {
   const cwd = folder(t)
   const usage = { input: 1200, output: 34, cost: 0.004 }
   const model = scripted([
@@ -98,7 +98,7 @@ test('what a session has cost is shown with it', async t => {
   assert.match(stdout, /\n\n2,468 tokens, cost 0\.0080\n$/)
 })
 
-test('a file that is not ours is left alone', t => {
+test('a file that is not a Turnwire database is not changed', t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'sessions.db'), 'not a database at all, but long enough to be looked at')
   const { code, stderr } = turnwire(['sessions', '--data', cwd], { cwd })

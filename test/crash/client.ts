@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Message, resolvePendingToolUse, type ToolSpec } from '../aap/reference-client.ts'
+import { type Message, resolvePendingToolUse, type ToolSpec } from '../wires/aap/reference-client.ts'
 
 export type Server = { url: string; pid: number; died: Promise<NodeJS.Signals | number | null> }
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { ModelRequest } from '../../src/engine/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
-import { agentOf } from '../aap/rig.ts'
 import { cites } from '../requirements/manifest.ts'
+import { agentOf } from '../wires/aap/rig.ts'
 import { call, nested, ok, output, type Rig, refused, rig, textOf, user, weather } from './rig.ts'
 
 /** A model that keeps what it was asked. */

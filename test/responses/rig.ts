@@ -19,8 +19,8 @@ import { memoryStore } from '../../src/stores/memory.ts'
 import { aapRoutes } from '../../src/wires/aap/index.ts'
 import type { WireEnv, WireHost } from '../../src/wires/host.ts'
 import { responsesRoutes } from '../../src/wires/responses/index.ts'
-import { agentOf, latch } from '../aap/rig.ts'
 import { throughClones } from '../boundary/structured-clones.ts'
+import { agentOf, latch } from '../wires/aap/rig.ts'
 
 export { latch }
 

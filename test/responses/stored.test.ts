@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { ModelRequest } from '../../src/engine/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
-import { history, newSession, say, turn } from '../aap/rig.ts'
 import { cites } from '../requirements/manifest.ts'
+import { history, newSession, say, turn } from '../wires/aap/rig.ts'
 import {
   type Body,
   eventsOf,

@@ -297,7 +297,7 @@ describe('expressions with exponential backtracking', () => {
   })
 })
 
-describe('keys that aim at the prototype', () => {
+describe('argument keys such as __proto__', () => {
   const open = withSchema({ type: 'object' })
 
   for (const text of [

@@ -1,4 +1,4 @@
-// T-10 at the engine: whoever decides first has decided, whatever else is asked for in the same moment.
+// The first decision about a call holds, whatever else is asked for at the same moment.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tool } from '../../src/tools/index.ts'
@@ -30,7 +30,7 @@ const decide = (callId: string, granted: boolean, by: string) => ({
   decisions: [{ callId, granted, by }],
 })
 
-test('T-10 allow and deny in the same moment, 1000 times: one decision, and deny first means no run', async () => {
+test('allow and deny in the same moment, 1000 times: one decision, and deny first means no run', async () => {
   for (let round = 0; round < 1000; round += 1) {
     const { made, runs } = rig()
     const session = await begin(made)
@@ -56,7 +56,7 @@ test('T-10 allow and deny in the same moment, 1000 times: one decision, and deny
   }
 })
 
-test('T-10 after its time, after a cancellation and a second time an approval does nothing', async () => {
+test('an approval after its deadline, after a cancellation or a second time does nothing', async () => {
   let now = 1_000_000
   const { made, runs } = rig(() => now)
   const session = await begin(made)

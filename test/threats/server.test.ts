@@ -23,7 +23,7 @@ function filled(path: string, id: string): string {
   return path.replace(':agent', 'helper').replace(':id', id).replace(/:\w+/g, 'call_1').replace(/\*$/, 'x')
 }
 
-describe('T-01 DNS rebinding and foreign origins', () => {
+describe('DNS rebinding and foreign origins', () => {
   const strangers = (port: number): Record<string, string>[] => [
     { host: `evil.test:${port}` },
     { host: 'localhost.evil.test' },
@@ -36,7 +36,7 @@ describe('T-01 DNS rebinding and foreign origins', () => {
     { origin: '' },
   ]
 
-  test('T-01 every route is closed to them, with a good key or without, and nothing happens', async t => {
+  test('every route refuses them, with a valid key or without, and nothing happens', async t => {
     const rig = await serverRig(t, plain)
     const id = await newSession(rig, 'ana')
     assert.ok(rig.routes.length > 20, 'the routes are known')
@@ -60,7 +60,7 @@ describe('T-01 DNS rebinding and foreign origins', () => {
     assert.deepEqual(JSON.parse(text), { history: { full: [] } })
   })
 
-  test('T-01 a page of the server itself and one that the operator named may call it', async t => {
+  test('a page of the server itself and one that the operator named may call it', async t => {
     const rig = await serverRig(t, { ...plain, server: { origins: ['https://app.example'] } })
     for (const origin of [rig.url, 'https://app.example']) {
       const answer = await rig.as('ana', { path: '/aap/v3/meta', headers: { origin } })
@@ -71,8 +71,8 @@ describe('T-01 DNS rebinding and foreign origins', () => {
   })
 })
 
-describe('T-14 T-15 other people’s sessions', () => {
-  test('T-14 on every route a stranger learns what one learns of a session that never was', async t => {
+describe('other people’s sessions', () => {
+  test('on every route a stranger gets the same answer as for a session that does not exist', async t => {
     const rig = await serverRig(t, plain)
     const id = await newSession(rig, 'ana')
     const missing = randomId('sess')
@@ -96,7 +96,7 @@ describe('T-14 T-15 other people’s sessions', () => {
     assert.equal(own.status, 200)
   })
 
-  test('T-14 one idempotency key in two hands makes two sessions', async t => {
+  test('one idempotency key used by two owners makes two sessions', async t => {
     const rig = await serverRig(t, plain)
     const create = (owner: 'ana' | 'ben'): Promise<Answer> =>
       rig.as(owner, {
@@ -111,7 +111,7 @@ describe('T-14 T-15 other people’s sessions', () => {
     assert.notEqual(ids[0], ids[1])
   })
 
-  test('T-14 without a key, or with one that is not known, there is nothing but 401', async t => {
+  test('without a key, or with an unknown one, every answer is 401', async t => {
     const rig = await serverRig(t, plain)
     const id = await newSession(rig, 'ana')
     for (const authorization of [
@@ -129,7 +129,7 @@ describe('T-14 T-15 other people’s sessions', () => {
       }
   })
 
-  test('T-15 ids hold at least 128 bits of chance and no order', () => {
+  test('ids have at least 128 random bits and no order', () => {
     const count = 200_000
     const ids = Array.from({ length: count }, () => randomId('sess').slice('sess_'.length))
     assert.equal(new Set(ids).size, count)
@@ -146,12 +146,12 @@ describe('T-14 T-15 other people’s sessions', () => {
   })
 })
 
-describe('T-21 T-23 bodies and headers that are weapons', () => {
+describe('hostile bodies and headers', () => {
   const create = (rig: ServerRig, body: string | Buffer, headers: Record<string, string> = {}) =>
     rig.as('ana', { method: 'POST', path: '/aap/v3/sessions', body, headers })
   const small = { ...plain, server: { bodyBytes: 4096 } }
 
-  test('T-21 what is too large is refused early, whether it says its size or not', async t => {
+  test('a body that is too large is refused early, with or without a Content-Length', async t => {
     const rig = await serverRig(t, small)
     const large = JSON.stringify({ agent: { name: 'helper' }, pad: 'x'.repeat(5000) })
     assert.equal((await create(rig, large)).status, 413)
@@ -164,7 +164,7 @@ describe('T-21 T-23 bodies and headers that are weapons', () => {
     assert.equal(said.status, 413)
   })
 
-  test('T-21 deep, doubled, compressed, broken and endless JSON is refused', async t => {
+  test('deep, doubled, compressed, broken and endless JSON is refused', async t => {
     const rig = await serverRig(t, small)
     const body = '{"agent":{"name":"helper"}}'
     const refused: [number, string | Buffer, Record<string, string>?][] = [
@@ -186,7 +186,7 @@ describe('T-21 T-23 bodies and headers that are weapons', () => {
     assert.equal(({} as Record<string, unknown>)['isAdmin'], undefined)
   })
 
-  test('T-23 no name and no header gets into the headers of an answer', async t => {
+  test('no name and no header gets into the headers of an answer', async t => {
     const rig = await serverRig(t, plain)
     const evil = 'x\r\nSet-Cookie: a=b'
     const spec = { name: evil, description: 'd', parameters: { type: 'object' } }
@@ -217,8 +217,8 @@ function rawExchange(port: number, bytes: string): Promise<string> {
   })
 }
 
-describe('T-25 taking up a stream', () => {
-  test('T-25 a number that is not of this session is refused, and nothing foreign is ever shown', async t => {
+describe('resuming a stream', () => {
+  test('an event number that the session does not have is refused, and no event of another session is shown', async t => {
     const rig = await serverRig(t, plain)
     const [mine, theirs] = [await newSession(rig, 'ana'), await newSession(rig, 'ben')]
     for (const [owner, id, text] of [
@@ -239,7 +239,7 @@ describe('T-25 taking up a stream', () => {
   })
 })
 
-describe('T-26 secrets', () => {
+describe('secrets', () => {
   const canary = {
     provider: 'sk-CANARYprovider0123456789abcdef',
     option: 'CANARY-option-9f8e7d6c5b4a',
@@ -276,7 +276,7 @@ describe('T-26 secrets', () => {
     ],
   }
 
-  test('T-26 no secret leaves the vault: not to logs, errors, streams or the database', async t => {
+  test('no secret leaves the vault: not to logs, errors, streams or the database', async t => {
     const rig = await serverRig(t, config)
     const options = { token: canary.option }
     const id = await newSession(rig, 'ana', { agent: { name: 'helper', options } })
@@ -309,7 +309,7 @@ describe('T-26 secrets', () => {
   })
 })
 
-test('T-25 a client that resumes without end is slowed down', async t => {
+test('a client that resumes in an endless loop is slowed down', async t => {
   const rig = await serverRig(t, plain)
   const id = await newSession(rig, 'ana')
   const path = `/aap/v3/sessions/${id}/events?after=-1`

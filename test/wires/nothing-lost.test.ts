@@ -1,10 +1,10 @@
 // What one wire recorded, no other wire loses: a session with thoughts, free text, images, failures, calls of the client
-// and settings is continued at each door, and what AAP reads back of it afterwards begins with what it read before.
+// and settings is continued on each wire, and what AAP reads back of it afterwards begins with what it read before.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textOf } from '../acp/rig.ts'
-import { clipboard, until } from '../deltakit/rig.ts'
-import { doors, type House, house } from './doors.ts'
+import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
+import { clipboard, until } from './deltakit/rig.ts'
 
 const script = [
   {
@@ -34,10 +34,10 @@ async function json<T>(answer: Promise<Response>): Promise<T> {
   return (await given.json()) as T // the tests look at every member that they rely on
 }
 
-const turn = (at: House, id: string, ...messages: object[]): Promise<Turn> =>
+const turn = (at: AllWires, id: string, ...messages: object[]): Promise<Turn> =>
   json(at.request('POST', `/sessions/${id}/turns`, { messages }))
 
-async function history(at: House, id: string): Promise<Message[]> {
+async function history(at: AllWires, id: string): Promise<Message[]> {
   const { history: kinds } = await json<{ history: { full: Message[] } }>(
     at.request('GET', `/sessions/${id}/history?type=full`),
   )
@@ -51,7 +51,7 @@ function callOf({ messages }: Turn, name: string): string {
 }
 
 /** A session of AAP, with a tool of its application, whose first turn has a bit of everything. */
-async function rich(at: House): Promise<string> {
+async function rich(at: AllWires): Promise<string> {
   const tools = ['picture', 'fails', 'weather', 'patch'].map(name => ({ name, trust: name !== 'patch' }))
   const made = { agent: { name: 'helper', tools }, tools: [clipboard] }
   const { sessionId } = await json<{ sessionId: string }>(at.request('POST', '/sessions', made))
@@ -67,16 +67,16 @@ async function rich(at: House): Promise<string> {
   return sessionId
 }
 
-for (const door of doors)
-  test(`a session of AAP keeps all that it has when it is continued through ${door.name}`, async t => {
-    const at = await house(t, { script })
+for (const wire of wireDrivers)
+  test(`a session of AAP keeps its history and settings when it is continued through ${wire.name}`, async t => {
+    const at = await allWires(t, { script })
     const id = await rich(at)
     const before = await history(at, id)
     assert.deepEqual(
       before.map(({ role }) => role),
       ['user', 'assistant', 'tool', 'tool', 'tool', 'assistant', 'tool', 'tool', 'assistant'],
     )
-    assert.equal((await door.say(at, id, 'Go on.')).text, 'More.')
+    assert.equal((await wire.say(at, id, 'Go on.')).text, 'More.')
     const after = await history(at, id)
     assert.deepEqual(after.slice(0, before.length), before)
     assert.deepEqual(after.slice(before.length), [
@@ -97,7 +97,7 @@ const parameters = { type: 'object', properties: {} }
 const message = (content: string) => ({ id: `m-${content}`, role: 'user', content })
 const part = (text: string) => ({ id: `m-${text}`, role: 'user', parts: [{ type: 'text', text }] })
 
-/** How an application says something with a tool of its own, at each door that takes one. */
+/** How an application says something with a tool of its own, on each wire that takes one. */
 const declaring: Record<
   string,
   (id: string, words: string, names: string[]) => [path: string, body: object]
@@ -137,8 +137,8 @@ const declaring: Record<
 }
 
 for (const [name, declare] of Object.entries(declaring))
-  test(`an application at ${name} speaks for its own tools only`, async t => {
-    const at = await house(t, { script: [{ text: 'Yes.' }] })
+  test(`an application at ${name} changes its own tools only`, async t => {
+    const at = await allWires(t, { script: [{ text: 'Yes.' }] })
     const made = { agent: { name: 'helper' }, tools: [clipboard] }
     const { sessionId } = await json<{ sessionId: string }>(at.request('POST', '/sessions', made))
     const say = async (words: string, names: string[]): Promise<string[]> => {
@@ -168,9 +168,9 @@ for (const [name, declare] of Object.entries(declaring))
 
 const asking = [{ text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'So be it.' }]
 
-for (const door of doors)
-  test(`an editor whose question is answered through ${door.name} gets its answer`, async t => {
-    const at = await house(t, { script: asking })
+for (const wire of wireDrivers)
+  test(`an editor whose question is answered through ${wire.name} gets its answer`, async t => {
+    const at = await allWires(t, { script: asking })
     let withdrawn: AbortSignal | undefined
     const editor = await at.edit({
       permission: (_request, signal) => {
@@ -181,23 +181,23 @@ for (const door of doors)
     const id = await editor.newSession()
     const prompt = editor.prompt(id, 'Mail Ana.')
     await until(() => editor.permissions.length > 0)
-    await door.decide(at, id, editor.permissions[0]!.toolCall.toolCallId, true)
+    await wire.decide(at, id, editor.permissions[0]!.toolCall.toolCallId, true)
     assert.deepEqual(await prompt, { stopReason: 'end_turn' })
     assert.equal(textOf(editor.updates), 'May I? So be it.')
     assert.equal(withdrawn?.aborted, true)
     assert.deepEqual(at.runs, [{ tool: 'mail', input: { to: 'ana' } }])
   })
 
-test('a response that other doors have gone past is continued beside them', async t => {
-  const at = await house(t, { script: [{ text: 'One.' }, { text: 'Two.' }] })
+test('a response that other wires have continued past is continued beside them', async t => {
+  const at = await allWires(t, { script: [{ text: 'One.' }, { text: 'Two.' }] })
   const post = (body: object) =>
     json<{ id: string; conversation: { id: string } }>(
       at.request('POST', '/v1/responses', { model: 'helper', store: true, ...body }),
     )
   const first = await post({ input: 'Begin.' })
-  for (const door of doors) {
+  for (const wire of wireDrivers) {
     const before = await history(at, first.conversation.id)
-    await door.say(at, first.conversation.id, `Through ${door.name}.`)
+    await wire.say(at, first.conversation.id, `Through ${wire.name}.`)
     const other = await post({ previous_response_id: first.id, input: 'Elsewhere.' })
     assert.notEqual(other.conversation.id, first.conversation.id)
     assert.deepEqual(await history(at, other.conversation.id), [

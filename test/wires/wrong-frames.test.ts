@@ -1,10 +1,10 @@
-// What is no message of its protocol: each door answers as its protocol has it, and the session, which waits for a
+// Frames that break the protocol: each wire answers as its protocol has it, and the session, which waits for a
 // permission all the while, is as it was and goes on.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import { codeOf, cwd } from '../acp/rig.ts'
-import { doors, type House, house } from './doors.ts'
+import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
 
 const script = [{ text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'So be it.' }]
 const bodyBytes = 64 * 1024
@@ -12,7 +12,7 @@ const large = `{"message":"${'x'.repeat(bodyBytes)}"}`
 
 type Wrong = [words: string, method: string, path: (id: string) => string, body: unknown, status: number]
 
-/** Where each door is spoken to in a session that exists. */
+/** The address of each wire for a session that exists. */
 const places: Record<string, (id: string) => string> = {
   AAP: id => `/sessions/${id}/turns`,
   DeltaKit: () => '/api/chat',
@@ -47,13 +47,13 @@ const one: Wrong[] = [
   ['an unknown path', 'POST', () => '/v2/responses', {}, 404],
 ]
 
-async function log(at: House, id: string): Promise<unknown> {
+async function log(at: AllWires, id: string): Promise<unknown> {
   return at.sessions.events('alice', id)
 }
 
-test('what is no message of its protocol is refused, and the session is unharmed', async t => {
-  const at = await house(t, { script, bodyBytes })
-  const { sessionId, asks } = await doors[0]!.start(at, 'Mail Ana.')
+test('a frame that breaks the protocol is refused, and the session is unharmed', async t => {
+  const at = await allWires(t, { script, bodyBytes })
+  const { sessionId, asks } = await wireDrivers[0]!.start(at, 'Mail Ana.')
   const before = await log(at, sessionId)
   for (const [words, method, path, body, status] of [...everywhere, ...one])
     await t.test(words, async () => {
@@ -67,7 +67,7 @@ test('what is no message of its protocol is refused, and the session is unharmed
       assert.match(typeof detail === 'string' ? detail : detail.message, /\w/)
       assert.deepEqual(await log(at, sessionId), before)
     })
-  assert.equal((await doors[0]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
+  assert.equal((await wireDrivers[0]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
 })
 
 for (const [words, frame, code] of [
@@ -77,8 +77,8 @@ for (const [words, frame, code] of [
   ['too large', large, 1009],
 ] as const)
   test(`a socket that is sent ${words} is closed with ${code}, and the session is unharmed`, async t => {
-    const at = await house(t, { script, bodyBytes })
-    const { sessionId, asks } = await doors[1]!.start(at, 'Mail Ana.')
+    const at = await allWires(t, { script, bodyBytes })
+    const { sessionId, asks } = await wireDrivers[1]!.start(at, 'Mail Ana.')
     const before = await log(at, sessionId)
     const socket = new WebSocket(`${at.url.replace('http', 'ws')}/api/ws`, { headers: at.headers() })
     t.after(() => socket.terminate())
@@ -87,12 +87,12 @@ for (const [words, frame, code] of [
     const closed = await new Promise(resolve => socket.once('close', resolve))
     assert.equal(closed, code)
     assert.deepEqual(await log(at, sessionId), before)
-    assert.equal((await doors[1]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
+    assert.equal((await wireDrivers[1]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
   })
 
-test('an editor that asks for what there is not is told so, and the session is unharmed', async t => {
-  const at = await house(t, { script })
-  const { sessionId, asks } = await doors[0]!.start(at, 'Mail Ana.')
+test('an editor that names an unknown method or session gets an error, and the session is unharmed', async t => {
+  const at = await allWires(t, { script })
+  const { sessionId, asks } = await wireDrivers[0]!.start(at, 'Mail Ana.')
   const before = await log(at, sessionId)
   const editor = await at.edit({ permission: () => new Promise(() => {}), protocolVersion: 99 })
   await editor.agent.request('session/load', { sessionId, cwd, mcpServers: [] })
@@ -104,5 +104,5 @@ test('an editor that asks for what there is not is told so, and the session is u
   assert.equal(await ask('session/load', { sessionId: 'sess_none', cwd, mcpServers: [] }), -32002)
   assert.equal(await ask('session/set_mode', { sessionId, modeId: 'none' }), -32602)
   assert.deepEqual(await log(at, sessionId), before)
-  assert.equal((await doors[0]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
+  assert.equal((await wireDrivers[0]!.decide(at, sessionId, asks!, true)).text, 'So be it.')
 })
