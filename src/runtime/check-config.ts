@@ -265,6 +265,7 @@ const serverKeys = [
   'bodyBytes',
   'heartbeatMs',
   'unsentBytes',
+  'stallMs',
   'graceMs',
   'acp',
   'log',
@@ -303,7 +304,7 @@ function checkServer(server: unknown, wrong: Wrong): void {
     wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')
   if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
     wrong('server.acp', 'must be true or false.')
-  for (const name of ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'graceMs']) {
+  for (const name of ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs']) {
     const value = server[name]
     if (value !== undefined && !(Number.isInteger(value) && Number(value) > 0))
       wrong(`server.${name}`, 'must be a whole number above 0.')

@@ -44,6 +44,8 @@ export type ServerConfig = {
   bodyBytes?: number
   heartbeatMs?: number
   unsentBytes?: number
+  /** A client that reads nothing of its stream for this long is dropped. Default 30,000. */
+  stallMs?: number
   /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
   acp?: boolean
   /** How long running tools may take to finish when the server stops. */

@@ -7,7 +7,6 @@ import {
   type AgentInfo,
   type Engine,
   LocalEngine,
-  OpenSessions,
   type Store,
   type Vault,
 } from '../engine/index.ts'
@@ -38,13 +37,13 @@ export class Runtime {
   /** Undefined: sessions are in memory, or in a store of the program's own. */
   readonly folder: string | undefined
   readonly engine: Engine
+  readonly #inner: LocalEngine | FolderEngine
   readonly failures = new LogFailures()
   readonly #graceMs: number
   readonly #world = realWorld()
   readonly #store: Store | undefined
   #parts: { agents: readonly Agent[]; vault: Vault } | undefined
   #recovered: LocalEngine | undefined
-  #ephemeral: OpenSessions | undefined
 
   private constructor(config: TurnwireConfig, log: Log) {
     const { data = '.turnwire' } = config
@@ -54,7 +53,7 @@ export class Runtime {
     this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
     this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
     const { folder } = this
-    this.engine =
+    this.#inner =
       folder === undefined
         ? this.#startEngine(this.#store ?? memoryStore())
         : new FolderEngine({
@@ -64,6 +63,7 @@ export class Runtime {
             openStore: () => openFolderStore(folder),
             startEngine: store => this.#startEngine(store),
           })
+    this.engine = this.#inner
   }
 
   static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Runtime> {
@@ -71,14 +71,14 @@ export class Runtime {
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
     const runtime = new Runtime(config, log)
     // Whether the folder can be used is known before anything else happens.
-    await runtime.#local()
+    await runtime.local()
     if (options.recover !== false) await runtime.recover()
     return runtime
   }
 
   /** Continues the sessions that were at work when their process went away, if this process has the folder. */
   async recover(): Promise<void> {
-    const local = await this.#local()
+    const local = await this.local()
     if (!local || local === this.#recovered) return
     this.#recovered = local
     const count = await local.recover()
@@ -87,7 +87,7 @@ export class Runtime {
 
   /** From here on this process keeps the data folder. Rejects with `config_invalid` if another server has it. */
   async becomeServer(): Promise<void> {
-    if (this.engine instanceof FolderEngine) await this.engine.becomeServer()
+    if (this.#inner instanceof FolderEngine) await this.#inner.becomeServer()
   }
 
   /** Seals secrets, and artifacts of wires. */
@@ -96,46 +96,17 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
-    if (this.engine instanceof FolderEngine) await this.engine.close()
-    else if (this.engine instanceof LocalEngine) await this.engine.stop(this.#graceMs)
-    await this.#ephemeral?.stop(0)
+    if (this.#inner instanceof FolderEngine) await this.#inner.close()
+    else await this.#inner.stop(this.#graceMs)
     this.#world.clear()
     await this.#store?.close()
   }
 
-  // ---- until every wire uses the boundary --------------------------------------------------------------------
-
-  /** The agents of this process's own configuration. */
-  get agents(): readonly Agent[] {
-    return this.#own.agents
-  }
-
-  /** The open sessions. Of a wire that needs them, nothing works in a process that does not have the folder. */
-  get sessions(): OpenSessions {
-    const local = this.engine instanceof FolderEngine ? this.engine.current : this.engine
-    return local instanceof LocalEngine ? local.sessions : this.ephemeral
-  }
-
-  /** For requests that leave nothing behind: the same agents, without tools of their own. */
-  get ephemeral(): OpenSessions {
-    const bare = new Map(
-      this.agents.map(agent => [agent.name, { ...agent, tools: [], hosted: false as const }]),
-    )
-    this.#ephemeral ??= new OpenSessions({
-      store: memoryStore(),
-      world: this.#world,
-      vault: this.#own.vault,
-      agent: name => bare.get(name),
-      log: this.log,
-    })
-    return this.#ephemeral
-  }
-
   // ---- the engine of this process ----------------------------------------------------------------------------
 
-  async #local(): Promise<LocalEngine | undefined> {
-    if (this.engine instanceof FolderEngine) return this.engine.local()
-    return this.engine instanceof LocalEngine ? this.engine : undefined
+  /** Undefined: another process has the folder. */
+  async local(): Promise<LocalEngine | undefined> {
+    return this.#inner instanceof FolderEngine ? this.#inner.local() : this.#inner
   }
 
   get #own(): { agents: readonly Agent[]; vault: Vault } {

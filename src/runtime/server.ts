@@ -106,16 +106,6 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
   return {
     engine,
     about: await engine.describe(),
-    get old() {
-      return runtime.sessions
-    },
-    get ephemeral() {
-      return runtime.ephemeral
-    },
-    get agents() {
-      return runtime.agents
-    },
-    models: Object.keys(config.models ?? {}),
     serverTools: new Set(
       config.agents.filter(agent => agent.responses?.serverTools === true).map(agent => agent.name),
     ),
@@ -126,6 +116,7 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
       jsonDepth: 64,
       heartbeatMs: config.server?.heartbeatMs ?? 15_000,
       unsentBytes: config.server?.unsentBytes ?? 4 * MiB,
+      stallMs: config.server?.stallMs ?? 30_000,
     },
     log,
   }

@@ -66,9 +66,10 @@ export function throughClones(engine: Engine): Engine {
 }
 
 /** Puts the engine of a program behind the boundary of clones, before its server starts. Gives the sessions behind it. */
-export function putBehindClones(turnwire: Turnwire): OpenSessions {
+export async function putBehindClones(turnwire: Turnwire): Promise<OpenSessions> {
   const runtime = runtimeOf(turnwire)
-  const { sessions } = runtime
-  Object.assign(runtime, { engine: throughClones(runtime.engine) })
-  return sessions
+  const local = await runtime.local()
+  if (!local) throw new Error('Another process has the data folder.')
+  Object.assign(runtime, { engine: throughClones(local) })
+  return local.sessions
 }

@@ -92,10 +92,6 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   const host: WireHost = {
     engine,
     about: local.description,
-    old: local.sessions,
-    ephemeral: local.sessions,
-    agents,
-    models: Object.keys(models),
     serverTools: new Set(options.serverTools ? [agent.name] : []),
     seal: text => ports.vault.seal(text),
     unseal: sealed => ports.vault.open(sealed),

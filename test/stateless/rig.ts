@@ -33,7 +33,7 @@ export async function serve(
     },
     { log: () => {} },
   )
-  const sessions = putBehindClones(turnwire)
+  const sessions = await putBehindClones(turnwire)
   const running = await startServer(turnwire, { port: 0 })
   t.after(() => running.stop())
   return {

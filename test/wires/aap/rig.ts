@@ -196,10 +196,6 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   const host: WireHost = {
     engine: throughClones(local),
     about: local.description,
-    old: engine,
-    ephemeral: engine,
-    agents,
-    models: [],
     serverTools: new Set(),
     seal: value => engine.ports.vault.seal(value),
     unseal: value => engine.ports.vault.open(value),

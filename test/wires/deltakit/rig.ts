@@ -157,7 +157,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
       log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
     },
   )
-  const sessions = putBehindClones(turnwire)
+  const sessions = await putBehindClones(turnwire)
   const server = await startServer(turnwire, { port: 0 })
   t.after(() => {
     release()
