@@ -9,8 +9,6 @@ export type AdapterRule = {
   ports: readonly string[]
   /** Files and folders inside a port that all its adapters may import. */
   shared: readonly string[]
-  /** Folders in which only folders count as adapters. */
-  flatFilesIgnoredIn: readonly string[]
 }
 
 /**
@@ -31,13 +29,12 @@ export function importsBetweenAdapters(imports: ImportMap, rule: AdapterRule): s
 function adapterOf(path: string, rule: AdapterRule): { port: string; name: string } | undefined {
   const port = rule.ports.filter(folder => path.startsWith(folder)).sort((a, b) => b.length - a.length)[0]
   if (port === undefined || isUnder(path, rule.shared)) return undefined
-  const [entry = '', ...inside] = path.slice(port.length).split('/')
-  if (inside.length === 0 && isUnder(path, rule.flatFilesIgnoredIn)) return undefined
+  const [entry = ''] = path.slice(port.length).split('/')
   // `sqlite.ts` beside the folder `sqlite` is the same adapter.
   return { port, name: entry.replace(/\.ts$/, '') }
 }
 
-export function isUnder(path: string, places: readonly string[]): boolean {
+function isUnder(path: string, places: readonly string[]): boolean {
   return places.some(place => path.startsWith(place))
 }
 

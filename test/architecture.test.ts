@@ -10,7 +10,6 @@ import {
   functionLengths,
   type ImportMap,
   importsBetweenAdapters,
-  isUnder,
 } from './architecture-rules.ts'
 
 type Rule = { in: string; may: string[]; types?: string[] }
@@ -53,34 +52,40 @@ const rules: Rule[] = [
   },
 ]
 
-/** Folders that are still being rewritten. Flat files and long functions are not checked there yet. */
-const stillBeingRewritten = [
-  'src/wires/',
-  'src/engine/',
-  'src/runtime/',
-  'src/models/providers/',
-  'src/models/scripted/',
-  'src/testing/',
-  'src/cli/',
-]
-
 const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
   shared: [
     'src/stores/cursor.ts',
     'src/stores/failures.ts',
+    'src/wires/client-threads.ts',
+    'src/wires/fields.ts',
     'src/wires/host.ts',
     'src/wires/http/',
+    'src/wires/left-open.ts',
+    'src/wires/openai-refusal.ts',
+    'src/wires/own-tools.ts',
+    'src/wires/read-log.ts',
     'src/wires/stateless/',
+    'src/models/providers/deployment.ts',
+    // Presets of other addresses are made of these three.
+    'src/models/providers/compatible.ts',
+    'src/models/providers/gemini.ts',
+    'src/models/providers/openai.ts',
     'src/models/protocols/google/',
   ],
-  flatFilesIgnoredIn: stillBeingRewritten,
 }
 
 const longestFunction = 60
 /** Functions that may be longer, because they are tables, as `path: name`, each with the reason. */
 const tables: Readonly<Record<string, string>> = {
+  'src/engine/evolve.ts: evolve': 'one entry for each type of event',
+  'src/models/scripted/script-shape.ts: makeShape': 'the schema of a script',
   'src/stores/sqlite/statements.ts: prepareStatements': 'all SQL of the store, one entry for each statement',
+  'src/testing/contracts/store-keeping.ts: exactnessTests': 'a list of tests',
+  'src/testing/contracts/store-keeping.ts: listingTests': 'a list of tests',
+  'src/testing/contracts/store-reading.ts: pagingTests': 'a list of tests',
+  'src/testing/contracts/store.ts: creationTests': 'a list of tests',
+  'src/wires/fields.ts: fieldReader': 'one entry for each kind of field',
 }
 
 type Import = { from: string; to: string; typeOnly: boolean }
@@ -140,7 +145,6 @@ test('the rule on adapters sees folders, flat files and both together', () => {
   const rule: AdapterRule = {
     ports: ['src/tools/', 'src/models/', 'src/models/providers/'],
     shared: ['src/tools/shared.ts', 'src/tools/common/'],
-    flatFilesIgnoredIn: ['src/models/providers/'],
   }
   const broken = (from: string, to: string): boolean =>
     importsBetweenAdapters(new Map([[from, [to]]]), rule).length > 0
@@ -158,7 +162,7 @@ test('the rule on adapters sees folders, flat files and both together', () => {
   assert.ok(!broken('src/tools/search.ts', 'src/tools/shared.ts'))
   assert.ok(!broken('src/tools/search.ts', 'src/tools/common/text.ts'))
   assert.ok(!broken('src/tools/search.ts', 'src/models/chat.ts'))
-  assert.ok(!broken('src/models/providers/a.ts', 'src/models/providers/b.ts'))
+  assert.ok(broken('src/models/providers/a.ts', 'src/models/providers/b.ts'))
   assert.deepEqual(
     importsBetweenAdapters(
       new Map([
@@ -214,13 +218,11 @@ test('files are short enough to read in one sitting', () => {
 })
 
 test('functions fit a screen', () => {
-  const long = files
-    .filter(file => !isUnder(file, stillBeingRewritten))
-    .flatMap(file =>
-      functionLengths(readFileSync(file, 'utf8'))
-        .filter(({ name, lines }) => lines > longestFunction && !(`${file}: ${name}` in tables))
-        .map(({ name, lines }) => `${file}: ${name} has ${lines} lines`),
-    )
+  const long = files.flatMap(file =>
+    functionLengths(readFileSync(file, 'utf8'))
+      .filter(({ name, lines }) => lines > longestFunction && !(`${file}: ${name}` in tables))
+      .map(({ name, lines }) => `${file}: ${name} has ${lines} lines`),
+  )
   assert.deepEqual(long, [])
 })
 

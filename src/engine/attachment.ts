@@ -42,8 +42,8 @@ export class Attachment {
   /** The connection is gone: whatever it was running may have taken effect. */
   close(): void {
     this.items.end()
-    for (const { reject } of this.#runs.values())
-      reject(new Error('The connection that ran it went away, so it may have taken effect.'))
+    for (const run of this.#runs.values())
+      run.reject(new Error('The connection that ran it went away, so it may have taken effect.'))
     this.#runs.clear()
   }
 

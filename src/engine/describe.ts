@@ -1,29 +1,45 @@
 // Agents and models as plain data, for readers outside the engine.
+
+import type { ToolDeclaration } from '../language/tools.ts'
 import type { AgentInfo, ModelInfo } from './boundary.ts'
-import type { Agent, Model, Tool } from './ports.ts'
+import type { Agent, Model } from './ports.ts'
 
 export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
-  const {
-    gate: _gate,
-    limits: _limits,
-    compaction: _compaction,
-    hosted: _hosted,
-    model,
-    tools,
-    ...rest
-  } = agent
-  const own = modelInfo(model({ tools: null, options: {}, clientTools: [] }))
+  const own = modelInfo(agent.model({ tools: null, options: {}, clientTools: [] }))
+  const { title, description, system, maxTokens } = agent
   return structuredClone({
-    ...rest,
+    name: agent.name,
+    version: agent.version,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(system !== undefined && { system }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    choice: agent.choice,
+    parallel: agent.parallel,
+    clientTools: agent.clientTools,
+    fullHistory: agent.fullHistory,
+    images: agent.images,
     options: [...agent.options],
-    tools: tools.map(describeTool),
+    tools: agent.tools.map(tool => ({ ...declarationOf(tool), exposed: tool.exposed, trust: tool.trust })),
     model: modelName === undefined ? own : { ...own, name: modelName },
   })
 }
 
-function describeTool(tool: Tool): AgentInfo['tools'][number] {
-  const { run: _run, timeoutMs: _timeout, retries: _retries, outputLimit: _limit, ...declaration } = tool
-  return declaration
+/** What a tool says of itself, without what only the engine needs. */
+export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
+  return {
+    name,
+    description,
+    input,
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    side,
+    ...(title !== undefined && { title }),
+    ...(output && { output }),
+  }
 }
 
 export function modelInfo({ id, origin, contextTokens }: Model): ModelInfo {

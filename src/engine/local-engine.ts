@@ -61,9 +61,10 @@ export class LocalEngine implements Engine {
   }
 
   get description(): EngineDescription {
-    const { agents = () => [], models = {} } = this.#ports
+    const { models = {} } = this.#ports
+    const agents = this.#ports.agents?.() ?? []
     return {
-      agents: agents().map(({ agent, model }) => describeAgent(agent, model)),
+      agents: agents.map(({ agent, model }) => describeAgent(agent, model)),
       models: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, modelInfo(model)])),
     }
   }

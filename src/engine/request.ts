@@ -1,7 +1,7 @@
 // The request that a model is sent: the agent's own instructions and limits, and over them what the caller asks. Pure.
 import type { Ask } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import type { ToolDeclaration } from '../language/tools.ts'
+import { declarationOf } from './describe.ts'
 import { offerOf } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent, ModelRequest } from './ports.ts'
@@ -51,7 +51,7 @@ export function previewRequest(agent: Agent, state: SessionState, text: string |
   const history = text === undefined ? view : [...view, ...openResults(state), userEntry(text)]
   const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
   return structuredClone(
-    requestOf(agent, { session: state.id, history, ask }, { tools: tools.map(declared), options }),
+    requestOf(agent, { session: state.id, history, ask }, { tools: tools.map(declarationOf), options }),
   )
 }
 
@@ -71,19 +71,3 @@ function openResults({ batch }: SessionState): Entry[] {
 }
 
 const userEntry = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
-
-function declared(tool: ToolDeclaration): ToolDeclaration {
-  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
-  return {
-    name,
-    description,
-    input,
-    kind,
-    readOnly,
-    idempotent,
-    destructive,
-    side,
-    ...(title !== undefined && { title }),
-    ...(output && { output }),
-  }
-}

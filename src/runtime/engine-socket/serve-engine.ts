@@ -26,70 +26,90 @@ export function serveEngine(
   engine: Engine,
   extra: Readonly<Record<string, () => unknown>> = {},
 ): void {
-  const streams = new Map<number, Serving>()
-  const send = (reply: LinkReply): void => channel.send(reply)
+  const peer = new ServedPeer(channel, engine, extra)
+  // The peer runs the same version: it said so first.
+  channel.onMessage(message => peer.take(message as LinkRequest))
+  void channel.closed.then(() => peer.leaveAll())
+}
 
-  const answer = async (id: number, name: string, args: unknown[]): Promise<void> => {
-    try {
-      const value = Object.hasOwn(extra, name) ? await extra[name]?.() : await call(engine, name, args)
-      send({ type: 'result', id, value })
-    } catch (error) {
-      send({ type: 'error', id, error: plainError(error) })
+class ServedPeer {
+  readonly #channel: Channel
+  readonly #engine: Engine
+  readonly #extra: Readonly<Record<string, () => unknown>>
+  readonly #streams = new Map<number, Serving>()
+
+  constructor(channel: Channel, engine: Engine, extra: Readonly<Record<string, () => unknown>>) {
+    this.#channel = channel
+    this.#engine = engine
+    this.#extra = extra
+  }
+
+  take(request: LinkRequest): void {
+    const serving = this.#streams.get(request.id)
+    if (request.type === 'call') void this.#answer(request.id, request.name, request.args)
+    else if (request.type === 'open') this.#open(request.id, request.name, request.args)
+    else if (request.type === 'pull' && serving) {
+      serving.pulls += 1
+      void this.#pump(request.id, serving)
+    } else if (request.type === 'cancel' && serving) {
+      this.#streams.delete(request.id)
+      leave(serving)
     }
   }
 
-  const pump = async (id: number, serving: Serving): Promise<void> => {
+  leaveAll(): void {
+    for (const serving of this.#streams.values()) leave(serving)
+    this.#streams.clear()
+  }
+
+  #send(reply: LinkReply): void {
+    this.#channel.send(reply)
+  }
+
+  async #answer(id: number, name: string, args: unknown[]): Promise<void> {
+    try {
+      const extra = Object.hasOwn(this.#extra, name) ? this.#extra[name] : undefined
+      const value = extra ? await extra() : await call(this.#engine, name, args)
+      this.#send({ type: 'result', id, value })
+    } catch (error) {
+      this.#send({ type: 'error', id, error: plainError(error) })
+    }
+  }
+
+  #open(id: number, name: string, args: unknown[]): void {
+    const stop = new AbortController()
+    try {
+      const items = stream(this.#engine, name, args, stop.signal)[Symbol.asyncIterator]()
+      const serving = { items, stop, busy: false, pulls: 1 }
+      this.#streams.set(id, serving)
+      void this.#pump(id, serving)
+    } catch (error) {
+      this.#send({ type: 'error', id, error: plainError(error) })
+    }
+  }
+
+  async #pump(id: number, serving: Serving): Promise<void> {
     if (serving.busy) return
     serving.busy = true
     try {
       while (serving.pulls > 0) {
         const { value, done } = await serving.items.next()
         if (done) {
-          end(id, { type: 'end', id })
+          this.#end(id, { type: 'end', id })
           return
         }
         serving.pulls -= 1
-        send({ type: 'batch', id, items: value })
+        this.#send({ type: 'batch', id, items: value })
       }
       serving.busy = false
     } catch (error) {
-      end(id, { type: 'error', id, error: plainError(error) })
+      this.#end(id, { type: 'error', id, error: plainError(error) })
     }
   }
 
-  const end = (id: number, reply: LinkReply): void => {
-    if (streams.delete(id)) send(reply)
+  #end(id: number, reply: LinkReply): void {
+    if (this.#streams.delete(id)) this.#send(reply)
   }
-
-  const open = (id: number, name: string, args: unknown[]): void => {
-    const stop = new AbortController()
-    try {
-      const items = stream(engine, name, args, stop.signal)[Symbol.asyncIterator]()
-      const serving = { items, stop, busy: false, pulls: 1 }
-      streams.set(id, serving)
-      void pump(id, serving)
-    } catch (error) {
-      send({ type: 'error', id, error: plainError(error) })
-    }
-  }
-
-  channel.onMessage(message => {
-    const request = message as LinkRequest // The peer runs the same version: it said so first.
-    const serving = streams.get(request.id)
-    if (request.type === 'call') void answer(request.id, request.name, request.args)
-    else if (request.type === 'open') open(request.id, request.name, request.args)
-    else if (request.type === 'pull' && serving) {
-      serving.pulls += 1
-      void pump(request.id, serving)
-    } else if (request.type === 'cancel' && serving) {
-      streams.delete(request.id)
-      leave(serving)
-    }
-  })
-  void channel.closed.then(() => {
-    for (const serving of streams.values()) leave(serving)
-    streams.clear()
-  })
 }
 
 function leave({ items, stop }: Serving): void {
