@@ -28,7 +28,6 @@ export class FolderEngine extends ForwardingEngine {
   #found: Promise<FoundEngine> | undefined
   /** The engine of a server. It stays until the process ends, so calls need not look for it. */
   #fixed: LocalEngine | undefined
-  #current: LocalEngine | undefined
   readonly #attachments = new Reattachments()
   #serverComes = false
   #closed = false
@@ -41,11 +40,6 @@ export class FolderEngine extends ForwardingEngine {
   /** The engine of this process, if it has the folder. */
   async local(): Promise<LocalEngine | undefined> {
     return (await this.#find()).owner?.engine
-  }
-
-  /** The same, as it is known now. */
-  get current(): LocalEngine | undefined {
-    return this.#current
   }
 
   /**
@@ -122,10 +116,8 @@ export class FolderEngine extends ForwardingEngine {
       const options = { server: this.#serverComes, hasAttachments: () => this.#attachments.any }
       const found = await findEngine(this.#setup, options)
       this.#serverComes = false
-      this.#current = found.owner?.engine
       void found.ended.then(({ server }) => {
         this.#serverComes = server
-        this.#current = undefined
         this.#found = undefined
         this.#attachments.begin(() => void this.#tellReattached())
       })

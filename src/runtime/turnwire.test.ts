@@ -297,7 +297,7 @@ describe('a session', () => {
     assert.equal((await session.send('And now?')).text, 'From another model.')
   })
 
-  test('is controlled by hand, one action at a time', async t => {
+  test('is under manual control, one action at a time', async t => {
     const script = [{ calls: [{ name: 'mail', input: { to: 'Ana' } }] }, { text: 'Done.' }]
     const { turnwire, session } = await opened(t, script, { tools: [mail] })
     const control = await turnwire.control(session.id, { by: 'maria' })

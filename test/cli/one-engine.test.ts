@@ -88,7 +88,66 @@ async function approvedElsewhere(t: TestContext, approve: (cwd: string, sessionI
   await watcher.until('approval.requested', 2)
 }
 
+type Frame = {
+  id?: number
+  method?: string
+  params?: Record<string, unknown>
+  result?: unknown
+  error?: unknown
+}
+
+/** An editor: `turnwire acp` as a process, and a client that allows every call that it is asked about. */
+async function editor(t: TestContext, cwd: string) {
+  const { child, stderr } = start(t, ['acp'], { cwd })
+  const frames: Frame[] = []
+  let rest = ''
+  child.stdout?.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) frames.push(JSON.parse(line) as Frame) // Nothing else is on its standard output.
+  })
+  const write = (frame: object): void =>
+    void child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...frame })}\n`)
+  const until = async (find: (frame: Frame) => boolean): Promise<Frame> => {
+    for (let waited = 0; waited < 30_000; waited += 10) {
+      const found = frames.find(find)
+      if (found) return found
+      await pause(10)
+    }
+    return assert.fail(`${JSON.stringify(frames)}\n${stderr()}`)
+  }
+  let last = 0
+  const request = async (method: string, params: object): Promise<unknown> => {
+    last += 1
+    const id = last
+    write({ id, method, params })
+    const { result, error } = await until(frame => frame.id === id && frame.method === undefined)
+    assert.equal(error, undefined)
+    return result
+  }
+  const allowed = new Set<number | undefined>()
+  const allow = async (): Promise<void> => {
+    const { id } = await until(
+      frame => frame.method === 'session/request_permission' && !allowed.has(frame.id),
+    )
+    allowed.add(id)
+    write({ id, result: { outcome: { outcome: 'selected', optionId: 'allow' } } })
+  }
+  const said = (): string => JSON.stringify(frames.filter(frame => frame.method === 'session/update'))
+  await request('initialize', { protocolVersion: 1 })
+  return { request, allow, said, until }
+}
+
 describe('a call that waits over HTTP is approved', () => {
+  test('in an editor', async t => {
+    await approvedElsewhere(t, async (cwd, sessionId) => {
+      const { request, allow, until } = await editor(t, cwd)
+      await request('session/load', { sessionId, cwd, mcpServers: [] })
+      await allow()
+      await until(frame => JSON.stringify(frame).includes('Done.'))
+    })
+  })
+
   test('by a program beside the server', async t => {
     await approvedElsewhere(t, async (cwd, id) => {
       const beside = await Turnwire.open({
@@ -174,6 +233,26 @@ test('a chat goes on when a server takes its folder', async t => {
   assert.match(chat.stdout(), /✓ mail {2}The mail is sent\.[\s\S]*Done\./)
   const client = new AapClient({ baseUrl: url })
   assert.match(JSON.stringify(await client.getHistory(id!)), /The mail is sent\..*Done\./)
+})
+
+test('an editor goes on when a server takes its folder, and when the server is gone', async t => {
+  const cwd = place(t)
+  const { request, allow, said } = await editor(t, cwd)
+  const { sessionId } = (await request('session/new', { cwd, mcpServers: [] })) as { sessionId: string } // Its result.
+  const prompt = (text: string): Promise<unknown> =>
+    request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
+  const first = prompt('Mail Ana')
+  const served = await serve(t, { cwd })
+  await allow()
+  assert.deepEqual(await first, { stopReason: 'end_turn' })
+  assert.match(said(), /Done\./)
+  const client = new AapClient({ baseUrl: served.url })
+  assert.match(JSON.stringify(await client.getHistory(sessionId)), /The mail is sent\./)
+  served.child.kill('SIGTERM')
+  await served.exit
+  const second = prompt('Mail Bob')
+  await allow()
+  assert.deepEqual(await second, { stopReason: 'end_turn' })
 })
 
 test('a program goes on by itself when the server is killed, and with the next server', async t => {
