@@ -101,9 +101,9 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
-  'by-control': {
+  'manual-control': {
     about:
-      'Someone takes the wheel, speaks for the model, changes arguments, answers a call, and gives it back.',
+      'Someone takes manual control, answers for the model, changes arguments, answers a call, and releases the session.',
     async play() {
       const rig = rigOf([{ text: 'unused' }, { text: 'By myself again.' }])
       const session = await begin(rig)
@@ -118,6 +118,20 @@ const sessions: Record<
       await control.perform()
       await control.perform()
       await until(session, () => control.release())
+      return { session, engine: rig.engine }
+    },
+  },
+  asks: {
+    about:
+      'A request asks something of the model for its turn; the request that answers a call asks something else.',
+    async play() {
+      const rig = rigOf([{ calls: [call('mine')] }, { text: 'Thanks.' }])
+      const session = await begin(rig, { clientTools: [clientTool('mine')] })
+      const ask = { system: 'Be brief.', maxCalls: 3, choice: 'required' as const }
+      await until(session, () => session.say({ parts: words('go'), wire: 'test', ask }))
+      const callId = session.state.batch[0]?.part.id ?? ''
+      const results = [{ callId, parts: words('done') }]
+      await until(session, () => session.respond({ results, decisions: [], ask: { choice: 'none' } }))
       return { session, engine: rig.engine }
     },
   },
@@ -176,7 +190,7 @@ const sessions: Record<
     },
   },
   crashed: {
-    about: 'A process that went away in the middle: one call may have happened, the other was done again.',
+    about: 'A process that went away in mid-turn: one call may have happened, the other was done again.',
     async play() {
       const store = memoryStore()
       const world = counted()
@@ -198,7 +212,7 @@ const sessions: Record<
           },
         }),
       ]
-      const script = [{ calls: [call('pay'), call('again')] }, { text: 'Taken up.' }]
+      const script = [{ calls: [call('pay'), call('again')] }, { text: 'Recovered.' }]
       const before = await begin(makeRig({ tools, script, store, world }))
       await before.say({ parts: words('go'), wire: 'test' })
       await held.begun
@@ -216,7 +230,7 @@ const sessions: Record<
   },
 }
 
-/** No command compacts yet: these events stand for those that one will write. */
+/** Events of a compaction, added to a recorded log. */
 function compacted({ log }: Transcript): Transcript {
   const events: Event[] = log.map(({ event }) => event)
   const at = 1_700_000_001_000

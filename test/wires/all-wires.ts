@@ -230,6 +230,8 @@ const acp: WireDriver = {
     await until(() => session.status === 'idle')
     await drained(editor)
     const asked = editor.permissions.map(({ toolCall }) => toolCall.toolCallId)
+    // The editor reads the session at its own pace; every answer here has text.
+    if (asked.includes(callId)) await until(() => textOf(editor.updates) !== '')
     editor.close()
     if (!asked.includes(callId)) throw new Error(`410 the editor is asked about ${asked.join() || 'nothing'}`)
     return { text: textOf(editor.updates) }
