@@ -28,7 +28,7 @@ export function answerOnce(
 }
 
 class Once {
-  readonly items = new Batches<OnceItem>(() => this.leave())
+  readonly items = new Batches<OnceItem>(() => this.#stopModel())
   readonly #ports: EnginePorts
   readonly #agent: Agent
   readonly #request: OnceRequest
@@ -51,7 +51,12 @@ class Once {
 
   /** The caller is gone: the model is stopped, and nothing more is given. */
   leave(): void {
+    if (this.items.ended) return
     this.items.end()
+    this.#stopModel()
+  }
+
+  #stopModel(): void {
     this.#stop.abort(new TurnwireError('stopping', 'The request was cancelled.'))
   }
 

@@ -21,6 +21,9 @@ export type FrameEncoder<Item> = {
   readonly heartbeat?: string
 }
 
+/** One for all: a connection closes after every answer, and an abort without a reason makes an exception each time. */
+const clientLeft = new Error('The client closed the connection.')
+
 /** `items` is called once with a signal that aborts when the client is gone. */
 export type ItemSource<Item> = (signal: AbortSignal) => AsyncIterable<readonly Item[]>
 
@@ -32,7 +35,7 @@ export function streamItems<Item>(
   encoder: FrameEncoder<Item>,
 ): Response {
   const gone = new AbortController()
-  const writer = beginStream(c, host, () => gone.abort(), encoder)
+  const writer = beginStream(c, host, () => gone.abort(clientLeft), encoder)
   void pumpItems(host, items(gone.signal), encoder, writer)
   return RESPONSE_ALREADY_SENT
 }
@@ -124,8 +127,8 @@ export async function pumpItems<Item>(
 export function clientGone(c: Context<WireEnv>): AbortSignal {
   const { outgoing } = c.env
   const gone = new AbortController()
-  if (outgoing.destroyed) gone.abort()
-  else outgoing.once('close', () => gone.abort())
+  if (outgoing.destroyed) gone.abort(clientLeft)
+  else outgoing.once('close', () => gone.abort(clientLeft))
   return gone.signal
 }
 
