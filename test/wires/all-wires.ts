@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { acpHost } from '../../src/runtime/acp.ts'
 import { runtimeOf } from '../../src/runtime/turnwire.ts'
-import { type ClientOptions, connect, cwd, type TestClient, textOf } from '../acp/rig.ts'
+import { type ClientOptions, connect, cwd, type TestClient, textOf } from './acp/rig.ts'
 import { readEvents, textIn } from './deltakit/reference-client.ts'
 import { type Rig, type RigOptions, rig, until } from './deltakit/rig.ts'
 

@@ -2,7 +2,7 @@
 // and settings is continued on each wire, and what AAP reads back of it afterwards begins with what it read before.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textOf } from '../acp/rig.ts'
+import { textOf } from './acp/rig.ts'
 import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
 import { clipboard, until } from './deltakit/rig.ts'
 

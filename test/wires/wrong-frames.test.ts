@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
-import { codeOf, cwd } from '../acp/rig.ts'
+import { codeOf, cwd } from './acp/rig.ts'
 import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
 
 const script = [{ text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'So be it.' }]
