@@ -464,7 +464,8 @@ test('a turn that continues after a restart is found by its chat', async t => {
   const first = await rig(t, { script })
   const chat = new Chat(first, { id: 'restarted' })
   const sending = chat.sendMessage({ text: 'go' }).catch(() => {})
-  await until(() => first.runs.length === 1)
+  // The page has the beginning of the message before the server goes away.
+  await until(() => first.runs.length === 1 && chat.messages.length === 2)
   const at = await first.restart()
   await sending
   await until(() => at.runs.length === 1)
