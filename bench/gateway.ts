@@ -20,7 +20,7 @@ async function stateless(form: string, stream: boolean): Promise<Trial> {
   const proxy = await start([here('fixtures/bare-proxy.ts')], env)
   const turnwire = await startTurnwire('gateway.config.ts', join(folder.path, 'data'), env)
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
-  const body = { model: 'bench', input: 'What is two and three?', stream }
+  const body = { model: 'bench', input: 'What is two and three?', stream, store: false }
   const load = (served: Served) => async () => {
     const headers = { authorization: `Bearer ${key}` }
     const one = async (): Promise<void> => {

@@ -6,6 +6,8 @@ import * as engine from './engine.ts'
 import { fanOut } from './fan-out.ts'
 import { statelessRequests } from './gateway.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import { hostileClients } from './hostile.ts'
+import { idleReaders } from './idle-readers.ts'
 import { turnsInFlight } from './in-flight.ts'
 import * as load from './load.ts'
 import * as tools from './many-tools.ts'
@@ -27,6 +29,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   server: server.turnsPerSecond,
   'server-appends': load.appendsAtOnce,
   'server-stalls': load.stallsUnderLoad,
+  'hostile-ticks': hostileClients,
+  'idle-readers': idleReaders,
   gateway: statelessRequests,
   'fan-out': fanOut,
   'disk-bytes': stored.bytesOnDisk,

@@ -9,11 +9,15 @@ export const here = (path: string): string => fileURLToPath(new URL(path, import
 
 export type Memory = { rss: number; heapUsed: number; external: number }
 export type Stalls = { p99: number; max: number }
+/** Milliseconds of CPU that the main thread spent between two ticks of its event loop. */
+export type Ticks = { p99: number; p999: number; max: number }
 type Questions = {
   cpu: number
   memory: Memory
   watchStalls: boolean
   stalls: Stalls
+  watchTicks: boolean
+  ticks: Ticks
   /** Of fixtures/sse-clients.ts. */
   frames: number
 }

@@ -1,16 +1,27 @@
 #!/usr/bin/env node
 // The command. In a checkout it runs the TypeScript as it is; in the published package, the build.
-const [major] = process.versions.node.split('.').map(Number)
-if (major < 24) {
-  console.error(`Turnwire needs Node 24 or newer; this is Node ${process.versions.node}.
-In a checkout, start it through npm, which brings Node 24 along: npm start, or npm run turnwire -- <command>.`)
+import { existsSync, readFileSync } from 'node:fs'
+import * as modules from 'node:module'
+import { nodeComplaint } from './supported-node.mjs'
+
+const source = new URL('../src/cli/main.ts', import.meta.url)
+const isCheckout = existsSync(source)
+const complaint = nodeComplaint(process.versions, isCheckout && carriesNode())
+if (complaint !== undefined) {
+  console.error(complaint)
   process.exit(1)
 }
-const { existsSync } = await import('node:fs')
-const { enableCompileCache } = await import('node:module')
 // Compiled code is kept between starts: the second one takes half the time.
-enableCompileCache()
-const source = new URL('../src/cli/main.ts', import.meta.url)
-const built = new URL('../cli/main.js', import.meta.url)
-const { main } = await import(existsSync(source) ? source.href : built.href)
-process.exitCode = await main(process.argv.slice(2))
+modules.enableCompileCache()
+const { main } = await import(isCheckout ? source.href : new URL('../dist/cli/main.js', import.meta.url).href)
+const code = await main(process.argv.slice(2))
+// A program that a configuration has started must not keep a command alive that is done.
+for (const stream of [process.stdout, process.stderr]) await new Promise(done => stream.write('', done))
+process.exit(code)
+
+function carriesNode() {
+  const { optionalDependencies = {} } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  )
+  return Object.hasOwn(optionalDependencies, `node-${process.platform}-${process.arch}`)
+}

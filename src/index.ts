@@ -3,7 +3,9 @@
 // ---- to implement a model, a tool or a store ---------------------------------------------------------------
 export type {
   AgentOption,
+  AppContext,
   FollowItem,
+  Hooks,
   Limits,
   Model,
   ModelAnswer,
@@ -83,10 +85,16 @@ export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
+  type CallSecret,
+  type HttpAuth,
+  type HttpToolDefinition,
+  http,
   type McpConnection,
   type McpOptions,
   type McpServerSpec,
   mcpServer,
+  type OpenApiOptions,
+  openapi,
   type ToolDefinition,
   tool,
 } from './tools/index.ts'

@@ -57,6 +57,7 @@ const adapters: AdapterRule = {
   shared: [
     'src/stores/cursor.ts',
     'src/stores/failures.ts',
+    'src/tools/functions/tool.ts',
     'src/wires/client-threads.ts',
     'src/wires/fields.ts',
     'src/wires/host.ts',
@@ -66,6 +67,7 @@ const adapters: AdapterRule = {
     'src/wires/own-tools.ts',
     'src/wires/read-log.ts',
     'src/wires/stateless/',
+    'src/wires/stop-by-leaving.ts',
     'src/models/providers/deployment.ts',
     // Presets of other addresses are made of these three.
     'src/models/providers/compatible.ts',

@@ -13,7 +13,7 @@ function run(file: string, args: string[] = []): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...args, join(examples, file)], {
     encoding: 'utf8',
     env: environment(),
-    timeout: 60_000,
+    timeout: 600_000,
   })
   assert.deepEqual([status, stderr], [0, ''], `${file}\n${stdout}`)
   return stdout

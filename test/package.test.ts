@@ -1,58 +1,69 @@
-// The package as it is published: it builds, the command runs without TypeScript, the library holds a session, and every
+// The package as `npm pack` makes it: it can be installed and used in an empty folder, the command runs without TypeScript, the library holds a session, and every
 // door of package.json leads to a built file with types.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import {
   cpSync,
   existsSync,
   globSync,
-  mkdtempSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { before, describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { environment, folder, watched } from './cli/rig.ts'
+import { type Packed, packed } from './packed.ts'
 
 describe('the published package', () => {
-  before(() => void execFileSync(process.execPath, ['scripts/build.mjs'], { stdio: 'pipe' }))
+  let made: Packed
+  before(() => {
+    made = packed()
+    // As if it were installed: what it needs is beside it.
+    symlinkSync(resolve('node_modules'), join(made.home, 'node_modules'))
+  })
+  after(() => rmSync(made.home, { recursive: true, force: true }))
 
   test('has only what it needs to run, and every export is there', () => {
-    const made = JSON.parse(readFileSync('dist/package.json', 'utf8'))
-    for (const door of Object.values<string | { types: string; default: string }>(made.exports)) {
-      for (const file of typeof door === 'string' ? [door] : Object.values(door))
-        assert.ok(existsSync(`dist/${file}`), `${file} is missing`)
-    }
+    const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
+    const doors = Object.values<string | { types: string; default: string }>(manifest.exports)
+    for (const file of doors.flatMap(door => (typeof door === 'string' ? [door] : Object.values(door))))
+      assert.ok(existsSync(join(made.folder, file)), `${file} is missing`)
+    const { devDependencies, optionalDependencies, scripts } = manifest
     assert.deepEqual(
-      [made.private, made.devDependencies, made.optionalDependencies, made.scripts],
+      [manifest.private, devDependencies, optionalDependencies, scripts],
       [undefined, undefined, undefined, undefined],
     )
-    assert.ok(!existsSync('dist/engine/engine.test.js'))
+    assert.deepEqual(globSync(['src/**', 'dist/**/*.test.js'], { cwd: made.folder }), [])
+  })
+
+  test('npm has put the checkout’s own package.json back', () => {
+    const file = join(made.home, 'checkout/package.json')
+    assert.equal(readFileSync(file, 'utf8'), readFileSync('package.json', 'utf8'))
+  })
+
+  test('zod is the program’s own: a second copy would not know its schemas', () => {
+    const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
+    assert.deepEqual(manifest.peerDependencies, { zod: '^4.2.0' })
+    assert.ok(!Object.hasOwn(manifest.dependencies, 'zod'))
   })
 
   test('the pages that it names are there', () => {
-    for (const page of globSync(['*.md', 'docs/**/*.md'], { cwd: 'dist' })) {
-      const text = readFileSync(`dist/${page}`, 'utf8')
+    for (const page of globSync(['*.md', 'docs/**/*.md'], { cwd: made.folder })) {
+      const text = readFileSync(join(made.folder, page), 'utf8')
       for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g))
-        assert.ok(existsSync(join('dist', dirname(page), target)), `${page} leads to ${target}`)
+        assert.ok(existsSync(join(made.folder, dirname(page), target)), `${page} leads to ${target}`)
     }
   })
 
   test('commands that say their version run where it is installed, far from any checkout', t => {
-    const folder = mkdtempSync(join(tmpdir(), 'turnwire-package-'))
-    t.after(() => rmSync(folder, { recursive: true, force: true }))
-    const installed = join(folder, 'node_modules/turnwire')
-    cpSync('dist', installed, { recursive: true })
-    for (const name of readdirSync('node_modules').filter(
-      each => each !== 'turnwire' && !each.startsWith('.'),
-    ))
-      symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name))
+    const cwd = folder(t)
     const run = (args: string[], input = ''): string =>
-      execFileSync(process.execPath, [join(installed, 'bin/turnwire.mjs'), ...args], {
-        cwd: folder,
+      execFileSync(process.execPath, [join(made.folder, 'bin/turnwire.mjs'), ...args], {
+        cwd,
         encoding: 'utf8',
         input,
       })
@@ -68,6 +79,41 @@ describe('the published package', () => {
     assert.equal(result.agentInfo.version, version)
   })
 
+  test('the first minutes: npm init -y, npm i, npx turnwire init, npx turnwire serve', async t => {
+    const cwd = folder(t)
+    const npm = (...args: string[]): string =>
+      execFileSync('npm', args, { cwd, env: environment(), encoding: 'utf8', stdio: 'pipe' })
+    npm('init', '-y')
+    try {
+      npm('install', '--prefer-offline', '--no-audit', '--no-fund', made.tarball)
+    } catch (error) {
+      if (!/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT/.test(String(error))) throw error
+      t.diagnostic('No registry answers: the package is unpacked instead of installed.')
+      unpackInto(cwd, made)
+    }
+    // In a group of its own, as in a terminal: npx does not pass on the signal that ends it.
+    const npx = (...args: string[]) => {
+      const child = spawn('npx', args, { cwd, env: environment({ PORT: '0' }), detached: true })
+      t.after(() => endGroup(child))
+      return child
+    }
+    const wrote = watched(t, npx('turnwire', 'init', '--agent', 'keeper'))
+    assert.equal(await wrote.exit, 0, wrote.stderr())
+    assert.match(wrote.stdout(), /^Wrote turnwire\.config\.ts and \.gitignore\.$/m)
+    assert.match(wrote.stdout(), /npx turnwire serve/)
+    const served = watched(t, npx('turnwire', 'serve'))
+    const [, url] = await served.until(/listens on (http:\/\/\S+)[\s\S]*Ctrl-C stops it/)
+    assert.match(served.stdout(), /agents {4}keeper \(turnwire\.config\.ts\)/)
+    assert.doesNotMatch(served.stderr(), /Warning/)
+    const { agents } = (await (await fetch(`${url}/meta`)).json()) as { agents: { name: string }[] }
+    assert.deepEqual(
+      agents.map(agent => agent.name),
+      ['keeper'],
+    )
+    endGroup(served.child)
+    await served.exit
+  })
+
   test('its types need no types of others', () => {
     const reached = new Set<string>()
     const follow = (file: string): void => {
@@ -76,7 +122,8 @@ describe('the published package', () => {
       for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g))
         follow(join(dirname(file), target.replace(/\.[jt]s$/, '.d.ts')))
     }
-    for (const door of ['index', 'client/index', 'testing/index']) follow(`dist/${door}.d.ts`)
+    for (const door of ['index', 'client/index', 'testing/index'])
+      follow(join(made.folder, `dist/${door}.d.ts`))
     assert.ok(reached.size > 30)
     const untyped = [...reached].filter(file => /from 'ws'/.test(readFileSync(file, 'utf8')))
     assert.deepEqual(untyped, [], 'the package ws has no types of its own')
@@ -84,8 +131,8 @@ describe('the published package', () => {
 
   test('its contract suites run under node --test', () => {
     const program = `
-      import { memoryStore } from ${JSON.stringify(pathToFileURL('dist/index.js').href)}
-      import { storeContract } from ${JSON.stringify(pathToFileURL('dist/testing/index.js').href)}
+      import { memoryStore } from ${JSON.stringify(pathToFileURL(join(made.folder, 'dist/index.js')).href)}
+      import { storeContract } from ${JSON.stringify(pathToFileURL(join(made.folder, 'dist/testing/index.js')).href)}
       storeContract('memory', async () => ({ store: memoryStore(), cleanup: async () => {} }))`
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
     const args = ['--test-reporter=tap', '--input-type=module', '--eval', program]
@@ -94,7 +141,9 @@ describe('the published package', () => {
   })
 
   test('the library holds a session', async () => {
-    const library: typeof import('../src/index.ts') = await import(pathToFileURL('dist/index.js').href)
+    const library: typeof import('../src/index.ts') = await import(
+      pathToFileURL(join(made.folder, 'dist/index.js')).href
+    )
     const turnwire = await library.Turnwire.open({
       agents: [{ name: 'a', model: library.rehearsal() }],
       data: 'memory',
@@ -105,3 +154,23 @@ describe('the published package', () => {
     await turnwire.close()
   })
 })
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGTERM')
+  } catch {
+    // It has ended.
+  }
+}
+
+/** What an installation leaves behind, made without a registry. */
+function unpackInto(cwd: string, made: Packed): void {
+  const modules = join(cwd, 'node_modules')
+  mkdirSync(join(modules, '.bin'), { recursive: true })
+  cpSync(made.folder, join(modules, 'turnwire'), { recursive: true })
+  symlinkSync('../turnwire/bin/turnwire.mjs', join(modules, '.bin/turnwire'))
+  for (const name of readdirSync('node_modules')) {
+    if (!name.startsWith('.') && !existsSync(join(modules, name)))
+      symlinkSync(resolve('node_modules', name), join(modules, name))
+  }
+}

@@ -62,7 +62,8 @@ export function readArguments(
       throw new UsageError(`${token.rawName} takes no value.`)
     if (
       option.type === 'string' &&
-      (token.value === undefined || (!token.inlineValue && token.value.startsWith('-')))
+      (token.value === undefined ||
+        (!token.inlineValue && token.value.startsWith('-') && token.value !== '-'))
     )
       throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${option.value ?? '<value>'}`)
     values[token.name] = token.value ?? true

@@ -17,6 +17,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'Talk to an agent in the terminal.',
     load: async () => (await import('./commands/chat.ts')).chat,
   },
+  mcp: {
+    summary: 'Serve an agent to MCP clients (Model Context Protocol).',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
   acp: {
     summary: 'Serve an agent to an editor (Agent Client Protocol).',
     load: async () => (await import('./commands/acp.ts')).acp,
@@ -48,6 +52,28 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   double: {
     summary: 'Run a strict stand-in for a model API, for tests.',
     load: async () => (await import('./commands/double.ts')).double,
+  },
+  completions: {
+    summary: 'Print a completion script for a shell.',
+    load: () => Promise.resolve(completions),
+  },
+}
+
+const completions: CliCommand = {
+  name: 'completions',
+  usage: 'bash | zsh | fish',
+  about: `Prints a script that completes commands and options in a shell. Its first line says where to put it.`,
+  options: {},
+  words: 1,
+  async run({ words: [shell] }) {
+    const { completionScript, shells } = await import('./completions.ts')
+    const known = shells.find(each => each === shell)
+    if (known === undefined)
+      throw new UsageError(`Say for which shell: turnwire completions ${shells.join(' | ')}`)
+    const commands = await Promise.all(
+      Object.values(subcommands).map(async each => ({ command: await each.load(), summary: each.summary })),
+    )
+    return print(completionScript(known, commands))
   },
 }
 

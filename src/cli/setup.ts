@@ -12,6 +12,13 @@ export const dataOption: Option = {
   help: 'Where sessions, keys and secrets live. Default: $TURNWIRE_DATA, the config, else .turnwire',
 }
 
+export const agentOption: Option = {
+  type: 'string',
+  short: 'a',
+  value: '<name>',
+  help: 'Which agent. Default: the first of the configuration',
+}
+
 export const configOption: Option = {
   type: 'string',
   short: 'c',

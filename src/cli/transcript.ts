@@ -60,8 +60,16 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
       return [dim(`grant revoked by ${cutText(event.by, 80)}`)]
     case 'history.compacted':
       return [dim(`the first ${event.replaces} entries were compacted`)]
+    case 'history.rewound':
+      return [dim('a message was said anew; what followed it before is no longer read')]
     case 'session.configured':
       return [dim('settings changed')]
+    case 'hook.acted':
+      return [
+        dim(
+          `hook ${event.hook}: ${event.change}${event.reason === undefined ? '' : `, ${cutText(event.reason)}`}`,
+        ),
+      ]
     case 'turn.asked':
     case 'request.accepted':
       return []
@@ -85,7 +93,10 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
     case 'approval.requested':
       return [
         `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,
+        ...(event.again ? [`${yellow('call')}   ${name} ${cutText(event.again.text)}`] : []),
       ]
+    case 'approval.expired':
+      return [dim(`late   the question about ${name} has expired`)]
     case 'approval.decided': {
       const verdict = event.granted ? green('allowed') : red('denied')
       return [`${verdict} ${name} by ${cutText(event.by, 80)}${detail(event.reason)}`]

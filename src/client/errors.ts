@@ -3,7 +3,7 @@
 export class AapError extends Error {
   override readonly name = 'AapError'
   readonly status: number
-  /** The server's own code, or `connection_failed`, `connection_lost`, `unexpected_answer`, `http_<status>`. */
+  /** The server's own code, or `connection_failed`, `connection_lost`, `forbidden_origin`, `unexpected_answer`, `http_<status>`. */
   readonly code: string
   /** From the Retry-After header, in seconds. */
   readonly retryAfter: number | undefined

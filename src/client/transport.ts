@@ -88,17 +88,50 @@ export class Transport {
       response = await this.#fetch(this.#base + path, init)
     } catch (cause) {
       if (signal?.aborted) throw cause
-      throw new AapError(0, 'connection_failed', `No answer from ${this.#base}: is the server running?`, {
-        cause,
-      })
+      throw await this.#noAnswer(cause)
     }
     if (!response.ok) throw await readAapError(response)
     return response
   }
+
+  /**
+   * A browser gives the same failure for a server that is away and for one that refuses the page. A request whose answer
+   * the page may not read tells them apart.
+   */
+  async #noAnswer(cause: unknown): Promise<AapError> {
+    const origin = pageOrigin()
+    if (origin !== undefined && origin !== new URL(this.#base).origin && (await this.#answersUnread()))
+      return new AapError(
+        0,
+        'forbidden_origin',
+        `${this.#base} does not let pages of ${origin} call it. Add "${origin}" to server.origins in its configuration.`,
+        { cause },
+      )
+    return new AapError(0, 'connection_failed', `No answer from ${this.#base}: is the server running?`, {
+      cause,
+    })
+  }
+
+  async #answersUnread(): Promise<boolean> {
+    try {
+      await this.#fetch(this.#base, { mode: 'no-cors' })
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+/** The origin of the web page that runs this, if there is one. */
+function pageOrigin(): string | undefined {
+  const location: unknown = Reflect.get(globalThis, 'location')
+  const isPage = typeof location === 'object' && location !== null && 'origin' in location
+  return isPage && typeof location.origin === 'string' ? location.origin : undefined
 }
 
 /** A server that refuses because it is stopping or overloaded has done nothing yet. */
 function mayRepeat({ status, code }: AapError, { repeatable }: ApiRequest): boolean {
+  if (code === 'forbidden_origin') return false
   return repeatable && (status === 0 || status === 429 || (status === 503 && code !== 'lease_lost'))
 }
 

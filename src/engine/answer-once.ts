@@ -6,6 +6,8 @@ import type { AnswerPart, Entry } from '../language/history.ts'
 import { Abort } from '../lib/abort.ts'
 import { Batches } from '../lib/batches.ts'
 import type { OnceAnswer, OnceItem, OnceRequest } from './boundary.ts'
+import { afterStep, beforeStep } from './hooks.ts'
+import { logWarnings } from './log-warnings.ts'
 import { checkSettings } from './offer.ts'
 import type { Agent, EnginePorts, Model, ModelAnswer, ModelRequest } from './ports.ts'
 import { requestOf } from './request.ts'
@@ -124,19 +126,25 @@ class Once {
     parts: AnswerPart[],
   ): Promise<ModelAnswer> {
     const step = newStep(this.#stop)
-    const { world } = this.#ports
+    const { world, hooks } = this.#ports
     this.#give({ type: 'step.started', step: number })
-    const answer = await this.#stop.until(
+    const subject = { session: request.session, owner: this.#request.owner, agent: this.#agent.name }
+    const ignore = (): void => {}
+    const asked = hooks?.beforeStep ? await beforeStep(this.#ports, subject, request, ignore) : request
+    const said = await this.#stop.until(
       model.respond(
-        request,
+        asked,
         delta => {
           if (this.items.ended || this.#stop.aborted) return
           const shown = translate(step, delta, number, world)
-          if (shown) this.#give(shown)
+          // Nothing is shown that a hook may still withhold.
+          if (shown && !hooks?.afterStep) this.#give(shown)
         },
         this.#stop.signal,
       ),
     )
+    const answer = hooks?.afterStep ? await afterStep(this.#ports, subject, said, ignore) : said
+    logWarnings(this.#ports, model.id, answer)
     let index = 0
     const own = answer.parts.map(part =>
       part.type === 'call' ? { ...part, id: step.calls[index++]?.id ?? world.id('call') } : part,

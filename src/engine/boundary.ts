@@ -19,6 +19,7 @@ import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type {
   AgentOption,
+  AppContext,
   ListSummary,
   ModelAnswer,
   ModelRequest,
@@ -63,13 +64,18 @@ export type Engine = {
   summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary>
   /** `compacted`: as a model reads it. Otherwise every entry. `upTo`: as it was after the event of this number. */
   history(ref: SessionRef, compacted?: boolean, upTo?: number): Promise<SessionHistory>
-  /** One page of the log: the events after number `after`, up to about `maxBytes` of them. No event: the end. */
+  /**
+   * One page of the log: the events after number `after`, up to about `maxBytes` of them. No event: the end. Small pages,
+   * of 32 KiB or less, are shared by their readers: they are for readers that wait for a client between two pages.
+   */
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
   /** What the model would be asked next. `text`: if a user said this first. */
   nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
   list(owner: string, page: { after?: string; limit: number }): Promise<SessionPage>
   /** Every owner of a session, in any order. For operators. */
   owners(): Promise<string[]>
+  /** How much an owner has now. Counting may read a row of each of its sessions. */
+  usage(owner: string): Promise<OwnerUsage>
   /** The session that this owner created with this request key. */
   find(owner: string, key: string): Promise<string | undefined>
   remove(ref: SessionRef): Promise<void>
@@ -85,7 +91,7 @@ export type SessionRef = { owner: string; session: string }
 
 export type EngineDescription = {
   agents: AgentInfo[]
-  /** By configured name. */
+  /** By name. A name with `*` is a pattern: see language/model-names.ts. */
   models: Record<string, ModelInfo>
 }
 
@@ -115,10 +121,13 @@ export type AgentInfo = {
 // ---- sessions --------------------------------------------------------------------------------------------
 
 /**
- * An idempotency key, and a hash of the whole request that carried it. `retry`: if the turn of this request failed, ask
- * the model again instead of giving the failed turn again.
+ * An idempotency key, and a hash of the whole request that carried it.
+ *
+ * `retry`: if the turn of this request failed, ask the model again instead of giving the failed turn again.
+ * `again`: a message may be said anew under its key: whenever its hash is another (`changed`), or also when it is the
+ * same (`always`). What the model reads goes back to before the message was said first. The log keeps everything.
  */
-export type RequestKey = { key: string; hash: string; retry?: true }
+export type RequestKey = { key: string; hash: string; retry?: true; again?: 'changed' | 'always' }
 
 /** A secret option comes as plain text and is sealed before it is recorded. `null` leaves a secret as it is. */
 export type GivenSettings = Omit<Settings, 'options'> & { options: Record<string, string | null> }
@@ -161,6 +170,8 @@ export type Command =
       wire: string
       /** Empty: the history already ends with what the model is to answer. */
       parts: InputPart[]
+      /** Added to what tools are given, for this turn. It stays in this process: it is neither logged nor sent elsewhere. */
+      app?: Partial<AppContext>
       ask?: Ask
       settings?: Partial<GivenSettings>
       request?: RequestKey
@@ -177,6 +188,8 @@ export type Command =
       /** Answers to calls that were answered before are left out instead of refused. */
       skipAnswered?: true
     }
+  /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
+  | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
   | { do: 'configure'; settings: Partial<GivenSettings> }
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
@@ -235,6 +248,8 @@ export type SessionSummary = {
   /** The role of the last entry. */
   lastRole?: Entry['role']
   contextTokens?: number
+  /** The last compaction: its event, and how many of the entries before it a model still reads, the newest. */
+  compaction?: { seq: number; kept: number }
   turn?: { id: string; wire: string; startedAt: number; first: number; steps: number; ask?: Ask }
   /** The calls of the last answer, until all of them are settled. */
   calls: CallState[]
@@ -243,6 +258,8 @@ export type SessionSummary = {
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string
+  /** Its turn is not continued: it ended the server several times, or is too large for its memory. */
+  leftAlone?: ErrorCode
   /** The keys among those asked for that were used. */
   known: string[]
 }
@@ -258,7 +275,14 @@ export type NextAction = {
 /** `calls`: those of the last answer, until all of them are settled; their results are not among the entries yet. */
 export type SessionHistory = { entries: Entry[]; calls: CallState[] }
 
-export type SessionPage = { rows: (SessionRow & { summary: ListSummary })[]; next?: string }
+/** `leftAlone`: its turn is not continued after a start. */
+export type SessionPage = {
+  rows: (SessionRow & { summary: ListSummary; leftAlone?: true })[]
+  next?: string
+}
+
+/** `running`: the sessions that are at work, not those that rest or wait for someone. */
+export type OwnerUsage = { running: string[]; sessions: number; bytes: number }
 
 // ---- following -------------------------------------------------------------------------------------------
 
@@ -300,7 +324,7 @@ export type FollowItem =
   /** Nothing more comes from here: the session was deleted, the server stops, or the stream cannot go on. */
   | { type: 'lost'; error: PlainError }
 
-export type PlainError = { code: ErrorCode; message: string }
+export type PlainError = { code: ErrorCode; message: string; retryAfterMs?: number }
 
 // ---- one answer ------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import type { Outcome } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
+  ApprovalExpired,
   ApprovalRequested,
   CallEdited,
   CallLate,
@@ -51,6 +52,10 @@ export function decideVerdict(
       }
       if (reason !== undefined) event.reason = reason
       if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
+      if (call.stage !== 'proposed') {
+        event.again = { name: call.part.name, form: call.part.form, text: call.text }
+        event.reason ??= 'Its tool has changed since this call was allowed.'
+      }
       return event
     }
   }
@@ -75,6 +80,25 @@ function allowedBy({ rule, grantId }: Extract<Verdict, { verdict: 'allow' }>, { 
 /** The intent to run a call: durable before the tool runs. */
 export function decideStart(call: CallState, { now }: Now): CallStarted {
   return { v: 1, at: now, type: 'call.started', callId: call.part.id, attempt: call.attempt + 1 }
+}
+
+/** The questions that had to be answered by `deadline`, a time that is over whatever the clock says now. */
+export function decideExpiry(state: SessionState, deadline: number, { now }: Now): ApprovalExpired[] {
+  return state.batch
+    .filter(call => isOverdue(call, deadline))
+    .map(({ part }) => ({ v: 1, at: now, type: 'approval.expired', callId: part.id }))
+}
+
+/** When the next question has to be answered. */
+export function nextDeadline({ batch }: SessionState): number | undefined {
+  const deadlines = batch.flatMap(({ stage, expired, expiresAt }) =>
+    stage === 'asking' && !expired && expiresAt !== undefined ? [expiresAt] : [],
+  )
+  return deadlines.length === 0 ? undefined : Math.min(...deadlines)
+}
+
+export function isOverdue({ stage, expired, expiresAt }: CallState, now: number): boolean {
+  return stage === 'asking' && !expired && expiresAt !== undefined && expiresAt <= now
 }
 
 export function decideSettled(call: CallState, outcome: Outcome, { now }: Now): CallSettled {
@@ -120,6 +144,8 @@ export function decideLimit(
     return over('steps', `the turn has used its ${limits.steps} model requests.`)
   if (turn.calls - state.batch.length + call.index >= limits.calls)
     return over('calls', `the turn has used its ${limits.calls} tool calls.`)
+  if (turn.bytes > limits.bytes)
+    return over('bytes', `the turn has produced more than ${limits.bytes} bytes.`)
   const uses = counted.uses()
   if (uses >= limits.identicalCalls)
     return over('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)

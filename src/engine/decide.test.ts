@@ -5,6 +5,7 @@ import type { Event, ModelAnswered, Settings } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import {
   type Context,
+  decideDirectCall,
   decideGrant,
   decideReleaseControl,
   decideRespond,
@@ -12,7 +13,14 @@ import {
   decideSay,
   decideTakeControl,
 } from './decide.ts'
-import { decideEdit, decideLimit, decideResult, decideStart, decideVerdict } from './decide-call.ts'
+import {
+  decideEdit,
+  decideLimit,
+  decideResult,
+  decideSettled,
+  decideStart,
+  decideVerdict,
+} from './decide-call.ts'
 import {
   decideCancel,
   decideCompaction,
@@ -39,6 +47,7 @@ const limits: Limits = {
   identicalCalls: 3,
   time: 1e6,
   bytes: 1e6,
+  sessionBytes: 1e12,
   tokens: 1e6,
   money: 1e6,
 }
@@ -114,6 +123,33 @@ function then(events: readonly Event[]): string[] {
     return event.type
   })
 }
+
+describe('a tool that a caller asks for', () => {
+  const direct = { wire: 'test', by: 'me', tool: 'mail', form: 'json' as const, text: '{}' }
+
+  test('is a turn of one call, which ends with its result', () => {
+    const state = given(created)
+    const events = decideDirectCall(state, direct, context())
+    assert.deepEqual(then(events), ['turn.started', 'model.answered'])
+    for (const event of events) evolve(state, event)
+    assert.equal(next(state, agent.limits).do, 'judge')
+    const [call] = state.batch
+    assert.ok(call)
+    evolve(state, decideSettled(call, outcomes.invalid('x'), context()))
+    assert.deepEqual(next(state, agent.limits), { do: 'end', stop: 'end' })
+  })
+
+  test('is refused while a turn runs, and abandons what waits', () => {
+    assert.throws(() => decideDirectCall(given(created, started), direct, context()), { code: 'busy' })
+    const state = given(created, started, called('mail'), asked('c1'))
+    assert.deepEqual(then(decideDirectCall(state, direct, context())), [
+      'call.settled c1 abandoned',
+      'turn.ended abandoned',
+      'turn.started',
+      'model.answered',
+    ])
+  })
+})
 
 describe('a message', () => {
   const say = { parts: [{ type: 'text' as const, text: 'More' }], wire: 'test' }

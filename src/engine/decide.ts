@@ -1,13 +1,13 @@
 // decide(state, command): the events that a command from outside makes, or a refusal that leaves no trace. Pure: time, ids
 // and the agent come in with the context. What the loop itself finds out is decided in decide-turn.ts and decide-call.ts.
-import type { Outcome } from '../language/calls.ts'
+import type { CallForm, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Event, Grant, GrantGiven, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { RequestKey } from './boundary.ts'
-import { decideSettled } from './decide-call.ts'
-import { decideAbandon } from './decide-turn.ts'
+import { decideSettled, isOverdue } from './decide-call.ts'
+import { decideAbandon, decideAnswer } from './decide-turn.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
@@ -45,6 +45,16 @@ export type Say = {
   ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
+  /** What the model read before the message was said first: it is said anew. */
+  rewindTo?: Entry[]
+}
+export type DirectCall = {
+  wire: string
+  by: string
+  tool: string
+  form: CallForm
+  text: string
+  request?: RequestKey
 }
 export type Respond = {
   /** Outcomes of the application's own tools. */
@@ -68,10 +78,36 @@ export function decideSay(state: SessionState, say: Say, context: Context): Even
   if (status === 'running') throw busy()
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
   events.push(...decideAbandon(state, context))
-  const { parts, wire, ask } = say
+  const { parts, wire, ask, rewindTo } = say
+  if (rewindTo) events.push(decideRewind(state, rewindTo, context))
   const turn = context.id('turn')
   events.push({ v: 1, at: context.now, type: 'turn.started', turn, parts, wire, ...(ask && { ask }) })
   return keyed(events, say.request, context)
+}
+
+/** The entries that the model still reads are named by their number: only others are written once more. */
+function decideRewind({ view }: SessionState, entries: readonly Entry[], { now }: Context): Event {
+  const same = (index: number): boolean => JSON.stringify(view[index]) === JSON.stringify(entries[index])
+  let keeps = 0
+  while (keeps < entries.length && keeps < view.length && same(keeps)) keeps += 1
+  return { v: 1, at: now, type: 'history.rewound', keeps, entries: entries.slice(keeps) }
+}
+
+/** A caller asks for a tool in place of a model: a turn of one call. */
+export function decideDirectCall(state: SessionState, direct: DirectCall, context: Context): Event[] {
+  if (statusOf(state) === 'running') throw busy()
+  const { tool: name, form, text, by, wire } = direct
+  const { now: at } = context
+  const turn = context.id('turn')
+  // Vendors want a history to begin with a user's words.
+  const parts = [{ type: 'text' as const, text: `Call the tool "${name}".` }]
+  const answer = { parts: [{ type: 'call' as const, name, form, text }], stop: 'calls' as const }
+  const events: Event[] = [
+    ...decideAbandon(state, context),
+    { v: 1, at, type: 'turn.started', turn, parts, wire, ask: { direct: true } },
+    decideAnswer(answer, `caller:${by}`, [], context),
+  ]
+  return keyed(events, direct.request, context)
 }
 
 export function decideRespond(state: SessionState, respond: Respond, context: Context): Event[] {
@@ -105,7 +141,7 @@ function decideApproval(state: SessionState, decision: Decision, context: Contex
       'stale_approval',
       `The arguments of call "${callId}" are not those that were shown.`,
     )
-  if (granted && call.expiresAt !== undefined && call.expiresAt <= context.now)
+  if (granted && (call.expired || isOverdue(call, context.now)))
     throw new TurnwireError(
       'approval_expired',
       `The approval of call "${callId}" has expired. Deny it, cancel the turn, or send a new message.`,

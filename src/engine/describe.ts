@@ -20,14 +20,22 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
     fullHistory: agent.fullHistory,
     images: agent.images,
     options: [...agent.options],
-    tools: agent.tools.map(tool => ({ ...declarationOf(tool), exposed: tool.exposed, trust: tool.trust })),
+    tools: agent.tools.map(tool => ({
+      ...declarationOf(tool),
+      exposed: tool.exposed,
+      trust: tool.trust,
+      ...(tool.unavailable !== undefined && {
+        description: `${tool.description}\n[unavailable: ${tool.unavailable}]`,
+      }),
+    })),
     model: modelName === undefined ? own : { ...own, name: modelName },
   })
 }
 
 /** What a tool says of itself, without what only the engine needs. */
 export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
-  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side, fields } =
+    tool
   return {
     name,
     description,
@@ -39,6 +47,7 @@ export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
     side,
     ...(title !== undefined && { title }),
     ...(output && { output }),
+    ...(fields && { fields }),
   }
 }
 

@@ -5,6 +5,8 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { Abort } from '../lib/abort.ts'
+import { askModel } from './ask-model.ts'
+import { CallRoom } from './call-room.ts'
 import { compact, isCompactionDue, tryCompaction } from './compact.ts'
 import { decideStart } from './decide-call.ts'
 import {
@@ -14,13 +16,14 @@ import {
   decideOutOfTime,
   decidePartialAnswer,
 } from './decide-turn.ts'
-import { judgeAll } from './judge.ts'
+import { judgeAll, type Starting } from './judge.ts'
+import { logWarnings } from './log-warnings.ts'
 import type { Action } from './next.ts'
 import type { Offered } from './offer.ts'
 import { runCall } from './run-call.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
-import { callIds, newStep, type Step, translate } from './step.ts'
+import { callIds, newStep, type Step } from './step.ts'
 
 export class Driver {
   readonly #session: Session
@@ -28,6 +31,7 @@ export class Driver {
   #alive = 0
   #awaitingReturn: (() => void)[] | undefined
   readonly #running = new Map<string, Abort>()
+  readonly #room: CallRoom
   #awaitingQuiet: (() => void)[] | undefined
   /** How long the loop has worked on the turn. Waiting for people does not count. */
   #worked = { turn: '', ms: 0 }
@@ -41,6 +45,7 @@ export class Driver {
 
   constructor(session: Session) {
     this.#session = session
+    this.#room = new CallRoom(session.ports.callSlots, session.agent.callsAtOnce)
   }
 
   /** Something changed: continues if there is anything to do. */
@@ -147,7 +152,7 @@ export class Driver {
       case 'await': {
         // Started by a process that is gone, and left to whoever has manual control.
         const left = action.calls.filter(call => !this.#running.has(call.part.id))
-        return this.run(left)
+        return this.repeat(left)
       }
       case 'wait':
       case 'rest':
@@ -177,13 +182,26 @@ export class Driver {
 
   #start(calls: readonly CallState[]): Promise<void> | undefined {
     const changed = calls.filter(call => !this.#asShown(call))
-    return changed.length > 0 ? this.#judge(changed) : this.run(calls)
+    if (changed.length > 0) return this.#judge(changed)
+    const room = this.#room.take(calls.length, this.#running.size)
+    return room > 0 ? this.#startAll(calls.slice(0, room)) : this.#untilRoom()
   }
 
-  /**
-   * Records the start, then runs. Calls that were started before a crash and may be repeated keep their keys.
-   */
-  async run(calls: readonly CallState[]): Promise<void> {
+  /** Until a call of this turn or of another session has ended, or there is something else to do. */
+  async #untilRoom(): Promise<void> {
+    const forget = this.#room.whenFree(() => this.wake())
+    await this.#untilPoked()
+    forget()
+  }
+
+  /** Calls that were started before a crash and may be repeated. They keep their keys. */
+  async repeat(calls: readonly CallState[]): Promise<void> {
+    this.#room.force(calls.length)
+    return this.#startAll(calls)
+  }
+
+  /** Records the start, then runs. There is room for them. */
+  async #startAll(calls: readonly CallState[]): Promise<void> {
     if (calls.length === 0) return
     const session = this.#session
     session.ports.world.crashPoint('intent-decided')
@@ -198,6 +216,7 @@ export class Driver {
     const stops = calls.map(call => {
       const stop = new Abort()
       this.#running.set(call.part.id, stop)
+      this.#room.hold(stop)
       return stop
     })
     await session.flushed()
@@ -227,22 +246,30 @@ export class Driver {
 
   #ran(callId: string, stop: Abort): void {
     if (this.#running.get(callId) === stop) this.#running.delete(callId)
+    this.#room.release(stop)
     // While other calls run there is nothing new to do. A decision that changes this wakes the loop itself.
-    if (this.#running.size > 0) return
+    if (this.#running.size > 0 && !this.#room.isWanted) return
+    if (this.#running.size > 0) {
+      this.wake()
+      return
+    }
     this.#quiet()
     this.wake()
   }
 
   /** Calls that may run are started with the verdict. */
   #judgeAndRun(calls: readonly CallState[]): Promise<void> | undefined {
-    const starting: CallState[] = []
+    const starting: Starting = {
+      calls: [],
+      take: () => this.#room.take(1, this.#running.size + starting.calls.length) > 0,
+    }
     const judging = this.#judge(calls, starting)
-    if (starting.length === 0) return judging
-    const running = this.#runOnceDurable(starting)
+    if (starting.calls.length === 0) return judging
+    const running = this.#runOnceDurable(starting.calls)
     return judging ? Promise.all([judging, running]).then(() => {}) : running
   }
 
-  #judge(calls: readonly CallState[], starting?: CallState[]): Promise<void> | undefined {
+  #judge(calls: readonly CallState[], starting?: Starting): Promise<void> | undefined {
     const judging = judgeAll(this.#session, calls, starting)
     const turn = this.#turn
     return (
@@ -270,23 +297,15 @@ export class Driver {
     try {
       if (isCompactionDue(session)) await tryCompaction(session, step.stop.signal)
       if (step.over) return
-      session.admissions = undefined
+      session.forgetCalls()
       feed.delta({ type: 'step.started', step: number })
       ports.world.crashPoint('model-asked')
       const model = agent.model(state.settings)
       step.model = model.id
-      const answering = model.respond(
-        session.request(),
-        delta => {
-          if (step.over) return
-          const shown = translate(step, delta, number, ports.world)
-          if (shown) feed.delta(shown)
-        },
-        step.stop.signal,
-      )
-      const answer = await step.stop.until(answering)
+      const answer = await askModel(session, model, step, number)
       if (step.over) return
       ports.world.crashPoint('model-answered')
+      logWarnings(ports, model.id, answer)
       session.record([decideAnswer(answer, model.id, callIds(step), session.context)], true)
     } catch (error) {
       if (!step.over) this.#fail(error)
@@ -342,7 +361,10 @@ export class Driver {
     const running = [...this.#running.values()]
     // Aborted calls are no longer waited for: a tool that ignores its signal must not block what comes after.
     this.#running.clear()
-    for (const stop of running) stop.abort(reason)
+    for (const stop of running) {
+      this.#room.release(stop)
+      stop.abort(reason)
+    }
     this.#quiet()
     // The loop has nothing left to wait for.
     if (this.#poke) this.wake()
@@ -350,6 +372,8 @@ export class Driver {
 
   /** Stops the model step without a trace: it is asked again when the session is recovered. */
   dropStep(reason: unknown): void {
+    // Calls that wait for room are not started any more.
+    if (this.#room.isWanted) this.wake()
     if (!this.#step) return
     this.#step.over = true
     this.#step.stop.abort(reason)

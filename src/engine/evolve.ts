@@ -1,6 +1,6 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
-import type { CallPart, CallResult } from '../language/calls.ts'
+import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
@@ -9,6 +9,7 @@ import type {
   CallStarted,
   Event,
   HistoryCompacted,
+  HistoryRewound,
   ModelAnswered,
   Usage,
 } from '../language/events.ts'
@@ -38,7 +39,10 @@ export function evolve(state: SessionState, event: Event): SessionState {
       startTurn(state, event)
       break
     case 'turn.asked':
-      if (state.turn) state.turn.ask = event.ask
+      if (state.turn) {
+        state.turn.ask = event.ask
+        delete state.turn.called
+      }
       break
     case 'model.answered':
       takeAnswer(state, event)
@@ -51,6 +55,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'approval.requested':
       requestApproval(state, event)
+      break
+    case 'approval.expired':
+      expireApproval(state, event.callId)
       break
     case 'approval.decided':
       if (event.granted) stage(state, event.callId, 'approved')
@@ -85,7 +92,11 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'history.compacted':
       compacted(state, event)
       break
+    case 'history.rewound':
+      rewound(state, event)
+      break
     case 'call.late':
+    case 'hook.acted':
       break
     default:
       throw unreadable(event)
@@ -110,10 +121,18 @@ function open(state: SessionState, parts: readonly InputPart[]): void {
 }
 
 function compacted(state: SessionState, event: HistoryCompacted): void {
-  state.view = [...event.entries, ...state.view.slice(event.replaces)]
+  const kept = state.view.slice(event.replaces)
+  state.compaction = { seq: state.seq, kept: kept.length }
+  state.view = [...event.entries, ...kept]
   state.compactedTo = state.view.length
   delete state.contextTokens
   if (event.usage && state.turn) spend(state.turn, event.usage)
+}
+
+function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
+  state.view = [...state.view.slice(0, keeps), ...entries]
+  if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
+  delete state.contextTokens
 }
 
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
@@ -141,13 +160,11 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
     if (event.continuity) entry.continuity = event.continuity
     addEntry(state, entry)
   }
-  state.batch = calls.map((part, index) => ({
-    part,
-    index,
-    stage: 'proposed',
-    text: part.text,
-    attempt: 0,
-  }))
+  state.batch = calls.map((part, index) => {
+    const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
+    if (part.sealed !== undefined) call.sealed = part.sealed
+    return call
+  })
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
@@ -157,7 +174,8 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   turn.calls += calls.length
   for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
   if (event.usage) spend(turn, event.usage)
-  if (calls.length === 0) turn.answered = event.stop
+  if (calls.length > 0) turn.called = true
+  else turn.answered = event.stop
 }
 
 function spend(turn: TurnState, { input, output, cost = 0 }: Usage): void {
@@ -184,8 +202,9 @@ function admitted(
   if (!call) return undefined
   if (call.stage === 'proposed' && state.turn) {
     const texts = state.turn.admitted.get(call.part.name)
-    if (texts) texts.push(call.text)
-    else state.turn.admitted.set(call.part.name, [call.text])
+    const text = call.sealed === undefined ? call.text : { callId, sealed: call.sealed }
+    if (texts) texts.push(text)
+    else state.turn.admitted.set(call.part.name, [text])
   }
   call.stage = to
   if (argsHash !== undefined) call.argsHash = argsHash
@@ -199,14 +218,22 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   call.rule = event.rule
   delete call.reason
   delete call.expiresAt
+  delete call.expired
   if (event.reason !== undefined) call.reason = event.reason
   if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
+}
+
+function expireApproval(state: SessionState, callId: string): void {
+  const call = findCall(state, callId)
+  if (call?.stage === 'asking') call.expired = true
 }
 
 function editCall(state: SessionState, event: Extract<Event, { type: 'call.edited' }>): void {
   const call = findCall(state, event.callId)
   if (!call) return
   call.text = event.text
+  if (event.sealed === undefined) delete call.sealed
+  else call.sealed = event.sealed
   call.argsHash = event.argsHash
   call.editedBy = event.by
 }
@@ -234,8 +261,7 @@ function settle(state: SessionState, event: CallSettled): void {
   call.stage = 'settled'
   call.outcome = event.outcome
   if (state.turn) {
-    for (const part of event.outcome.parts)
-      state.turn.bytes += part.type === 'text' ? part.text.length : part.url.length
+    state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
   if (state.unsettled === 0) {
@@ -245,11 +271,18 @@ function settle(state: SessionState, event: CallSettled): void {
   }
 }
 
+function shownBytes({ parts }: Outcome): number {
+  let bytes = 0
+  for (const part of parts) bytes += part.type === 'text' ? part.text.length : part.url.length
+  return bytes
+}
+
 /** The result that the model reads. It is told about an edit. */
-function resultOf(call: CallState): CallResult {
+export function resultOf(call: CallState): CallResult {
   const outcome = call.outcome
   if (!outcome) throw new Error(`call ${call.part.id} has no outcome`)
-  if (call.editedBy === undefined || call.text === call.part.text)
+  const isUnchanged = call.text === call.part.text && call.sealed === call.part.sealed
+  if (call.editedBy === undefined || isUnchanged)
     return { callId: call.part.id, name: call.part.name, outcome }
   const note = `The arguments were changed before the call was approved. It ran with: ${call.text}`
   return {

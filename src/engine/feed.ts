@@ -13,6 +13,8 @@ export type FeedItem =
   | { type: 'status'; status: SessionStatus }
   /** Nothing more comes from here: the session was lost or removed, or the server stops. */
   | { type: 'closed'; reason: unknown }
+  /** The session rests and leaves memory. Whatever happens to it next comes from another copy. */
+  | { type: 'released' }
 
 export type Watcher = (item: FeedItem) => void
 
@@ -99,6 +101,12 @@ export class Feed {
     this.#deliverDurable()
     this.#held = []
     this.#deliver({ type: 'closed', reason })
+    this.#watchers.clear()
+  }
+
+  /** Only for a session at rest, all of whose events were shown. */
+  retire(): void {
+    this.#deliver({ type: 'released' })
     this.#watchers.clear()
   }
 

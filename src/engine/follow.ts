@@ -1,27 +1,38 @@
 // Following a session: the one way in which anyone outside the engine sees what happens in it. A reader gets the log in
 // pages at its own pace, then the deltas of the current step, then live items, without gaps or repeats. A reader that
-// falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory.
+// falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory. A session that rests
+// in the store is read there: following claims nothing, and works while the store cannot be written.
 import { publicError, TurnwireError } from '../language/errors.ts'
-import type { Delta, Event, Recorded } from '../language/events.ts'
+import type { Delta, Event } from '../language/events.ts'
+import { soon } from '../lib/soon.ts'
 import type { FollowItem, FollowOptions, SessionRef } from './boundary.ts'
 import type { FeedItem } from './feed.ts'
+import type { LogPages } from './log-pages.ts'
 import { stoppedEngine } from './outcomes.ts'
 import type { SessionStatus } from './ports.ts'
-import type { Session } from './session.ts'
+import { mayPass } from './recovery.ts'
+import { Session } from './session.ts'
 import { StatusTracker } from './status-tracker.ts'
 import { StepDeltas } from './step-deltas.ts'
 
-/** Contract: `hold` gives the live session and counts as a use of it; `read` gives the events after a number, in pages. */
+/** What the store has of a session that is not in memory. `stuck`: nobody will continue its turn, for this reason. */
+export type Resting = { head: number; status: SessionStatus; stuck?: TurnwireError }
+
+/**
+ * Contract: `find` gives the session if it is in memory or at work, else what the store has of it. `onChange` calls back
+ * when a session is loaded into memory, or with the reason when it is deleted or the engine stops.
+ */
 export type FollowSource = {
-  hold(ref: SessionRef): Promise<Session>
-  read(session: string, after: number, maxBytes: number): Promise<Recorded[]>
+  find(ref: SessionRef): Promise<Session | Resting>
+  onChange(session: string, changed: (gone?: unknown) => void): () => void
+  readonly pages: LogPages
 }
 
-const pageBytes = 1024 * 1024
 /** Live items that may wait for a reader. With more it goes back to the log. */
 const mostQueued = 4096
 
 type ShownItem = Extract<FollowItem, { type: 'event' | 'delta' }>
+type Tracking = { tracker: StatusTracker; first: number; after: number }
 type Result = IteratorResult<readonly FollowItem[]>
 const done: Result = { value: undefined, done: true }
 
@@ -31,8 +42,14 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   readonly #options: FollowOptions
   readonly #deltas: StepDeltas | undefined
   /** Follows the status through the log, for a request that was accepted before. */
-  #tracker: StatusTracker | undefined
+  #tracking: Tracking | undefined
   #session: Session | undefined
+  /** In place of the session while it is not in memory. */
+  #resting: Resting | undefined
+  #begun = false
+  /** The last status that the reader was given. */
+  #status: SessionStatus | undefined
+  #unsubscribe: (() => void) | undefined
   #unwatch: (() => void) | undefined
   #live: FeedItem[] = []
   #out: FollowItem[] = []
@@ -42,6 +59,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   #resumed = false
   #over = false
   #wake: (() => void) | undefined
+  #waiting: ((result: Result | Promise<Result>) => void) | undefined
 
   constructor(source: FollowSource, ref: SessionRef, options: FollowOptions, signal?: AbortSignal) {
     this.#source = source
@@ -50,22 +68,38 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     this.#next = options.from ?? 0
     const { deltas } = options
     this.#deltas = deltas === 'none' || deltas === 'raw' ? undefined : new StepDeltas(deltas)
-    if (options.replay) this.#tracker = new StatusTracker()
+    if (options.replay) this.#tracking = { tracker: new StatusTracker(), first: this.#next, after: 0 }
     if (signal?.aborted) this.#over = true
     else signal?.addEventListener('abort', () => this.#close(), { once: true })
   }
 
-  async next(): Promise<Result> {
+  /** Thousands may wait for the same session, so a reader that is up to date costs one promise and no async function. */
+  next(): Promise<Result> {
+    const isUpToDate = this.#unwatch && !this.#over && this.#live.length === 0 && this.#out.length === 0
+    if (!isUpToDate || this.#tracking) return this.#advance()
+    return new Promise(resolve => {
+      this.#waiting = resolve
+    })
+  }
+
+  /** What there is to give without waiting for anything. */
+  #ready(): Result | undefined {
+    if (this.#live.length > 0) this.#takeLive()
+    if (this.#out.length === 0) return this.#over ? done : undefined
+    const value = this.#out
+    this.#out = []
+    return { value, done: false }
+  }
+
+  async #advance(): Promise<Result> {
     try {
       for (;;) {
-        if (this.#live.length > 0) this.#takeLive()
-        if (this.#out.length > 0) {
-          const value = this.#out
-          this.#out = []
-          return { value, done: false }
-        }
-        if (this.#over) return done
-        if (!this.#session) await this.#open()
+        const ready = this.#ready()
+        if (ready) return ready
+        if (!this.#session && !this.#resting) await (this.#begun ? this.#reopen() : this.#open())
+        else if (this.#tracking) await this.#track(this.#tracking)
+        else if (this.#resting) await this.#readResting(this.#resting)
+        else if (!this.#session) continue
         else if (!this.#unwatch) await this.#readOrAttach(this.#session)
         else await this.#untilWoken()
       }
@@ -76,7 +110,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       }
       // The session failed, or the engine stops, while this reader opened it: it learns the same as a reader before it.
       this.#lose(isStopping(error) ? stoppedEngine() : error)
-      return this.next()
+      return this.#advance()
     }
   }
 
@@ -90,18 +124,16 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     this.#over = true
     this.#live = []
     this.#detach()
-    this.#release()
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
+    this.#session = undefined
+    this.#resting = undefined
     this.#wakeReader()
   }
 
   #detach(): void {
     this.#unwatch?.()
     this.#unwatch = undefined
-  }
-
-  #release(): void {
-    if (this.#session) this.#session.uses -= 1
-    this.#session = undefined
   }
 
   #untilWoken(): Promise<void> {
@@ -111,31 +143,66 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   }
 
   #wakeReader(): void {
-    const wake = this.#wake
+    const [wake, waiting] = [this.#wake, this.#waiting]
     this.#wake = undefined
+    this.#waiting = undefined
     wake?.()
+    // One microtask later, so that everything that one tick brings is one batch.
+    if (waiting) soon(() => waiting(this.#ready() ?? this.#advance()))
   }
 
   // ---- the log ---------------------------------------------------------------------------------------------
 
   async #open(): Promise<void> {
-    const session = await this.#source.hold(this.#ref)
-    this.#session = session
-    if (this.#over) {
-      this.#release()
-      return
-    }
-    const { seq } = session.state
+    const found = await this.#find()
+    if (this.#over) return
+    this.#begun = true
+    const seq = found instanceof Session ? found.state.seq : found.head
+    if (found instanceof Session) this.#session = found
+    else this.#resting = found
     if (this.#options.from === undefined && this.#next === 0) this.#next = seq + 1
     if (this.#next > seq + 1)
       throw new TurnwireError('bad_request', `There is no event ${this.#next - 1} yet; the last is ${seq}.`)
-    if (this.#tracker) await this.#track(session, this.#tracker)
+  }
+
+  async #find(): Promise<Session | Resting> {
+    const found = await this.#source.find(this.#ref)
+    if (found instanceof Session || this.#over) {
+      this.#unsubscribe?.()
+      this.#unsubscribe = undefined
+      return found
+    }
+    if (this.#unsubscribe) return found
+    this.#unsubscribe = this.#source.onChange(this.#ref.session, gone => this.#changed(gone))
+    // It may have been loaded before this reader subscribed.
+    return this.#find()
+  }
+
+  /** It was loaded into memory, or is gone for the reason given. */
+  #changed(gone: unknown): void {
+    if (gone !== undefined && !this.#session) this.#lose(gone)
+    this.#resting = undefined
+    this.#wakeReader()
+  }
+
+  /** The rest of the log, then its status, then nothing until the session is loaded by someone who does something. */
+  async #readResting(resting: Resting): Promise<void> {
+    const items = await this.#source.pages.after(this.#ref.session, this.#next - 1)
+    if (this.#over || this.#resting !== resting) return
+    for (const item of items) this.#takeEvent(item)
+    if (items.length > 0 || this.#over) return
+    // Someone wrote to it since it was looked up: its status is another.
+    if (this.#next - 1 > resting.head) this.#resting = undefined
+    else if (resting.stuck && this.#options.until !== 'never') this.#lose(resting.stuck)
+    else if (this.#status === resting.status) await this.#untilWoken()
+    else this.#takeStatus(resting.status)
   }
 
   async #readOrAttach(session: Session): Promise<void> {
-    if (session.lost) {
-      this.#release()
-      await this.#reopen()
+    if (session.lost || session.released) {
+      this.#session = undefined
+      // As long as the store refuses to continue it, it would be lost again.
+      if (mayPass(session.lostBecause)) this.#lose(session.lostBecause)
       return
     }
     const { feed } = session
@@ -144,11 +211,10 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       this.#attach(session, kept)
       return
     }
-    const page = await this.#source.read(session.id, this.#next - 1, pageBytes)
-    for (const recorded of page) {
+    for (const item of await this.#source.pages.after(session.id, this.#next - 1)) {
       if (this.#over) return
       // Later events come through the feed, in their order among the deltas.
-      if (recorded.seq <= feed.shown) this.#takeEvent({ type: 'event', ...recorded })
+      if (item.seq <= feed.shown) this.#takeEvent(item)
     }
   }
 
@@ -162,21 +228,20 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   }
 
   /** Gives the events of an earlier request, up to where the session rested or waited. */
-  async #track(session: Session, tracker: StatusTracker): Promise<void> {
-    const first = this.#next
-    for (let after = 0; !this.#over; ) {
-      const page = await this.#source.read(session.id, after, pageBytes)
-      if (page.length === 0) return
-      for (const recorded of page) {
-        after = recorded.seq
-        tracker.take(recorded, first)
-        if (recorded.seq < first) continue
-        this.#takeEvent({ type: 'event', ...recorded })
-        if (this.#over) return
-        if (tracker.stopped) {
-          this.#takeStatus(tracker.status)
-          return
-        }
+  async #track(tracking: Tracking): Promise<void> {
+    const { tracker, first } = tracking
+    const items = await this.#source.pages.after(this.#ref.session, tracking.after)
+    if (items.length === 0) this.#tracking = undefined
+    for (const item of items) {
+      if (this.#over) return
+      tracking.after = item.seq
+      tracker.take(item, first)
+      if (item.seq < first) continue
+      this.#takeEvent(item)
+      if (!this.#over && tracker.stopped) {
+        this.#tracking = undefined
+        this.#takeStatus(tracker.status)
+        return
       }
     }
   }
@@ -230,7 +295,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       return
     }
     this.#live.push(item)
-    if (this.#wake) this.#wakeReader()
+    this.#wakeReader()
   }
 
   #takeLive(): void {
@@ -240,10 +305,17 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       if (this.#over) return
       if (item.type === 'event') this.#takeEvent(item)
       else if (item.type === 'closed') this.#lose(item.reason)
+      else if (item.type === 'released') this.#leave()
       else if (this.#isAhead) continue
       else if (item.type === 'delta') this.#takeDelta(item)
       else this.#takeStatus(item.status)
     }
+  }
+
+  /** The session is no longer in memory: it is read from the store until it is loaded again. */
+  #leave(): void {
+    this.#detach()
+    this.#session = undefined
   }
 
   /** The reader has events that the feed has not shown yet: what the feed says between them is old. */
@@ -289,6 +361,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   }
 
   #takeStatus(status: SessionStatus): void {
+    this.#status = status
     if (status === 'running') this.#out.push({ type: 'running' })
     else this.#out.push({ type: status === 'waiting' ? 'waiting' : 'ended' })
     const { until } = this.#options

@@ -2,6 +2,7 @@
 // was called as often as a turn may repeat itself; most tools never are.
 import type { CallForm } from '../language/calls.ts'
 import { canonicalJson, parseJson } from '../lib/json.ts'
+import type { HiddenText } from './state.ts'
 
 type Counts = { upTo: number; byText: Map<string, number> }
 
@@ -10,11 +11,18 @@ export class IdenticalCalls {
   readonly #byTool = new Map<string, Counts>()
 
   /** `texts`: the arguments that the tool was called with in this turn so far; the list only grows. */
-  uses(tool: string, texts: readonly string[], text: string, form: CallForm): number {
+  uses(
+    tool: string,
+    texts: readonly (string | HiddenText)[],
+    text: string,
+    form: CallForm,
+    open: (hidden: HiddenText) => string,
+  ): number {
     const counts = this.#byTool.get(tool) ?? { upTo: 0, byText: new Map<string, number>() }
     this.#byTool.set(tool, counts)
     for (; counts.upTo < texts.length; counts.upTo++) {
-      const canonical = canonicalText(texts[counts.upTo]!, form)
+      const given = texts[counts.upTo]!
+      const canonical = canonicalText(typeof given === 'string' ? given : open(given), form)
       counts.byText.set(canonical, (counts.byText.get(canonical) ?? 0) + 1)
     }
     return counts.byText.get(canonicalText(text, form)) ?? 0

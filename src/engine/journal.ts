@@ -1,6 +1,7 @@
 // Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that are
 // recorded in the same microtask turn are written together.
 import type { Event } from '../language/events.ts'
+import { roughSize } from '../lib/rough-size.ts'
 import { soon } from '../lib/soon.ts'
 import { evolve } from './evolve.ts'
 import type { Feed, Held } from './feed.ts'
@@ -22,6 +23,8 @@ type Batch = {
 /** The session that the journal writes for. `lose` is called when the store refuses a write. */
 type Keeper = {
   readonly ports: EnginePorts
+  /** About the JSON of the log. */
+  bytes: number
   readonly state: SessionState
   readonly feed: Feed
   lose(reason: unknown): void
@@ -57,11 +60,19 @@ export class Journal {
     const { store, world } = ports
     for (const event of events) {
       evolve(state, event)
+      this.#keeper.bytes += roughSize(event)
       batch.events.push(event)
       batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
     if (!deferrable || store.lingerMs === undefined) this.#send(batch)
     else if (!batch.sent) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
+  }
+
+  /** A write without events. */
+  touch(): void {
+    if (this.#lost !== undefined) return
+    this.#batch ??= this.#newBatch(this.#keeper.state.seq + 1)
+    this.#send(this.#batch)
   }
 
   /** Records nothing more; everyone who waits gets the reason now. */

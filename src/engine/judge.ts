@@ -11,6 +11,8 @@ import {
   decideStartAllowed,
   decideVerdict,
 } from './decide-call.ts'
+import { exactText, openHidden } from './hidden-arguments.ts'
+import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
 import type { Offer, Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
@@ -19,14 +21,18 @@ import type { CallState } from './state.ts'
 
 type ServerOffered = Extract<Offered, { side: 'server' }>
 
-/**
- * `starting`: calls that policy allows at once are recorded as started in the same event and added to this list; the
- * caller runs them once that is durable. Without it, allowed calls are only recorded as allowed.
- */
+/** Calls that policy allows at once are recorded as started in the same event, as long as there is room for them. */
+export type Starting = {
+  calls: CallState[]
+  /** Takes room for one more call. False: it has to wait. */
+  take(): boolean
+}
+
+/** `starting`: the caller runs its calls once their start is durable. Other allowed calls are only recorded as allowed. */
 export function judgeAll(
   session: Session,
   calls: readonly CallState[],
-  starting?: CallState[],
+  starting?: Starting,
 ): Promise<void> | undefined {
   const waiting: Promise<void>[] = []
   const { byName } = session.offer
@@ -39,30 +45,41 @@ export function judgeAll(
 
 const noGrants: readonly Grant[] = []
 
-/** Judges one call and records the verdict. Gives a promise only if policy has to ask elsewhere. */
+/** Judges one call and records the verdict. Gives a promise only if the gate has to ask elsewhere. */
 function judge(
   session: Session,
   call: CallState,
   byName: Offer['byName'],
-  starting: CallState[] | undefined,
+  starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  const refusal = offered ? refusalOf(session, call, offered) : unknownTool(session, call, byName)
-  if (refusal || !offered) {
-    if (refusal) session.record([refusal])
+  if (!offered) {
+    session.record([unknownTool(session, call, byName)])
     return undefined
   }
   const admission = admit(session, call, offered)
-  if (!admission.ok) return undefined
+  // Once it is there, it is remembered, and the call is judged again.
+  if (admission instanceof Promise) return admission.then(() => {})
+  const asking = session.ports.hooks && askHooks(session, call, offered, admission)
+  if (asking) return asking
+  if (!admission.ok) {
+    session.record([decideSettled(call, outcomes.invalid(admission.reason), session.context)])
+    return undefined
+  }
+  const refusal = overLimit(session, call, offered)
+  if (refusal) {
+    session.record([refusal])
+    return undefined
+  }
   const { stage } = call
   const { settings } = session.state
   const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
   if (!(verdict instanceof Promise)) {
-    if (starting && verdict?.verdict === 'allow') {
+    if (verdict?.verdict === 'allow' && starting?.take()) {
       session.ports.world.crashPoint('intent-decided')
       session.record([decideStartAllowed(call, offered, verdict, session.context)])
-      starting.push(call)
+      starting.calls.push(call)
     } else session.record([decideVerdict(call, offered, admission, verdict, session.context)])
     return undefined
   }
@@ -77,15 +94,20 @@ function judge(
   })
 }
 
-function unknownTool({ context }: Session, call: CallState, byName: Offer['byName']): CallSettled {
-  return decideSettled(call, outcomes.unknownTool(call.part.name, [...byName.keys()]), context)
+/** Undefined: no hook wants to see this call, or all have. Afterwards the call is judged again. */
+function askHooks(
+  session: Session,
+  call: CallState,
+  offered: Offered,
+  admission: Admission,
+): Promise<void> | undefined {
+  return admission.ok
+    ? askBeforeCall(session, call, offered, admission.input)
+    : askRepair(session, call, offered, admission.reason)
 }
 
-/** Settles a call whose arguments do not fit or that is over a limit. */
-function refusalOf(session: Session, call: CallState, offered: Offered): CallSettled | undefined {
-  const admission = admit(session, call, offered)
-  if (!admission.ok) return decideSettled(call, outcomes.invalid(admission.reason), session.context)
-  return overLimit(session, call, offered)
+function unknownTool({ context }: Session, call: CallState, byName: Offer['byName']): CallSettled {
+  return decideSettled(call, outcomes.unknownTool(call.part.name, [...byName.keys()]), context)
 }
 
 /** Policy's verdict on a person's edit: other arguments pass the same gate. */
@@ -93,9 +115,10 @@ export async function judgeEdit(session: Session, call: CallState, text: string)
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) throw new TurnwireError('unknown_call', `There is no tool "${call.part.name}" any more.`)
   const { name, form } = call.part
-  const admission = session.agent.gate.admit({ name, form, text }, offered.tool)
+  const admission = await session.agent.gate.admit({ name, form, text }, offered.tool, session.state.owner)
   if (!admission.ok)
     throw new TurnwireError('invalid_edit', `The changed arguments do not fit: ${admission.reason}`)
+  await checkEditedInput(session, call, offered, admission.input)
   if (offered.side === 'client') return admission
   const verdict = await authorise(session, call, offered, admission, [])
   if (verdict.verdict === 'deny')
@@ -108,18 +131,60 @@ function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): 
 }
 
 /** What the gate found about the open calls, by their index in the answer. */
-export type Admissions = { call: CallState; text: string; tool: ToolDeclaration; admission: Admission }[]
+export type Admissions = KnownAdmission[]
+type KnownAdmission = {
+  call: CallState
+  text: string
+  sealed: string | undefined
+  tool: ToolDeclaration
+  admission: Admission | Promise<Admission>
+}
 
 /** Checks each text and tool once, so that the input that was judged is the input that runs. */
-export function admit(session: Session, call: CallState, { tool }: Offered): Admission {
+export function admit(session: Session, call: CallState, { tool }: Offered): Admission | Promise<Admission> {
   session.admissions ??= []
   const known = session.admissions[call.index]
-  if (known?.call === call && known.text === call.text && known.tool === tool) return known.admission
-  const { name, form, cut } = call.part
-  const wanted = cut === undefined ? { name, form, text: call.text } : { name, form, text: call.text, cut }
-  const admission = session.agent.gate.admit(wanted, tool)
-  session.admissions[call.index] = { call, text: call.text, tool, admission }
-  return admission
+  const { text, sealed } = call
+  if (known?.call === call && known.text === text && known.sealed === sealed && known.tool === tool)
+    return known.admission
+  const admission = sealed === undefined ? check(session, call, text, tool) : checkHidden(session, call, tool)
+  const made: KnownAdmission = { call, text, sealed, tool, admission }
+  session.admissions[call.index] = made
+  if (!(admission instanceof Promise)) return admission
+  return admission.then(late => {
+    made.admission = late
+    return late
+  })
+}
+
+function check(
+  { agent, state }: Session,
+  { part: { name, form, cut } }: CallState,
+  text: string,
+  tool: ToolDeclaration,
+): Admission | Promise<Admission> {
+  const wanted = cut === undefined ? { name, form, text } : { name, form, text, cut }
+  return agent.gate.admit(wanted, tool, state.owner)
+}
+
+/** The exact arguments are checked; the reason of a refusal is redacted, because it may quote them. */
+function checkHidden(
+  session: Session,
+  call: CallState,
+  tool: ToolDeclaration,
+): Admission | Promise<Admission> {
+  const text = exactText(session, call)
+  if (text === undefined) {
+    const callId = call.part.id
+    const message = 'Sealed arguments cannot be opened: the vault key is another. The call is not run.'
+    session.ports.log('error', message, { session: session.id, callId })
+    return { ok: false, reason: 'Its arguments were sealed and can no longer be opened. Call it again.' }
+  }
+  const redact = session.agent.gate.redactArguments
+  const hide = (admission: Admission): Admission =>
+    admission.ok || !redact ? admission : { ok: false, reason: redact(admission.reason, 'text') }
+  const admission = check(session, call, text, tool)
+  return admission instanceof Promise ? admission.then(hide) : hide(admission)
 }
 
 function overLimit(session: Session, call: CallState, offered: Offered): CallSettled | undefined {
@@ -130,10 +195,13 @@ function overLimit(session: Session, call: CallState, offered: Offered): CallSet
 }
 
 /** How often the turn made this call before. Not counted while the tool was called fewer times than a turn may repeat. */
-function usesOf(session: Session, { part, text }: CallState, mayRepeat: number): number {
+function usesOf(session: Session, call: CallState, mayRepeat: number): number {
+  const { part, text, sealed } = call
   const texts = session.state.turn?.admitted.get(part.name)
   if (texts === undefined || texts.length < mayRepeat) return 0
-  return session.identicalCalls.uses(part.name, texts, text, part.form)
+  const open = openHidden(session)
+  const exact = sealed === undefined ? text : open({ callId: part.id, sealed })
+  return session.identicalCalls.uses(part.name, texts, exact, part.form, open)
 }
 
 /** The calls of this turn that ran here, or are about to. */
@@ -160,6 +228,7 @@ class PolicyQuestion implements Question {
   readonly toolHash: string
   readonly input: Json
   readonly trust: Tool['trust']
+  readonly changed?: string
   readonly clientTrust?: boolean
   readonly grants: readonly Grant[]
   readonly now: number
@@ -180,6 +249,7 @@ class PolicyQuestion implements Question {
     this.toolHash = toolHash(tool)
     this.input = admission.input
     this.trust = tool.trust
+    if (tool.changed !== undefined) this.changed = tool.changed
     if (clientTrust !== undefined) this.clientTrust = clientTrust
     this.grants = grants
     this.now = ports.world.now()

@@ -19,6 +19,7 @@ import type {
   FollowOptions,
   OnceItem,
   OnceRequest,
+  OwnerUsage,
   SessionHistory,
   SessionPage,
   SessionRef,
@@ -27,6 +28,7 @@ import type {
 import { describeAgent, modelInfo } from './describe.ts'
 import { Follower } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
+import { sliceBytes } from './log-pages.ts'
 import { OpenSessions } from './open-sessions.ts'
 import type { EnginePorts, ModelRequest } from './ports.ts'
 import { previewRequest } from './request.ts'
@@ -85,7 +87,8 @@ export class LocalEngine implements Engine {
   }
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {
-    return this.sessions.use(ref, session => runCommand(session, command))
+    const cancelling = command.do === 'cancel'
+    return this.sessions.use(ref, session => runCommand(session, command), { cancelling })
   }
 
   follow(
@@ -93,12 +96,7 @@ export class LocalEngine implements Engine {
     options: FollowOptions,
     signal?: AbortSignal,
   ): AsyncIterable<readonly FollowItem[]> {
-    const source = {
-      hold: (of: SessionRef) => this.sessions.hold(of),
-      read: (session: string, after: number, maxBytes: number) =>
-        this.#ports.store.read(session, after, { maxBytes }),
-    }
-    return { [Symbol.asyncIterator]: () => new Follower(source, ref, options, signal) }
+    return { [Symbol.asyncIterator]: () => new Follower(this.sessions, ref, options, signal) }
   }
 
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
@@ -112,11 +110,11 @@ export class LocalEngine implements Engine {
     signal?: AbortSignal,
   ): AsyncIterable<readonly AttachedItem[]> {
     const attachment = new Attachment(tools, prefix => this.#ports.world.id(prefix))
-    const session = await this.sessions.hold(ref, attachment.tools)
+    const session = await this.sessions.hold(ref, { attached: attachment.tools })
     const leave = (): void => attachment.close()
     if (signal?.aborted) leave()
     signal?.addEventListener('abort', leave, { once: true })
-    session.attachments.add(attachment)
+    session.attachments = [...session.attachments, attachment]
     session.attach(attachment.tools)
     attachment.items.push({ type: 'attached' })
     try {
@@ -124,7 +122,7 @@ export class LocalEngine implements Engine {
     } finally {
       signal?.removeEventListener('abort', leave)
       attachment.close()
-      session.attachments.delete(attachment)
+      session.attachments = session.attachments.filter(each => each !== attachment)
       if (session.attached === attachment.tools) session.attach([])
       session.uses -= 1
     }
@@ -137,8 +135,11 @@ export class LocalEngine implements Engine {
   }
 
   async summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary> {
-    const state = await this.sessions.state(ref)
-    return summarise(state, this.#ports.agent(state.agent)?.limits, keys)
+    const known = await this.sessions.light(ref)
+    const { agent } = 'state' in known ? known.state : known
+    const summary = summarise(known, this.#ports.agent(agent)?.limits, keys)
+    const left = await this.sessions.leftAlone(ref)
+    return left ? { ...summary, leftAlone: left.code } : summary
   }
 
   async history(ref: SessionRef, compacted = false, upTo?: number): Promise<SessionHistory> {
@@ -155,6 +156,10 @@ export class LocalEngine implements Engine {
 
   async events({ owner, session }: SessionRef, after = 0, maxBytes?: number): Promise<Recorded[]> {
     await this.sessions.checkOwner(owner, session)
+    if (maxBytes !== undefined && maxBytes <= sliceBytes) {
+      const items = await this.sessions.pages.after(session, after)
+      return items.map(({ seq, event }) => ({ seq, event }))
+    }
     return this.#ports.store.read(session, after, maxBytes === undefined ? {} : { maxBytes })
   }
 
@@ -162,6 +167,7 @@ export class LocalEngine implements Engine {
     const { rows, next } = await this.#ports.store.list(owner, page)
     const listed = rows.map(({ summary, ...row }) => ({
       ...row,
+      ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),
       summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) },
     }))
     return { rows: listed, ...(next !== undefined && { next }) }
@@ -169,6 +175,11 @@ export class LocalEngine implements Engine {
 
   owners(): Promise<string[]> {
     return this.#ports.store.owners()
+  }
+
+  async usage(owner: string): Promise<OwnerUsage> {
+    const stored = await this.#ports.store.usage(owner)
+    return { ...stored, running: this.sessions.running(owner) }
   }
 
   find(owner: string, key: string): Promise<string | undefined> {

@@ -76,15 +76,14 @@ export class ManualControl {
   /** Gives a call its result without running it. */
   async answerCall(callId: string, output: ToolOutput): Promise<void> {
     const call = this.#unsettled(callId)
-    const { outcome, blob } = this.session.agent.gate.finish(
+    const { outcome, blob } = await this.session.agent.gate.finish(
       output,
       { name: call.part.name, outputLimit: Number.MAX_SAFE_INTEGER },
       callId,
+      this.session.state.owner,
     )
-    if (blob) {
-      await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
-      this.#unsettled(callId)
-    }
+    if (blob) await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
+    this.#unsettled(callId)
     await this.session.save([
       decideSettled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
     ])
@@ -95,9 +94,12 @@ export class ManualControl {
     const call = this.#unsettled(callId)
     const offered = this.session.offer.byName.get(call.part.name)
     const { name, form } = call.part
-    const admission = offered && this.session.agent.gate.admit({ name, form, text }, offered.tool)
+    const { gate } = this.session.agent
+    const admission =
+      offered && (await gate.admit({ name, form, text }, offered.tool, this.session.state.owner))
     if (!admission?.ok)
       throw new TurnwireError('invalid_edit', admission?.reason ?? `There is no tool named "${name}".`)
+    this.#unsettled(callId)
     const edit = { callId, text, argsHash: admission.argsHash, by: this.by }
     await this.session.save([decideEdit(this.session.state, edit, this.session.context)])
   }

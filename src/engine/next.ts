@@ -17,10 +17,11 @@ export type Action =
   | { do: 'end'; stop: TurnStop; limit?: LimitName }
   | { do: 'rest' }
 
-export function next(state: SessionState, limits: Limits): Action {
+/** `stored`: how large the session is in the store. */
+export function next(state: SessionState, limits: Limits, stored = 0): Action {
   if (!state.turn) return { do: 'rest' }
   if (state.batch.length > 0) return nextOfBatch(state.batch)
-  return nextOfTurn(state.turn, limits)
+  return nextOfTurn(state.turn, limits, stored)
 }
 
 /** A call that can be moved on comes before one that must be waited for. */
@@ -35,14 +36,16 @@ function nextOfBatch(batch: CallState[]): Action {
   return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
 }
 
-function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits): Action {
+function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits, stored: number): Action {
   if (turn.limit !== undefined) return { do: 'end', stop: 'limit', limit: turn.limit }
   if (turn.answered !== undefined && turn.answered !== 'pause')
     return { do: 'end', stop: turnStopOf(turn.answered) }
+  if (turn.ask?.direct && turn.called) return { do: 'end', stop: 'end' }
   if (turn.steps >= limits.steps) return { do: 'end', stop: 'limit', limit: 'steps' }
   if (turn.tokens > limits.tokens) return { do: 'end', stop: 'limit', limit: 'tokens' }
   if (turn.money >= limits.money) return { do: 'end', stop: 'limit', limit: 'money' }
   if (turn.bytes > limits.bytes) return { do: 'end', stop: 'limit', limit: 'bytes' }
+  if (stored >= limits.sessionBytes) return { do: 'end', stop: 'limit', limit: 'sessionBytes' }
   return { do: 'ask-model' }
 }
 

@@ -2,9 +2,9 @@
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
-import type { ToolDeclaration } from '../language/tools.ts'
+import type { Grammar, ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { SchemaError } from '../lib/schema.ts'
+import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import type { Agent, Tool } from './ports.ts'
 
@@ -29,7 +29,20 @@ export function offerOf(
   return makeOffer(clientOnly ? none : agent.tools, settings, clientOnly ? none : attached)
 }
 
-function makeOffer(own: readonly Tool[], settings: Settings, attached: readonly Tool[]): Offer {
+/** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
+export function isOwnOffer(settings: Settings, attached: readonly Tool[], clientOnly: boolean): boolean {
+  return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
+}
+
+export function ownOfferOf(tools: readonly Tool[]): Offer {
+  return makeOffer(tools, { tools: null, clientTools: [] }, none)
+}
+
+function makeOffer(
+  own: readonly Tool[],
+  settings: Pick<Settings, 'tools' | 'clientTools'>,
+  attached: readonly Tool[],
+): Offer {
   const byName = new Map<string, Offered>()
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
   for (const tool of own) {
@@ -89,10 +102,16 @@ function checkOptions(agent: Agent, settings: Settings): void {
   }
 }
 
+/** All tools that one client declares, together. Preparing them for a vendor takes time with each request. */
+const declared = { tools: 1_024, bytes: 4 * 1024 * 1024, subschemas: 20_000, references: 2_000 }
+
 function checkClientTools(agent: Agent, { clientTools: tools }: Settings, clientOnly: boolean): void {
   if (tools.length > 0 && !agent.clientTools)
     throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
+  if (tools.length > declared.tools)
+    throw new TurnwireError('invalid_tool', `A client may declare at most ${declared.tools} tools.`)
   checkUnique(tools, 'The request declares the tool')
+  const total: SchemaSize = { bytes: 0, subschemas: 0, references: 0 }
   for (const tool of tools) {
     if (!clientOnly && agent.tools.some(own => own.name === tool.name))
       throw new TurnwireError(
@@ -104,9 +123,8 @@ function checkClientTools(agent: Agent, { clientTools: tools }: Settings, client
         'invalid_tool',
         'A tool name has 1 to 128 characters and no control characters.',
       )
-    if (tool.input.form !== 'json') continue
     try {
-      checkSchema(tool.input.schema)
+      addSize(total, tool.input.form === 'json' ? checkSchema(tool.input.schema) : grammarSize(tool.input))
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       throw new TurnwireError(
@@ -117,10 +135,26 @@ function checkClientTools(agent: Agent, { clientTools: tools }: Settings, client
   }
 }
 
+function grammarSize({ grammar }: { grammar?: Grammar }): SchemaSize {
+  return { bytes: grammar?.definition.length ?? 0, subschemas: 0, references: 0 }
+}
+
+function addSize(total: SchemaSize, size: SchemaSize): void {
+  for (const what of ['bytes', 'subschemas', 'references'] as const) {
+    total[what] += size[what]
+    if (total[what] > declared[what])
+      throw new SchemaError(
+        '',
+        `The schemas of all declared tools together have more than ${declared[what]} ${what}. Declare fewer tools.`,
+      )
+  }
+}
+
 /** Refuses a schema that no call could ever fit. */
-function checkSchema(schema: JsonObject): void {
-  checkDeclaredSchema(schema)
+function checkSchema(schema: JsonObject): SchemaSize {
+  const size = checkDeclaredSchema(schema)
   const { type } = schema
   if (type !== undefined && ![type].flat().includes('object'))
     throw new SchemaError('/type', 'The arguments of a tool are an object, so "type" must be "object".')
+  return size
 }

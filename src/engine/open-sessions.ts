@@ -3,38 +3,73 @@
 // everyone who needs a copy to stay counts as a use of it.
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
-import { toolHash } from '../language/tools.ts'
+import { roughSize } from '../lib/rough-size.ts'
 import type { RequestKey, SessionRef } from './boundary.ts'
 import { type Create, decideCreate } from './decide.ts'
-import { decideRecovery } from './decide-turn.ts'
+import { nextDeadline } from './decide-call.ts'
 import { evolve } from './evolve.ts'
+import type { FollowSource, Resting } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
+import type { HistoryFold } from './history-fold.ts'
+import { LightStates } from './light-states.ts'
+import { LogPages } from './log-pages.ts'
+import { type Offer, ownOfferOf } from './offer.ts'
 import { stoppedEngine } from './outcomes.ts'
-import type { Agent, EnginePorts, ListedRow, Tool } from './ports.ts'
-import { Session } from './session.ts'
-import { type CallState, emptyState, listSummaryOf, type SessionState } from './state.ts'
+import type { Agent, Append, EnginePorts, ListedRow, SessionRow, Tool } from './ports.ts'
+import { readState } from './read-state.ts'
+import { leftAlone, mayPass, Recovery, recoverTurn } from './recovery.ts'
+import { Session, type SessionHome } from './session.ts'
+import { type SessionChanged, SessionChanges } from './session-changes.ts'
+import { emptyState, listSummaryOf, type SessionState } from './state.ts'
 
-/** Idle sessions that stay in memory. */
+/** Idle sessions that stay in memory, and about the JSON of their logs. */
 const mostIdle = 256
-const pageBytes = 1024 * 1024
+const mostIdleBytes = 64 * 1024 * 1024
 
-export class OpenSessions {
+/**
+ * `attached`: tools that a session which was at work is offered before it goes on. `cancelling`: its turn is about to be
+ * ended, so that a session which is left alone is loaded too, and not continued. `recovering`: counts as an attempt to
+ * continue it after a start. `passed`: a deadline of a question that is over, whatever the clock says.
+ */
+export type LoadOptions = {
+  attached?: readonly Tool[]
+  cancelling?: boolean
+  recovering?: true
+  passed?: number
+}
+
+export class OpenSessions implements SessionHome, FollowSource {
   readonly ports: EnginePorts
   /** In the order in which they were last used. */
   readonly #open = new Map<string, Session>()
   readonly #opening = new Map<string, Promise<Session>>()
   #stopping = false
-  /** How often the recovery of a session was tried. */
-  readonly #recoveries = new Map<string, number>()
+  readonly #recovery: Recovery
+  readonly #changes = new SessionChanges()
+  readonly #light: LightStates
+  readonly pages: LogPages
+  /** By agent name. */
+  readonly #ownOffers = new Map<string, { tools: readonly Tool[]; offer: Offer }>()
 
   constructor(ports: EnginePorts) {
     this.ports = ports
+    this.#recovery = new Recovery(ports, (id, options) => this.#load(id, options))
+    this.#light = new LightStates(ports)
+    this.pages = new LogPages(ports.store)
   }
 
   agent(name: string): Agent {
     const agent = this.ports.agent(name)
     if (!agent) throw new TurnwireError('unknown_agent', `There is no agent named "${name}".`)
     return agent
+  }
+
+  ownOffer(agent: Agent): Offer {
+    const known = this.#ownOffers.get(agent.name)
+    if (known?.tools === agent.tools) return known.offer
+    const offer = ownOfferOf(agent.tools)
+    this.#ownOffers.set(agent.name, { tools: agent.tools, offer })
+    return offer
   }
 
   async create(create: Create, request?: RequestKey): Promise<Session> {
@@ -62,30 +97,45 @@ export class OpenSessions {
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
       return { session: await this.open(create.owner, made.existing), existing: true }
     }
-    const onLost = (lost: Session, reason: unknown): void => this.#forget(lost, reason)
-    const session = new Session(this.ports, agent, state, made.epoch, onLost)
+    const claim = { epoch: made.epoch, bytes: roughSize(events), blobBytes: 0 }
+    const session = new Session(this.ports, agent, state, claim, this)
     return { session: this.#keep(session), existing: false }
   }
 
-  /**
-   * The session, ready to take commands. To anyone but its owner it does not exist. `attached`: tools that a session which
-   * was at work is offered before it goes on.
-   */
-  async open(owner: string, id: string, attached?: readonly Tool[]): Promise<Session> {
+  /** The session, ready to take commands. To anyone but its owner it does not exist. */
+  async open(owner: string, id: string, options?: LoadOptions): Promise<Session> {
     this.refuseIfStopping()
     // Whether it is in memory must not show in how soon a stranger is turned away.
     if (this.#find(id)?.state.owner !== owner) {
       const row = await this.ports.store.row(id)
       if (row?.owner !== owner) throw notFound()
     }
-    const session = await this.#load(id, attached)
+    const session = await this.#load(id, options)
     if (session.state.owner !== owner) throw notFound()
     return session
+  }
+
+  /** Why nobody continues the turn of this session. */
+  async leftAlone({ owner, session: id }: SessionRef): Promise<TurnwireError | undefined> {
+    if (this.#find(id)) return undefined
+    const row = await this.ports.store.row(id)
+    return row?.owner === owner && this.isLeftAlone(row) ? leftAlone(row, this.ports.world) : undefined
+  }
+
+  isLeftAlone(row: SessionRow): boolean {
+    const isAtWork = row.status === 'running' && !this.#find(row.id)
+    return isAtWork && leftAlone(row, this.ports.world) !== undefined
   }
 
   inMemory({ owner, session: id }: SessionRef): Session | undefined {
     const session = this.#find(id)
     return session?.state.owner === owner ? session : undefined
+  }
+
+  /** The sessions of this owner that are at work. */
+  running(owner: string): string[] {
+    const own = this.#open.values().filter(({ state, lost }) => state.owner === owner && !lost)
+    return [...own.filter(({ status }) => status === 'running').map(({ id }) => id)]
   }
 
   /** A look that claims nothing: another process may be its writer. */
@@ -94,7 +144,17 @@ export class OpenSessions {
     if (session?.state.owner === owner && session.status !== 'running' && session.clean) return session.state
     const row = await this.ports.store.row(id)
     if (row?.owner !== owner) throw notFound()
-    return fold(id, await this.ports.store.read(id))
+    return readState(this.ports, id)
+  }
+
+  /** The durable state but for its history, which is read nowhere else than in memory. */
+  async light(ref: SessionRef): Promise<SessionState | HistoryFold> {
+    const { owner, session: id } = ref
+    const session = this.inMemory(ref)
+    if (session && !session.clean) await session.flushed().catch(() => {})
+    if (session?.clean && !session.lost && !session.released) return session.state
+    await this.checkOwner(owner, id)
+    return this.#light.of(id)
   }
 
   /** The durable state. A session in memory is ahead of its log only while a write is on its way. */
@@ -110,18 +170,46 @@ export class OpenSessions {
   /** The state after event `seq`, read from the log page by page. */
   async stateAt({ owner, session: id }: SessionRef, seq: number): Promise<SessionState> {
     await this.checkOwner(owner, id)
-    const state = emptyState(id)
-    while (state.seq < seq) {
-      const page = await this.ports.store.read(id, state.seq, { maxBytes: pageBytes })
-      if (page.length === 0) break
-      for (const recorded of page) if (recorded.seq <= seq) evolve(state, recorded.event)
-    }
-    return state
+    return readState(this.ports, id, recorded => recorded.seq > seq)
   }
 
+  // ---- following -------------------------------------------------------------------------------------------
+
+  onChange(session: string, changed: SessionChanged): () => void {
+    return this.#changes.on(session, changed)
+  }
+
+  /** Loads only a session that is at work. One that cannot be loaded, or claimed, is read in the store. */
+  async find(ref: SessionRef): Promise<Session | Resting> {
+    this.refuseIfStopping()
+    const { owner, session: id } = ref
+    const live = this.inMemory(ref)
+    if (live) return live
+    const row = await this.ports.store.row(id)
+    if (row?.owner !== owner) throw notFound()
+    const loaded = this.inMemory(ref)
+    if (loaded) return loaded
+    const resting = { head: row.head, status: row.status }
+    if (row.status !== 'running') return resting
+    const stuck = leftAlone(row, this.ports.world)
+    if (stuck) return { ...resting, stuck }
+    try {
+      return await this.#load(id)
+    } catch (error) {
+      if (mayPass(error)) return resting
+      throw error
+    }
+  }
+
+  // ---- using -----------------------------------------------------------------------------------------------
+
   /** Keeps the session in memory while something is done with it. */
-  async use<Result>(ref: SessionRef, act: (session: Session) => Result | Promise<Result>): Promise<Result> {
-    const session = await this.hold(ref)
+  async use<Result>(
+    ref: SessionRef,
+    act: (session: Session) => Result | Promise<Result>,
+    options?: LoadOptions,
+  ): Promise<Result> {
+    const session = await this.hold(ref, options)
     try {
       return await act(session)
     } finally {
@@ -129,18 +217,21 @@ export class OpenSessions {
     }
   }
 
-  /**
-   * Opens the session and counts as a use of it. The caller subtracts the use when it is done. `attached`: tools to offer
-   * before a recovery continues its turn.
-   */
-  async hold({ owner, session: id }: SessionRef, attached?: readonly Tool[]): Promise<Session> {
+  /** Opens the session and counts as a use of it. The caller subtracts the use when it is done. */
+  async hold({ owner, session: id }: SessionRef, options?: LoadOptions): Promise<Session> {
     for (;;) {
-      const session = await this.open(owner, id, attached)
+      const session = await this.open(owner, id, options)
+      // The store refuses to continue it, and would do so again.
+      if (mayPass(session.lostBecause)) throw session.lostBecause
       // It may have been dropped or lost since it was opened.
       if (this.#find(id) !== session) continue
       session.uses += 1
       return session
     }
+  }
+
+  read(id: string, after: number, maxBytes: number): Promise<Recorded[]> {
+    return this.ports.store.read(id, after, { maxBytes })
   }
 
   async events(owner: string, id: string, after = 0): Promise<Recorded[]> {
@@ -163,8 +254,11 @@ export class OpenSessions {
     if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
     const session = this.#find(id)
     await session?.cancel()
-    session?.lose(new TurnwireError('session_not_found', 'The session was deleted.'))
+    const deleted = new TurnwireError('session_not_found', 'The session was deleted.')
+    session?.lose(deleted)
     await this.ports.store.remove(id)
+    this.#light.forget(id)
+    this.#changes.tell(id, deleted)
   }
 
   /** The whole of a result that was cut for the model. */
@@ -176,41 +270,21 @@ export class OpenSessions {
   }
 
   /** Continues every session that was at work when its writer went away. */
-  async recover(): Promise<number> {
-    const ids = await this.ports.store.unfinished()
-    // Together, so that they share their commits.
-    await Promise.all(ids.map(id => this.#recover(id)))
-    return ids.length
-  }
-
-  async #recover(id: string): Promise<void> {
-    try {
-      if ((await this.ports.store.row(id))?.status === 'running') await this.#load(id)
-      this.#recoveries.delete(id)
-    } catch (error) {
-      if (this.#stopping) return
-      this.ports.log('error', 'A session could not be recovered.', { session: id, error: String(error) })
-      if (mayPass(error)) this.#recoverLater(id)
-    }
-  }
-
-  /** The store failed in a way that may pass: recovery is tried again, at longer and longer intervals. */
-  #recoverLater(id: string): void {
-    const tries = (this.#recoveries.get(id) ?? 0) + 1
-    this.#recoveries.set(id, tries)
-    this.ports.world.timer(Math.min(500 * 2 ** tries, 60_000), () => {
-      if (!this.#stopping) void this.#recover(id)
-    })
+  recover(): Promise<number> {
+    return this.#recovery.all()
   }
 
   /** Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     const reason = stoppedEngine()
+    this.#recovery.stop()
+    this.#changes.tellAll(reason)
     const sessions = [...this.#open.values()].filter(session => !session.lost)
     for (const session of sessions) {
       session.stopping = true
       session.driver.dropStep(reason)
+      session.prove()
     }
     const grace = Promise.withResolvers<void>()
     const stopClock = this.ports.world.timer(graceMs, grace.resolve)
@@ -225,31 +299,43 @@ export class OpenSessions {
   /** The copy in memory. */
   #find(id: string): Session | undefined {
     const session = this.#open.get(id)
-    return session?.lost ? undefined : session
+    return session?.lost || session?.released ? undefined : session
   }
 
-  async #load(id: string, attached?: readonly Tool[]): Promise<Session> {
+  async #load(id: string, options?: LoadOptions): Promise<Session> {
     const open = this.#find(id)
     if (open) return this.#keep(open)
     const opening = this.#opening.get(id)
     if (opening) return opening
-    const loading = this.#claim(id, attached).finally(() => this.#opening.delete(id))
+    const loading = this.#claim(id, options).finally(() => this.#opening.delete(id))
     this.#opening.set(id, loading)
     return loading
   }
 
-  async #claim(id: string, attached?: readonly Tool[]): Promise<Session> {
-    const claimed = await this.ports.store.claim(id)
+  async #claim(id: string, { attached, cancelling, recovering, passed }: LoadOptions = {}): Promise<Session> {
+    const row = await this.ports.store.row(id)
+    if (!row) throw notFound()
+    const refusal = leftAlone(row, this.ports.world)
+    const isEnding = refusal?.code === 'recovery_failed' && cancelling === true
+    if (refusal && !isEnding) throw refusal
+    const claimed = await this.ports.store.claim(id, recovering)
     if (!claimed) throw notFound()
-    const state = fold(id, await this.ports.store.read(id))
-    this.refuseIfStopping()
+    const { epoch } = claimed
+    const state = await readState(this.ports, id)
+    if (this.#stopping) {
+      // The attempt was not the session's fault.
+      if (recovering) await this.ports.store.append(nothing(claimed)).catch(() => {})
+      this.refuseIfStopping()
+    }
     const agent = this.ports.agent(state.agent) ?? goneAgent(state.agent)
-    const session = new Session(this.ports, agent, state, claimed.epoch, (lost, reason) =>
-      this.#forget(lost, reason),
-    )
+    const { bytes, blobBytes } = claimed.row
+    const session = new Session(this.ports, agent, state, { epoch, bytes, blobBytes }, this)
     this.#keep(session)
+    this.#dropIdle(session)
     if (attached) session.attach(attached)
-    await recoverTurn(session)
+    this.#changes.tell(id)
+    session.deadlines.watch(passed)
+    if (!isEnding) await recoverTurn(session, row)
     return session
   }
 
@@ -263,17 +349,35 @@ export class OpenSessions {
 
   /** Drops idle sessions, the least recently used first, but not the one that is being opened. */
   #dropIdle(opening: Session): void {
+    let bytes = 0
+    for (const session of this.#open.values()) bytes += session.bytes
     for (const [id, session] of this.#open) {
-      if (this.#open.size <= mostIdle) return
-      if (session !== opening && session.isIdle) this.#open.delete(id)
+      if (this.#open.size <= mostIdle && bytes <= mostIdleBytes) return
+      if (session === opening || !session.isIdle) continue
+      this.#open.delete(id)
+      bytes -= session.bytes
+      session.release()
+      this.#awaitDeadline(session)
     }
   }
 
-  #forget(session: Session, reason: unknown): void {
+  /** A session that left memory is loaded when the time of one of its questions is over, to record that. */
+  #awaitDeadline({ id, state }: Session): void {
+    const { world } = this.ports
+    const deadline = nextDeadline(state)
+    if (deadline === undefined) return
+    world.timer(Math.max(deadline - world.now(), 0), () => {
+      const open = this.#find(id)
+      if (open) open.deadlines.watch(deadline)
+      else if (!this.#stopping) void this.#load(id, { passed: deadline }).catch(() => {})
+    })
+  }
+
+  lost(session: Session, reason: unknown): void {
     if (this.#open.get(session.id) !== session) return
     this.#open.delete(session.id)
     // Memory was ahead of the log, so the store says whether there is work left.
-    if (!this.#stopping && mayPass(reason)) this.#recoverLater(session.id)
+    if (!this.#stopping && mayPass(reason)) this.#recovery.later(session.id)
   }
 
   refuseIfStopping(): void {
@@ -281,33 +385,9 @@ export class OpenSessions {
   }
 }
 
-/** Finishes the calls that a writer left unfinished, or settles them as unknown, before anything else happens. */
-async function recoverTurn(session: Session): Promise<void> {
-  if (session.status !== 'running') return
-  const started = session.state.batch.filter(call => call.stage === 'started')
-  const mayRepeat = (call: CallState): boolean => {
-    const offered = session.offer.byName.get(call.part.name)
-    if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
-    // A tool that crashes the process must not do so at every start.
-    return (offered.tool.readOnly || offered.tool.idempotent) && call.attempt <= offered.tool.retries + 2
-  }
-  const events = decideRecovery(session.state, mayRepeat, session.context)
-  if (events.length > 0) await session.save(events)
-  // Under manual control the rest is up to the person.
-  if (session.state.controlledBy !== undefined) return
-  await session.driver.run(started.filter(call => call.stage === 'started'))
-  session.driver.wake()
-}
-
-/** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */
-function mayPass(reason: unknown): boolean {
-  return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
-}
-
-export function fold(id: string, events: readonly Recorded[]): SessionState {
-  const state = emptyState(id)
-  for (const { event } of events) evolve(state, event)
-  return state
+/** A write without events. It shows that the session could be loaded. */
+function nothing({ epoch, row }: { epoch: number; row: SessionRow }): Append {
+  return { session: row.id, epoch, seq: row.head + 1, events: [], status: row.status }
 }
 
 function notFound(): TurnwireError {

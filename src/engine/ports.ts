@@ -7,23 +7,32 @@ import type {
   InputPart,
   Native,
   Origin,
+  Phase,
   ResultPart,
   TextPart,
   ThinkingPart,
 } from '../language/content.ts'
-import type {
-  Event,
-  Grant,
-  LimitName,
-  ModelStop,
-  OptionValue,
-  Recorded,
-  Settings,
-  Usage,
-} from '../language/events.ts'
+import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '../language/events.ts'
+import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
+import type { CallSlots } from './call-slots.ts'
+import type { HookSubject, Hooks } from './hooks.ts'
+import type { Store } from './store-port.ts'
+import type { AppContext, Tool, ToolOutput } from './tool-port.ts'
+
+export type * from './store-port.ts'
+
+export {
+  type AppContext,
+  InvalidInput,
+  type Progress,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from './tool-port.ts'
 
 // ---- the world -------------------------------------------------------------------------------------------
 
@@ -35,6 +44,8 @@ export type World = {
   now(): number
   id(prefix: string): string
   timer(ms: number, run: () => void): () => void
+  /** Bytes that the process may still take for sessions. Absent: unlimited. */
+  freeMemory?(): number
   crashPoint(name: CrashPoint): void
 }
 
@@ -70,10 +81,14 @@ export type ModelRequest = {
   /** False: at most one call per answer. */
   parallel: boolean
   maxTokens?: number
+  /** The form of the answer's text. A model that cannot keep to it rejects the request. */
+  format?: AnswerFormat
   /** The agent's options as the client set them, secrets opened. */
   options: Readonly<Record<string, string>>
   /** False: of the vendor's own tools none is declared either, since the caller is to run every tool itself. */
   hosted?: false
+  /** By protocol name, the vendor's own tools that the caller declares; they are declared in any case. */
+  clientHosted?: Readonly<Record<string, readonly JsonObject[]>>
   /** By protocol name, fields for the request body as they are; they come after the provider's own. */
   body?: Readonly<Record<string, JsonObject>>
   /** Absent: a single request, of which the model keeps nothing. */
@@ -85,7 +100,8 @@ export type ModelMemory = { kept?: unknown }
 
 /** `index` counts the calls of this answer from 0, in the order in which they open. */
 export type ModelDelta =
-  | { type: 'text'; text: string }
+  /** `phase`: that of the part that the text belongs to. */
+  | { type: 'text'; text: string; phase?: Phase }
   | { type: 'thinking'; text: string }
   /**
    * One block of the vendor's own is over: thinking, whose words were shown, or what a hosted tool did. `native` is what
@@ -115,6 +131,8 @@ export type ModelAnswer = {
   /** What this vendor wants back with the next request, such as a container or a response id. */
   continuity?: Native
   warnings?: string[]
+  /** The vendor's own id of the request, by which its support finds it. */
+  requestId?: string
 }
 
 /**
@@ -129,6 +147,8 @@ export type Model = {
   readonly asksApproval?: true
   /** How many tokens a request may hold, where that is known. */
   readonly contextTokens?: number
+  /** How many tools a request may hold, where the vendor limits them. */
+  readonly mostTools?: number
   /** Whose artifacts it makes and takes back. Absent: nobody's. */
   readonly origin?: Origin
   respond(
@@ -136,46 +156,6 @@ export type Model = {
     watch: (delta: ModelDelta) => void,
     signal: AbortSignal,
   ): Promise<ModelAnswer>
-}
-
-// ---- tools -----------------------------------------------------------------------------------------------
-
-export type Progress = { message?: string; done?: number; total?: number } | { output: string }
-
-export type ToolContext = {
-  signal: AbortSignal
-  session: string
-  owner: string
-  callId: string
-  /** The call's id, and so the same for every attempt at it, also after a crash: for whatever must not happen twice. */
-  idempotencyKey: string
-  attempt: number
-  progress(update: Progress): void
-  options: Readonly<Record<string, string>>
-}
-
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
-
-/**
- * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
- * call, and never again after a crash unless `readOnly` or `idempotent`. It heeds `signal`. What it throws becomes
- * the outcome `error`; an `InvalidInput` becomes `invalid`.
- */
-export type Tool = ToolDeclaration & {
-  side: 'server'
-  /** Listed to clients, who then decide about it. A hidden one runs as its `trust` says. */
-  exposed: boolean
-  /** What the operator says of it when the client has said nothing: run, ask first, or never. */
-  trust: 'trusted' | 'ask' | 'deny'
-  timeoutMs: number
-  retries: number
-  outputLimit: number
-  run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
-}
-
-/** Thrown by a tool whose own, finer check refused the input; nothing has happened. */
-export class InvalidInput extends Error {
-  override readonly name = 'InvalidInput'
 }
 
 // ---- the gate --------------------------------------------------------------------------------------------
@@ -196,6 +176,8 @@ export type Question = {
   argsHash: string
   /** The operator's word on the tool; for a client's tool always `trusted`. */
   trust: Tool['trust']
+  /** How the definition differs from the one that was accepted before. Undefined: it does not. */
+  changed?: string
   /** The client's word, when the tool is exposed and the client has spoken. */
   clientTrust?: boolean
   grants: readonly Grant[]
@@ -217,16 +199,28 @@ export type Live = {
 }
 
 /**
- * Contract: `admit` and `finish` are pure and bounded in time. `authorise` may ask elsewhere; what it throws is
- * taken as a denial. None of them runs anything.
+ * Contract: `admit` and `finish` are pure and bounded in time. They give a promise, which never rejects, when a check
+ * takes more time than the event loop has to give; costly checks of one `owner` wait for each other. `authorise` may
+ * ask elsewhere; what it throws is taken as a denial. None of them runs anything.
  */
 export type Gate = {
-  admit(call: { name: string; form: CallForm; text: string; cut?: true }, tool: ToolDeclaration): Admission
+  admit(
+    call: { name: string; form: CallForm; text: string; cut?: true },
+    tool: ToolDeclaration,
+    owner: string,
+  ): Admission | Promise<Admission>
   authorise(question: Question): Verdict | Promise<Verdict>
   /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
-  finish(output: ToolOutput, tool: Pick<Tool, 'name' | 'output' | 'outputLimit'>, callId: string): Finished
+  finish(
+    output: ToolOutput,
+    tool: Pick<Tool, 'name' | 'output' | 'outputLimit'>,
+    callId: string,
+    owner: string,
+  ): Finished | Promise<Finished>
   /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
   live(): Live | undefined
+  /** Arguments as they may be recorded and shown: the same text when they hold no secret. Absent: there are no rules. */
+  redactArguments?: (text: string, form: CallForm) => string
   /** What a client sent for its own tool: the same, less the schema. */
   finishClient(parts: ResultPart[], failed: boolean, callId: string): Finished
 }
@@ -257,20 +251,25 @@ export type Compaction = {
   instructions?: string
 }
 
-/** Contract: one agent as the operator configured it. Stable for the life of the engine. */
+/** Contract: one agent as the operator configured it. Stable for the life of the engine, except `tools`: see there. */
 export type Agent = {
   name: string
   title?: string
   version: string
   description?: string
   system?: string
-  tools: readonly Tool[]
+  /** Another list when tools have come, gone or changed; the same one otherwise. */
+  readonly tools: readonly Tool[]
   options: readonly AgentOption[]
   gate: Gate
   limits: Limits
   choice: ToolChoice
   parallel: boolean
+  /** How many calls of one turn run here at the same time; the others wait, in order. Absent: all of them. */
+  callsAtOnce?: number
   maxTokens?: number
+  /** The form of its answers, unless a caller asks for another. */
+  format?: AnswerFormat
   /** Absent: the history is summarised only when someone asks for it. */
   compaction?: Compaction
   /** False: its model is asked without the vendor's own tools. */
@@ -287,94 +286,6 @@ export type Agent = {
 /** Contract: `seal` gives text that only `open` of the same installation can read. */
 export type Vault = { seal(text: string): string; open(sealed: string): string }
 
-// ---- the store -------------------------------------------------------------------------------------------
-
-export type SessionStatus = 'idle' | 'running' | 'waiting'
-
-export type SessionRow = {
-  id: string
-  owner: string
-  agent: string
-  status: SessionStatus
-  createdAt: number
-  updatedAt: number
-  head: number
-}
-
-/** What a list of sessions shows of each. Stored beside the log, so that listing reads no log. */
-export type ListSummary = {
-  settings: Settings
-  /** The beginning of the first user message. */
-  opening?: string
-}
-
-/** `summary` is the newest one written, if any was. */
-export type ListedRow = SessionRow & { summary?: ListSummary }
-
-export type Append = {
-  session: string
-  epoch: number
-  /** The number of the first of these events: one more than the last recorded. */
-  seq: number
-  events: readonly Event[]
-  status: SessionStatus
-  /** Only when it changed. */
-  summary?: ListSummary
-}
-
-export type NewSession = {
-  row: Omit<SessionRow, 'head' | 'updatedAt'>
-  events: readonly Event[]
-  summary?: ListSummary
-  /** An idempotency key: a second creation with the same owner and key gives the first session. */
-  request?: { key: string; hash: string }
-}
-
-export type ReadOptions = {
-  /**
-   * Stop after about this many bytes of stored JSON, for reading a log in pages: the events before the last one of a
-   * page take less than this. A page has at least one event, unless there is none. Absent: read everything.
-   */
-  maxBytes?: number
-}
-
-/**
- * Contract.
- * - A write is all or nothing: one that rejects has recorded nothing. A write that resolves is durable.
- * - Writes of one session are recorded in the order of the calls. A write that fails also fails the writes of its
- *   session that were called before the caller could know.
- * - `append` rejects with `lease_lost` if `epoch` is not the session's current epoch or `seq` is not next.
- * - Methods never throw; they reject, with a TurnwireError (`store_*`, `lease_lost`, `bad_request`).
- * - Reads see every write that resolved before.
- */
-export type Store = {
-  /** `existing`: this owner used the request key before, and nothing was written. */
-  create(session: NewSession): Promise<{ epoch: number } | { existing: string; hash: string }>
-  /** Makes the caller the only writer: all earlier epochs become invalid. Undefined: no such session. */
-  claim(session: string): Promise<{ epoch: number; row: SessionRow } | undefined>
-  append(batch: Append): Promise<void>
-  /**
-   * How long the engine may hold back deferrable events, so that one append carries several. Absent: appends are so
-   * cheap that it should hold back nothing.
-   */
-  readonly lingerMs?: number
-  row(session: string): Promise<SessionRow | undefined>
-  /** The session that this owner's request key created. */
-  requested(owner: string, key: string): Promise<string | undefined>
-  /** Events with a number greater than `after`, in order. Empty: there are no more. */
-  read(session: string, after?: number, options?: ReadOptions): Promise<Recorded[]>
-  /** Newest first. `after` is the `next` of the page before. */
-  list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
-  /** All owners that have a session, in any order. For the operator only. */
-  owners(): Promise<string[]>
-  /** All sessions whose status is `running`. Asked once, when a process starts: it may look at every session. */
-  unfinished(): Promise<string[]>
-  remove(session: string): Promise<boolean>
-  putBlob(session: string, name: string, body: string): Promise<void>
-  blob(session: string, name: string): Promise<string | undefined>
-  close(): Promise<void>
-}
-
 // ---- the whole -------------------------------------------------------------------------------------------
 
 export type EnginePorts = {
@@ -386,8 +297,15 @@ export type EnginePorts = {
   agents?(): readonly { agent: Agent; model?: string }[]
   /** The configured models, by name. */
   models?: Readonly<Record<string, Model>>
+  /** Absent: tools fetch nothing through the engine. */
+  egress?: Pick<Egress, 'fetch'>
+  /** Absent: any number of calls may run at the same time. */
+  callSlots?: CallSlots
+  hooks?: Hooks
+  /** What the program gives its tools as `context.app`. */
+  app?: (subject: HookSubject) => AppContext
   /** One line for operators; never holds secrets, arguments or results. */
-  log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
 }
 
 /** What a user says, as wires hand it over. */

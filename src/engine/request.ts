@@ -1,19 +1,26 @@
 // The request that a model is sent: the agent's own instructions and limits, and over them what the caller asks. Pure.
-import type { Ask } from '../language/events.ts'
+import type { Ask, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { ToolChoice } from '../language/tools.ts'
 import { declarationOf } from './describe.ts'
 import { offerOf } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import type { Agent, ModelRequest } from './ports.ts'
+import type { Agent, ModelRequest, Vault } from './ports.ts'
 import type { SessionState } from './state.ts'
 
 /** What a request is about: whose it is, the entries that the model reads, and what its caller asks. */
-export type RequestSource = { session: string; history: ModelRequest['history']; ask: Ask }
+export type RequestSource = {
+  session: string
+  history: ModelRequest['history']
+  ask: Ask
+  /** The model has made a call since it was asked. */
+  called?: true
+}
 
 /** `offered`: the tools, and the options with their secrets opened. */
 export function requestOf(
   agent: Agent,
-  { session, history, ask }: RequestSource,
+  { session, history, ask, called }: RequestSource,
   offered: Pick<ModelRequest, 'tools' | 'options'>,
 ): ModelRequest {
   const system = joinText(agent.system, ask.system)
@@ -23,15 +30,34 @@ export function requestOf(
     session,
     history,
     tools: offered.tools,
-    choice: ask.choice ?? agent.choice,
+    choice: called ? withoutDemand(ask.choice ?? agent.choice) : (ask.choice ?? agent.choice),
     parallel: ask.parallel ?? agent.parallel,
     options: offered.options,
   }
   if (system !== undefined) request.system = system
   if (maxTokens !== undefined) request.maxTokens = maxTokens
   if (agent.hosted === false || ask.clientOnly) request.hosted = false
+  const format = ask.format ?? agent.format
+  if (format) request.format = format
+  if (ask.hosted) request.clientHosted = ask.hosted
   if (ask.body) request.body = ask.body
   return request
+}
+
+/** A call is demanded once in a turn: demanded at each step, it would keep the model from ever answering. */
+function withoutDemand(choice: ToolChoice): ToolChoice {
+  if (choice === 'required') return 'auto'
+  if (typeof choice === 'string') return choice
+  return 'tool' in choice ? 'auto' : { ...choice, mode: 'auto' }
+}
+
+/** The options as chosen, with secrets opened, and the defaults of the others. */
+export function openedOptions(agent: Agent, settings: Settings, vault: Vault): Record<string, string> {
+  const options: Record<string, string> = {}
+  for (const { name, default: value } of agent.options) options[name] = value
+  for (const [name, value] of Object.entries(settings.options))
+    options[name] = typeof value === 'string' ? value : vault.open(value.sealed)
+  return options
 }
 
 function least(first: number | undefined, second: number | undefined): number | undefined {
@@ -51,7 +77,11 @@ export function previewRequest(agent: Agent, state: SessionState, text: string |
   const history = text === undefined ? view : [...view, ...openResults(state), userEntry(text)]
   const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
   return structuredClone(
-    requestOf(agent, { session: state.id, history, ask }, { tools: tools.map(declarationOf), options }),
+    requestOf(
+      agent,
+      { session: state.id, history, ask, ...(turn?.called && { called: true }) },
+      { tools: tools.map(declarationOf), options },
+    ),
   )
 }
 

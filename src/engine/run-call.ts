@@ -2,15 +2,17 @@
 // or returns too late), the call gets exactly one outcome.
 
 import type { Outcome } from '../language/calls.ts'
-import { wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
 import { decideResult, decideStart } from './decide-call.ts'
+import { askAfterCall, subjectOf } from './hooks.ts'
 import { admit } from './judge.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
+  type Admission,
+  type AppContext,
   type Finished,
   InvalidInput,
   type Live,
@@ -18,6 +20,7 @@ import {
   type ToolContext,
   type ToolOutput,
 } from './ports.ts'
+import { safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -37,13 +40,34 @@ export function runCall(
       return
     }
     const admission = admit(session, call, offered)
-    if (admission.ok) new CallRun(session, call, offered.tool, admission.input, stop, over).attempt()
-    else {
-      recordOutcome(session, call, notRun(call, admission.reason))
-      over()
-    }
+    if (!(admission instanceof Promise)) runAdmitted(session, call, offered.tool, admission, stop, over)
+    else
+      admission
+        .then(late => {
+          if (session.lost || stop.aborted || call.stage !== 'started') over()
+          else runAdmitted(session, call, offered.tool, late, stop, over)
+        })
+        .catch(error => {
+          session.lose(error)
+          over()
+        })
   } catch (error) {
     session.lose(error)
+    over()
+  }
+}
+
+function runAdmitted(
+  session: Session,
+  call: CallState,
+  tool: Tool,
+  admission: Admission,
+  stop: Abort,
+  over: () => void,
+): void {
+  if (admission.ok) new CallRun(session, call, tool, admission.input, stop, over).attempt()
+  else {
+    recordOutcome(session, call, notRun(call, admission.reason))
     over()
   }
 }
@@ -123,30 +147,45 @@ class CallRun {
   }
 
   #ended(context: CallContext, output: ToolOutput | 'timeout'): void {
-    let attempt: Attempt
+    let attempt: Attempt | Promise<Attempt>
     try {
-      this.#session.ports.world.crashPoint('call-ran')
+      const { ports, agent, state } = this.#session
+      ports.world.crashPoint('call-ran')
       context.showRest()
       attempt =
         output === 'timeout'
           ? { outcome: outcomes.timeout(this.#tool.timeoutMs) }
-          : this.#session.agent.gate.finish(output, this.#tool, this.#call.part.id)
+          : agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner)
     } catch (error) {
       this.#failed(context, error)
       return
     }
-    this.#settle(attempt)
+    if (attempt instanceof Promise)
+      attempt.then(
+        late => this.#settle(late),
+        error => this.#failed(context, error),
+      )
+    else this.#settle(attempt)
   }
 
   #failed(context: CallContext, thrown: unknown): void {
     try {
       context.showRest()
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
-      if (attempt.retry && this.#mayRetry()) this.#retry()
-      else this.#settle(attempt)
+      if (attempt instanceof Promise)
+        attempt.then(
+          late => this.#settleOrRetry(late),
+          error => this.#lose(error),
+        )
+      else this.#settleOrRetry(attempt)
     } catch (error) {
       this.#lose(error)
     }
+  }
+
+  #settleOrRetry(attempt: Attempt): void {
+    if (attempt.retry && this.#mayRetry()) this.#retry()
+    else this.#settle(attempt)
   }
 
   #mayRetry(): boolean {
@@ -164,19 +203,33 @@ class CallRun {
     )
   }
 
-  #settle({ outcome, blob }: Attempt): void {
+  /** A hook may replace the result; what it gives is checked and bounded like any other. */
+  #settle(attempt: Attempt): void {
+    if (!this.#session.ports.hooks?.afterCall || this.#call.stage !== 'started') {
+      this.#conclude(attempt)
+      return
+    }
+    this.#afterHook(attempt).then(
+      finished => this.#conclude(finished),
+      error => this.#lose(error),
+    )
+  }
+
+  async #afterHook(attempt: Attempt): Promise<Finished> {
+    const { agent, state } = this.#session
+    const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
+    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+  }
+
+  #conclude({ outcome, blob }: Finished): void {
     const ms = this.#session.ports.world.now() - this.#startedAt
     if (ms > 0) outcome.ms = ms
     if (!blob) this.#record(outcome)
     else
-      this.#keep(blob).then(
+      this.#session.keepBlob(blob).then(
         () => this.#record(outcome),
         error => this.#lose(error),
       )
-  }
-
-  async #keep({ name, body }: NonNullable<Attempt['blob']>): Promise<void> {
-    await this.#session.ports.store.putBlob(this.#session.id, name, body)
   }
 
   #record(outcome: Outcome): void {
@@ -200,20 +253,40 @@ class CallRun {
   }
 }
 
-function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt {
+function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt | Promise<Attempt> {
   const refused = error instanceof InvalidInput
   // After an earlier attempt nobody can say that nothing has happened.
   const untouched = refused && call.attempt === 1
   const words = untouched ? 'The tool was not run' : 'The tool failed'
-  const { outcome, blob } = session.agent.gate.finish(
-    { parts: [{ type: 'text', text: `${words}: ${wordsOf(error)}` }], failed: true },
+  session.ports.log('warn', 'A tool threw.', {
+    session: session.id,
+    callId: call.part.id,
+    tool: tool.name,
+    ...kindAndPlace(error),
+  })
+  const finished = session.agent.gate.finish(
+    { parts: [{ type: 'text', text: `${words}: ${safeReason(error)}` }], failed: true },
     { name: tool.name, outputLimit: tool.outputLimit },
     call.part.id,
+    session.state.owner,
   )
-  return {
+  const asFailure = ({ outcome, blob }: Finished): Attempt => ({
     outcome: untouched ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } } : outcome,
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
+  })
+  return finished instanceof Promise ? finished.then(asFailure) : asFailure(finished)
+}
+
+/** What was thrown and where. Not its words: they may hold arguments or secrets. */
+function kindAndPlace(error: unknown): { error: string; at?: string } {
+  try {
+    if (!(error instanceof Error)) return { error: typeof error }
+    // The message comes before the places, and may look like one.
+    const at = /\n {4}at (.+)/.exec(error.stack?.slice(error.message.length) ?? '')?.[1]
+    return { error: error.name, ...(at !== undefined && { at }) }
+  } catch {
+    return { error: 'an error that cannot be read' }
   }
 }
 
@@ -249,6 +322,33 @@ class CallContext implements ToolContext {
       if ('output' in update) this.#show(this.#redacted(update.output))
       else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
     }
+  }
+
+  get fetch(): ToolContext['fetch'] {
+    return (input, init = {}) => {
+      const { ports } = this.#session
+      const { egress } = ports
+      if (!egress) return Promise.reject(new Error('This engine fetches nothing: it has no egress rule.'))
+      const { session, callId } = this
+      return egress.fetch(input, {
+        signal: this.#stop.signal,
+        ...init,
+        report: report => {
+          ports.log(report.refused === undefined ? 'info' : 'warn', 'A tool sent a request.', {
+            session,
+            callId,
+            ...report,
+          })
+          init.report?.(report)
+        },
+      })
+    }
+  }
+
+  get app(): AppContext {
+    const given = { ...this.#session.ports.app?.(subjectOf(this.#session)), ...this.#session.requestApp }
+    // Which members there are is between the program and its tools.
+    return given as AppContext
   }
 
   /** No more output comes: shows what redaction held back. */

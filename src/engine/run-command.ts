@@ -2,9 +2,11 @@
 // says which events came of it. What a command means is decided in decide.ts; this only prepares and reports.
 import { TurnwireError } from '../language/errors.ts'
 import type { OptionValue, Settings } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
 import { ManualControl } from './manual-control.ts'
+import { readState } from './read-state.ts'
 import type { Session } from './session.ts'
 import { type CallState, findCall } from './state.ts'
 
@@ -33,6 +35,10 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       return done(await say(session, command))
     case 'respond':
       return done(await respond(session, command))
+    case 'call': {
+      const { do: _, ...direct } = command
+      return done(await session.call(direct))
+    }
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
       return done()
@@ -60,23 +66,42 @@ async function say(session: Session, command: CommandOf<'say'>): Promise<Partial
   const attempt = request && attemptOf(session, request)
   return session.say({
     ...rest,
-    // The message of a request that is tried again is in the history already.
-    parts: attempt && attempt.key !== request.key ? [] : parts,
+    // The message of a request whose turn failed is in the history already.
+    parts: attempt?.repeats === 'failed' ? [] : parts,
+    ...(attempt?.repeats === 'again' && { rewindTo: await viewBefore(session, request?.key ?? '') }),
     ...(settings && { settings: sealSettings(session, settings) }),
-    ...(attempt && { request: attempt }),
+    ...(attempt && { request: attempt.request }),
   })
 }
 
-/** The key under which a request is made now: that of its last attempt, or a new one if that attempt failed. */
-function attemptOf({ state }: Session, request: RequestKey): RequestKey {
+type Attempt = { request: RequestKey; repeats?: 'failed' | 'again' }
+
+/** The key under which a request is made now: that of its last attempt, or a new one if it is to be made once more. */
+function attemptOf({ state }: Session, request: RequestKey): Attempt {
   const { requests, turn, lastStop } = state
-  if (!request.retry || !requests.has(request.key)) return request
-  if (requests.get(request.key)?.hash !== request.hash) return request
+  const { hash, retry, again } = request
+  if (!(retry || again) || !requests.has(request.key)) return { request }
   const keyOf = (attempt: number): string => (attempt === 1 ? request.key : `${request.key}#${attempt}`)
-  let attempt = 1
-  while (requests.has(keyOf(attempt + 1))) attempt += 1
+  let last = 1
+  while (requests.has(keyOf(last + 1))) last += 1
+  const isSame = requests.get(keyOf(last))?.hash === hash
+  const anew = { key: keyOf(last + 1), hash }
+  if (again === 'always' || (again && !isSame)) return { request: anew, repeats: 'again' }
   const failed = turn === null && lastStop?.stop === 'error'
-  return { key: keyOf(failed ? attempt + 1 : attempt), hash: request.hash }
+  return retry && isSame && failed
+    ? { request: anew, repeats: 'failed' }
+    : { request: { key: keyOf(last), hash } }
+}
+
+/** What the model read when the turn of this request began: calls that the request abandoned have their results. */
+async function viewBefore({ state, ports }: Session, key: string): Promise<Entry[]> {
+  const accepted = state.requests.get(key)?.seq ?? 0
+  const { view } = await readState(
+    ports,
+    state.id,
+    ({ seq, event }) => seq > accepted && event.type === 'turn.started',
+  )
+  return view
 }
 
 async function respond(session: Session, command: CommandOf<'respond'>): Promise<Partial<Accepted>> {

@@ -2,50 +2,63 @@
 // commands never interleave; durability is awaited afterwards. If the store refuses a write, memory is ahead of the log:
 // the session is dropped and read again when it is needed next.
 
-import type { ResultPart } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { Ask, Event, Grant, Settings } from '../language/events.ts'
+import type { Event, Grant, Settings } from '../language/events.ts'
 import type { Attachment } from './attachment.ts'
 import type { RequestKey } from './boundary.ts'
 import type { CompactionState } from './compact.ts'
+import { Deadlines } from './deadlines.ts'
 import {
-  awaited,
   type Context,
-  type Decision,
+  type DirectCall,
   decideConfigure,
+  decideDirectCall,
   decideGrant,
   decideRespond,
   decideRevoke,
   decideSay,
-  type Respond,
   type Say,
 } from './decide.ts'
 import { decideCancel } from './decide-turn.ts'
 import { Driver } from './driver.ts'
 import { Feed } from './feed.ts'
+import { withHiddenArguments } from './hidden-arguments.ts'
+import { tellTurnEnded } from './hooks.ts'
 import { IdenticalCalls } from './identical.ts'
 import { Journal } from './journal.ts'
-import { type Admissions, judgeEdit } from './judge.ts'
+import type { Admissions } from './judge.ts'
 import { type Action, next, statusOf } from './next.ts'
-import { type Offer, offerOf } from './offer.ts'
-import type { Agent, EnginePorts, ModelMemory, ModelRequest, SessionStatus, Tool } from './ports.ts'
-import { requestOf } from './request.ts'
+import { isOwnOffer, type Offer, offerOf } from './offer.ts'
+import type {
+  Agent,
+  AppContext,
+  EnginePorts,
+  ModelMemory,
+  ModelRequest,
+  SessionStatus,
+  Tool,
+} from './ports.ts'
+import { type Answers, prepareAnswers } from './prepare-answers.ts'
+import { openedOptions, requestOf } from './request.ts'
 import { findCall, type SessionState } from './state.ts'
-
-/** A client's own results and a person's decisions, as a wire hands them over. */
-export type Answers = {
-  results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
-  decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
-  ask?: Ask
-  settings?: Partial<Settings>
-  request?: RequestKey
-}
 
 /**
  * `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done.
  * `turn` is the turn that it started or continued, which may be over by the time that it is durable.
  */
 export type Recorded = { first: number; replayed: boolean; count: number; at: number; turn?: string }
+
+/** What all sessions of an engine share. */
+export type SessionHome = {
+  /** The offer of this agent's own tools, to sessions that change nothing about it. */
+  ownOffer(agent: Agent): Offer
+  lost(session: Session, reason: unknown): void
+}
+
+/** The right to write to a session, and how large it is. */
+export type Claim = { epoch: number; bytes: number; blobBytes: number }
+
+const noAttachments: readonly Attachment[] = []
 
 export class Session {
   readonly state: SessionState
@@ -56,37 +69,45 @@ export class Session {
   readonly #modelMemory: ModelMemory = {}
   /** Made when a call is judged; most open sessions wait for something. */
   admissions: Admissions | undefined
+  /** Which hooks have seen which calls of the current answer. */
+  hooked: Set<string> | undefined
+  /** What the current turn's caller gives its tools. Gone after a restart. */
+  requestApp: Partial<AppContext> | undefined
   readonly #id: Context['id']
   readonly #journal: Journal
-  readonly #onLost: (session: Session, reason: unknown) => void
+  readonly #home: SessionHome
   #attached: readonly Tool[] = []
-  /** What was last offered, and under which settings. */
-  #offer: { settings: Settings; attached: readonly Tool[]; clientOnly: boolean; offer: Offer } | undefined
+  /** What was last offered, and what it was made of. */
+  #offer: { key: readonly unknown[]; offer: Offer } | undefined
   readonly compaction: CompactionState = { busy: false, failedAt: 0 }
   #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
-  /** Readers, commands and attachments that need this copy to stay in memory. */
+  readonly deadlines = new Deadlines(this)
+  /** It left memory while it was at rest: whoever needs it opens it again. */
+  released = false
+  /** It was recovered, and nothing has been written since. */
+  unproven = false
+  /** About the JSON of its log, and of what is kept beside it. */
+  bytes: number
+  blobBytes: number
+  /** Commands and attachments that need this copy to stay in memory. */
   uses = 0
-  readonly attachments = new Set<Attachment>()
+  attachments = noAttachments
 
-  constructor(
-    ports: EnginePorts,
-    agent: Agent,
-    state: SessionState,
-    epoch: number,
-    onLost: (session: Session, reason: unknown) => void,
-  ) {
+  constructor(ports: EnginePorts, agent: Agent, state: SessionState, claim: Claim, home: SessionHome) {
+    this.bytes = claim.bytes
+    this.blobBytes = claim.blobBytes
     this.ports = ports
     this.agent = agent
     this.state = state
-    this.#onLost = onLost
+    this.#home = home
     this.feed = new Feed(state.seq, statusOf(state), error =>
       ports.log('error', 'A watcher failed and was removed.', {
         session: state.id,
         error: wordsOf(error),
       }),
     )
-    this.#journal = new Journal(this, epoch)
+    this.#journal = new Journal(this, claim.epoch)
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }
@@ -99,14 +120,25 @@ export class Session {
     return statusOf(this.state)
   }
 
-  /** Nothing is happening in it and nobody needs this copy to stay. */
+  /** Nothing is happening in it and nobody needs this copy to stay. Readers can follow it in the store. */
   get isIdle(): boolean {
-    const { uses, status, feed, driver } = this
-    return uses === 0 && status !== 'running' && !feed.watched && driver.callsRunning === 0 && this.clean
+    const { uses, status, driver } = this
+    return uses === 0 && status !== 'running' && driver.callsRunning === 0 && this.clean
+  }
+
+  /** Only while it is idle. Its readers are told. */
+  release(): void {
+    this.released = true
+    this.deadlines.stop()
+    this.feed.retire()
   }
 
   get lost(): boolean {
     return this.#journal.lost !== undefined
+  }
+
+  get lostBecause(): unknown {
+    return this.#journal.lost
   }
 
   get context(): Context {
@@ -116,11 +148,12 @@ export class Session {
   get offer(): Offer {
     const { settings, turn } = this.state
     const clientOnly = turn?.ask?.clientOnly === true
+    if (isOwnOffer(settings, this.#attached, clientOnly)) return this.#home.ownOffer(this.agent)
+    const key = [this.agent.tools, settings, this.#attached, clientOnly]
     const known = this.#offer
-    if (known?.settings === settings && known.attached === this.#attached && known.clientOnly === clientOnly)
-      return known.offer
+    if (known?.key.every((part, index) => part === key[index])) return known.offer
     const offer = offerOf(this.agent, settings, this.#attached, clientOnly)
-    this.#offer = { settings, attached: this.#attached, clientOnly, offer }
+    this.#offer = { key, offer }
     return offer
   }
 
@@ -136,6 +169,12 @@ export class Session {
     return this.#attached
   }
 
+  /** What was found out about the calls of the last answer no longer counts. */
+  forgetCalls(): void {
+    this.admissions = undefined
+    this.hooked = undefined
+  }
+
   /** The repeated calls of the current turn. */
   get identicalCalls(): IdenticalCalls {
     const turn = this.state.turn?.id ?? ''
@@ -147,30 +186,43 @@ export class Session {
   request(): ModelRequest {
     const { id, view, turn } = this.state
     const offered = { tools: this.offer.declarations, options: this.options() }
-    const request = requestOf(this.agent, { session: id, history: view, ask: turn?.ask ?? {} }, offered)
+    const source = {
+      session: id,
+      history: view,
+      ask: turn?.ask ?? {},
+      ...(turn?.called && { called: turn.called }),
+    }
+    const request = requestOf(this.agent, source, offered)
     return { ...request, memory: this.#modelMemory }
   }
 
   next(): Action {
-    return next(this.state, this.agent.limits)
+    return next(this.state, this.agent.limits, this.bytes + this.blobBytes)
   }
 
   /** With opened secrets and defaults. For tools and models only. */
   options(): Record<string, string> {
-    const options: Record<string, string> = {}
-    for (const { name, default: value } of this.agent.options) options[name] = value
-    const chosen = this.state.settings.options
-    for (const name of Object.keys(chosen)) {
-      const value = chosen[name]!
-      options[name] = typeof value === 'string' ? value : this.ports.vault.open(value.sealed)
-    }
-    return options
+    return openedOptions(this.agent, this.state.settings, this.ports.vault)
   }
 
   // ---- commands ------------------------------------------------------------------------------------------
 
-  say(say: Say): Promise<Recorded> {
-    return this.#accept(say.request, () => decideSay(this.state, say, this.context))
+  say({ app, ...say }: Say & { app?: Partial<AppContext> }): Promise<Recorded> {
+    this.requestApp = app
+    return this.#accept(say.request, () => {
+      this.#refuseIfFull()
+      return decideSay(this.state, say, this.context)
+    })
+  }
+
+  call({ tool, ...direct }: Omit<DirectCall, 'form'>): Promise<Recorded> {
+    const offered = this.offer.byName.get(tool)
+    if (!offered)
+      throw new TurnwireError('unknown_tool', `Agent "${this.agent.name}" offers no tool named "${tool}".`)
+    const { form } = offered.tool.input
+    return this.#accept(direct.request, () =>
+      decideDirectCall(this.state, { ...direct, tool, form }, this.context),
+    )
   }
 
   /** `afterStop`: refused while the turn still runs, although the calls wait already. */
@@ -180,8 +232,8 @@ export class Session {
     const replayed = this.#replayed(answers.request)
     if (replayed) return replayed
     if (afterStop) this.#refuseWhileRunning(answers)
-    const { blobs, respond } = await this.#prepare(answers)
-    for (const blob of blobs) await this.ports.store.putBlob(this.id, blob.name, blob.body)
+    const { blobs, respond } = await prepareAnswers(this, answers)
+    for (const blob of blobs) await this.keepBlob(blob)
     return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
   }
 
@@ -197,12 +249,14 @@ export class Session {
 
   async configure(settings: Partial<Settings>): Promise<void> {
     this.#refuseIfGone()
+    this.#refuseIfFull()
     await this.save(decideConfigure(this.state, settings, this.context))
   }
 
   /** Remembers a permission, or a refusal, for calls to come. Gives its id. */
   async grant(grant: Omit<Grant, 'id'>): Promise<string> {
     this.#refuseIfGone()
+    this.#refuseIfFull()
     const given = decideGrant(grant, this.context)
     await this.save([given])
     return given.grant.id
@@ -267,58 +321,28 @@ export class Session {
     return this.flushed().then(() => ({ first: before.seq, replayed: true, count: 0, at: 0 }))
   }
 
-  async #prepare(answers: Answers): Promise<{ respond: Respond; blobs: { name: string; body: string }[] }> {
-    const blobs: { name: string; body: string }[] = []
-    const results = answers.results.map(({ callId, parts, failed }) => {
-      const { outcome, blob } = this.agent.gate.finishClient(parts, failed === true, callId)
-      // Kept only for an open call: an unknown id must leave no trace.
-      if (blob && findCall(this.state, callId)?.stage === 'handed') blobs.push(blob)
-      return { callId, outcome }
-    })
-    const decisions: Decision[] = []
-    for (const { edit, ...decision } of answers.decisions) {
-      if (edit === undefined || !decision.granted) decisions.push(decision)
-      else decisions.push({ ...decision, edit: await this.#checkEdit(decision.callId, edit) })
-    }
-    const { ask, settings, request } = answers
-    return {
-      blobs,
-      respond: {
-        results,
-        decisions,
-        ...(ask && { ask }),
-        ...(settings && { settings }),
-        ...(request && { request }),
-      },
-    }
-  }
-
-  async #checkEdit(callId: string, text: string): Promise<{ text: string; argsHash: string }> {
-    const call = awaited(this.state, callId, 'asking')
-    const late = Promise.withResolvers<never>()
-    late.promise.catch(() => {})
-    const stopClock = this.ports.world.timer(this.agent.limits.time, () =>
-      late.reject(new TurnwireError('invalid_edit', 'Policy has not judged the changed arguments in time.')),
-    )
-    try {
-      const { argsHash } = await Promise.race([judgeEdit(this, call, text), late.promise])
-      return { text, argsHash }
-    } finally {
-      stopClock()
-    }
-  }
-
   // ---- the log -------------------------------------------------------------------------------------------
 
   /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
   record(events: readonly Event[], deferrable = false): void {
-    this.#journal.record(events, deferrable)
+    this.unproven = false
+    const redact = this.agent.gate.redactArguments
+    const kept = redact ? events.map(event => withHiddenArguments(this, event, redact)) : events
+    this.#journal.record(kept, deferrable)
+    if (this.ports.hooks) tellTurnEnded(this, events)
+    if (events.some(asksUntil)) this.deadlines.watch()
   }
 
   /** Records events and waits until they are durable. */
   save(events: readonly Event[]): Promise<void> {
-    this.#journal.record(events, false)
+    this.record(events)
     return this.#journal.flushed()
+  }
+
+  /** Shows in the store that it could be recovered. Whatever is recorded shows the same. */
+  prove(): void {
+    if (this.unproven && !this.lost) this.#journal.touch()
+    this.unproven = false
   }
 
   /** Writes deferred events now: the loop rests. */
@@ -342,13 +366,33 @@ export class Session {
     const why = reason ?? new TurnwireError('internal', 'The session was lost.')
     this.#journal.lose(why)
     this.driver.abort(why)
+    this.deadlines.stop()
     for (const attachment of this.attachments) attachment.close()
-    this.#onLost(this, why)
+    this.#home.lost(this, why)
     this.feed.close(why)
+  }
+
+  /** Keeps text beside the log. */
+  async keepBlob({ name, body }: { name: string; body: string }): Promise<void> {
+    this.blobBytes += body.length
+    await this.ports.store.putBlob(this.id, name, body)
+  }
+
+  #refuseIfFull(): void {
+    const { sessionBytes } = this.agent.limits
+    if (this.bytes + this.blobBytes < sessionBytes) return
+    throw new TurnwireError(
+      'too_large',
+      `The session has reached its limit of ${sessionBytes} bytes and takes no more. It can still be read. Start a new session.`,
+    )
   }
 
   #refuseIfGone(): void {
     if (this.lost) throw this.#journal.lost
     if (this.stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
+}
+
+function asksUntil(event: Event): boolean {
+  return event.type === 'approval.requested' && event.expiresAt !== undefined
 }

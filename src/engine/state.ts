@@ -12,6 +12,9 @@ import type { ListSummary } from './ports.ts'
  */
 export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
 
+/** Arguments that were redacted where they are shown. */
+export type HiddenText = { callId: string; sealed: string }
+
 export type CallState = {
   part: CallPart
   /** Its place among the calls of the same answer. */
@@ -19,12 +22,16 @@ export type CallState = {
   stage: CallStage
   /** The arguments that count: the model's, or what a person made of them. */
   text: string
+  /** Set when `text` was redacted: the exact arguments. */
+  sealed?: string
   editedBy?: string
   argsHash?: string
   toolHash?: string
   rule?: string
   reason?: string
   expiresAt?: number
+  /** The time for an answer is over. */
+  expired?: true
   attempt: number
   outcome?: Outcome
 }
@@ -35,6 +42,8 @@ export type TurnState = {
   /** The number of the event that started it. */
   first: number
   ask?: Ask
+  /** The model has made a call since it was asked: a demand of one is met. */
+  called?: true
   startedAt: number
   /** Requests to the model so far. */
   steps: number
@@ -43,7 +52,7 @@ export type TurnState = {
   tokens: number
   money: number
   /** By tool: the arguments of its calls that passed the gate. */
-  admitted: Map<string, string[]>
+  admitted: Map<string, (string | HiddenText)[]>
   limit?: LimitName
   /** Set once the model has answered without asking for a tool. */
   answered?: ModelStop
@@ -68,6 +77,8 @@ export type SessionState = {
   contextTokens?: number
   /** How long the view was right after the last compaction. */
   compactedTo?: number
+  /** The event of the last compaction, and how many of the entries before it stayed in the view. */
+  compaction?: { seq: number; kept: number }
   turn: TurnState | null
   /** The calls of the last answer, until all are settled. */
   batch: CallState[]

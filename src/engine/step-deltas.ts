@@ -126,7 +126,7 @@ export class StepDeltas {
 
   #say(delta: Extract<Delta, { type: 'text' | 'thinking' }>, shown: ShownText, give: Give): void {
     const text = this.#news(shown, delta.text)
-    if (text !== '') give(text === delta.text ? delta : { type: delta.type, text })
+    if (text !== '') give(text === delta.text ? delta : { ...delta, text })
   }
 
   #news(shown: ShownText, piece: string): string {
@@ -175,7 +175,9 @@ export class StepDeltas {
   #giveAll(parts: readonly AnswerPart[], give: Give): void {
     for (const part of parts) {
       if (part.type === 'call') this.#giveCall(part, give)
-      else if (part.type !== 'hosted' && part.text !== '') give({ type: part.type, text: part.text })
+      else if (part.type === 'thinking' && part.text !== '') give({ type: 'thinking', text: part.text })
+      else if (part.type === 'text' && part.text !== '')
+        give({ type: 'text', text: part.text, ...(part.phase && { phase: part.phase }) })
     }
   }
 

@@ -1,17 +1,19 @@
 // A session's state as plain data, for readers outside the engine. Everything is a copy.
 import type { Settings } from '../language/events.ts'
 import type { NextAction, SessionSummary } from './boundary.ts'
+import type { HistoryFold } from './history-fold.ts'
 import { type Action, next, statusOf } from './next.ts'
 import type { Limits } from './ports.ts'
 import type { SessionState } from './state.ts'
 
 export function summarise(
-  state: SessionState,
+  known: SessionState | HistoryFold,
   limits: Limits | undefined,
   keys: readonly string[] = [],
 ): SessionSummary {
-  const { turn, entries } = state
-  const last = entries.at(-1)
+  const state = 'state' in known ? known.state : known
+  const { entries, lastRole, compaction } = 'state' in known ? known : lengthOf(known)
+  const { turn } = state
   return structuredClone({
     id: state.id,
     owner: state.owner,
@@ -22,13 +24,14 @@ export function summarise(
     updatedAt: state.updatedAt,
     seq: state.seq,
     settings: withoutSecrets(state.settings),
-    entries: entries.length,
+    entries,
     calls: state.batch,
     next: limits ? nextAction(next(state, limits)) : { do: 'rest' as const },
     grants: [...state.grants.values()],
     known: keys.filter(key => state.requests.has(key)),
     ...(state.opening !== undefined && { opening: state.opening }),
-    ...(last && { lastRole: last.role }),
+    ...(lastRole && { lastRole }),
+    ...(compaction && { compaction }),
     ...(state.contextTokens !== undefined && { contextTokens: state.contextTokens }),
     ...(turn && {
       turn: {
@@ -43,6 +46,14 @@ export function summarise(
     ...(state.lastStop && { lastStop: state.lastStop }),
     ...(state.controlledBy !== undefined && { controlledBy: state.controlledBy }),
   })
+}
+
+function lengthOf({
+  entries,
+  compaction,
+}: SessionState): Pick<SessionSummary, 'entries' | 'lastRole' | 'compaction'> {
+  const last = entries.at(-1)
+  return { entries: entries.length, ...(last && { lastRole: last.role }), ...(compaction && { compaction }) }
 }
 
 /** Sealed values mean nothing to a reader. */

@@ -12,8 +12,10 @@ export type CallPart = {
   /** The tool's name as it was declared, never a vendor's spelling of it. */
   name: string
   form: CallForm
-  /** The arguments exactly as the model wrote them. */
+  /** The arguments exactly as the model wrote them, unless they are `sealed`. */
   text: string
+  /** Set when `text` was redacted: the exact arguments, which only the installation itself can open. */
+  sealed?: string
   /** Set when the stream ended inside the arguments. Such a call is never run. */
   cut?: true
   nativeId?: string
@@ -47,8 +49,11 @@ export type Outcome = {
   from: Provenance
   /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
   cut?: { bytes: number; blob: string }
+  /** How much the tool produced, if it is more than `parts` show. */
+  produced?: number
   redactions?: number
   ms?: number
 }
 
-export type CallResult = { callId: string; name: string; outcome: Outcome }
+/** `native`: what a client says of it to the model's vendor beside its content, such as where to cache. */
+export type CallResult = { callId: string; name: string; outcome: Outcome; native?: Native }

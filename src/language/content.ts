@@ -8,11 +8,15 @@ export type Origin = { protocol: string; family: string }
 /** The vendor's own block, kept byte for byte (signatures, encrypted reasoning, ids). */
 export type Native = { origin: Origin; data: Json }
 
-export type TextPart = { type: 'text'; text: string; native?: Native }
+/** What a message of an answer is to its reader: a remark while the model works, or the answer itself. */
+export type Phase = 'commentary' | 'final_answer'
+
+/** `phase`: of an answer's text, where the vendor says it. */
+export type TextPart = { type: 'text'; text: string; phase?: Phase; native?: Native }
 export type ThinkingPart = { type: 'thinking'; text: string; native?: Native }
 /** `url` is `https:` or a `data:` URI in base64. */
-export type ImagePart = { type: 'image'; url: string }
-export type FilePart = { type: 'file'; url: string; mediaType: string; name?: string }
+export type ImagePart = { type: 'image'; url: string; native?: Native }
+export type FilePart = { type: 'file'; url: string; mediaType: string; name?: string; native?: Native }
 /** A tool that the vendor ran on its own side. It is shown, and sent back to the vendor, but never run here. */
 export type HostedPart = { type: 'hosted'; tool: string; summary: string; native: Native }
 

@@ -17,6 +17,7 @@ export const errorCodes = {
   duplicate_call: { status: 400, retry: false, audience: 'caller' },
   invalid_edit: { status: 400, retry: false, audience: 'caller' },
   unauthorized: { status: 401, retry: false, audience: 'caller' },
+  hook_refused: { status: 403, retry: false, audience: 'caller' },
   forbidden_host: { status: 403, retry: false, audience: 'caller' },
   forbidden_origin: { status: 403, retry: false, audience: 'caller' },
   not_found: { status: 404, retry: false, audience: 'caller' },
@@ -29,13 +30,16 @@ export const errorCodes = {
   stale_approval: { status: 409, retry: false, audience: 'caller' },
   idempotency_conflict: { status: 409, retry: false, audience: 'caller' },
   controlled: { status: 409, retry: true, audience: 'caller' },
+  recovery_failed: { status: 409, retry: false, audience: 'caller' },
   approval_expired: { status: 410, retry: false, audience: 'caller' },
   too_large: { status: 413, retry: false, audience: 'caller' },
   unsupported_media: { status: 415, retry: false, audience: 'caller' },
   rate_limited: { status: 429, retry: true, audience: 'caller' },
   internal: { status: 500, retry: false, audience: 'operator' },
   model_failed: { status: 502, retry: true, audience: 'caller' },
-  model_rejected: { status: 502, retry: false, audience: 'operator' },
+  model_limited: { status: 429, retry: true, audience: 'caller' },
+  // Not a 5xx: most clients repeat every 5xx, whatever the headers say.
+  model_rejected: { status: 400, retry: false, audience: 'operator' },
   model_timeout: { status: 504, retry: true, audience: 'caller' },
   stopping: { status: 503, retry: true, audience: 'caller' },
   lease_lost: { status: 503, retry: true, audience: 'caller' },
@@ -49,12 +53,19 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
+export type TurnwireErrorOptions = ErrorOptions & {
+  /** How long to wait before the next attempt, where that is known. */
+  retryAfterMs?: number | undefined
+}
+
 export class TurnwireError extends Error {
   readonly code: ErrorCode
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  readonly retryAfterMs: number | undefined
+  constructor(code: ErrorCode, message: string, options?: TurnwireErrorOptions) {
     super(message, options)
     this.name = 'TurnwireError'
     this.code = code
+    this.retryAfterMs = options?.retryAfterMs
   }
   get status(): number {
     return errorCodes[this.code].status
@@ -64,10 +75,14 @@ export class TurnwireError extends Error {
   }
 }
 
+export type PublicError = { code: ErrorCode; message: string; status: number; retryAfterMs?: number }
+
 /** The part of a thrown value that a caller may see. The message of a defect never leaves the process. */
-export function publicError(error: unknown): { code: ErrorCode; message: string; status: number } {
-  if (error instanceof TurnwireError && errorCodes[error.code].audience === 'caller')
-    return { code: error.code, message: error.message, status: error.status }
+export function publicError(error: unknown): PublicError {
+  if (error instanceof TurnwireError && errorCodes[error.code].audience === 'caller') {
+    const { code, message, status, retryAfterMs } = error
+    return { code, message, status, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
   if (error instanceof TurnwireError)
     return {
       code: error.code,

@@ -2,8 +2,9 @@
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
 import type { JsonObject } from '../lib/json.ts'
 import type { CallPart, Outcome } from './calls.ts'
-import type { HostedPart, InputPart, Native, Origin, TextPart, ThinkingPart } from './content.ts'
+import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
+import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
@@ -18,10 +19,16 @@ export type Ask = {
   /** How many calls the server may run in the turn. Further calls are refused, and the model continues without them. */
   maxCalls?: number
   system?: string
-  /** By protocol name: fields that are copied into that vendor's request body (structured output, effort, sampling). */
+  /** The form of the answer. Every model keeps to it: by its vendor's own way, or checked and asked again. */
+  format?: AnswerFormat
+  /** By protocol name: fields that are copied into that vendor's request body (effort, sampling). */
   body?: Record<string, JsonObject>
+  /** By protocol name: tools that the vendor runs, which the client declares for this turn. */
+  hosted?: Record<string, JsonObject[]>
   /** Only the client's tools are offered: none of the agent's own, and none that the vendor hosts. */
   clientOnly?: true
+  /** The caller asked for a tool itself: the turn ends with its result, and no model is asked. */
+  direct?: true
 }
 
 /** What a client may choose for its session, and change from turn to turn. */
@@ -52,7 +59,16 @@ export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pau
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
-export const limitNames = ['steps', 'calls', 'identicalCalls', 'time', 'bytes', 'tokens', 'money'] as const
+export const limitNames = [
+  'steps',
+  'calls',
+  'identicalCalls',
+  'time',
+  'bytes',
+  'tokens',
+  'money',
+  'sessionBytes',
+] as const
 export type LimitName = (typeof limitNames)[number]
 
 export type Grant = {
@@ -102,6 +118,8 @@ export type ModelAnswered = At & {
   continuity?: Native
   /** What could not be said to this vendor and was adapted or left out. */
   warnings?: string[]
+  /** The vendor's own id of the request, by which its support finds it. */
+  requestId?: string
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
@@ -113,7 +131,13 @@ export type ApprovalRequested = At & {
   rule: string
   reason?: string
   expiresAt?: number
+  /** It was asked and allowed before, but its tool has changed since: the call, for readers that did not see it. */
+  again?: Pick<CallPart, 'name' | 'form' | 'text'>
 }
+
+/** The time for an answer is over, whatever a clock says later: from here on the question can only be refused. */
+export type ApprovalExpired = At & { type: 'approval.expired'; callId: string }
+
 export type ApprovalDecided = At & {
   type: 'approval.decided'
   callId: string
@@ -127,6 +151,8 @@ export type CallEdited = At & {
   type: 'call.edited'
   callId: string
   text: string
+  /** As in a CallPart. */
+  sealed?: string
   argsHash: string
   by: string
 }
@@ -166,6 +192,31 @@ export type HistoryCompacted = At & {
   model?: string
   usage?: Usage
 }
+/**
+ * A message is said anew: from here on a model reads the first `keeps` entries of what it read, then `entries`. What was
+ * said since stays in the log.
+ */
+export type HistoryRewound = At & { type: 'history.rewound'; keeps: number; entries: Entry[] }
+
+export const hookNames = [
+  'beforeStep',
+  'afterStep',
+  'beforeCall',
+  'afterCall',
+  'repair',
+  'turnEnded',
+] as const
+export type HookName = (typeof hookNames)[number]
+
+/** A hook of the operator refused something, or replaced the input or the output. What came of it follows. */
+export type HookActed = At & {
+  type: 'hook.acted'
+  hook: HookName
+  change: 'refused' | 'input' | 'output'
+  /** The call that it is about. */
+  call?: string
+  reason?: string
+}
 
 export type Event =
   | SessionCreated
@@ -176,6 +227,7 @@ export type Event =
   | ModelAnswered
   | CallHanded
   | ApprovalRequested
+  | ApprovalExpired
   | ApprovalDecided
   | CallEdited
   | CallAllowed
@@ -188,6 +240,8 @@ export type Event =
   | ControlTaken
   | ControlReturned
   | HistoryCompacted
+  | HistoryRewound
+  | HookActed
 
 export type EventType = Event['type']
 
@@ -199,7 +253,8 @@ export type Delta =
   | { type: 'step.started'; step: number }
   /** What this step has shown so far is void: the model is asked again. */
   | { type: 'step.reset'; step: number }
-  | { type: 'text'; text: string }
+  /** `phase`: of the message that the text belongs to, where the vendor says it. */
+  | { type: 'text'; text: string; phase?: Phase }
   | { type: 'thinking'; text: string }
   /** One block of the vendor's own is over: the thinking that was shown last, or what a hosted tool did. */
   | { type: 'block'; native?: Native }

@@ -4,7 +4,7 @@ import type { HostedPart, InputPart, Native, Origin, TextPart, ThinkingPart } fr
 
 export type AnswerPart = TextPart | ThinkingPart | CallPart | HostedPart
 
-export type SystemEntry = { role: 'system'; text: string }
+export type SystemEntry = { role: 'system'; text: string; native?: Native }
 export type UserEntry = { role: 'user'; parts: InputPart[] }
 export type AssistantEntry = { role: 'assistant'; parts: AnswerPart[]; origin?: Origin; continuity?: Native }
 /** The results of one batch of calls, in the order in which the model made them. */

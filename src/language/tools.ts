@@ -35,6 +35,8 @@ export type ToolDeclaration = {
   destructive: boolean
   /** `client`: the application runs it and sends the result. */
   side: 'server' | 'client'
+  /** By protocol name: further fields of the declaration, for a model of that vendor. */
+  fields?: Readonly<Record<string, JsonObject>>
 }
 
 /** By declaration, which never changes. Declarations are plain data of many owners, so no single owner could hold it. */

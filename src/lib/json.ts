@@ -1,18 +1,20 @@
-// Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many keys,
-// repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
+// Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many values or
+// keys, repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
 // Canonical JSON is the other direction: one spelling per value, so that equal values have equal hashes.
 
 import { utf8Length } from './text.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
-type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number }
+export type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number; maxValues?: number }
 export type JsonErrorReason =
   | 'syntax'
   | 'duplicate-key'
   | 'too-deep'
   | 'too-large'
   | 'too-many-keys'
+  | 'too-many-values'
+  | 'not-utf8'
   | 'not-finite'
 
 export class JsonError extends Error {
@@ -29,7 +31,9 @@ export class JsonError extends Error {
 
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 const DEFAULT_MAX_DEPTH = 64
-const DEFAULT_MAX_KEYS = 100_000
+/** Building this many different keys takes about 50 ms, and so does building this many values. */
+const DEFAULT_MAX_KEYS = 50_000
+const DEFAULT_MAX_VALUES = 250_000
 const CANONICAL_MAX_DEPTH = 1_000
 /** The first keys of an object are compared one by one, later ones through a set. A set is slower for few keys. */
 const WALKED_KEYS = 12
@@ -55,7 +59,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Offsets in errors count UTF-16 code units, as `text[offset]` does. */
 export function parseJson(text: string, limits?: JsonLimits): Json {
   checkSize(text, limits?.maxBytes ?? DEFAULT_MAX_BYTES)
-  scan(text, limits?.maxDepth ?? DEFAULT_MAX_DEPTH, limits?.maxKeys ?? DEFAULT_MAX_KEYS)
+  scan(text, {
+    maxDepth: limits?.maxDepth ?? DEFAULT_MAX_DEPTH,
+    maxKeys: limits?.maxKeys ?? DEFAULT_MAX_KEYS,
+    maxValues: limits?.maxValues ?? DEFAULT_MAX_VALUES,
+  })
   try {
     return JSON.parse(text) as Json // typed `any`; JSON text gives only Json
   } catch {
@@ -73,11 +81,13 @@ function checkSize(text: string, maxBytes: number): void {
 }
 
 /** The text may not be JSON at all. Every step is safe on any input, and each character is read once. */
-function scan(text: string, maxDepth: number, maxKeys: number): void {
+function scan(text: string, { maxDepth, maxKeys, maxValues }: Required<Omit<JsonLimits, 'maxBytes'>>): void {
   let here = null as OpenContainer | null
   let depth = 0
   let expectsKey = false
   let keyCount = 0
+  /** Every value but the first of a container follows a comma, so commas and containers count them. */
+  let valueCount = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
@@ -90,9 +100,11 @@ function scan(text: string, maxDepth: number, maxKeys: number): void {
       }
       at = end
     } else if (code === COMMA) {
+      if (++valueCount > maxValues) throw tooManyValues(at, maxValues)
       expectsKey = here?.isObject === true
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (++depth > maxDepth) throw tooDeep(at, maxDepth)
+      if (++valueCount > maxValues) throw tooManyValues(at, maxValues)
       expectsKey = code === OPEN_OBJECT
       here = { outer: here, isObject: expectsKey, lastKey: null, keyCount: 0, keys: null }
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
@@ -182,6 +194,10 @@ function tooDeep(offset: number, maxDepth: number): JsonError {
 
 function tooManyKeys(offset: number, maxKeys: number): JsonError {
   return new JsonError('too-many-keys', offset, `The JSON has more than ${maxKeys} object keys. Send fewer.`)
+}
+
+function tooManyValues(offset: number, maxValues: number): JsonError {
+  return new JsonError('too-many-values', offset, `The JSON has more than ${maxValues} values. Send fewer.`)
 }
 
 function duplicateKey(offset: number, key: string): JsonError {

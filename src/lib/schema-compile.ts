@@ -1,30 +1,28 @@
 // The expensive part: compiles an inspected schema into functions with ajv. Each schema gets its own ajv instance, so
 // that no two schemas share an `$id` and no instance grows; only the metaschemas are kept. Three things differ from
 // plain ajv, because a schema may be hostile: patterns run on RE2 (linear time), `uniqueItems` compares canonical text
-// (linear, not quadratic), and the references that one check follows are counted and limited.
+// (linear, not quadratic), and everything that one check evaluates is charged to a budget (schema-costs.ts).
 // ajv and RE2 are loaded at the first compilation, because most commands validate nothing.
 
 import { createRequire } from 'node:module'
-import type { Ajv, AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { Ajv, _ as AjvCode, AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { RE2JS } from 're2js'
+import { Budget, BudgetSpent } from './checks/budget.ts'
 import { errorMessage } from './error-message.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts'
-import { type Dialect, dialectOf, SchemaError } from './schema-inspect.ts'
+import { evaluationMicros, itemMicros, matchMicros, WEIGHT, weighSchema } from './schema-costs.ts'
+import { type Dialect, dialectOf } from './schema-inspect.ts'
+import { SchemaError } from './schema-keywords.ts'
 import { quote } from './text.ts'
 
 export type Compiled = {
-  /** Stops at the first error. Throws StepsExhausted. */
-  first(value: unknown): readonly ErrorObject[] | null
-  /** Finds all errors. Compiles the schema a second time at its first use. Throws StepsExhausted. */
-  all(value: unknown): readonly ErrorObject[] | null
+  /** Stops at the first error. Throws BudgetSpent. */
+  first(value: unknown, budget: Budget): readonly ErrorObject[] | null
+  /** Finds all errors. Compiles the schema a second time at its first use. Throws BudgetSpent. */
+  all(value: unknown, budget: Budget): readonly ErrorObject[] | null
 }
 
-export class StepsExhausted extends Error {
-  override readonly name = 'StepsExhausted'
-}
-
-const MAX_STEPS = 200_000
 /** RE2 instructions in all patterns of a schema together. */
 const MAX_PATTERN_PROGRAM = 50_000
 /**
@@ -33,32 +31,36 @@ const MAX_PATTERN_PROGRAM = 50_000
  */
 const NESTED_CODE_BYTES = 10_000
 const FLAT_CODE_NODES = 100_000
-/** A keyword that is added beside each reference. No schema uses this name by chance. */
-const STEP = '$reference-step'
 
-export function compile(schema: Json): Compiled {
+/** Throws SchemaError, and BudgetSpent before the work is begun. */
+export function compile(schema: Json, budget: Budget): Compiled {
+  const weighed = weighSchema(schema)
+  budget.spend(weighed.compileMicros)
   if (isJsonObject(schema)) checkKeywords(schema)
   const text = JSON.stringify(schema)
   const shadowing = closedNames(text)
   const flat = text.length > NESTED_CODE_BYTES
-  const first = build(schema, flat)
+  const first = build(schema, weighed.schema, flat)
   let all = flat ? first : undefined
   return {
-    first: value => {
-      if (flat && !hasFewerNodes(value, FLAT_CODE_NODES)) throw new StepsExhausted()
+    first: (value, allowed) => {
+      if (flat && !hasFewerNodes(value, FLAT_CODE_NODES)) throw new BudgetSpent()
       if (shadowing !== null) refuseInherited(value, shadowing)
-      return first(value)
+      return first(value, allowed)
     },
-    all: value => {
-      all ??= build(schema, true)
-      return all(value)
+    all: (value, allowed) => {
+      if (all === undefined) {
+        allowed.spend(weighed.compileMicros)
+        all = build(schema, weighed.schema, true)
+      }
+      return all(value, allowed)
     },
   }
 }
 
 type Validate = Compiled['first']
-/** References followed in the current check. */
-type StepCounter = { steps: number }
+/** The budget of the current check. */
+type Meter = { budget: Budget }
 
 export function hasFewerNodes(value: unknown, limit: number): boolean {
   const pending: unknown[] = [value]
@@ -74,29 +76,32 @@ export function hasFewerNodes(value: unknown, limit: number): boolean {
   return true
 }
 
-function build(schema: Json, allErrors: boolean): Validate {
+function build(schema: Json, weighed: Json, allErrors: boolean): Validate {
   const dialect = isJsonObject(schema) ? dialectOf(schema) : '2020-12'
-  const counter: StepCounter = { steps: 0 }
-  const ajv = newInstance(dialect, counter, { allErrors, verbose: allErrors })
+  const meter: Meter = { budget: new Budget(0) }
+  const ajv = newInstance(dialect, meter, { allErrors, verbose: allErrors })
   try {
     // ajv's type is narrower than Json; the metaschema has checked the schema.
-    const validate = withStepLimit(ajv.compile(markSteps(schema) as AnySchema), counter)
+    const validate = metered(ajv.compile(weighed as AnySchema), meter)
     // V8 parses the generated function at its first call. A schema that is too large for it must fail here.
-    validate(undefined)
+    validate(undefined, new Budget(FIRST_CALL_MICROS))
     return validate
   } catch (error) {
     throw asSchemaError(error)
   }
 }
 
-function withStepLimit(validate: ValidateFunction, counter: StepCounter): Validate {
-  return value => {
-    counter.steps = 0
+/** For a call with a value that nothing can be found in. */
+const FIRST_CALL_MICROS = 100_000
+
+function metered(validate: ValidateFunction, meter: Meter): Validate {
+  return (value, budget) => {
+    meter.budget = budget
     try {
       if (validate(value) === true) return null
       return validate.errors ?? []
     } catch (error) {
-      if (error instanceof RangeError) throw new StepsExhausted()
+      if (error instanceof RangeError) throw new BudgetSpent()
       throw error
     } finally {
       // ajv keeps the errors, and through them the whole value, on the function.
@@ -107,7 +112,7 @@ function withStepLimit(validate: ValidateFunction, counter: StepCounter): Valida
 
 function asSchemaError(error: unknown): SchemaError {
   if (error instanceof SchemaError) return error
-  if (error instanceof RangeError || error instanceof StepsExhausted) {
+  if (error instanceof RangeError || error instanceof BudgetSpent) {
     return new SchemaError('', 'The schema is too involved to be compiled. Nest less, and refer to less.')
   }
   return new SchemaError('', `The schema cannot be compiled: ${errorMessage(error).slice(0, 300)}.`)
@@ -120,6 +125,7 @@ type Loaded = {
   classes: Record<Dialect, new (options: Options) => Ajv>
   formats: typeof fullFormats
   RE2JS: typeof RE2JS
+  _: typeof AjvCode
 }
 
 let loaded: Loaded | undefined
@@ -128,7 +134,7 @@ function load(): Loaded {
   if (loaded !== undefined) return loaded
   const require = createRequire(import.meta.url)
   // `require` is untyped. These are the shapes that the packages declare.
-  const classes = require('ajv') as { Ajv: Loaded['classes'][Dialect] }
+  const classes = require('ajv') as { Ajv: Loaded['classes'][Dialect]; _: Loaded['_'] }
   const modern = require('ajv/dist/2020.js') as { Ajv2020: Loaded['classes'][Dialect] }
   const between = require('ajv/dist/2019.js') as { Ajv2019: Loaded['classes'][Dialect] }
   const formats = require('ajv-formats/dist/formats.js') as { fullFormats: typeof fullFormats }
@@ -142,12 +148,13 @@ function load(): Loaded {
     },
     formats: formats.fullFormats,
     RE2JS: re2.RE2JS,
+    _: classes._,
   }
   return loaded
 }
 
-function newInstance(dialect: Dialect, counter: StepCounter, options: Options): Ajv {
-  const { classes, formats } = load()
+function newInstance(dialect: Dialect, meter: Meter, options: Options): Ajv {
+  const { classes, formats, _ } = load()
   const ajv = new classes[dialect]({
     strict: false,
     logger: false,
@@ -157,46 +164,59 @@ function newInstance(dialect: Dialect, counter: StepCounter, options: Options): 
     // If inlined, a large definition that is used a thousand times would be compiled a thousand times.
     inlineRefs: false,
     formats,
-    code: { regExp: linearRegExps(), optimize: false },
+    code: { regExp: linearRegExps(meter), optimize: false },
     ...options,
   })
-  const takeStep = (): boolean => {
-    if (++counter.steps > MAX_STEPS) throw new StepsExhausted()
-    return true
-  }
-  ajv.addKeyword({ keyword: STEP, schemaType: 'boolean', before: '$ref', errors: false, validate: takeStep })
+  const spend = (weight: number, value: unknown): void => meter.budget.spend(evaluationMicros(weight, value))
+  ajv.addKeyword({
+    keyword: WEIGHT,
+    schemaType: 'number',
+    before: '$ref',
+    code: ({ gen, schema, data }) =>
+      gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema}, ${data})`),
+  })
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
     errors: false,
-    validate: (wanted: boolean, items: Json[]) => !wanted || allDifferent(items),
+    validate: (wanted: boolean, items: Json[]) => !wanted || allDifferent(items, meter),
   })
   return ajv
 }
 
-function allDifferent(items: readonly Json[]): boolean {
+function allDifferent(items: readonly Json[], { budget }: Meter): boolean {
   const seen = new Set<string>()
-  for (const item of items) seen.add(canonicalJson(item))
-  return seen.size === items.length
+  for (const item of items) {
+    const text = canonicalJson(item)
+    budget.spend(itemMicros(text))
+    if (seen.has(text)) return false
+    seen.add(text)
+  }
+  return true
 }
 
 type LinearRegExp = { test(text: string): boolean; toString(): string }
 
 /** ajv calls the result once per pattern, at compile time. It uses `toString` as its cache key. */
-function linearRegExps(): ((pattern: string) => LinearRegExp) & { code: string } {
+function linearRegExps(meter: Meter): ((pattern: string) => LinearRegExp) & { code: string } {
   let instructions = 0
   const create = (pattern: string): LinearRegExp => {
     const program = compilePattern(pattern)
-    instructions += program.programSize()
+    const size = program.programSize()
+    instructions += size
     if (instructions > MAX_PATTERN_PROGRAM) {
       throw new SchemaError(
         '',
         `With the pattern ${quote(pattern)} the patterns grow too large. Repeat less.`,
       )
     }
-    return { test: text => program.test(text), toString: () => `re2:${pattern}` }
+    const test = (text: string): boolean => {
+      meter.budget.spend(matchMicros(size, text))
+      return program.test(text)
+    }
+    return { test, toString: () => `re2:${pattern}` }
   }
   return Object.assign(create, { code: 're2' })
 }
@@ -281,25 +301,4 @@ function refuseInherited(value: unknown, names: ReadonlySet<string>): void {
       if (typeof item === 'object') pending.push(item)
     }
   }
-}
-
-// ---------------------------------------------------------------------------------------------------------
-// Steps: a recursive schema can check each level of a value several times, which is exponential in its depth. No static
-// rule tells a harmless recursive union from a hostile one, so each reference that is followed is counted.
-
-function markSteps(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(markSteps)
-  if (!isJsonObject(schema)) return schema
-  const copy: JsonObject = {}
-  for (const [key, value] of Object.entries(schema)) {
-    // The values of these keywords are data, in which a "$ref" key is not a reference.
-    const marked = key === 'const' || key === 'enum' || key === 'default' ? value : markSteps(value)
-    Object.defineProperty(copy, key, { value: marked, enumerable: true, configurable: true, writable: true })
-  }
-  if (isReference(schema)) copy[STEP] = true
-  return copy
-}
-
-function isReference(schema: JsonObject): boolean {
-  return ['$ref', '$dynamicRef', '$recursiveRef'].some(key => typeof schema[key] === 'string')
 }

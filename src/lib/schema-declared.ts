@@ -2,11 +2,12 @@
 // is not a check against the metaschema: compiling a schema takes a millisecond, and a server with thousands of tools
 // must start at once, so the full check waits for the first call.
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
-import { inspectSchema, SchemaError } from './schema-inspect.ts'
+import { inspectSchema, type SchemaSize } from './schema-inspect.ts'
+import { SchemaError } from './schema-keywords.ts'
 
 /** Includes the checks of `inspectSchema`, in the same walk. Throws SchemaError. */
-export function checkDeclaredSchema(schema: Json): void {
-  inspectSchema(schema, slipOf)
+export function checkDeclaredSchema(schema: Json): SchemaSize {
+  return inspectSchema(schema, slipOf)
 }
 
 const keywords: ReadonlySet<string> = new Set([

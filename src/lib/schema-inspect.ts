@@ -3,21 +3,9 @@
 // are valid is left to schema-compile.ts, which uses the metaschema.
 
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { checkExpansion } from './schema-expansion.ts'
+import { keywordForm, pointer, SchemaError } from './schema-keywords.ts'
 import { quote } from './text.ts'
-
-const MAX_PATH = 200
-
-export class SchemaError extends Error {
-  override readonly name = 'SchemaError'
-  /** JSON Pointer into the schema; empty for the schema as a whole. */
-  readonly path: string
-
-  constructor(path: string, message: string) {
-    const shown = path.length > MAX_PATH ? `${path.slice(0, MAX_PATH).toWellFormed()}…` : path
-    super(path === '' ? message : `${message} (at ${shown})`)
-    this.path = shown
-  }
-}
 
 export type Dialect = '2020-12' | '2019-09' | 'draft-07' | 'draft-06'
 
@@ -29,6 +17,9 @@ const SCHEMA_LIMITS = {
   branches: 1_000,
   /** Subschemas that one value may be checked against, local references included. */
   expansion: 10_000,
+  references: 1_000,
+  /** Of an `$id` or a reference. */
+  uriChars: 2_048,
   patternChars: 4_096,
 } as const
 
@@ -37,9 +28,11 @@ const DOLLAR = 0x24
 /** Says what is wrong with the value of a keyword, or undefined. */
 type SlipOf = (keyword: string, value: Json) => string | undefined
 
+export type SchemaSize = { bytes: number; subschemas: number; references: number }
+
 /** Throws SchemaError. With `slipOf`, the mistakes that it finds are refused too. */
-export function inspectSchema(schema: Json, slipOf?: SlipOf): void {
-  if (typeof schema === 'boolean') return
+export function inspectSchema(schema: Json, slipOf?: SlipOf): SchemaSize {
+  if (typeof schema === 'boolean') return { bytes: 4, subschemas: 1, references: 0 }
   if (!isJsonObject(schema)) {
     throw new SchemaError('', 'A JSON Schema must be an object, or true or false.')
   }
@@ -47,7 +40,8 @@ export function inspectSchema(schema: Json, slipOf?: SlipOf): void {
   const walk: Walk = { bytes: 0, subschemas: 0, branches: 0, trail: [], ids: [], refs: [], slipOf }
   walkSchema(schema, 1, walk, '')
   if (walk.refs.length > 0) checkLocalReferences(walk)
-  if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema)
+  if (walk.refs.length > 0 || walk.branches > 0) checkExpansion(schema, SCHEMA_LIMITS.expansion)
+  return { bytes: walk.bytes, subschemas: walk.subschemas, references: walk.refs.length }
 }
 
 export function dialectOf(schema: JsonObject): Dialect {
@@ -85,25 +79,6 @@ type Walk = {
 
 type Leaf = null | boolean | number | string
 type Nested = Exclude<Json, Leaf>
-/** The form of a keyword's value: a schema, a list of schemas, a map of schemas, plain data. */
-type KeywordForm = 'schema' | 'list' | 'branches' | 'either' | 'map' | 'data'
-
-/** An unknown keyword is walked as a schema too, because a reference may point into it. */
-const KEYWORD_FORMS: ReadonlyMap<string, KeywordForm> = new Map<string, KeywordForm>([
-  ...ofForm('schema', ['additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if']),
-  ...ofForm('schema', ['not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties']),
-  ...ofForm('list', ['prefixItems']),
-  ...ofForm('branches', ['allOf', 'anyOf', 'oneOf']),
-  ...ofForm('either', ['items']),
-  ...ofForm('map', ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']),
-  ...ofForm('map', ['properties']),
-  ...ofForm('data', ['const', 'default', 'enum', 'examples', 'example', 'required', 'type']),
-])
-
-function ofForm(form: KeywordForm, keywords: string[]): [string, KeywordForm][] {
-  return keywords.map(keyword => [keyword, form])
-}
-
 function walkSchema(schema: Json, depth: number, walk: Walk, base: string): void {
   if (!isJsonObject(schema)) {
     if (walk.slipOf !== undefined && typeof schema !== 'boolean')
@@ -152,7 +127,7 @@ function walkLeaf(keyword: string, value: Leaf, depth: number, walk: Walk): void
 function walkKeyword(keyword: string, value: Nested, depth: number, walk: Walk, base: string): void {
   const slip = walk.slipOf?.(keyword, value)
   if (slip !== undefined) throw new SchemaError(here(walk), slip)
-  const form = KEYWORD_FORMS.get(keyword)
+  const form = keywordForm(keyword)
   if (Array.isArray(value) && (form === 'list' || form === 'branches' || form === 'either')) {
     if (form === 'branches') countBranches(value.length, walk)
     walkList(value, depth, walk, base)
@@ -261,14 +236,29 @@ function noteIdentity(schema: JsonObject, base: string, walk: Walk): string {
   let inside = base
   const id = schema['$id']
   if (typeof id === 'string' && !id.startsWith('#')) {
+    if (id.length > SCHEMA_LIMITS.uriChars) throw longUri(pointer(path, '$id'))
     inside = withoutFragment(resolve(id, base))
     walk.ids.push(inside)
   }
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     const ref = schema[keyword]
-    if (typeof ref === 'string') walk.refs.push({ ref, path: pointer(path, keyword), base: inside })
+    if (typeof ref !== 'string') continue
+    if (ref.length > SCHEMA_LIMITS.uriChars) throw longUri(pointer(path, keyword))
+    walk.refs.push({ ref, path: pointer(path, keyword), base: inside })
+    if (walk.refs.length > SCHEMA_LIMITS.references)
+      throw new SchemaError(
+        path,
+        `The schema has more than ${SCHEMA_LIMITS.references} references. Split it, or write out some of them.`,
+      )
   }
   return inside
+}
+
+function longUri(path: string): SchemaError {
+  return new SchemaError(
+    path,
+    `An identifier or reference is longer than ${SCHEMA_LIMITS.uriChars} characters. Shorten it.`,
+  )
 }
 
 function longPattern(path: string): SchemaError {
@@ -304,89 +294,4 @@ function resolve(uri: string, base: string): string {
 function withoutFragment(uri: string): string {
   const hash = uri.indexOf('#')
   return hash < 0 ? uri : uri.slice(0, hash)
-}
-
-/** The target of an in-document reference. Undefined when only the compiler can resolve it. */
-function targetOf(root: JsonObject, ref: string): Json | undefined {
-  if (ref === '#' || ref === '') return root
-  if (!ref.startsWith('#/')) return undefined
-  let here: Json | undefined = root
-  for (const token of ref.slice(2).split('/')) {
-    if (typeof here !== 'object' || here === null) return undefined
-    const key = decodeToken(token)
-    here = Object.hasOwn(here, key) ? (here as JsonObject)[key] : undefined // an array's index is a key too
-  }
-  return here
-}
-
-function decodeToken(token: string): string {
-  const plain = token.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(plain)
-  } catch {
-    return plain
-  }
-}
-
-// ---------------------------------------------------------------------------------------------------------
-// Expansion: how many subschemas a single value can be checked against. Only keywords that apply to the same value
-// count, because they multiply however small the value is: twenty definitions that each try the next one twice make a
-// million checks.
-
-function checkExpansion(root: JsonObject): void {
-  const known = new Map<JsonObject, number>()
-  const open = new Set<JsonObject>()
-
-  const weigh = (schema: Json | undefined, path: string): number => {
-    if (!isJsonObject(schema)) return 1
-    const before = known.get(schema)
-    if (before !== undefined) return before
-    if (open.has(schema)) {
-      throw new SchemaError(path, 'A reference leads back to itself without entering the value: no end.')
-    }
-    open.add(schema)
-    let weight = 1
-    for (const [next, at] of inPlace(root, schema, path)) weight += weigh(next, at)
-    open.delete(schema)
-    if (weight > SCHEMA_LIMITS.expansion) {
-      throw new SchemaError(
-        path,
-        `Followed through its references, the schema tries one value against more than ${SCHEMA_LIMITS.expansion} subschemas. Use fewer alternatives.`,
-      )
-    }
-    known.set(schema, weight)
-    return weight
-  }
-
-  const pending: [Json, string][] = [[root, '']]
-  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
-    const [value, path] = entry
-    if (typeof value !== 'object' || value === null) continue
-    if (isJsonObject(value)) weigh(value, path)
-    for (const [key, item] of Object.entries(value)) {
-      if (KEYWORD_FORMS.get(key) !== 'data') pending.push([item, pointer(path, key)])
-    }
-  }
-}
-
-function* inPlace(root: JsonObject, schema: JsonObject, path: string): Generator<[Json | undefined, string]> {
-  const ref = schema['$ref'] ?? schema['$dynamicRef']
-  if (typeof ref === 'string') yield [targetOf(root, ref), pointer(path, '$ref')]
-  for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
-    const list = schema[keyword]
-    if (!Array.isArray(list)) continue
-    for (const [i, item] of list.entries()) yield [item, `${path}/${keyword}/${i}`]
-  }
-  for (const keyword of ['if', 'then', 'else', 'not']) {
-    if (schema[keyword] !== undefined) yield [schema[keyword], pointer(path, keyword)]
-  }
-  const dependent = schema['dependentSchemas'] ?? schema['dependencies']
-  if (!isJsonObject(dependent)) return
-  for (const [name, item] of Object.entries(dependent)) yield [item, `${path}/dependentSchemas/${name}`]
-}
-
-// ---------------------------------------------------------------------------------------------------------
-
-export function pointer(path: string, key: string): string {
-  return `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

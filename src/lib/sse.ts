@@ -45,13 +45,18 @@ type SseWriterOptions = {
   onDrop?: () => void
   /** Called once when the connection is over, whichever side ended it. */
   onClose?: () => void
+  /** Closes the connection without the end of the body, after all that was written. Default: as `end`. */
+  breakOff?: () => void
 }
 
 const DEFAULT_HEARTBEAT_MS = 15_000
 const DEFAULT_STALL_MS = 30_000
 const DEFAULT_MAX_UNSENT_BYTES = 16 * 1024 * 1024
+/** A reader that has taken something within this time reads: only what is far over the cap drops it. */
+const STANDS_STILL_MS = 1_000
+const FAR_OVER = 4
 /** Characters per write. A large frame goes out in pieces, so that every drained piece shows that the reader reads. */
-const WRITE_CHARS = 64 * 1024
+const WRITE_CHARS = 32 * 1024
 
 export class SseWriter {
   readonly #sink: SseSink
@@ -59,7 +64,8 @@ export class SseWriter {
   #pending = ''
   #scheduled = false
   #blocked = false
-  #ending = false
+  #blockedAt = 0
+  #ending: 'whole' | 'broken' | undefined
   #closed = false
   #heartbeat: NodeJS.Timeout | undefined
   #stall: NodeJS.Timeout | undefined
@@ -83,6 +89,16 @@ export class SseWriter {
     return this.#blocked || this.#pending.length >= WRITE_CHARS
   }
 
+  /** Characters that the connection has not taken. */
+  get unsent(): number {
+    return this.#pending.length
+  }
+
+  /** For how long the reader has taken nothing. */
+  get blockedMs(): number {
+    return this.#blocked ? performance.now() - this.#blockedAt : 0
+  }
+
   /** Queues whole frames. All frames of one turn of the event loop leave in one write. */
   send(frames: string): void {
     if (this.#closed || this.#ending || frames === '') return
@@ -90,7 +106,9 @@ export class SseWriter {
     if (this.#blocked) {
       const { maxUnsentBytes = DEFAULT_MAX_UNSENT_BYTES } = this.#options
       // One frame of any size may follow what the reader has not taken yet.
-      if (this.#pending.length > frames.length && this.#pending.length > maxUnsentBytes) this.#drop()
+      const isMuch = this.#pending.length > frames.length && this.#pending.length > maxUnsentBytes
+      if (isMuch && (this.blockedMs >= STANDS_STILL_MS || this.#pending.length > FAR_OVER * maxUnsentBytes))
+        this.drop()
       return
     }
     if (this.#scheduled) return
@@ -128,13 +146,18 @@ export class SseWriter {
     await new Promise<void>(resolve => this.#waiting.push(resolve))
   }
 
-  /** Ends the stream after all queued frames. Later frames are ignored. */
-  end(): void {
+  /** Ends the stream after all queued frames. Later frames are ignored. `broken`: the reader is to see it fail. */
+  end(how: 'whole' | 'broken' = 'whole'): void {
     if (this.#closed || this.#ending) return
-    this.#ending = true
+    this.#ending = how
     clearInterval(this.#heartbeat)
     this.flush()
-    if (this.#pending === '') this.#sink.end()
+    if (this.#pending === '') this.#finish()
+  }
+
+  #finish(): void {
+    if (this.#ending === 'broken' && this.#options.breakOff) this.#options.breakOff()
+    else this.#sink.end()
   }
 
   readonly #onDrain = (): void => {
@@ -142,7 +165,7 @@ export class SseWriter {
     clearTimeout(this.#stall)
     this.flush()
     if (!this.#blocked) this.#wake()
-    if (this.#ending && this.#pending === '') this.#sink.end()
+    if (this.#ending && this.#pending === '') this.#finish()
   }
 
   readonly #onClose = (): void => {
@@ -158,8 +181,9 @@ export class SseWriter {
   }
 
   #watchForStall(): void {
+    this.#blockedAt = performance.now()
     clearTimeout(this.#stall)
-    this.#stall = setTimeout(() => this.#drop(), this.#options.stallMs ?? DEFAULT_STALL_MS)
+    this.#stall = setTimeout(() => this.drop(), this.#options.stallMs ?? DEFAULT_STALL_MS)
     this.#stall.unref()
   }
 
@@ -169,7 +193,9 @@ export class SseWriter {
     for (const resolve of waiting) resolve()
   }
 
-  #drop(): void {
+  /** Closes the connection: its reader does not read. */
+  drop(): void {
+    if (this.#closed) return
     this.#sink.destroy()
     this.#onClose()
     this.#options.onDrop?.()

@@ -5,8 +5,8 @@
 import { createRequire } from 'node:module'
 import { errorMessage } from './error-message.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
-import { pointer, SchemaError } from './schema-inspect.ts'
 import type { SchemaIssue } from './schema-issues.ts'
+import { pointer, SchemaError } from './schema-keywords.ts'
 
 type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }

@@ -4,6 +4,7 @@
 
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import type { ErrorCode } from '../language/errors.ts'
+import type { AnswerFormat } from '../language/format.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { SessionCache } from './common/session-cache.ts'
 
@@ -39,6 +40,8 @@ export type Prepared<Reading = unknown> = {
   warnings: string[]
   /** What reading the answer takes: names and forms of the tools, the origin of its artifacts. */
   reading: Reading
+  /** The form that this vendor does not guarantee: the answer has to be checked against it. */
+  unchecked?: AnswerFormat
   /** The body names something that the vendor stored and may have deleted since. */
   usesStored: boolean
   /** How many entries of the history were encoded for this request. The others came from the cache. */
@@ -68,10 +71,14 @@ export type ModelFailure = {
  */
 export type Protocol<State = unknown, Reading = unknown> = {
   readonly name: string
+  /** How many tools a request may hold, where the vendor limits them. */
+  readonly mostTools?: number
   prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache): Prepared<Reading>
   initial(reading: Reading): State
   step(state: State, frame: Frame): ModelDelta[]
   halt(state: State): Halted
+  /** The vendor has begun a call of its own that acts outside of it (MCP). Asking again might make that call twice. */
+  hasRun(state: State): boolean
   /** A response with an error status. `body` is parsed if it was JSON. */
   failure(status: number, headers: Headers, body: Json | string): ModelFailure
 }

@@ -22,8 +22,11 @@ export type ExchangeOptions<State, Reading> = {
   signal: AbortSignal
 }
 
-/** `shown`: deltas were given, so another attempt would repeat them. */
-export type AttemptResult = { answer: ModelAnswer } | { failure: ModelFailure; shown: boolean }
+/**
+ * `shown`: deltas were given, and another attempt has to take them back. `ran`: the vendor made a call of its
+ * own outside of it, which another attempt might make again.
+ */
+export type AttemptResult = { answer: ModelAnswer } | { failure: ModelFailure; shown: boolean; ran: boolean }
 
 export async function attempt<State, Reading>(
   options: ExchangeOptions<State, Reading>,
@@ -45,14 +48,33 @@ export async function attempt<State, Reading>(
   } catch (error) {
     const failure = localFailure(error, provider)
     if (failure === undefined) throw error
-    return { failure, shown: reader.shown() }
+    return { failure, shown: reader.shown(), ran: reader.ran() }
   }
   const refused = reader.refused()
-  if (refused !== undefined) return { failure: refused, shown: false }
+  if (refused !== undefined)
+    return { failure: withRequestId(refused, reader.requestId()), shown: false, ran: false }
   const halted = protocol.halt(reader.state)
-  if ('answer' in halted) return halted
+  const id = reader.requestId()
+  if ('answer' in halted) return id === undefined ? halted : { answer: { ...halted.answer, requestId: id } }
   const lost = end.end === 'lost' || end.end === 'timeout' ? lostFailure(end, provider) : undefined
-  return { failure: lost ?? halted.failure, shown: reader.shown() }
+  return { failure: withRequestId(lost ?? halted.failure, id), shown: reader.shown(), ran: reader.ran() }
+}
+
+/** The names under which vendors give their ids of a request. */
+const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-goog-request-id']
+
+function requestIdIn(headers: IncomingHttpHeaders): string | undefined {
+  for (const name of REQUEST_ID_HEADERS) {
+    const id = headers[name]
+    if (typeof id === 'string' && /^[\x21-\x7e]{1,200}$/.test(id)) return id
+  }
+  return undefined
+}
+
+/** Some vendors' messages name it already. */
+function withRequestId(failure: ModelFailure, id: string | undefined): ModelFailure {
+  if (id === undefined || failure.message.includes(id)) return failure
+  return { ...failure, message: `${failure.message} (request ${id})` }
 }
 
 function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) {
@@ -61,6 +83,7 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
   let frames: FrameReader | undefined
   let refused: ModelFailure | undefined
   let shown = false
+  let requestId: string | undefined
   let pending: ModelDelta[] = []
   const takeFrame = (frame: Frame): void => {
     for (const delta of stepped(protocol, state, frame)) mergeDelta(pending, delta)
@@ -86,8 +109,11 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
   return {
     state,
     shown: () => shown,
+    ran: () => protocol.hasRun(state),
     refused: () => refused,
+    requestId: () => requestId,
     open(status: number, headers: IncomingHttpHeaders) {
+      requestId = requestIdIn(headers)
       const isOk = status >= 200 && status <= 299
       const opened = isOk
         ? frameReader(headers, limits, takeFrame)
@@ -124,8 +150,10 @@ function frameReader(
 /** Text that continues the last delta is added to it. */
 function mergeDelta(deltas: ModelDelta[], delta: ModelDelta): void {
   const last = deltas.at(-1)
-  if ((delta.type === 'text' || delta.type === 'thinking') && last?.type === delta.type)
-    deltas[deltas.length - 1] = { type: delta.type, text: last.text + delta.text }
+  if (delta.type === 'text' && last?.type === 'text' && last.phase === delta.phase)
+    deltas[deltas.length - 1] = { ...last, text: last.text + delta.text }
+  else if (delta.type === 'thinking' && last?.type === 'thinking')
+    deltas[deltas.length - 1] = { type: 'thinking', text: last.text + delta.text }
   else if (delta.type === 'arguments' && last?.type === 'arguments' && last.index === delta.index)
     deltas[deltas.length - 1] = { type: delta.type, index: delta.index, text: last.text + delta.text }
   else deltas.push(delta)

@@ -96,6 +96,15 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
 }
 
 export function toError(failure: ModelFailure, provider: string, secrets: readonly string[]): TurnwireError {
-  const text = failure.message === '' ? `${provider} failed.` : failure.message
-  return new TurnwireError(failure.code, printable(maskSecrets(text, secrets), MAX_MESSAGE_CHARS))
+  const { code, message, retryAfterMs } = failure
+  const text = printable(maskSecrets(message || `${provider} failed.`, secrets), MAX_MESSAGE_CHARS)
+  return new TurnwireError(code, code === 'model_limited' ? withWait(text, retryAfterMs) : text, {
+    retryAfterMs,
+  })
+}
+
+/** In the words that clients look for, also where only the message reaches them. */
+function withWait(text: string, retryAfterMs: number | undefined): string {
+  if (retryAfterMs === undefined || /try again in/i.test(text)) return text
+  return `${text} Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`
 }

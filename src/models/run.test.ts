@@ -55,7 +55,7 @@ describe('retries', () => {
         { text: 'x' },
       )
       const error = await failing(modelAt(server.url, { maxRetryAfterMs: 10_000 }))
-      assert.equal(error.code, 'model_failed')
+      assert.equal(error.code, 'model_limited')
       assert.equal(server.exchanges.length, 1)
     }
   })
@@ -67,21 +67,36 @@ describe('retries', () => {
     assert.equal(server.exchanges.length, 3)
   })
 
-  test('never once something was shown', async context => {
+  test('also once something was shown, which is then taken back', async context => {
+    const cut = { text: 'A long answer that is cut.', chunk: 4, fault: { kind: 'eof-before-end' } as const }
     const server = await double(
       context,
-      { text: 'A long answer that is cut.', chunk: 4, fault: { kind: 'eof-before-end' } },
+      cut,
+      { ...cut, fault: { kind: 'error-event', after: 3 } },
       { text: 'again' },
     )
     const deltas: ModelDelta[] = []
-    const answer = modelAt(server.url).respond(
+    const answer = await modelAt(server.url).respond(
       request,
       delta => deltas.push(delta),
       new AbortController().signal,
     )
-    await assert.rejects(answer, { code: 'model_failed' })
-    assert.ok(deltas.length > 0)
-    assert.equal(server.exchanges.length, 1)
+    assert.deepEqual(
+      answer.parts.map(part => part.type === 'text' && part.text),
+      ['again'],
+    )
+    const resets = deltas.flatMap((delta, at) => (delta.type === 'reset' ? [at] : []))
+    assert.equal(resets.length, 2)
+    assert.ok(resets[0]! > 0)
+    assert.deepEqual(deltas.slice(resets[1]! + 1), [{ type: 'text', text: 'again' }])
+    assert.equal(server.exchanges.length, 3)
+  })
+
+  test('no more often than is allowed, also when each attempt showed something', async context => {
+    const cut = { text: 'A long answer that is cut.', chunk: 4, fault: { kind: 'eof-before-end' } as const }
+    const server = await double(context, cut, cut, cut, cut, cut)
+    await failing(modelAt(server.url, { retries: 2 }))
+    assert.equal(server.exchanges.length, 3)
   })
 
   test('not after a rejection, whose message is reported', async context => {

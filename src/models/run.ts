@@ -8,12 +8,15 @@ import { TurnwireError } from '../language/errors.ts'
 import { hostedApproval } from '../language/tools.ts'
 import { untilAborted } from '../lib/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { sumUsage } from './common/answer.ts'
 import { costOf, type Prices } from './common/cost.ts'
 import { SessionCache } from './common/session-cache.ts'
+import { judgeGrammars } from './common/text-tools.ts'
 import type { ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
 import { type Address, type Agents, readAddress, sharedAgents } from './run-http.ts'
+import { repairRequest, type Screen, screenFor } from './run-screen.ts'
 
 /** Contract: all of it is asked for at each request and nothing earlier, so that keys may come late and rotate. */
 export type Provider = {
@@ -31,7 +34,7 @@ export type RunLimits = {
   firstByteMs: number
   /** Between two chunks of the answer. */
   idleMs: number
-  /** Further attempts after a failure that may pass, as long as nothing was shown. */
+  /** Further attempts after a failure that may pass, as long as the vendor has made no call outside of it (MCP). */
   retries: number
   backoffMs: number
   maxBackoffMs: number
@@ -96,6 +99,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     id: options.id ?? `${provider.name}/${target.model}`,
     origin: { protocol: protocol.name, family: target.family },
     ...(target.hosted.some(mayAskApproval) && { asksApproval: true }),
+    ...(protocol.mostTools !== undefined && { mostTools: protocol.mostTools }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
     prepare: request => prepareRequest(protocol, runner.target, request),
     async respond(request, watch, signal) {
@@ -111,39 +115,82 @@ export function preparedFor(model: Model | HttpModel, request: ModelRequest): Pr
   return 'prepare' in model ? model.prepare(request) : undefined
 }
 
+/** How often an answer that its caller cannot use is asked for again. */
+const MAX_REPAIRS = 2
+
+/** The answer as the caller demands it: one that cannot be used is asked for again, with what was wrong with it. */
 async function respond<State, Reading>(
   runner: Runner<State, Reading>,
   request: ModelRequest,
   watch: (delta: ModelDelta) => void,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
+  const unused: { answer: ModelAnswer; problem: string }[] = []
+  for (let asked = request; ; ) {
+    let screen: Screen | undefined
+    const answer = await exchange(runner, asked, signal, ({ unchecked }) => {
+      screen = screenFor(request, unchecked, watch)
+      return screen ? delta => screen?.watch(delta) : watch
+    })
+    const judged = screen ? await screen.judge(answer) : { answer }
+    if ('answer' in judged) return unused.length === 0 ? judged.answer : withRepairs(judged.answer, unused)
+    const { problem } = judged
+    unused.push({ answer, problem })
+    if (unused.length > MAX_REPAIRS)
+      throw new TurnwireError('model_failed', `The model did not answer as it was asked to. ${problem}`)
+    asked = repairRequest(request, answer, problem)
+  }
+}
+
+function withRepairs(
+  answer: ModelAnswer,
+  unused: readonly { answer: ModelAnswer; problem: string }[],
+): ModelAnswer {
+  const usage = sumUsage([...unused.map(each => each.answer.usage), answer.usage])
+  const again = unused.map(({ problem }) => `The model was asked again. ${problem}`)
+  return { ...answer, ...(usage && { usage }), warnings: [...(answer.warnings ?? []), ...again] }
+}
+
+/** One answer of the vendor, with further attempts after failures that may pass. `watcherOf` is asked before the first. */
+async function exchange<State, Reading>(
+  runner: Runner<State, Reading>,
+  request: ModelRequest,
+  signal: AbortSignal,
+  watcherOf: (prepared: Prepared<Reading>) => (delta: ModelDelta) => void,
+): Promise<ModelAnswer> {
   signal.throwIfAborted()
   const { protocol, provider, limits } = runner
+  const judging = judgeGrammars(request.tools, request.session)
+  if (judging) await untilAborted(judging, signal)
   let { target } = runner
   let prepared = prepareRequest(protocol, target, request)
+  let watch = watcherOf(prepared)
   let timeouts = 0
   for (let tried = 0; ; tried++) {
     const given = provider.headers()
     // A provider that fetches its keys does not know the signal.
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const address = addressFor(runner, prepared.path)
-    const exchange = { protocol, prepared, provider: provider.name, address, auth, limits }
-    const result = await attempt({ ...exchange, agents: runner.agents(), watch, signal })
+    const sent = { protocol, prepared, provider: provider.name, address, auth, limits }
+    const result = await attempt({ ...sent, agents: runner.agents(), watch, signal })
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)
-    const { failure, shown } = result
+    const { failure, shown, ran } = result
     const adapted = shown ? undefined : adaptedTarget(runner, target, prepared, failure, tried)
     if (adapted !== undefined) {
       target = adapted
       prepared = prepareRequest(protocol, target, request)
+      watch = watcherOf(prepared)
       continue
     }
     if (failure.code === 'model_timeout') timeouts++
     const waitMs =
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
-    const mayRetry = failure.retry && !shown && tried < limits.retries && timeouts < MAX_TIMEOUTS
+    const mayRetry = failure.retry && !ran && tried < limits.retries && timeouts < MAX_TIMEOUTS
     if (!mayRetry || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
     await sleep(waitMs, undefined, { signal })
+    // Until now what was shown is all that there is of the answer.
+    if (shown) watch({ type: 'reset' })
   }
 }
 
@@ -178,11 +225,12 @@ function prepareRequest<State, Reading>(
   asked: ModelRequest,
 ): Prepared<Reading> {
   const request = withinCap({ ...asked, tools: withoutApproval(asked.tools) }, deployed)
-  const { body = {}, hosted } = request
+  const { body = {}, hosted, clientHosted = {} } = request
+  const declared = Object.hasOwn(clientHosted, protocol.name) ? clientHosted[protocol.name] : undefined
   const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined
   const target: ModelTarget = {
     ...deployed,
-    ...(hosted === false && { hosted: [] }),
+    hosted: [...(hosted === false ? [] : deployed.hosted), ...(declared ?? [])],
     ...(own && { body: mergeFields(deployed.body, own) }),
   }
   const prepared = protocol.prepare(request, target, SessionCache.of(request.memory))

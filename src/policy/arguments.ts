@@ -1,20 +1,30 @@
 // Checks that a call's arguments are complete, readable and of the declared shape. It runs first on every call, so a
-// valid call costs one scan, one parse and one compiled check. A refusal is worded so that a model can act on it. Whether
+// valid call costs one scan, one parse and one compiled check; only a check that costs much is done elsewhere, and then
+// the verdict is a promise. A refusal is worded so that a model can act on it. Whether
 // the call may run is decided elsewhere (authorise.ts).
 
 import type { Admission, Gate } from '../engine/ports.ts'
-import type { Grammar, ToolDeclaration, ToolInput } from '../language/tools.ts'
-import { compileGrammar, type Mismatch } from '../lib/grammar/index.ts'
+import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
+import { type Checked, checkGrammar, type SchemaChecker, schemaChecker } from '../lib/checks/index.ts'
+import type { Mismatch } from '../lib/grammar/index.ts'
 import { hashJson, sha256 } from '../lib/hash.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../lib/json.ts'
-import { compileSchema, type SchemaIssue, type Validator } from '../lib/schema.ts'
+import type { SchemaIssue } from '../lib/schema.ts'
 import { cutUtf8, utf8Length } from '../lib/text.ts'
 
-export type ArgumentSettings = { maxBytes: number; maxDepth: number; compiled: CompiledInputs }
+export type ArgumentSettings = { maxBytes: number; maxDepth: number; compiled: CompiledSchemas }
 
 type GateCall = Parameters<Gate['admit']>[0]
 
-export function admitCall(call: GateCall, tool: ToolDeclaration, settings: ArgumentSettings): Admission {
+type Verdict = Admission | Promise<Admission>
+
+/** `owner`: whose call it is, so that costly checks of one owner wait for each other and not for others'. */
+export function admitCall(
+  call: GateCall,
+  tool: ToolDeclaration,
+  settings: ArgumentSettings,
+  owner: string,
+): Verdict {
   if (call.cut)
     return inadmissible(
       `The arguments of "${call.name}" were cut off before they were complete, so it was not run. ` +
@@ -22,8 +32,8 @@ export function admitCall(call: GateCall, tool: ToolDeclaration, settings: Argum
     )
   if (call.form !== tool.input.form) return inadmissible(wrongForm(call.name, tool.input))
   return tool.input.form === 'json'
-    ? admitJson(call, tool.input.schema, settings)
-    : admitText(call, tool.input, settings)
+    ? admitJson(call, tool.input.schema, settings, owner)
+    : admitText(call, tool.input, settings, owner)
 }
 
 /** A class, so that the hash is computed on demand: most hashes are never read. It is taken from the text, not the input. */
@@ -54,7 +64,7 @@ function wrongForm(name: string, input: ToolInput): string {
 
 // ---- JSON ----------------------------------------------------------------------------------------------------
 
-function admitJson(call: GateCall, schema: JsonObject, settings: ArgumentSettings): Admission {
+function admitJson(call: GateCall, schema: JsonObject, settings: ArgumentSettings, owner: string): Verdict {
   // For a call without arguments some models write no text at all.
   const text = call.text.trim() === '' && describesObject(schema) ? '{}' : call.text
   let input: Json
@@ -65,14 +75,19 @@ function admitJson(call: GateCall, schema: JsonObject, settings: ArgumentSetting
     return inadmissible(notParsed(call.name, error))
   }
   if (!isJsonObject(input)) return inadmissible(notAnObject(call.name, input))
-  let issues: SchemaIssue[] | null
-  try {
-    issues = settings.compiled.validator(schema).check(input)
-  } catch (error) {
-    return inadmissible(unusable(call.name, 'schema', error))
+  const admit = (checked: Checked<SchemaIssue[]>): Admission => {
+    if (checked === null) return new AdmittedCall(input, text)
+    return inadmissible(
+      'refused' in checked ? unchecked(call.name, 'schema', checked.refused) : notValid(call.name, checked),
+    )
   }
-  if (issues !== null) return inadmissible(notValid(call.name, issues))
-  return new AdmittedCall(input, text)
+  const fail = (error: unknown): Admission => inadmissible(unusable(call.name, 'schema', error))
+  try {
+    const checked = settings.compiled.checker(schema).check(input, text, owner)
+    return checked instanceof Promise ? checked.then(admit).catch(fail) : admit(checked)
+  } catch (error) {
+    return fail(error)
+  }
 }
 
 function describesObject({ type }: JsonObject): boolean {
@@ -113,8 +128,9 @@ function notValid(name: string, issues: readonly SchemaIssue[]): string {
 function admitText(
   call: GateCall,
   input: ToolInput & { form: 'text' },
-  { maxBytes, compiled }: ArgumentSettings,
-): Admission {
+  { maxBytes }: ArgumentSettings,
+  owner: string,
+): Verdict {
   const { text, name } = call
   if (text.length * 3 > maxBytes && utf8Length(text) > maxBytes)
     return inadmissible(
@@ -125,16 +141,20 @@ function admitText(
     return inadmissible(
       `The input of "${name}" holds a broken character (half of a surrogate pair), so it was not run.`,
     )
-  if (input.grammar !== undefined) {
-    let mismatch: Mismatch | null
-    try {
-      mismatch = compiled.grammar(input.grammar).match(text)
-    } catch (error) {
-      return inadmissible(unusable(name, 'grammar', error))
-    }
-    if (mismatch !== null) return inadmissible(outsideGrammar(name, mismatch))
+  if (input.grammar === undefined) return new AdmittedCall(text, text)
+  const admit = (checked: Checked<Mismatch>): Admission => {
+    if (checked === null) return new AdmittedCall(text, text)
+    return inadmissible(
+      'refused' in checked ? unchecked(name, 'grammar', checked.refused) : outsideGrammar(name, checked),
+    )
   }
-  return new AdmittedCall(text, text)
+  const fail = (error: unknown): Admission => inadmissible(unusable(name, 'grammar', error))
+  try {
+    const checked = checkGrammar(input.grammar.syntax, input.grammar.definition, text, owner)
+    return checked instanceof Promise ? checked.then(admit).catch(fail) : admit(checked)
+  } catch (error) {
+    return fail(error)
+  }
 }
 
 function outsideGrammar(name: string, mismatch: Mismatch): string {
@@ -142,35 +162,31 @@ function outsideGrammar(name: string, mismatch: Mismatch): string {
   return `The input of "${name}" was refused, so it was not run. ${where} Fix that and call it again with the whole text.`
 }
 
-// ---- compiled schemas and grammars ---------------------------------------------------------------------------
-
-type CompiledGrammar = ReturnType<typeof compileGrammar>
+// ---- compiled schemas ----------------------------------------------------------------------------------------
 
 /**
  * What one gate has compiled. The keys are weak: a declaration never changes, and a client's tool is forgotten together
  * with its session.
  */
-export class CompiledInputs {
-  readonly #validators = new WeakMap<JsonObject, Validator>()
-  readonly #grammars = new WeakMap<Grammar, CompiledGrammar>()
+export class CompiledSchemas {
+  readonly #checkers = new WeakMap<JsonObject, SchemaChecker>()
 
   /** Throws SchemaError. */
-  validator(schema: JsonObject): Validator {
-    const known = this.#validators.get(schema)
+  checker(schema: JsonObject): SchemaChecker {
+    const known = this.#checkers.get(schema)
     if (known) return known
-    const made = compileSchema(schema)
-    this.#validators.set(schema, made)
+    const made = schemaChecker(schema)
+    this.#checkers.set(schema, made)
     return made
   }
+}
 
-  /** Throws GrammarError. */
-  grammar(grammar: Grammar): CompiledGrammar {
-    const known = this.#grammars.get(grammar)
-    if (known) return known
-    const made = compileGrammar(grammar.syntax, grammar.definition)
-    this.#grammars.set(grammar, made)
-    return made
-  }
+/** `why` completes a sentence of pool.ts. */
+function unchecked(name: string, what: 'schema' | 'grammar', why: string): string {
+  return (
+    `The arguments of "${name}" were not accepted, so it was not run: checking them against the tool's ${what} ${why}. ` +
+    'Call it again with shorter or simpler arguments.'
+  )
 }
 
 function unusable(name: string, what: 'schema' | 'grammar', error: unknown): string {

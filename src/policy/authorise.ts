@@ -49,8 +49,21 @@ export function createAuthoriser(
         rule: 'grant',
         reason: `Calls of "${question.tool.name}" were refused for the rest of this session.`,
       }
-    return applyRules(compiled, 0, question, onFailure)
+    const verdict = applyRules(compiled, 0, question, onFailure)
+    if (question.changed === undefined) return verdict
+    const { changed } = question
+    return verdict instanceof Promise
+      ? verdict.then(late => askAboutChange(late, changed))
+      : askAboutChange(verdict, changed)
   }
+}
+
+/** What was allowed to a tool of this name was allowed to another definition. A grant names the definition by its hash. */
+function askAboutChange(verdict: Verdict, changed: string): Verdict {
+  if (verdict.verdict === 'deny' || (verdict.verdict === 'allow' && verdict.rule === 'grant')) return verdict
+  const given = verdict.verdict === 'ask' && verdict.reason !== undefined ? ` ${verdict.reason}` : ''
+  const reason = `${changed}${given}`
+  return verdict.verdict === 'ask' ? { ...verdict, reason } : { verdict: 'ask', rule: 'changed-tool', reason }
 }
 
 /** Synchronous unless a rule returns a promise, so that most calls are decided without a microtask. */

@@ -2,11 +2,12 @@
 // operator's settings and joins the three.
 
 import type { Gate } from '../engine/ports.ts'
-import { type ArgumentSettings, admitCall, CompiledInputs } from './arguments.ts'
+import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
 import { createAuthoriser, type PolicyRule, type RuleFailure } from './authorise.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import { type BuiltInRedaction, createRedactor, type RedactRule, redactLive } from './redact.ts'
+import { redactArguments } from './redact-arguments.ts'
 
 export { checkLimits, defaultLimits } from './limits.ts'
 export type { BuiltInRedaction, PolicyRule, RedactRule, RuleFailure }
@@ -14,7 +15,7 @@ export type { BuiltInRedaction, PolicyRule, RedactRule, RuleFailure }
 export type GateOptions = {
   /** The first rule that matches decides. */
   rules?: readonly PolicyRule[]
-  /** What to remove from results: own patterns and names of built-in ones (`secrets` for all of them). */
+  /** What to remove from results and arguments: own patterns and names of built-in ones (`secrets` for all of them). */
   redact?: readonly (RedactRule | BuiltInRedaction)[]
   /** The longest arguments that a call may have. Default 4 MiB. */
   maxArgumentBytes?: number
@@ -33,7 +34,7 @@ export type GateOptions = {
 export function createGate(options: GateOptions = {}): Gate {
   checkList(options.rules, 'rules')
   checkList(options.redact, 'redact')
-  const compiled = new CompiledInputs()
+  const compiled = new CompiledSchemas()
   const input: ArgumentSettings = {
     compiled,
     maxBytes: wholeNumber(options.maxArgumentBytes, 'maxArgumentBytes', 4 * 1024 * 1024),
@@ -49,9 +50,10 @@ export function createGate(options: GateOptions = {}): Gate {
   }
   const authorise = createAuthoriser(options.rules ?? [], options.onRuleFailure)
   return {
-    admit: (call, tool) => admitCall(call, tool, input),
+    admit: (call, tool, owner) => admitCall(call, tool, input, owner),
     authorise,
-    finish: (result, tool, callId) => finishTool(result, tool, callId, output),
+    finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
+    ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),
     live: () => (redactor === null ? undefined : redactLive(redactor)),
     finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, output),
   }

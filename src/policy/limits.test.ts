@@ -10,6 +10,7 @@ test('without settings, every limit has its default', () => {
     identicalCalls: 5,
     time: 600_000,
     bytes: 10_000_000,
+    sessionBytes: 128 * 1024 * 1024,
     tokens: 2_000_000,
     money: 20,
   })

@@ -14,12 +14,14 @@ export const defaultLimits: Limits = Object.freeze({
   identicalCalls: 5,
   /** Milliseconds of one turn, without the time spent waiting for people and clients. */
   time: 10 * 60 * 1000,
-  /** Bytes of results in one turn. */
+  /** Bytes that models and tools produce in one turn, also those that no model is shown. */
   bytes: 10_000_000,
   /** Tokens read and written in one turn, as the provider counts them. */
   tokens: 2_000_000,
   /** The cost of the models in one turn, in the currency of their prices. */
   money: 20,
+  /** Bytes of a session for life, with the whole results that are kept beside its log. */
+  sessionBytes: 128 * 1024 * 1024,
 })
 
 /** Fills in the defaults. A limit cannot be switched off, because every loop must end. */

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Finished, Tool, ToolOutput } from '../engine/ports.ts'
 import type { Outcome } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Json } from '../lib/json.ts'
-import { CompiledInputs } from './arguments.ts'
+import { CompiledSchemas } from './arguments.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import { createRedactor } from './redact.ts'
 
 const settings: OutputSettings = {
-  compiled: new CompiledInputs(),
+  compiled: new CompiledSchemas(),
   redactor: null,
   maxOutputBytes: 1_000_000,
   mediaLimit: 400_000,
@@ -22,12 +22,17 @@ const redacting: OutputSettings = {
 }
 const lister = { name: 'list', outputLimit: 1_000 }
 
+// The loop gives checks new time when it turns.
+beforeEach(() => new Promise(resolve => setImmediate(resolve)))
+
 function finish(
   output: ToolOutput,
   tool: Pick<Tool, 'name' | 'output' | 'outputLimit'> = lister,
   using = settings,
 ): Finished {
-  return finishTool(output, tool, 'call-7', using)
+  const finished = finishTool(output, tool, 'call-7', using, 'owner')
+  assert.ok(!(finished instanceof Promise), 'the check went to a thread')
+  return finished
 }
 
 const say = (text: string): ResultPart => ({ type: 'text', text })

@@ -5,15 +5,17 @@
 import type { Finished, Tool, ToolOutput } from '../engine/ports.ts'
 import type { Outcome, Provenance } from '../language/calls.ts'
 import type { FilePart, ImagePart, ResultPart } from '../language/content.ts'
+import type { Checked as Fit } from '../lib/checks/index.ts'
 import { sha256 } from '../lib/hash.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { Json } from '../lib/json.ts'
+import type { SchemaIssue } from '../lib/schema.ts'
 import { cutUtf8, quote, wellFormed } from '../lib/text.ts'
-import { type CompiledInputs, describeIssues } from './arguments.ts'
+import { type CompiledSchemas, describeIssues } from './arguments.ts'
 import { bound } from './bound.ts'
 import type { Redactor, Tally } from './redact.ts'
 
 export type OutputSettings = {
-  compiled: CompiledInputs
+  compiled: CompiledSchemas
   redactor: Redactor | null
   /** A larger result is refused, because checking and redacting it would block the event loop. */
   maxOutputBytes: number
@@ -23,17 +25,20 @@ export type OutputSettings = {
   clientOutputLimit: number
 }
 
-type Checked = { kind: 'ok' | 'error'; parts: readonly ResultPart[]; structured?: Json }
+/** `produced`: the size of a result of which nothing is kept. */
+type Checked = { kind: 'ok' | 'error'; parts: readonly ResultPart[]; structured?: Json; produced?: number }
 
 export function finishTool(
   output: ToolOutput,
   tool: Pick<Tool, 'name' | 'output' | 'outputLimit'>,
   callId: string,
   settings: OutputSettings,
-): Finished {
+  owner: string,
+): Finished | Promise<Finished> {
   const from: Provenance = { source: 'tool', tool: tool.name }
-  const checked = checkOutput(output, tool, settings)
-  return compose(checked, from, tool.outputLimit, callId, settings)
+  const finish = (checked: Checked): Finished => compose(checked, from, tool.outputLimit, callId, settings)
+  const checked = checkOutput(output, tool, settings, owner)
+  return checked instanceof Promise ? checked.then(finish) : finish(checked)
 }
 
 export function finishClient(
@@ -45,7 +50,7 @@ export function finishClient(
   const size = sizeOf(parts)
   const checked: Checked =
     size > settings.maxOutputBytes
-      ? { kind: 'error', parts: [tooMuch('The client', size, settings.maxOutputBytes)] }
+      ? { kind: 'error', parts: [tooMuch('The client', size, settings.maxOutputBytes)], produced: size }
       : { kind: failed ? 'error' : 'ok', parts }
   return compose(checked, { source: 'client' }, settings.clientOutputLimit, callId, settings)
 }
@@ -56,11 +61,13 @@ function checkOutput(
   output: ToolOutput,
   tool: Pick<Tool, 'name' | 'output'>,
   { compiled, maxOutputBytes }: OutputSettings,
-): Checked {
+  owner: string,
+): Checked | Promise<Checked> {
   const { parts, structured, failed } = output
   let size = sizeOf(parts)
+  let text: string | undefined
   if (structured !== undefined && size <= maxOutputBytes) {
-    const text = nestsWithin(structured, maxDepth) ? jsonText(structured) : undefined
+    text = nestsWithin(structured, maxDepth) ? jsonText(structured) : undefined
     if (text === undefined)
       return brokenPromise(
         tool.name,
@@ -70,7 +77,11 @@ function checkOutput(
     size += text.length
   }
   if (size > maxOutputBytes)
-    return { kind: 'error', parts: [tooMuch(`The tool "${tool.name}" ran, but it`, size, maxOutputBytes)] }
+    return {
+      kind: 'error',
+      parts: [tooMuch(`The tool "${tool.name}" ran, but it`, size, maxOutputBytes)],
+      produced: size,
+    }
   // A tool that failed need not return a result of the declared shape.
   if (failed === true || tool.output === undefined) {
     const kind = failed === true ? 'error' : 'ok'
@@ -78,18 +89,27 @@ function checkOutput(
   }
   if (structured === undefined)
     return brokenPromise(tool.name, 'It declares an output schema, but gave no structured result.', parts)
-  const problem = schemaProblem(compiled, tool.output, structured)
-  return problem === null ? { kind: 'ok', parts, structured } : brokenPromise(tool.name, problem, parts)
+  const judge = (problem: string | null): Checked =>
+    problem === null ? { kind: 'ok', parts, structured } : brokenPromise(tool.name, problem, parts)
+  try {
+    const fit = compiled.checker(tool.output).check(structured, text ?? '', owner)
+    if (fit instanceof Promise) return fit.then(schemaProblem).catch(schemaUnusable).then(judge)
+    return judge(schemaProblem(fit))
+  } catch (error) {
+    return judge(schemaUnusable(error))
+  }
 }
 
-function schemaProblem(compiled: CompiledInputs, schema: JsonObject, structured: Json): string | null {
-  try {
-    const issues = compiled.validator(schema).check(structured)
-    return issues === null ? null : `It does not fit the declared output schema:\n${describeIssues(issues)}`
-  } catch (error) {
-    const cause = error instanceof Error ? ` ${cutUtf8(error.message, 500).text}` : ''
-    return `The output schema it declares cannot be used.${cause}`
-  }
+function schemaProblem(fit: Fit<SchemaIssue[]>): string | null {
+  if (fit === null) return null
+  return 'refused' in fit
+    ? `Checking it against the declared output schema ${fit.refused}.`
+    : `It does not fit the declared output schema:\n${describeIssues(fit)}`
+}
+
+function schemaUnusable(error: unknown): string {
+  const cause = error instanceof Error ? ` ${cutUtf8(error.message, 500).text}` : ''
+  return `The output schema it declares cannot be used.${cause}`
 }
 
 /** The tool ran, so its result is still shown: the model must see what has happened. */
@@ -147,7 +167,11 @@ function compose(
   const kept = leftOut > 0 ? wholeBlob(whole, callId) : undefined
   const outcome: Outcome = { kind: checked.kind, parts: neverEmpty(parts, checked.kind), from }
   if (structured !== undefined) outcome.structured = structured
-  if (kept) outcome.cut = { bytes: leftOut, blob: kept.name }
+  if (kept) {
+    outcome.cut = { bytes: leftOut, blob: kept.name }
+    outcome.produced = sizeOf(whole)
+  }
+  if (checked.produced !== undefined) outcome.produced = checked.produced
   if (tally.count > 0) outcome.redactions = tally.count
   return kept ? { outcome, blob: kept } : { outcome }
 }

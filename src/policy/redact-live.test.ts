@@ -62,7 +62,13 @@ describe('live output of a tool', () => {
             text.length,
           ]
           const pieces = places.slice(1).map((end, index) => text.slice(places[index], end))
-          const whole = gate.finish({ parts: [{ type: 'text', text }] }, { name: 't', outputLimit: 1e6 }, 'c')
+          const whole = gate.finish(
+            { parts: [{ type: 'text', text }] },
+            { name: 't', outputLimit: 1e6 },
+            'c',
+            'o',
+          )
+          assert.ok(!(whole instanceof Promise))
           const [part] = whole.outcome.parts
           const expected = text.trim() === '' ? text : part?.type === 'text' ? part.text : ''
           assert.equal(shown(pieces).join(''), expected)

@@ -3,6 +3,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AgentInfo, EngineDescription } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
+import { isModelPattern } from '../language/model-names.ts'
 import { mcpServer } from '../tools/mcp/index.ts'
 import {
   type AcpHost,
@@ -19,6 +20,9 @@ import type { Runtime } from './runtime.ts'
 import type { Upgrade, UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
 
+/** The engine may be the runtime's own, or one that limits its callers. */
+type Served = Pick<Runtime, 'engine' | 'log'>
+
 export type AcpHostOptions = {
   /** Default: the first of the configuration. */
   agent?: string
@@ -27,11 +31,11 @@ export type AcpHostOptions = {
   remote?: boolean
 }
 
-export async function acpHost(runtime: Runtime, options: AcpHostOptions = {}): Promise<AcpHost> {
+export async function acpHost(runtime: Served, options: AcpHostOptions = {}): Promise<AcpHost> {
   return hostFrom(runtime, await runtime.engine.describe(), options)
 }
 
-function hostFrom(runtime: Runtime, about: EngineDescription, options: AcpHostOptions): AcpHost {
+function hostFrom(runtime: Served, about: EngineDescription, options: AcpHostOptions): AcpHost {
   const { engine, log } = runtime
   const { agents, models } = about
   const { principal = { owner: localOwner, name: localOwner }, remote = false } = options
@@ -46,7 +50,10 @@ function hostFrom(runtime: Runtime, about: EngineDescription, options: AcpHostOp
     engine,
     info,
     modelInfos: models,
-    models: own === undefined ? undefined : { own, names: Object.keys(models) },
+    models:
+      own === undefined
+        ? undefined
+        : { own, names: Object.keys(models).filter(name => !isModelPattern(name)) },
     principal,
     version: ownVersion(),
     // The environment of this process belongs to its operator, not to a remote client.
@@ -79,12 +86,13 @@ export async function serveAcpOverPipe(
 export type AcpOverHttp = Pick<AcpHttp, 'routes' | 'close'> & { sockets: UpgradeRoute[] }
 
 /** Serves clients on a network, each with its own key. */
-export async function serveAcpOverHttp(runtime: Runtime, limits: WireHost['limits']): Promise<AcpOverHttp> {
+export async function serveAcpOverHttp(runtime: Served, limits: WireHost['limits']): Promise<AcpOverHttp> {
   const about = await runtime.engine.describe()
   const { routes, open, close } = await acpOverHttp(
     (principal, agent) =>
       hostFrom(runtime, about, { principal, remote: true, ...(agent !== undefined && { agent }) }),
     limits,
+    runtime.log,
   )
   const enter = ({ socket, principal, params }: Upgrade): void => {
     try {

@@ -1,20 +1,38 @@
 // Makes the engine's agents from a configuration.
 
-import type { Agent, Model } from '../engine/ports.ts'
+import type { Agent, Model, Tool } from '../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { modelKey } from '../language/model-names.ts'
+import { describeSchema } from '../lib/standard-schema.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
 import { hostedApprovalTool } from '../tools/index.ts'
+import type { KeptServers } from '../tools/mcp/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
+import { namedModels } from './named-models.ts'
 
-export function buildAgents(config: TurnwireConfig, log: Log): Agent[] {
-  return config.agents.map(agent => buildAgent(agent, config, log))
+/** Of one turn. */
+const CALLS_AT_ONCE = 16
+
+/** `mcp`: the servers whose tools agents have. Without them agents have their own tools only. */
+export function buildAgents(config: TurnwireConfig, log: Log, mcp?: KeptServers): Agent[] {
+  return config.agents.map(agent => buildAgent(agent, config, log, mcp))
 }
 
-function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent {
+function buildAgent(
+  agent: AgentConfig,
+  config: TurnwireConfig,
+  log: Log,
+  mcp: KeptServers | undefined,
+): Agent {
   const { policy = {} } = config
-  const own = typeof agent.model === 'string' ? modelNamed(config, agent.model) : agent.model
-  const mayAsk = [own, ...Object.values(config.models ?? {})].some(model => model.asksApproval)
+  const models = namedModels(config)
+  const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
+  const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
+  const fixed = [...(agent.tools ?? []), ...(mayAsk ? [hostedApprovalTool()] : [])]
+  const tools = mcp
+    ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
+    : () => fixed
   return {
     name: agent.name,
     version: agent.version ?? '1.0.0',
@@ -22,8 +40,13 @@ function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent
     ...(agent.description !== undefined && { description: agent.description }),
     ...(agent.system !== undefined && { system: agent.system }),
     ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+    ...(agent.answer && {
+      format: { type: 'schema' as const, schema: describeSchema(agent.answer).json, strict: true },
+    }),
     ...(agent.compaction && { compaction: agent.compaction }),
-    tools: [...(agent.tools ?? []), ...(mayAsk ? [hostedApprovalTool()] : [])],
+    get tools() {
+      return tools()
+    },
     options: agent.options ?? [],
     gate: createGate({
       ...policy,
@@ -40,15 +63,27 @@ function buildAgent(agent: AgentConfig, config: TurnwireConfig, log: Log): Agent
     limits: checkLimits({ ...config.limits, ...agent.limits }),
     choice: agent.choice ?? 'auto',
     parallel: agent.parallel ?? true,
+    callsAtOnce: agent.callsAtOnce ?? CALLS_AT_ONCE,
     clientTools: agent.clientTools ?? true,
     fullHistory: (policy.redact ?? []).length === 0,
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
-    model: settings => (settings.model === undefined ? own : modelNamed(config, settings.model)),
+    model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
   }
 }
 
-function modelNamed(config: TurnwireConfig, name: string): Model {
-  const model = config.models && Object.hasOwn(config.models, name) ? config.models[name] : undefined
+/** One list of both, made anew only when the second is another. */
+function joined(fixed: readonly Tool[], kept: () => readonly Tool[]): () => readonly Tool[] {
+  let last: { kept: readonly Tool[]; all: readonly Tool[] } | undefined
+  return () => {
+    const now = kept()
+    if (last?.kept !== now) last = { kept: now, all: [...fixed, ...now] }
+    return last.all
+  }
+}
+
+function modelNamed(models: Readonly<Record<string, Model>>, name: string): Model {
+  const key = modelKey(models, name)
+  const model = key === undefined ? undefined : models[key]
   if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
   return model
 }

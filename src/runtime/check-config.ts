@@ -1,11 +1,25 @@
 // Checks a configuration before anything runs. Every mistake is reported with its key and what to do. The types are in
 // config.ts.
-import type { Model, Store, Tool } from '../engine/ports.ts'
+import type { Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
+import {
+  checkKinds,
+  checkKnown,
+  checkSwitches,
+  checkTexts,
+  type Fields,
+  isRecord,
+  type Wrong,
+} from './check-fields.ts'
+import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkAnswer, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
+import { checkAgentServers, checkMcp } from './mcp-config.ts'
+import { checkModels, isModel } from './named-models.ts'
+import { defaultOwnerLimits } from './owner-limits.ts'
 
 /** Throws with every mistake, each with its key and what to do. `source` is the file, or how it was given. */
 export function checkConfig(config: unknown, source: string): asserts config is TurnwireConfig {
@@ -22,24 +36,35 @@ export function checkConfig(config: unknown, source: string): asserts config is 
   )
 }
 
-type Wrong = (key: string, words: string) => void
-type Fields = Record<string, unknown>
-
 function checkAll(config: Fields, wrong: Wrong): void {
-  checkKnown(config, ['agents', 'models', 'policy', 'limits', 'server', 'data'], '', wrong)
-  const models = config['models']
-  if (models !== undefined && !isRecord(models)) wrong('models', 'must be an object of models by name.')
-  const names = isRecord(models) ? Object.keys(models) : []
-  for (const name of names) {
-    if (!isModel(isRecord(models) ? models[name] : undefined))
-      wrong(`models.${name}`, 'is not a model: use scripted(…), rehearsal(), or a provider.')
-  }
+  checkKnown(
+    config,
+    [
+      'agents',
+      'models',
+      'mcp',
+      'policy',
+      'limits',
+      'callsAtOnce',
+      'egress',
+      'hooks',
+      'context',
+      'server',
+      'data',
+    ],
+    '',
+    wrong,
+  )
+  checkCount(config['callsAtOnce'], 'callsAtOnce', wrong)
+  const names = checkModels(config['models'], wrong)
+  const servers = checkMcp(config['mcp'], wrong)
   const agents = config['agents']
   if (!Array.isArray(agents) || agents.length === 0) wrong('agents', 'must list at least one agent.')
   else {
     const seen = new Set<unknown>()
     agents.forEach((agent: unknown, index) => {
       checkAgent(agent, `agents[${index}]`, names, wrong)
+      checkAgentServers(agent, `agents[${index}]`, servers, wrong)
       const name = isRecord(agent) ? agent['name'] : undefined
       if (seen.has(name)) wrong(`agents[${index}].name`, `"${String(name)}" is taken by an agent before it.`)
       seen.add(name)
@@ -47,6 +72,9 @@ function checkAll(config: Fields, wrong: Wrong): void {
   }
   checkPolicy(config['policy'], wrong)
   checkLimitValues(config['limits'], 'limits', wrong)
+  checkEgress(config['egress'], wrong)
+  checkHooks(config['hooks'], wrong)
+  checkHooks(config['hooks'], wrong)
   checkServer(config['server'], wrong)
   checkData(config['data'], wrong)
 }
@@ -71,11 +99,15 @@ const agentKeys = [
   'limits',
   'choice',
   'parallel',
+  'callsAtOnce',
   'maxTokens',
+  'answer',
   'compaction',
   'clientTools',
+  'mcpServers',
   'images',
   'responses',
+  'serveMcp',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
@@ -95,6 +127,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
   checkSwitches(agent['responses'], ['serverTools'], `${key}.responses`, wrong)
+  checkSwitches(agent['serveMcp'], ['tools', 'ask'], `${key}.serveMcp`, wrong)
   checkSwitches(agent['images'], ['http', 'data'], `${key}.images`, wrong)
   const texts = { title: 'string', version: 'string', description: 'string', system: 'string' } as const
   checkKinds(
@@ -117,6 +150,8 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   checkToolList(tools, `${key}.tools`, wrong)
   checkCompaction(agent['compaction'], `${key}.compaction`, wrong)
   checkOptions(options, `${key}.options`, wrong)
+  checkAnswer(agent['answer'], `${key}.answer`, wrong)
+  checkCount(agent['callsAtOnce'], `${key}.callsAtOnce`, wrong)
 }
 
 function checkToolList(tools: unknown, key: string, wrong: Wrong): void {
@@ -149,33 +184,6 @@ function checkCompaction(compaction: unknown, key: string, wrong: Wrong): void {
     wrong(`${key}.keepEntries`, 'must be a whole number above 0.')
   if (instructions !== undefined && (typeof instructions !== 'string' || instructions.trim() === ''))
     wrong(`${key}.instructions`, 'must be text that says what to write.')
-}
-
-type FieldKind = 'string' | 'boolean' | 'number'
-
-function checkKinds(fields: Fields, kinds: Record<string, FieldKind>, prefix: string, wrong: Wrong): void {
-  for (const [name, kind] of Object.entries(kinds)) {
-    const value = fields[name]
-    if (value !== undefined && typeof value !== kind)
-      wrong(`${prefix}${name}`, `must be a ${kind}, not ${typeof value}.`)
-  }
-}
-
-function checkSwitches(value: unknown, known: readonly string[], key: string, wrong: Wrong): void {
-  if (value === undefined) return
-  if (!isRecord(value)) {
-    wrong(key, `must be an object such as { ${known[0]}: true }.`)
-    return
-  }
-  checkKnown(value, known, `${key}.`, wrong)
-  checkKinds(value, Object.fromEntries(known.map(name => [name, 'boolean'])), `${key}.`, wrong)
-}
-
-/** Hosts and origins are compared exactly, so an entry in another form would never match. */
-function checkTexts(value: unknown, form: RegExp, words: string, key: string, wrong: Wrong): void {
-  if (value === undefined) return
-  if (!Array.isArray(value) || !value.every(each => typeof each === 'string' && form.test(each)))
-    wrong(key, words)
 }
 
 const policyKeys = [
@@ -267,6 +275,7 @@ const serverKeys = [
   'unsentBytes',
   'stallMs',
   'graceMs',
+  'perOwner',
   'acp',
   'log',
 ]
@@ -304,32 +313,27 @@ function checkServer(server: unknown, wrong: Wrong): void {
     wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')
   if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
     wrong('server.acp', 'must be true or false.')
-  for (const name of ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs']) {
-    const value = server[name]
-    if (value !== undefined && !(Number.isInteger(value) && Number(value) > 0))
-      wrong(`server.${name}`, 'must be a whole number above 0.')
+  checkCounts(server, ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs'], 'server.', wrong)
+  checkOwnerLimits(server['perOwner'], wrong)
+}
+
+function checkOwnerLimits(limits: unknown, wrong: Wrong): void {
+  if (limits === undefined) return
+  if (!isRecord(limits)) {
+    wrong('server.perOwner', 'must be an object such as { requests: 100 }.')
+    return
   }
+  const names = Object.keys(defaultOwnerLimits)
+  checkKnown(limits, names, 'server.perOwner.', wrong)
+  checkCounts(limits, names, 'server.perOwner.', wrong)
 }
 
-function checkKnown(fields: Fields, known: readonly string[], prefix: string, wrong: Wrong): void {
-  for (const key of Object.keys(fields)) {
-    if (known.includes(key)) continue
-    const near = known.find(
-      each => each.toLowerCase() === key.toLowerCase() || each.startsWith(key) || key.startsWith(each),
-    )
-    wrong(
-      `${prefix}${key}`,
-      `there is no such setting.${near ? ` Did you mean "${near}"?` : ` Known are: ${known.join(', ')}.`}`,
-    )
+function checkCounts(fields: Fields, names: readonly string[], prefix: string, wrong: Wrong): void {
+  for (const name of names) {
+    const value = fields[name]
+    if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) > 0))
+      wrong(`${prefix}${name}`, 'must be a whole number above 0.')
   }
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isModel(value: unknown): value is Model {
-  return isRecord(value) && typeof value['respond'] === 'function' && typeof value['id'] === 'string'
 }
 
 /** A tool as `tool()` makes it. The argument of `tool()` alone has no input form and no side. */

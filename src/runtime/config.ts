@@ -1,10 +1,18 @@
 // What an operator writes: agents, models, tools, policy, server. These are the types, which check the names of agents and
 // models too; `check-config.ts` checks the values.
-import type { AgentOption, Compaction, Limits, Model, Store, Tool } from '../engine/ports.ts'
+import type { HookSubject, Hooks } from '../engine/index.ts'
+import type { AgentOption, AppContext, Compaction, Limits, Model, Store, Tool } from '../engine/ports.ts'
 import type { ToolChoice } from '../language/tools.ts'
+import type { EgressRules } from '../lib/egress.ts'
+import type { AnySchema } from '../lib/standard-schema.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
+import type { McpServerConfig } from './mcp-config.ts'
+import type { OwnerLimits } from './owner-limits.ts'
+
+/** Without the patterns. */
+type WholeName<Key extends string> = Exclude<Key, `${string}*${string}`>
 
 export type AgentConfig<Name extends string = string, ModelName extends string = string> = {
   name: Name
@@ -14,7 +22,7 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   /** The instructions that the model reads before anything else. */
   system?: string
   /** A model, or the name of one in `models`. */
-  model: Model | NoInfer<ModelName>
+  model: Model | WholeName<NoInfer<ModelName>>
   tools?: readonly Tool[]
   options?: readonly AgentOption[]
   /** Rules for this agent; they come before those of `policy`. */
@@ -22,14 +30,22 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   limits?: Partial<Limits>
   choice?: ToolChoice
   parallel?: boolean
+  /** How many calls of one turn run here at the same time. The others wait, in order. Default 16. */
+  callsAtOnce?: number
   maxTokens?: number
+  /** The shape of its answers: a JSON Schema, a zod 4 schema or another Standard Schema. Answers are then JSON text. */
+  answer?: AnySchema
   /** When the conversation has grown past so many tokens, its beginning is summarised by the model itself. */
   compaction?: Compaction
   /** Whether clients may bring tools of their own. Default true. */
   clientTools?: boolean
+  /** The servers of `mcp` whose tools it has, by name. Default: all. */
+  mcpServers?: readonly string[]
   images?: { http?: boolean; data?: boolean }
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
+  /** Served to MCP clients at /mcp/<name>. `tools`: its exposed tools. `ask`: the agent itself, as a tool. */
+  serveMcp?: { tools?: boolean; ask?: boolean }
 }
 
 export type ServerConfig = {
@@ -46,6 +62,8 @@ export type ServerConfig = {
   unsentBytes?: number
   /** A client that reads nothing of its stream for this long is dropped. Default 30,000. */
   stallMs?: number
+  /** What one owner (the name of a key) may have at a time, over all wires. More is answered with 429. */
+  perOwner?: Partial<OwnerLimits>
   /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
   acp?: boolean
   /** How long running tools may take to finish when the server stops. */
@@ -55,9 +73,23 @@ export type ServerConfig = {
 
 export type TurnwireConfig<Name extends string = string, ModelName extends string = string> = {
   agents: readonly AgentConfig<Name, ModelName>[]
-  models?: Readonly<Record<ModelName, Model>>
+  /**
+   * Models by the names that agents and requests give. A name with `*` is a pattern, for names that clients choose
+   * themselves. An entry may be the name of another one: `'claude-*': 'main'`.
+   */
+  models?: Readonly<Record<ModelName, Model | WholeName<NoInfer<ModelName>>>>
+  /** MCP servers by name: `{ command, args }` or `{ url }`. They are started and stopped with the process. */
+  mcp?: Readonly<Record<string, McpServerConfig>>
   policy?: GateOptions
   limits?: Partial<Limits>
+  /** How many calls of all sessions run in this process at the same time. The others wait, in order. Default 256. */
+  callsAtOnce?: number
+  /** What may be fetched on behalf of a model. Default: every public host. */
+  egress?: EgressRules
+  /** Functions around model steps and calls: they see, refuse or replace. */
+  hooks?: Hooks
+  /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
+  context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
   /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
   data?: string | Store

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ToolContext } from '../engine/ports.ts'
 import type { Json } from '../lib/json.ts'
+import { contextFor } from '../testing/contracts/tool.ts'
 import { demoConfig } from './demo-agent.ts'
 import { demoTools } from './demo-tools.ts'
 import { Turnwire } from './turnwire.ts'
@@ -16,16 +17,7 @@ function folder(t: TestContext): string {
 }
 
 function context(key: string, options: Record<string, string> = {}): ToolContext {
-  return {
-    signal: new AbortController().signal,
-    session: 's',
-    owner: 'o',
-    callId: 'c',
-    idempotencyKey: key,
-    attempt: 1,
-    progress: () => {},
-    options,
-  }
+  return contextFor({ idempotencyKey: key, options })
 }
 
 async function use(data: string, name: string, input: Json, made = context('k')): Promise<string> {

@@ -2,12 +2,15 @@
 // the process dies, however it dies.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { makePrivateFile } from '../lib/private-file.ts'
 
 export type FolderLock = { release(): void }
 
 /** Undefined: another process has the folder. */
 export function takeFolderLock(folder: string): FolderLock | undefined {
-  const database = new DatabaseSync(join(folder, 'writer.lock'), { timeout: 0 })
+  const file = join(folder, 'writer.lock')
+  makePrivateFile(file)
+  const database = new DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('BEGIN EXCLUSIVE')
   } catch {

@@ -18,6 +18,8 @@ export type FolderSetup = {
   /** Opens the store; called only while the lock is held. */
   openStore(): Promise<Store>
   startEngine(store: Store): LocalEngine
+  /** Called once the engine has stopped, before another process can have the folder. */
+  engineStopped?(): Promise<void>
   /** How long running tools may take to finish before the folder is given up. */
   graceMs: number
   log: Log
@@ -96,6 +98,7 @@ export class FolderOwner {
     for (const channel of this.#channels) this.#tellLeaving(channel)
     try {
       await this.engine.stop(this.#setup.graceMs)
+      await this.#setup.engineStopped?.()
       const closed = this.#socket?.close()
       for (const channel of this.#channels) channel.close()
       await closed

@@ -12,9 +12,9 @@ const broughtTools = [
   'hosted_tool_approval',
 ]
 
-export function idleRules({ agents, policy }: TurnwireConfig): { rule: string; tool: string }[] {
+export function idleRules({ agents, policy, mcp = {} }: TurnwireConfig): { rule: string; tool: string }[] {
   const all = agents.flatMap(agent => agent.tools ?? []).map(tool => tool.name)
-  return [
+  const found = [
     ...agents.flatMap((agent, index) =>
       idleIn(
         agent.rules ?? [],
@@ -24,6 +24,8 @@ export function idleRules({ agents, policy }: TurnwireConfig): { rule: string; t
     ),
     ...idleIn(policy?.rules ?? [], 'policy.rules', all),
   ]
+  // Which tools a server of the configuration has is known once it is connected.
+  return found.filter(({ tool }) => !Object.keys(mcp).some(server => tool.startsWith(`${server}__`)))
 }
 
 function idleIn(

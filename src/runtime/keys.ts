@@ -1,32 +1,66 @@
 // Bearer keys. A key is shown once, when it is made; only its hash is kept. The name of a key is the owner of the sessions
 // that are created with it.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/hash.ts'
 import type { Principal } from '../wires/host.ts'
+import { makePrivateFolder } from './private-folder.ts'
 
 /** The owner of sessions that are made without a key: by the library, the command, and a server without keys. */
 export const localOwner = 'local'
 
 export type KeyEntry = { name: string; sha256: string }
 
+/** The keys of the configuration and those of a data folder. The folder's are read again when its file has changed. */
 export class Keys {
-  readonly #byHash = new Map<string, Principal>()
+  readonly #fixed: readonly KeyEntry[]
+  readonly #folder: string | undefined
+  #byHash = new Map<string, Principal>()
+  #stamp = ''
+  #hadKeys = false
 
-  constructor(entries: readonly KeyEntry[]) {
-    for (const { name, sha256: hash } of entries) this.#byHash.set(hash, { owner: name, name })
+  constructor(fixed: readonly KeyEntry[], folder?: string) {
+    this.#fixed = fixed
+    this.#folder = folder
+    this.#read(folder === undefined ? '' : stampOf(folder))
   }
 
-  get size(): number {
-    return this.#byHash.size
+  /**
+   * No key exists and none has existed since the start: whoever reaches the server is answered. When the last key is
+   * removed, nobody is, until there is another or the server is started again.
+   */
+  get open(): boolean {
+    this.#refresh()
+    return !this.#hadKeys
   }
 
   /** Looks up the hash, so that the time it takes does not depend on the key. */
   find(token: string): Principal | undefined {
+    this.#refresh()
     return this.#byHash.get(sha256(token))
   }
+
+  #refresh(): void {
+    if (this.#folder === undefined) return
+    const stamp = stampOf(this.#folder)
+    if (stamp !== this.#stamp) this.#read(stamp)
+  }
+
+  /** A file that cannot be read is no reason to let anyone in: it throws, and the next request tries again. */
+  #read(stamp: string): void {
+    const entries = [...this.#fixed, ...(this.#folder === undefined ? [] : readKeys(this.#folder))]
+    this.#byHash = new Map(entries.map(({ name, sha256: hash }) => [hash, { owner: name, name }]))
+    this.#stamp = stamp
+    this.#hadKeys ||= entries.length > 0
+  }
+}
+
+/** Changes with every write, since a write puts a new file in the old one's place. */
+function stampOf(folder: string): string {
+  const found = statSync(keyFile(folder), { throwIfNoEntry: false, bigint: true })
+  return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`
 }
 
 export function newKey(name: string): { key: string; entry: KeyEntry } {
@@ -61,7 +95,7 @@ export function readKeys(folder: string): KeyEntry[] {
 export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
   const file = keyFile(folder)
   orInvalid(() => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }, `${file} cannot be written`)

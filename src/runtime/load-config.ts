@@ -1,8 +1,8 @@
 // Finds and loads a configuration file. TypeScript is run as it is.
-import { existsSync, statSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { TurnwireError } from '../language/errors.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -30,7 +30,7 @@ function configIn(folder: string): string | undefined {
 
 export async function loadConfig(file: string): Promise<TurnwireConfig> {
   let loaded: { default?: unknown }
-  resolveOurselves()
+  hookImports()
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (cause) {
@@ -64,13 +64,15 @@ let isHooked = false
  * A configuration imports `turnwire`, and zod for the schemas of its tools. Where these packages are not installed beside
  * it (the command came from a checkout or a global installation), this package and its own zod are used.
  */
-function resolveOurselves(): void {
+function hookImports(): void {
   if (isHooked) return
   isHooked = true
   registerHooks({
     resolve(specifier, context, next) {
-      const foreign = context.parentURL?.includes('/node_modules/') === true
-      if (foreign || !/^(?:turnwire|zod)(?:\/|$)/.test(specifier)) return next(specifier, context)
+      const { parentURL = '' } = context
+      const isForeign = parentURL.includes('/node_modules/') && parentURL !== import.meta.url
+      if (isForeign) return next(specifier, context)
+      if (!/^(?:turnwire|zod)(?:\/|$)/.test(specifier)) return asModule(next(specifier, context))
       try {
         return next(specifier, context)
       } catch {
@@ -78,4 +80,18 @@ function resolveOurselves(): void {
       }
     },
   })
+}
+
+/** `npm init -y` marks every folder as CommonJS. A file there that is written as a module is loaded as one. */
+function asModule(found: ResolveFnOutput): ResolveFnOutput {
+  const { url, format } = found
+  if (format !== 'commonjs' && format !== 'commonjs-typescript') return found
+  if (!/\.[jt]s$/.test(url) || url.includes('/node_modules/') || !isModuleText(fileURLToPath(url)))
+    return found
+  return { ...found, format: format === 'commonjs' ? 'module' : 'module-typescript' }
+}
+
+/** Only a module has a line that begins with `import` or `export`. A call of `import()` is allowed in both. */
+function isModuleText(file: string): boolean {
+  return /^(?:import|export)\b(?!\s*\()/m.test(readFileSync(file, 'utf8'))
 }

@@ -3,6 +3,7 @@
 import type { Engine, Model, SessionSummary } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
+import { judgeGrammars } from '../models/common/text-tools.ts'
 import {
   anthropic,
   gemini,
@@ -49,7 +50,9 @@ export async function prepareSession(
   const model = modelFor(agent, settings, config, options)
   const isNext = turn === undefined || calls.length > 0
   const text = isNext ? (options.say ?? standInMessage) : undefined
-  const prepared = preparedFor(model, await engine.nextRequest({ owner, session: id }, text))
+  const request = await engine.nextRequest({ owner, session: id }, text)
+  await judgeGrammars(request.tools, owner)
+  const prepared = preparedFor(model, request)
   if (prepared !== undefined) return prepared
   throw new TurnwireError(
     'config_invalid',

@@ -1,24 +1,31 @@
 // The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
 // and the library all start here. `Turnwire` is what programs see of it.
-import { mkdirSync } from 'node:fs'
+
 import { join, resolve } from 'node:path'
 import {
   type Agent,
   type AgentInfo,
+  CallSlots,
   type Engine,
+  type EnginePorts,
   LocalEngine,
+  type PlainError,
   type Store,
-  type Vault,
 } from '../engine/index.ts'
-import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { Egress } from '../lib/egress.ts'
 import { memoryStore } from '../stores/memory.ts'
+import { KeptServers } from '../tools/mcp/index.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
-import { createVault, vaultKey } from './vault.ts'
+import { keptServers } from './mcp-config.ts'
+import { namedModels } from './named-models.ts'
+import { makePrivateFolder } from './private-folder.ts'
+import { createVault, type SigningVault, vaultKey } from './vault.ts'
+import { warnOfTools } from './warn-tools.ts'
 import { realWorld } from './world.ts'
 
 export type { AgentInfo }
@@ -42,16 +49,26 @@ export class Runtime {
   readonly #graceMs: number
   readonly #world = realWorld()
   readonly #store: Store | undefined
-  #parts: { agents: readonly Agent[]; vault: Vault } | undefined
+  readonly #egress: Egress
+  /** The store of the engine of this process. */
+  #working: Store | undefined
+  readonly #mcp: KeptServers
+  #mcpStarted: Promise<void> | undefined
+  readonly #onTools = new Set<() => void>()
+  #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
   private constructor(config: TurnwireConfig, log: Log) {
     const { data = '.turnwire' } = config
     this.config = config
+    this.#egress = new Egress(config.egress)
     this.log = this.failures.tap(log)
     this.#graceMs = config.server?.graceMs ?? 10_000
     this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
     this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
+    this.#mcp = new KeptServers(keptServers(config), this.log, () => {
+      for (const tell of this.#onTools) tell()
+    })
     const { folder } = this
     this.#inner =
       folder === undefined
@@ -60,8 +77,9 @@ export class Runtime {
             folder,
             graceMs: this.#graceMs,
             log: this.log,
-            openStore: () => openFolderStore(folder),
+            openStore: () => openFolderStore(folder, this.log),
             startEngine: store => this.#startEngine(store),
+            engineStopped: () => this.#mcp.stop(),
           })
     this.engine = this.#inner
   }
@@ -71,7 +89,7 @@ export class Runtime {
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
     const runtime = new Runtime(config, log)
     // Whether the folder can be used is known before anything else happens.
-    await runtime.local()
+    if (await runtime.local()) await runtime.#mcpStarted
     if (options.recover !== false) await runtime.recover()
     return runtime
   }
@@ -81,6 +99,7 @@ export class Runtime {
     const local = await this.local()
     if (!local || local === this.#recovered) return
     this.#recovered = local
+    await this.#mcpStarted
     const count = await local.recover()
     if (count > 0) this.log('info', 'Unfinished sessions were resumed.', { sessions: count })
   }
@@ -90,15 +109,22 @@ export class Runtime {
     if (this.#inner instanceof FolderEngine) await this.#inner.becomeServer()
   }
 
+  /** `tell` is called when agents have other tools, or tools that were available are not. */
+  onTools(tell: () => void): void {
+    this.#onTools.add(tell)
+  }
+
   /** Seals secrets, and artifacts of wires. */
-  get vault(): Vault {
+  get vault(): SigningVault {
     return this.#own.vault
   }
 
   async close(): Promise<void> {
     if (this.#inner instanceof FolderEngine) await this.#inner.close()
     else await this.#inner.stop(this.#graceMs)
+    await this.#mcp.stop()
     this.#world.clear()
+    this.#egress.close()
     await this.#store?.close()
   }
 
@@ -109,16 +135,25 @@ export class Runtime {
     return this.#inner instanceof FolderEngine ? this.#inner.local() : this.#inner
   }
 
-  get #own(): { agents: readonly Agent[]; vault: Vault } {
+  get #own(): { agents: readonly Agent[]; vault: SigningVault } {
     this.#parts ??= {
-      agents: buildAgents(this.config, this.log),
+      agents: warned(buildAgents(this.config, this.log, this.#mcp), this.log),
       vault: createVault(vaultKey(this.folder)),
     }
     return this.#parts
   }
 
+  /** Why nothing can be recorded now, if this process has the store and knows. */
+  storeFailure(): PlainError | undefined {
+    return this.#working?.failure?.()
+  }
+
   #startEngine(store: Store): LocalEngine {
+    this.#working = store
+    const { hooks, context } = this.config
     const { agents, vault } = this.#own
+    // Only the process that has the engine runs them, so that each is started once.
+    this.#mcpStarted = this.#mcp.start(mcpPatienceMs)
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     return new LocalEngine({
@@ -131,27 +166,47 @@ export class Runtime {
           const model = models.get(agent.name)
           return typeof model === 'string' ? { agent, model } : { agent }
         }),
-      models: this.config.models ?? {},
+      models: namedModels(this.config),
+      egress: this.#egress,
+      callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
+      ...(hooks && { hooks }),
+      ...(context && { app: appOf(context) }),
       log: this.log,
     })
   }
 }
 
-/** Only its owner can enter it. */
+/** How long a start waits for MCP servers. Those that take longer bring their tools later. */
+const mcpPatienceMs = 10_000
+
+function warned(agents: Agent[], log: Log): Agent[] {
+  warnOfTools(agents, log)
+  return agents
+}
+
+/** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */
+const CALLS_AT_ONCE = 256
+
 function makeFolder(data: string): string {
   const folder = resolve(data)
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw new TurnwireError('config_invalid', `The data folder ${folder} cannot be made: ${wordsOf(cause)}`, {
-      cause,
-    })
-  }
+  makePrivateFolder(folder)
   return folder
 }
 
 /** SQLite is loaded only when needed: a session in memory should not pay for a database. */
-export async function openFolderStore(folder: string): Promise<Store> {
+export async function openFolderStore(folder: string, log?: Log): Promise<Store> {
   const { sqliteStore } = await import('../stores/sqlite/index.ts')
-  return sqliteStore({ file: join(folder, 'sessions.db') })
+  return sqliteStore({
+    file: join(folder, 'sessions.db'),
+    group: {
+      onFailure: ({ code, message }) =>
+        log?.('error', 'The store cannot be written.', { folder, code, error: message }),
+      onRecovery: () => log?.('warn', 'The store can be written again.', { folder }),
+    },
+  })
+}
+
+/** A program's own members make `AppContext` more than an object, but never a function. */
+function appOf(context: NonNullable<TurnwireConfig['context']>): NonNullable<EnginePorts['app']> {
+  return typeof context === 'function' ? (context as NonNullable<EnginePorts['app']>) : () => context
 }

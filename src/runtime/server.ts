@@ -2,25 +2,29 @@
 // they are written, before a wire sees it.
 import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { serve } from '@hono/node-server'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
-import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
+import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
-import { errorBody, responsesRoutes } from '../wires/responses/index.ts'
+import { responsesRoutes, responsesSocket } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
+import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
-import { Keys, localOwner, readKeys } from './keys.ts'
-import { rateLimit } from './rate-limit.ts'
+import { Keys, localOwner } from './keys.ts'
+import { LimitedEngine } from './limited-engine.ts'
+import { listen, MountedApp } from './listen.ts'
+import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import { noRoute, sendRefusal } from './refusals.ts'
 import type { Runtime } from './runtime.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
+import { ownVersion } from './version.ts'
 
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
 
@@ -40,11 +44,8 @@ export async function serveRuntime(
 ): Promise<Running> {
   const { server: config = {} } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
-  const keys = new Keys([
-    ...(config.keys ?? []),
-    ...(runtime.folder === undefined ? [] : readKeys(runtime.folder)),
-  ])
-  if (keys.size === 0 && !isLoopback(hostname))
+  const keys = new Keys(config.keys ?? [], runtime.folder)
+  if (keys.open && !isLoopback(hostname))
     throw new TurnwireError(
       'config_invalid',
       `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
@@ -58,16 +59,19 @@ export async function serveRuntime(
       await runtime.recover()
     }
     const host = await hostOf(runtime)
+    const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
-    mounted.mount(createApp({ runtime, keys, hostname, host, acp: acp?.routes }))
+    const mcp = await openMcp(runtime, host)
     const gate = {
       keys,
       hosts: hostNames(config.hosts ?? [], hostname),
       origins: config.origins ?? [],
       limits: host.limits,
+      accounts,
     }
-    const closeSockets = acceptUpgrades(server, gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    return running(server, hostname, keys, () => stop(server, runtime, closeSockets, acp))
+    const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
+    mounted.mount(createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp }), sockets)
+    return running(server, hostname, keys, () => stop(server, runtime, () => sockets.close(), acp))
   } catch (error) {
     server.close()
     throw error
@@ -81,35 +85,31 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
   return {
     url: `http://${shown}:${port}`,
     port,
-    open: keys.size === 0,
+    open: keys.open,
     stop: () => (stopped ??= close()),
   }
 }
 
-/** Requests that come before the app is there wait for it. */
-class MountedApp {
-  readonly #mounting = Promise.withResolvers<Hono<WireEnv>>()
-  #app: Hono<WireEnv> | undefined
-
-  mount(app: Hono<WireEnv>): void {
-    this.#app = app
-    this.#mounting.resolve(app)
-  }
-
-  readonly fetch: Hono<WireEnv>['fetch'] = (request, env) =>
-    this.#app ? this.#app.fetch(request, env) : this.#mounting.promise.then(app => app.fetch(request, env))
-}
-
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
-  const { config, engine, log } = runtime
+  const { config, log } = runtime
+  const engine = new LimitedEngine(runtime.engine, { ...defaultOwnerLimits, ...config.server?.perOwner })
+  const about = await engine.describe()
+  runtime.onTools(() => {
+    // The engine may be stopping: what was known stays.
+    void engine.describe().then(
+      now => void Object.assign(about, now),
+      () => {},
+    )
+  })
   return {
     engine,
-    about: await engine.describe(),
+    about,
     serverTools: new Set(
       config.agents.filter(agent => agent.responses?.serverTools === true).map(agent => agent.name),
     ),
     seal: text => runtime.vault.seal(text),
+    sign: text => runtime.vault.sign(text),
     unseal: sealed => runtime.vault.open(sealed),
     limits: {
       bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
@@ -123,14 +123,23 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
 }
 
 /** Loaded only when needed: few servers have it. */
-async function openAcp(runtime: Runtime, { limits }: WireHost): Promise<AcpOverHttp> {
+async function openAcp(runtime: Runtime, { limits, engine }: WireHost): Promise<AcpOverHttp> {
   const { serveAcpOverHttp } = await import('./acp.ts')
-  return serveAcpOverHttp(runtime, limits)
+  return serveAcpOverHttp({ engine, log: runtime.log }, limits)
+}
+
+/** Loaded only when an agent is served over it. */
+async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEnv> | undefined> {
+  const serving = new Map(config.agents.flatMap(({ name, serveMcp }) => (serveMcp ? [[name, serveMcp]] : [])))
+  if (serving.size === 0) return undefined
+  const { mcpRoutes } = await import('../wires/mcp/index.ts')
+  return mcpRoutes(host, serving, ownVersion())
 }
 
 /** The wires that speak over WebSockets. */
 function socketRoutes(host: WireHost): UpgradeRoute[] {
   return [
+    { path: '/v1/responses', open: ({ socket, principal }) => responsesSocket(host, socket, principal) },
     { path: '/api/ws', open: ({ socket, principal }) => deltakitSocket(host, socket, principal) },
     {
       path: '/api/ws/:agent',
@@ -144,26 +153,29 @@ export type AppOptions = {
   keys: Keys
   hostname: string
   host: WireHost
+  accounts: OwnerAccounts
   acp?: Hono<WireEnv> | undefined
+  mcp?: Hono<WireEnv> | undefined
 }
 
-export function createApp({ runtime, keys, hostname, host, acp }: AppOptions): Hono<WireEnv> {
+export function createApp(options: AppOptions): Hono<WireEnv> {
+  const { runtime, keys, hostname, host, accounts, acp, mcp } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const { code, message, status } = publicError(error)
-    if (status >= 500) log('error', 'A request failed.', { path: c.req.path, code, error: String(error) })
-    return c.json({ error: message, code }, status as 500) // Every status in the list is one that hono takes.
+  app.onError((error, c) => sendRefusal(c, error, log))
+  app.notFound(c => sendRefusal(c, noRoute(c), log))
+  if (config.server?.log === 'debug') app.use(logRequests(log))
+  app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
+  app.get('/health', c => {
+    const failure = runtime.storeFailure()
+    if (!failure) return c.json({ status: 'ok', agents: agents.length })
+    const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
+    return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
-  app.notFound(c =>
-    c.json({ error: `There is nothing at ${c.req.method} ${c.req.path}.`, code: 'not_found' }, 404),
-  )
-  app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname))
-  app.get('/health', c => c.json({ status: 'ok', agents: agents.length }))
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys))
-  app.use('*', limitStreams())
+  app.use(authenticate(keys, host))
+  app.use(countRequests(accounts))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
@@ -174,6 +186,7 @@ export function createApp({ runtime, keys, hostname, host, acp }: AppOptions): H
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   if (acp) app.route('/', acp)
+  if (mcp) app.route('/', mcp)
   return app
 }
 
@@ -181,13 +194,14 @@ export function createApp({ runtime, keys, hostname, host, acp }: AppOptions): H
 const wires = {
   '/health': 'whether it is up',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
-  '/v1/responses, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
+  '/v1/responses, /v1/conversations, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
   '/v1/chat/completions': 'OpenAI Chat Completions: docs/protocols/chat.md',
   '/v1/messages': 'Anthropic Messages: docs/protocols/messages.md',
   '/v1beta/models': 'Gemini generateContent: docs/protocols/gemini.md',
   '/api/chat, /api/jobs, /api/ws': 'DeltaKit: docs/protocols/deltakit.md',
   '/agui/<agent>': 'AG-UI: docs/protocols/agui.md',
   '/ui/<agent>': 'AI SDK UI: docs/protocols/ai-sdk-ui.md',
+  '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
 }
 
 /** The names under which this server is reached. */
@@ -200,6 +214,7 @@ function checkCaller(
   hosts: readonly string[],
   origins: readonly string[],
   hostname: string,
+  log: WireHost['log'],
 ): MiddlewareHandler<WireEnv> {
   const allowed = hostNames(hosts, hostname)
   return async (c, next) => {
@@ -210,69 +225,82 @@ function checkCaller(
         'This server does not answer to that Host. Add it to server.hosts.',
       )
     const origin = c.req.header('origin')
-    if (!checkOrigin(origin, origins, host))
+    if (!checkOrigin(origin, origins, host)) {
+      log('warn', 'A web page of an origin that is not in server.origins was refused.', {
+        origin: origin?.slice(0, 200) ?? '',
+        path: c.req.path,
+      })
       throw new TurnwireError(
         'forbidden_origin',
-        'This web origin may not call this server. Add it to server.origins.',
+        `The web origin ${origin?.slice(0, 200)} may not call this server. Add it to server.origins.`,
       )
+    }
     if (origin === undefined) return next()
     return answerBrowser(c, origin, next)
   }
+}
+
+/** The headers that a page may read. */
+const exposedHeaders =
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream'
+
+/** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
+function allowedHeaders(asked = ''): string {
+  const names = asked.split(',', 100).map(name => name.trim())
+  return ['Authorization', 'Content-Type', ...names.filter(name => /^[\w-]{1,100}$/.test(name))].join(', ')
 }
 
 /** A page of an allowed origin may read the answer, and ask beforehand whether it may. */
 async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): Promise<Response | undefined> {
   c.env.outgoing
     .setHeader('Access-Control-Allow-Origin', origin)
-    .setHeader('Access-Control-Expose-Headers', 'Retry-After, X-Session-Id')
+    .setHeader('Access-Control-Expose-Headers', exposedHeaders)
     .setHeader('Vary', 'Origin')
   if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined)
     return c.body(null, 204, {
       'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
-      'Access-Control-Allow-Headers':
-        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Api-Key, X-Goog-Api-Key, X-Session-Id',
+      'Access-Control-Allow-Headers': allowedHeaders(c.req.header('access-control-request-headers')),
       'Access-Control-Max-Age': '600',
     })
   await next()
   return undefined
 }
 
-/** In the form that the clients of each wire expect. */
-function unauthorized(path: string, message: string): object {
-  if (path.startsWith('/v1beta/')) return { error: { code: 401, message, status: 'UNAUTHENTICATED' } }
-  if (path.startsWith('/v1/messages'))
-    return { type: 'error', error: { type: 'authentication_error', message } }
-  if (path.startsWith('/v1/')) return errorBody(401, message, null, 'invalid_api_key')
-  return { error: message, code: 'unauthorized' }
-}
-
-function authenticate(keys: Keys): MiddlewareHandler<WireEnv> {
+function authenticate(keys: Keys, host: WireHost): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
-    if (keys.size === 0) {
+    if (keys.open) {
       c.set('principal', { owner: localOwner, name: localOwner })
       return next()
     }
     const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
     const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
-    const principal = typeof bearer === 'string' ? undefined : keys.find(bearer.token)
+    const keyless = bearer === 'missing' ? ownerByRunId(host, c.req.method, c.req.path) : undefined
+    const principal =
+      keyless !== undefined
+        ? { owner: keyless, name: keyless }
+        : typeof bearer === 'string'
+          ? undefined
+          : keys.find(bearer.token)
     if (!principal) {
-      c.header('WWW-Authenticate', 'Bearer')
+      c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
       const words =
         bearer === 'malformed'
           ? 'The Authorization header must be: Bearer <key>.'
           : 'A valid key is needed: Authorization: Bearer <key>.'
-      return c.json(unauthorized(c.req.path, words), 401)
+      throw new TurnwireError('unauthorized', words)
     }
     c.set('principal', principal)
     return next()
   }
 }
 
-/** Clients reconnect event streams by themselves, again and again: the one request that needs a limit. */
-function limitStreams(): MiddlewareHandler<WireEnv> {
-  const take = rateLimit(100, 400)
-  return async (c, next) => {
-    if (c.req.method === 'GET' && c.req.path.endsWith('/events')) take(c.get('principal').owner)
+/** Counts every request, and what is open, for its owner. */
+function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const account = accounts.of(c.get('principal').owner)
+    account.request()
+    c.env.outgoing.once('close', account.open())
+    c.set('account', account)
     return next()
   }
 }
@@ -284,25 +312,6 @@ function bearerOf(key: string | undefined): string | undefined {
 
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
-}
-
-function listen(app: MountedApp, hostname: string, port: number): Promise<NodeServer> {
-  return new Promise((resolve, reject) => {
-    // With no createServer option it is node:http's server.
-    const server = serve({ fetch: app.fetch, hostname, port, overrideGlobalObjects: false }, () =>
-      resolve(server),
-    ) as NodeServer
-    server.requestTimeout = 120_000
-    // Outlives the idle time-out of proxies, so that we never close a connection that one is about to use.
-    server.keepAliveTimeout = 75_000
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const words =
-        error.code === 'EADDRINUSE'
-          ? `Port ${port} is taken. Choose another with PORT=<number>, or PORT=0 for any free one.`
-          : `The server cannot listen on ${hostname}:${port}: ${error.message}`
-      reject(new TurnwireError('config_invalid', words, { cause: error }))
-    })
-  })
 }
 
 /** Refuses new connections, stops the engine, then closes the streams. */

@@ -358,6 +358,13 @@ test('the compiler checks the names of agents and models', async () => {
   })
   // @ts-expect-error There are no models.
   defineConfig({ agents: [{ name: 'helper', model: 'smart' }] })
+  defineConfig({
+    models: { smart: model, 'claude-*': 'smart' },
+    // @ts-expect-error A pattern is no name for an agent's model.
+    agents: [{ name: 'helper', model: 'claude-*' }],
+  })
+  // @ts-expect-error An alias names an entry.
+  defineConfig({ models: { smart: model, quick: 'smrt' }, agents: [{ name: 'helper', model }] })
   const turnwire = await Turnwire.open(config)
   await turnwire.session('clerk', { model: 'quick' })
   // @ts-expect-error There is no agent of this name.
@@ -367,5 +374,18 @@ test('the compiler checks the names of agents and models', async () => {
   const session = await turnwire.session()
   // @ts-expect-error As above.
   await assert.rejects(session.setModel('quck'), { code: 'unknown_model' })
+  await turnwire.close()
+})
+
+test('a session may have any model that a pattern allows, and the compiler knows it', async () => {
+  const turnwire = await Turnwire.open({
+    models: { main: scripted([{ text: 'main' }]), 'claude-*': 'main' },
+    agents: [{ name: 'helper', model: scripted([]) }],
+    data: 'memory',
+  })
+  const session = await turnwire.session('helper', { model: 'claude-haiku-4-5' })
+  assert.equal((await session.send('Hi')).text, 'main')
+  // @ts-expect-error No entry allows this name.
+  await assert.rejects(session.setModel('gpt-5'), { code: 'unknown_model' })
   await turnwire.close()
 })

@@ -1,6 +1,7 @@
 // The library: sessions of a configuration, in this process. What it is made of is private; the server and the command get
 // it from `runtimeOf`.
 import type { SessionRow } from '../engine/index.ts'
+import type { AskedName } from '../language/model-names.ts'
 import type { TurnwireConfig } from './config.ts'
 import { localOwner } from './keys.ts'
 import { ControlHandle } from './library/control-handle.ts'
@@ -34,7 +35,7 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
   static async open<Name extends string, ModelName extends string = never>(
     config: TurnwireConfig<Name, ModelName>,
     options: OpenOptions = {},
-  ): Promise<Turnwire<Name, ModelName>> {
+  ): Promise<Turnwire<Name, AskedName<ModelName>>> {
     return new Turnwire(await Runtime.open(config, options))
   }
 

@@ -1,11 +1,13 @@
 // WebSockets on the HTTP server: who may open one, and which wire gets it. The checks are those of every request (Host,
 // Origin, key), since a browser lets any page open a socket to any server. The wire speaks over it.
-import type { IncomingMessage, Server } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'
+import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import type { Principal } from '../wires/host.ts'
 import { type Keys, localOwner } from './keys.ts'
+import type { Account, OwnerAccounts } from './owner-limits.ts'
 
 export type Upgrade = {
   socket: WebSocket
@@ -24,36 +26,64 @@ export type UpgradeGate = {
   hosts: readonly string[]
   origins: readonly string[]
   limits: { bodyBytes: number; heartbeatMs: number }
+  accounts: OwnerAccounts
 }
 
 /** Carries a key for browsers, whose sockets cannot have headers: `new WebSocket(url, ['turnwire', 'bearer.<key>'])`. */
 const bearerProtocol = 'bearer.'
 
-/** Gives a function that ends every socket. An open socket would keep the server from closing. */
-export function acceptUpgrades(
-  server: Server,
-  gate: UpgradeGate,
-  routes: readonly UpgradeRoute[],
-): () => void {
+/** `close` ends every socket: an open one would keep the server from closing. */
+export type Sockets = {
+  /** Whether there is a WebSocket at the address of this request, and it asks for one. */
+  serves(request: IncomingMessage): boolean
+  accept(request: IncomingMessage, stream: Duplex, head: Buffer): void
+  close(): void
+}
+
+export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[]): Sockets {
   let accepting: Promise<Accepting> | undefined
-  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+  const accept = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
     stream.on('error', () => stream.destroy())
     const found = routeOf(routes, request)
-    const principal = found && admit(gate, request)
-    if (!found) refuseUpgrade(stream, 404, 'There is no WebSocket here.')
-    else if (typeof principal !== 'object')
-      refuseUpgrade(stream, principal ?? 403, refusals[principal ?? 403])
-    else {
+    try {
+      if (!found) throw new TurnwireError('not_found', 'There is no WebSocket here.')
+      const principal = admit(gate, request)
+      const account = gate.accounts.of(principal.owner)
+      account.request()
+      stream.once('close', account.open())
       accepting ??= startAccepting(gate)
       void accepting.then(({ sockets }) =>
         sockets.handleUpgrade(request, stream, head, socket => {
           socket.on('error', () => socket.terminate())
+          countFrames(socket, account)
           found.route.open({ socket, principal, params: found.params, request })
         }),
       )
+    } catch (error) {
+      refuseUpgrade(stream, error)
     }
+  }
+  return {
+    serves: request =>
+      request.headers.upgrade?.toLowerCase() === 'websocket' && routeOf(routes, request) !== undefined,
+    accept,
+    close: () => void accepting?.then(endAll),
+  }
+}
+
+/** A client that sends too many frames is read more slowly. */
+function countFrames(socket: WebSocket, account: Account): void {
+  const resume = (): void => {
+    const { debtMs } = account
+    if (debtMs > 0) setTimeout(resume, debtMs)
+    else socket.resume()
+  }
+  socket.on('message', () => {
+    account.frame()
+    if (socket.isPaused || account.debtMs === 0) return
+    socket.pause()
+    resume()
   })
-  return () => void accepting?.then(endAll)
 }
 
 type Accepting = { sockets: WebSocketServer; stopPings: () => void }
@@ -117,15 +147,14 @@ function decodedPart(part: string): string | undefined {
   }
 }
 
-const refusals = {
-  401: 'A valid key is needed: Authorization: Bearer <key>, or the subprotocol bearer.<key>.',
-  403: 'This Host or web origin may not call this server. Add it to server.hosts or server.origins.',
-} as const
-
-function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal | 401 | 403 {
+function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal {
   const { host, origin } = headers
-  if (!checkHost(host, gate.hosts) || !checkOrigin(origin, gate.origins, host)) return 403
-  if (gate.keys.size === 0) return { owner: localOwner, name: localOwner }
+  if (!checkHost(host, gate.hosts) || !checkOrigin(origin, gate.origins, host))
+    throw new TurnwireError(
+      'forbidden_origin',
+      'This Host or web origin may not call this server. Add it to server.hosts or server.origins.',
+    )
+  if (gate.keys.open) return { owner: localOwner, name: localOwner }
   const apiKey = headers['x-api-key']
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
   const carried =
@@ -134,17 +163,28 @@ function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal | 401
   const bearer = parseBearer(
     headers.authorization ?? (carried === undefined ? undefined : `Bearer ${carried}`),
   )
-  return (typeof bearer === 'string' ? undefined : gate.keys.find(bearer.token)) ?? 401
+  const principal = typeof bearer === 'string' ? undefined : gate.keys.find(bearer.token)
+  if (principal) return principal
+  throw new TurnwireError(
+    'unauthorized',
+    'A valid key is needed: Authorization: Bearer <key>, or the subprotocol bearer.<key>.',
+  )
 }
 
-function refuseUpgrade(stream: Duplex, status: 401 | 403 | 404, words: string): void {
-  const names = { 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found' }
-  const body = JSON.stringify({ error: words })
+function refuseUpgrade(stream: Duplex, error: unknown): void {
+  const { code, message, status, retryAfterMs } = publicError(error)
+  const body = JSON.stringify({ error: message, code })
+  const more =
+    status === 401
+      ? 'WWW-Authenticate: Bearer\r\n'
+      : status === 429
+        ? `Retry-After: ${Math.ceil((retryAfterMs ?? 1000) / 1000)}\r\n`
+        : ''
   // The timeouts of the HTTP server no longer apply to this socket, so a peer that does not close it would hold it open.
   stream.once('finish', () => stream.destroy())
   stream.end(
-    `HTTP/1.1 ${status} ${names[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n${status === 401 ? 'WWW-Authenticate: Bearer\r\n' : ''}\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${more}\r\n${body}`,
   )
 }
 

@@ -1,6 +1,6 @@
 // Seals secrets before they are recorded: AES-256-GCM with a key from a file in the data folder that only its owner can
 // read, or from TURNWIRE_VAULT_KEY. Losing the key loses the secrets and nothing else.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -15,8 +15,13 @@ import { join } from 'node:path'
 import type { Vault } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 
-export function createVault(key: Buffer): Vault {
+/** `sign`: the same text always gets the same 43 characters. */
+export type SigningVault = Vault & { sign(text: string): string }
+
+export function createVault(key: Buffer): SigningVault {
+  const signing = Buffer.from(hkdfSync('sha256', key, '', 'turnwire signatures', 32))
   return {
+    sign: text => createHmac('sha256', signing).update(text).digest('base64url'),
     seal(text) {
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', key, iv)

@@ -1,6 +1,7 @@
 // The real clock, random ids and timers. `TURNWIRE_CRASH_AT=<point>` kills the process at a named point, for the crash
 // tests.
 
+import { getHeapStatistics } from 'node:v8'
 import { type CrashPoint, crashPoints, type World } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { randomIds } from '../lib/random.ts'
@@ -17,6 +18,10 @@ export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld
   const long = longWaits()
   return {
     now: Date.now,
+    freeMemory() {
+      const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics()
+      return most - used
+    },
     id: randomIds(),
     timer(ms, run) {
       if (ms >= LONG_MS) return long.add(ms, run)

@@ -3,7 +3,11 @@
 import type { Append } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 
-export type WriteRequest = { kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob'; epoch?: number }
+export type WriteRequest = {
+  kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' | 'probe'
+  epoch?: number
+}
+export type SessionWrite = WriteRequest & { session: string }
 export type WriteFailure = { error: TurnwireError; epoch?: number | undefined }
 
 /**
@@ -15,8 +19,20 @@ export function failsWith(failure: WriteFailure, write: WriteRequest): boolean {
   return failure.epoch === undefined || write.epoch === undefined || failure.epoch === write.epoch
 }
 
+/** The sessions whose writes failed, with the failure that later writes share. */
+export class FailedSessions extends Map<string, WriteFailure> {
+  errorFor(write: SessionWrite): TurnwireError | undefined {
+    const failure = this.get(write.session)
+    return failure && failsWith(failure, write) ? failure.error : undefined
+  }
+}
+
 /** Throws `lease_lost` unless this append is the next one of the session's current writer. */
-export function checkAppend({ session, epoch, seq }: Append, currentEpoch: number, head: number): void {
+export function checkAppend(
+  { session, epoch, seq }: Pick<Append, 'session' | 'epoch' | 'seq'>,
+  currentEpoch: number,
+  head: number,
+): void {
   if (epoch !== currentEpoch) throw leaseLost(session, `epoch ${epoch} was followed by ${currentEpoch}`)
   if (seq !== head + 1) throw leaseLost(session, `event ${seq} was offered where ${head + 1} is next`)
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { ListSummary, NewSession, SessionRow, Store } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
+import { roughSize } from '../lib/rough-size.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import {
   checkAppend,
@@ -47,7 +48,14 @@ class MemoryStore implements Store {
       if (this.#sessions.has(row.id)) throw sessionExists(row.id)
       const session: MemorySession = {
         ordinal: ++this.#created,
-        row: { ...row, updatedAt: events.at(-1)?.at ?? row.createdAt, head: events.length },
+        row: {
+          ...row,
+          updatedAt: events.at(-1)?.at ?? row.createdAt,
+          head: events.length,
+          bytes: roughSize(events),
+          blobBytes: 0,
+          recoveries: 0,
+        },
         epoch: 1,
         events: [...events],
         sizes: [],
@@ -60,8 +68,9 @@ class MemoryStore implements Store {
       return { epoch: 1 }
     })
 
-  readonly claim: Store['claim'] = async id => {
+  readonly claim: Store['claim'] = async (id, recovering) => {
     const session = this.#sessions.get(id)
+    if (session && recovering) session.row.recoveries += 1
     return session && { epoch: ++session.epoch, row: { ...session.row } }
   }
 
@@ -72,6 +81,8 @@ class MemoryStore implements Store {
       checkAppend(batch, session.epoch, row.head)
       for (const event of batch.events) events.push(event)
       row.head = events.length
+      row.bytes += roughSize(batch.events)
+      row.recoveries = 0
       row.status = batch.status
       row.updatedAt = batch.events.at(-1)?.at ?? row.updatedAt
       session.summary = batch.summary ?? session.summary
@@ -85,7 +96,11 @@ class MemoryStore implements Store {
     })
 
   readonly putBlob: Store['putBlob'] = (id, name, body) =>
-    this.#write(id, { kind: 'putBlob' }, () => void this.#existing(id).blobs.set(name, body))
+    this.#write(id, { kind: 'putBlob' }, () => {
+      const { row, blobs } = this.#existing(id)
+      row.blobBytes += body.length - (blobs.get(name)?.length ?? 0)
+      blobs.set(name, body)
+    })
 
   readonly row: Store['row'] = async id => {
     const session = this.#sessions.get(id)
@@ -123,6 +138,12 @@ class MemoryStore implements Store {
   readonly owners: Store['owners'] = async () => [
     ...new Set(this.#filter(() => true).map(({ row }) => row.owner)),
   ]
+
+  readonly usage: Store['usage'] = async owner => {
+    const own = this.#filter(({ row }) => row.owner === owner)
+    const bytes = own.reduce((sum, { row }) => sum + row.bytes + row.blobBytes, 0)
+    return { sessions: own.length, bytes }
+  }
 
   readonly unfinished: Store['unfinished'] = async () =>
     this.#filter(({ row }) => row.status === 'running').map(({ row }) => row.id)

@@ -1,4 +1,4 @@
-// The ways to make tools: from a function of this process, and from the tools of an MCP server.
+// The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,
@@ -11,4 +11,12 @@ export {
   type TypedTool,
   tool,
 } from './functions/tool.ts'
+export {
+  type CallSecret,
+  type HttpAuth,
+  type HttpToolDefinition,
+  http,
+  type OpenApiOptions,
+  openapi,
+} from './http/index.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'

@@ -7,7 +7,17 @@ import { TurnwireError } from '../language/errors.ts'
 /** Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. */
 export type Principal = { owner: string; name: string }
 
-export type WireEnv = { Bindings: HttpBindings; Variables: { principal: Principal } }
+/** Counts what the caller's owner has at a time. */
+export type OwnerAccount = {
+  /** Counts bytes of a body that is being read. Throws `rate_limited` if all bodies of the owner are too many bytes. */
+  takeBody(bytes: number): void
+  releaseBody(bytes: number): void
+}
+
+export type WireEnv = {
+  Bindings: HttpBindings
+  Variables: { principal: Principal; account?: OwnerAccount }
+}
 
 export type WireHost = {
   engine: Engine
@@ -17,6 +27,8 @@ export type WireHost = {
   serverTools: ReadonlySet<string>
   /** For artifacts that a client carries for a wire. They can be neither read nor forged. */
   seal(text: string): string
+  /** The same text always gets the same signature, which only this installation can make. */
+  sign(text: string): string
   /** Throws for text that was not sealed by this installation. */
   unseal(sealed: string): string
   limits: {

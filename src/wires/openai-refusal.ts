@@ -1,6 +1,6 @@
 // How OpenAI's APIs refuse a parameter: the words, the path and the code that their clients look at. Shared by the wires
 // of Chat Completions and of Responses; the error body and its HTTP status are each wire's own.
-import { TurnwireError } from '../language/errors.ts'
+import { type ErrorCode, TurnwireError } from '../language/errors.ts'
 import type { Json } from '../lib/json.ts'
 import { excerpt, type FieldBound, type FieldType, type FieldWordings } from './fields.ts'
 
@@ -19,6 +19,12 @@ export class OpenAiRefusal extends TurnwireError {
     this.param = param
     this.reason = reason
   }
+}
+
+/** The code under which the vendor's clients know a failure of ours. */
+export function openAiCode(code: ErrorCode): string {
+  if (code === 'unauthorized') return 'invalid_api_key'
+  return code === 'model_limited' || code === 'rate_limited' ? 'rate_limit_exceeded' : code
 }
 
 export function refuseParameter(

@@ -13,7 +13,7 @@ function cloned<T>(value: T): T {
 /** What crosses of an error: its code and message; of a defect, its message. */
 function crossed(error: unknown): Error {
   return error instanceof TurnwireError
-    ? new TurnwireError(error.code, error.message)
+    ? new TurnwireError(error.code, error.message, { retryAfterMs: error.retryAfterMs })
     : new Error(String(error))
 }
 
@@ -58,6 +58,7 @@ export function throughClones(engine: Engine): Engine {
     nextRequest: (ref, text) => call(() => engine.nextRequest(cloned(ref), text)),
     list: (owner, page) => call(() => engine.list(owner, cloned(page))),
     owners: () => call(() => engine.owners()),
+    usage: owner => call(() => engine.usage(owner)),
     find: (owner, key) => call(() => engine.find(owner, key)),
     remove: ref => call(() => engine.remove(cloned(ref))),
     blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),

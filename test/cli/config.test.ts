@@ -28,7 +28,7 @@ const cases: Case[] = [
     says: file => `${file} cannot be used:
   agent: there is no such setting. Did you mean "agents"?
   agents: must list at least one agent.
-  server.prot: there is no such setting. Known are: host, port, hosts, origins, keys, bodyBytes, heartbeatMs, unsentBytes, stallMs, graceMs, acp, log.
+  server.prot: there is no such setting. Known are: host, port, hosts, origins, keys, bodyBytes, heartbeatMs, unsentBytes, stallMs, graceMs, perOwner, acp, log.
   server.port: must be a whole number from 0 (any free port) to 65535.
   server.graceMs: must be a whole number above 0.
   data: must be a folder, "memory", or a store.`,
@@ -41,6 +41,30 @@ const cases: Case[] = [
   agents[1].name: "a" is taken by an agent before it.
   agents[2].name: must be 1 to 64 letters, digits, ".", "_" or "-".
   agents[2].model: there is no model named "gpt" in models. A vendor's model is made by its provider, such as anthropic({ model }).`,
+  },
+  {
+    name: 'models under aliases and patterns',
+    config: `${head}export default defineConfig({ models: { main: rehearsal(), '*': 'main', small: 'mian', again: 'small', odd: {} }, agents: [{ name: 'a', model: '*' }] })`,
+    says: file => `${file} cannot be used:
+  models.small: "mian" is not the name of a model in models. An alias names an entry that is itself a model. There are: main, odd.
+  models.again: "small" is not the name of a model in models. An alias names an entry that is itself a model. There are: main, odd.
+  models.odd: is not a model: use scripted(…), rehearsal(), or a provider; or the name of another entry.
+  agents[0].model: there is no model named "*" in models (there are: main, small, again, odd). A vendor's model is made by its provider, such as anthropic({ model }).`,
+  },
+  {
+    name: 'MCP servers with settings that are wrong or in the wrong place',
+    config: `${head}export default defineConfig({ mcp: { a: { command: 'x y' }, b: { url: 'http://h/', env: {}, type: 'stdio' }, c: { command: 'x', headers: {}, trust: 'yes' }, d: { command: 'x', trustd: 1 }, e__f: { url: 'ftp://h' }, g: 'npx' }, agents: [{ ...${agent}, mcpServers: ['z'] }] })`,
+    says: file => `${file} cannot be used:
+  mcp.a: The command of the MCP server "a" is one program, not a command line: put what follows it into args.
+  mcp.b.env: is for a server with a command; this one has a url.
+  mcp.b.type: must be "http" for a server with a url, or be left out.
+  mcp.c.headers: is for a server with a url; this one has a command.
+  mcp.c.trust: must be "trusted", "ask" or "deny".
+  mcp.d.trustd: there is no such setting. Known are: command, args, env, cwd, allowEnv, url, headers, type, trust, trustAnnotations, exposed, timeoutMs, connectTimeoutMs, outputLimit, maxTools.
+  mcp.e__f: must not have "__" in its name: it stands between a server and its tool.
+  mcp.e__f: The MCP server "e__f" needs an http or https URL, not "ftp://h".
+  mcp.g: must be { command, args } for a program, or { url } for a server elsewhere.
+  agents[0].mcpServers: there is no server "z" in mcp. There are: a, b, c, d, e__f, g.`,
   },
   {
     name: 'tools and options',

@@ -1,8 +1,9 @@
 // The configuration that `init` writes: it loads, it serves, and it is never written over.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { initVendors } from '../../src/cli/init-template.ts'
 import { AapClient } from '../../src/client/index.ts'
 import { folder, serve, turnwire } from './rig.ts'
 
@@ -10,7 +11,7 @@ test('the written configuration can be served unchanged, in a folder where nothi
   const cwd = folder(t)
   const made = turnwire(['init', 'shop'], { cwd })
   assert.equal(made.code, 0)
-  assert.match(made.stdout, /^Wrote shop\/turnwire\.config\.ts\.$/m)
+  assert.match(made.stdout, /^Wrote shop\/turnwire\.config\.ts and shop\/\.gitignore\.$/m)
   assert.match(made.stdout, /cd shop && turnwire serve/)
   const { url, stdout, stderr } = await serve(t, { cwd: join(cwd, 'shop') })
   assert.match(stdout(), /agents {4}clerk \(turnwire\.config\.ts\)/)
@@ -42,4 +43,67 @@ test('existing files are not changed', t => {
     /turnwire\.config\.ts exists and is left as it is\. Choose another folder: turnwire init <folder>/,
   )
   assert.equal(readFileSync(file, 'utf8'), '// mine')
+})
+
+test('flags answer the questions, and the next line sets the key that the vendor needs', t => {
+  const cwd = folder(t)
+  const args = ['init', '--vendor', 'openai', '--model', "it's-new", '--agent', 'desk']
+  const { code, stdout } = turnwire(args, { cwd })
+  assert.equal(code, 0)
+  assert.match(stdout, /^ {2}export OPENAI_API_KEY=<your key>\n {2}turnwire chat/m)
+  const written = readFileSync(join(cwd, 'turnwire.config.ts'), 'utf8')
+  assert.match(written, /^import \{ defineConfig, openai, tool \} from 'turnwire'$/m)
+  assert.match(written, /name: 'desk',/)
+  assert.match(written, /model: openai\(\{ model: 'it\\'s-new' \}\),/)
+  // It loads: the key is needed only when the model is asked.
+  assert.equal(turnwire(['keys', 'list'], { cwd }).code, 0)
+})
+
+test('the configuration of every vendor loads', t => {
+  const cwd = folder(t)
+  for (const vendor of Object.keys(initVendors)) {
+    assert.equal(turnwire(['init', vendor, '--vendor', vendor], { cwd }).code, 0)
+    const listed = turnwire(['keys', 'list', '--config', vendor], { cwd })
+    assert.deepEqual([listed.code, listed.stderr], [0, ''], vendor)
+  }
+})
+
+test('flags that cannot be used are refused before anything is written', t => {
+  const cwd = folder(t)
+  for (const [args, words] of [
+    [['--vendor', 'antropic'], /Did you mean "anthropic"\?/],
+    [['--model', 'x'], /The rehearsal model has no names/],
+    [['--agent', 'two words'], /The name of an agent has 1 to 64 letters/],
+  ] as const) {
+    const { code, stderr } = turnwire(['init', ...args], { cwd })
+    assert.equal(code, 2)
+    assert.match(stderr, words)
+  }
+  assert.deepEqual(readdirSync(cwd), [])
+})
+
+test('a .gitignore that is there is left as it is', t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, '.gitignore'), 'mine\n')
+  assert.match(turnwire(['init'], { cwd }).stdout, /^Wrote turnwire\.config\.ts\.$/m)
+  assert.equal(readFileSync(join(cwd, '.gitignore'), 'utf8'), 'mine\n')
+})
+
+test('a configuration and its files load as modules in a folder that npm has marked as CommonJS', t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'package.json'), '{"type": "commonjs"}')
+  writeFileSync(join(cwd, 'names.ts'), "export const data: string = 'elsewhere'\n")
+  writeFileSync(join(cwd, 'old.js'), 'module.exports = { model: 1 }\n')
+  writeFileSync(
+    join(cwd, 'turnwire.config.ts'),
+    `import { defineConfig, rehearsal } from 'turnwire'
+import { data } from './names.ts'
+import old from './old.js'
+if (old.model !== 1) throw new Error('a CommonJS file is loaded as one')
+export default defineConfig({ agents: [{ name: 'a', model: rehearsal() }], data })
+`,
+  )
+  const { code, stdout, stderr } = turnwire(['keys', 'list'], { cwd })
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /There are no keys in elsewhere/)
 })

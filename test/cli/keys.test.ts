@@ -47,10 +47,41 @@ test('keys are created, listed, used and revoked', async t => {
   await exit
 
   assert.match(turnwire(['sessions', 'list'], { cwd }).stdout, new RegExp(`${id}.* ana, `))
-  assert.match(keys('remove', 'ana').stdout, /^The key "ana" is removed\. Restart/)
+  assert.match(keys('remove', 'ana').stdout, /^The key "ana" is removed, and is refused from now on\./)
   const again = await serve(t, { cwd })
   await assert.rejects(new AapClient({ baseUrl: again.url, apiKey: key }).getMeta(), { status: 401 })
   assert.match(keys('remove', 'bob').stdout, /It was the last/)
+})
+
+test('keys that are made and removed beside a running server count at once', async t => {
+  const cwd = folder(t)
+  const keys = (...args: string[]) => turnwire(['keys', ...args], { cwd }).stdout
+  writeFileSync(
+    join(cwd, 'turnwire.config.mts'),
+    `import { defineConfig, rehearsal } from 'turnwire'
+export default defineConfig({ agents: [{ name: 'a', model: rehearsal() }], server: { log: 'debug' } })\n`,
+  )
+  const { url, stderr } = await serve(t, { cwd })
+  const status = async (key?: string) =>
+    (
+      await fetch(`${url}/meta?token=secret`, {
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      })
+    ).status
+  assert.equal(await status(), 200)
+  const key = /^tw_\S+$/m.exec(keys('add', 'ana'))?.[0] ?? ''
+  assert.deepEqual([await status(), await status(key)], [401, 200])
+  assert.match(keys('remove', 'ana'), /a running server answers nobody/)
+  assert.deepEqual([await status(), await status(key)], [401, 401])
+  const next = /^tw_\S+$/m.exec(keys('add', 'ben'))?.[0] ?? ''
+  assert.deepEqual([await status(key), await status(next)], [401, 200])
+  // At the level debug every request is a line of the log, without its query and its key.
+  const lines = stderr()
+    .split('\n')
+    .filter(line => line.includes('"Request."'))
+  assert.match(lines.join('\n'), /"method":"GET","path":"\/meta","status":200,"ms":\d+,"owner":"ana"/)
+  assert.match(lines.join('\n'), /"path":"\/meta","status":401/)
+  assert.ok(!stderr().includes('secret') && !stderr().includes(next))
 })
 
 test('a file that cannot be written or read is one line of error', t => {

@@ -6,14 +6,14 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment, folder, root, watched } from './rig.ts'
 
-test('a server that npm started stops when npm is stopped', { timeout: 60_000 }, async t => {
+test('a server that npm started stops when npm is stopped', { timeout: 600_000 }, async t => {
   const data = folder(t)
   const env = environment({ PORT: '0', TURNWIRE_DATA: data })
   const { child, until, exit } = watched(t, spawn('npm', ['start'], { cwd: root, env }))
   const [, port] = await until(/Turnwire listens on http:\/\/127\.0\.0\.1:(\d+)/)
   child.kill('SIGTERM')
   await exit
-  let left = 200
+  let left = 3000
   while ((await answers(Number(port))) && left > 0) {
     left -= 1
     await sleep(100)

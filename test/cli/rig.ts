@@ -30,7 +30,7 @@ export function turnwire(args: readonly string[], { cwd, env, input = '' }: RunO
     env: environment(env),
     input,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 600_000,
   })
   return { code: done.status, stdout: done.stdout, stderr: done.stderr }
 }

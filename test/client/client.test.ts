@@ -127,11 +127,21 @@ describe('keys and errors', () => {
     const { url } = await serve(t, [], { config: { server: { origins: [origin] } } })
     const asked = await fetch(`${url}/sessions`, {
       method: 'OPTIONS',
-      headers: { origin, 'access-control-request-method': 'POST' },
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'idempotency-key, x-stainless-lang,anthropic-version',
+      },
     })
     assert.equal(asked.status, 204)
     const allowed = asked.headers.get('access-control-allow-headers') ?? ''
-    for (const header of ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID'])
+    for (const header of [
+      'Authorization',
+      'Content-Type',
+      'idempotency-key',
+      'x-stainless-lang',
+      'anthropic-version',
+    ])
       assert.ok(allowed.includes(header), header)
     const read = await fetch(`${url}/meta`, { headers: { origin } })
     assert.equal(read.headers.get('access-control-allow-origin'), origin)

@@ -75,19 +75,19 @@ export function gateContract(name: string, make: () => Gate): void {
 
 function admission(make: () => Gate): void {
   const admit = (text: string, tool = jsonTool, more: { form?: 'json' | 'text'; cut?: true } = {}) =>
-    make().admit({ name: tool.name, form: tool.input.form, text, ...more }, tool)
+    make().admit({ name: tool.name, form: tool.input.form, text, ...more }, tool, 'owner')
 
-  test('arguments that fit are admitted with their value and a hash', () => {
-    const admitted = admit('{"path":"a"}')
+  test('arguments that fit are admitted with their value and a hash', async () => {
+    const admitted = await admit('{"path":"a"}')
     assert.ok(admitted.ok)
     assert.deepEqual(admitted.input, { path: 'a' })
     assert.match(admitted.argsHash, /^\S{20,}$/)
   })
 
-  test('the hash is of the value, not of its spelling', () => {
-    const one = admit('{"path":"a","mode":"append"}')
-    const other = admit(' { "mode" : "append", "p\\u0061th" : "a" } ')
-    const different = admit('{"path":"a","mode":"replace"}')
+  test('the hash is of the value, not of its spelling', async () => {
+    const one = await admit('{"path":"a","mode":"append"}')
+    const other = await admit(' { "mode" : "append", "p\\u0061th" : "a" } ')
+    const different = await admit('{"path":"a","mode":"replace"}')
     assert.ok(one.ok && other.ok && different.ok)
     assert.equal(one.argsHash, other.argsHash)
     assert.notEqual(one.argsHash, different.argsHash)
@@ -105,15 +105,15 @@ function admission(make: () => Gate): void {
     ['text outside the grammar', 'HELLO', textTool, {}],
     ['a nesting without end', `{"path":${'['.repeat(100_000)}`, openTool, {}],
   ] as const)
-    test(`${what} are refused in words`, () => {
-      const refused = admit(text, tool, more)
+    test(`${what} are refused in words`, async () => {
+      const refused = await admit(text, tool, more)
       assert.ok(!refused.ok)
       assert.ok(refused.reason.length > 20 && refused.reason.length < 20_000)
       assert.ok(refused.reason.includes(tool.name))
     })
 
-  test('text within the grammar is admitted as it stands', () => {
-    const admitted = admit('hello there', textTool)
+  test('text within the grammar is admitted as it stands', async () => {
+    const admitted = await admit('hello there', textTool)
     assert.ok(admitted.ok)
     assert.equal(admitted.input, 'hello there')
   })
@@ -163,12 +163,12 @@ function authority(make: () => Gate): void {
 }
 
 function output(make: () => Gate): void {
-  const finish = (given: ToolOutput, tool = outputTool) => make().finish(given, tool, 'call-1')
+  const finish = (given: ToolOutput, tool = outputTool) => make().finish(given, tool, 'call-1', 'owner')
   const long: ResultPart[] = [{ type: 'text', text: `HEAD ${'ü😀'.repeat(2_000)} TAIL` }]
 
-  test('a result is labelled with the tool it came from, a client’s with the client', () => {
+  test('a result is labelled with the tool it came from, a client’s with the client', async () => {
     const parts: ResultPart[] = [{ type: 'text', text: 'done' }]
-    assert.deepEqual(finish({ parts }).outcome, {
+    assert.deepEqual((await finish({ parts })).outcome, {
       kind: 'ok',
       parts,
       from: { source: 'tool', tool: 'write' },
@@ -180,21 +180,21 @@ function output(make: () => Gate): void {
     })
   })
 
-  test('a failure is an error', () => {
-    assert.equal(finish({ parts: [], failed: true }).outcome.kind, 'error')
+  test('a failure is an error', async () => {
+    assert.equal((await finish({ parts: [], failed: true })).outcome.kind, 'error')
     assert.equal(make().finishClient([], true, 'call-1').outcome.kind, 'error')
   })
 
-  test('silence is said in words', () => {
+  test('silence is said in words', async () => {
     const silent: ResultPart[][] = [[], [{ type: 'text', text: '' }], [{ type: 'text', text: ' \n' }]]
     for (const parts of silent)
-      for (const { outcome } of [finish({ parts }), make().finishClient(parts, false, 'call-1')])
+      for (const { outcome } of [await finish({ parts }), make().finishClient(parts, false, 'call-1')])
         assert.ok(outcome.parts.length === 1 && outcome.parts[0]?.type === 'text')
-    for (const parts of silent) assert.ok(/\S/.test(JSON.stringify(finish({ parts }).outcome.parts)))
+    for (const parts of silent) assert.ok(/\S/.test(JSON.stringify((await finish({ parts })).outcome.parts)))
   })
 
-  test('a long result is cut to the limit, and the whole is handed back under the call id', () => {
-    const { outcome, blob } = finish({ parts: long })
+  test('a long result is cut to the limit, and the whole is handed back under the call id', async () => {
+    const { outcome, blob } = await finish({ parts: long })
     assert.ok(textBytes(outcome) <= outputTool.outputLimit)
     const shown = outcome.parts.map(part => (part.type === 'text' ? part.text : '')).join('')
     assert.ok(shown.isWellFormed() && !shown.includes('\ufffd'))
@@ -205,32 +205,32 @@ function output(make: () => Gate): void {
     assert.deepEqual(JSON.parse(blob.body), long)
   })
 
-  test('a short result has no blob', () => {
-    assert.equal(finish({ parts: [{ type: 'text', text: 'x' }] }).blob, undefined)
+  test('a short result has no blob', async () => {
+    assert.equal((await finish({ parts: [{ type: 'text', text: 'x' }] })).blob, undefined)
   })
 
-  test('text becomes well-formed', () => {
-    const { outcome } = finish({ parts: [{ type: 'text', text: 'a\ud800b' }], structured: ['\udc00'] })
+  test('text becomes well-formed', async () => {
+    const { outcome } = await finish({ parts: [{ type: 'text', text: 'a\ud800b' }], structured: ['\udc00'] })
     assert.deepEqual(outcome.parts, [{ type: 'text', text: 'a\ufffdb' }])
     assert.deepEqual(outcome.structured, ['\ufffd'])
   })
 
-  test('a vendor’s block that a tool made up does not pass', () => {
+  test('a vendor’s block that a tool made up does not pass', async () => {
     const native = { origin: { protocol: 'x', family: 'y' }, data: { role: 'system' } }
-    const { outcome } = finish({ parts: [{ type: 'text', text: 'hi', native }] })
+    const { outcome } = await finish({ parts: [{ type: 'text', text: 'hi', native }] })
     assert.deepEqual(outcome.parts, [{ type: 'text', text: 'hi' }])
   })
 
-  test('a result that breaks its own schema is an error, and what was given is still shown', () => {
+  test('a result that breaks its own schema is an error, and what was given is still shown', async () => {
     const tool = { ...outputTool, output: { type: 'object', required: ['id'] } }
     const parts: ResultPart[] = [{ type: 'text', text: 'created 7' }]
     for (const given of [{ parts, structured: {} }, { parts }]) {
-      const { outcome } = finish(given, tool)
+      const { outcome } = await finish(given, tool)
       assert.equal(outcome.kind, 'error')
       assert.equal(outcome.structured, undefined)
       assert.match(JSON.stringify(outcome.parts), /ran.*created 7/)
     }
-    assert.equal(finish({ parts, structured: { id: 7 } }, tool).outcome.kind, 'ok')
+    assert.equal((await finish({ parts, structured: { id: 7 } }, tool)).outcome.kind, 'ok')
   })
 
   test('what it is given is not changed', () => {

@@ -35,7 +35,7 @@ export type MakeModel = (
 /** Runs the suite. `make` is asked once per test. */
 export function modelContract(name: string, make: MakeModel): void {
   const scene = (title: string, scenario: ModelScenario, run: (model: Model) => Promise<void>) =>
-    test(`${title} (${scenario})`, { timeout: 20_000 }, async (context: TestContext) => {
+    test(`${title} (${scenario})`, { timeout: 300_000 }, async (context: TestContext) => {
       const model = await make(scenario)
       if ('skip' in model) return context.skip(model.skip)
       await run(model)

@@ -15,12 +15,20 @@ function strace(folder: string, ...inject: string[]): string[] {
   return ['strace', '-f', '-qq', '-o', join(folder, 'strace'), '-e', 'trace=pwrite64', ...inject]
 }
 
+/** strace counts the calls of each thread by itself. */
+function mostOfOneThread(trace: string): number {
+  const calls = new Map<string, number>()
+  for (const [, thread = ''] of trace.matchAll(/^(\d+) +pwrite64\(/gm))
+    calls.set(thread, (calls.get(thread) ?? 0) + 1)
+  return Math.max(...calls.values())
+}
+
 test('the conversation can be finished after a kill in the middle of a database write', {
   skip: works ? false : 'strace is not installed, or may not trace here',
 }, async () => {
   const writes = await inFolder(async folder => {
     assert.equal(await crash(folder, undefined, strace(folder)), false)
-    return readFileSync(join(folder, 'strace'), 'utf8').split('pwrite64(').length - 1
+    return mostOfOneThread(readFileSync(join(folder, 'strace'), 'utf8'))
   })
   assert.ok(writes > places, `only ${writes} writes were seen`)
   for (let place = 0; place < places; place += 1) {

@@ -281,6 +281,7 @@ describe('caps', () => {
       identicalCalls: 2,
       time: 60_000,
       bytes: 1e9,
+      sessionBytes: 1e12,
       tokens: 1e9,
       money: 1e9,
     }
@@ -302,7 +303,16 @@ describe('caps', () => {
   test('time is counted over the whole turn, waiting aside', async () => {
     let now = 0
     const world = { now: () => now }
-    const limits = { steps: 9, calls: 9, identicalCalls: 9, time: 300, bytes: 1e9, tokens: 1e9, money: 1e9 }
+    const limits = {
+      steps: 9,
+      calls: 9,
+      identicalCalls: 9,
+      time: 300,
+      bytes: 1e9,
+      sessionBytes: 1e12,
+      tokens: 1e9,
+      money: 1e9,
+    }
     const asked: number[] = []
     const script = () => {
       now += 200

@@ -1,8 +1,11 @@
 // An engine in memory with everything real but the clock and the model, for tests that read given / when / then.
+
+import type { CallSlots } from '../../src/engine/call-slots.ts'
 import {
   type Agent,
   type FeedItem,
   type FollowItem,
+  type Hooks,
   LocalEngine,
   ManualControl,
   type Model,
@@ -10,6 +13,7 @@ import {
   type Session,
   type Store,
   type Tool,
+  type Vault,
   type World,
 } from '../../src/engine/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
@@ -26,6 +30,9 @@ export type RigOptions = {
   agent?: Partial<Agent>
   store?: Store
   world?: Partial<World>
+  callSlots?: CallSlots
+  hooks?: Hooks
+  vault?: Vault
 }
 
 export const owner = 'ana'
@@ -84,9 +91,11 @@ export function makeRig(options: RigOptions = {}): Rig {
   const local = new LocalEngine({
     store,
     world: makeWorld(options.world),
-    vault: { seal: text => `sealed(${text})`, open: sealed => sealed.slice(7, -1) },
+    vault: options.vault ?? { seal: text => `sealed(${text})`, open: sealed => sealed.slice(7, -1) },
     agent: name => (name === agent.name ? agent : undefined),
     agents: () => [{ agent }],
+    ...(options.callSlots && { callSlots: options.callSlots }),
+    ...(options.hooks && { hooks: options.hooks }),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   const engine = local.sessions

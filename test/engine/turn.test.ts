@@ -353,6 +353,7 @@ describe('every loop ends', () => {
       identicalCalls: 99,
       time: 60_000,
       bytes: 1e9,
+      sessionBytes: 1e12,
       tokens: 1e9,
       money: 1e9,
     }
@@ -371,6 +372,7 @@ describe('every loop ends', () => {
       identicalCalls: 99,
       time: 60_000,
       bytes: 1e9,
+      sessionBytes: 1e12,
       tokens: 1e9,
       money: 1e9,
     }
@@ -398,7 +400,16 @@ describe('every loop ends', () => {
       trust: 'trusted',
       run: () => new Promise(() => {}),
     })
-    const limits = { steps: 9, calls: 9, identicalCalls: 9, time: 20, bytes: 1e9, tokens: 1e9, money: 1e9 }
+    const limits = {
+      steps: 9,
+      calls: 9,
+      identicalCalls: 9,
+      time: 20,
+      bytes: 1e9,
+      sessionBytes: 1e12,
+      tokens: 1e9,
+      money: 1e9,
+    }
     const rig = makeRig({ tools: [hang], script: forever, agent: { limits } })
     const session = await begin(rig)
     await say(session, 'go')

@@ -41,7 +41,7 @@ export function severable(store: Store): { store: Store; sever: () => void } {
     store: {
       ...store,
       create: session => unlessCut(() => store.create(session)),
-      claim: session => unlessCut(() => store.claim(session)),
+      claim: (session, recovering) => unlessCut(() => store.claim(session, recovering)),
       append: batch => unlessCut(() => store.append(batch)),
       putBlob: (session, name, body) => unlessCut(() => store.putBlob(session, name, body)),
     },

@@ -126,13 +126,18 @@ describe('several rounds of thinking and calls in one turn', () => {
       assert.deepEqual(refusals(vendors.doubles[vendor]), [])
     })
 
-  test('anthropic: a forced tool is not forced while the model thinks, so that the request is not refused', async () => {
+  test('anthropic: a demanded call is demanded without thinking, and once', async () => {
     const table = openTable(vendors, { tools })
     const session = await begin(table, 'anthropic')
+    const before = vendors.doubles.anthropic.exchanges.length
+    say(vendors, session, 'anthropic', { calls: [{ name: 'read', input: {} }] })
     await tell(session, 'Use something.', undefined, { choice: 'required' })
     assert.equal(session.state.lastStop?.stop, 'end')
     assert.deepEqual(refusals(vendors.doubles.anthropic), [])
-    assert.ok(!lastExchange(vendors, 'anthropic').rawText.includes('"type":"any"'))
+    const [first, second] = vendors.doubles.anthropic.exchanges.slice(before).map(({ rawText }) => rawText)
+    assert.match(first!, /"tool_choice":\{"type":"any"/)
+    assert.doesNotMatch(first!, /"thinking":\{/)
+    assert.doesNotMatch(second!, /"type":"any"/)
   })
 })
 

@@ -38,7 +38,7 @@ const played = new Map<Vendor, { table: Table; session: Session }>()
 
 describe('every state of a session is accepted by all five vendors', () => {
   for (const vendor of vendorNames)
-    test(`a session with ${vendor}`, { timeout: 120_000 }, async () => {
+    test(`a session with ${vendor}`, { timeout: 600_000 }, async () => {
       const table = openTable(vendors, { tools })
       let session = await begin(table, vendor, {}, seed)
       await acceptedByAll(table, session, 'seeded')
@@ -71,7 +71,7 @@ describe('vendor changes', () => {
   for (const from of vendorNames)
     for (const to of vendorNames)
       test(`${from} to ${to} and back, between turns and with calls pending`, {
-        timeout: 120_000,
+        timeout: 600_000,
       }, async () => {
         const source = played.get(from)
         assert.ok(source, 'the first test made it')

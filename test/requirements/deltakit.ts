@@ -19,11 +19,11 @@ const chat = `
 DK-CHAT-01 | 0.2 | transport sse | POST with {"message"} is answered by a stream of the turn.
 DK-CHAT-02 | 0.2 | transport sse | Only the new text is sent; the server keeps the history.
 DK-CHAT-03 | 0.2 | transport sse | Members that are not known are left alone.
-DK-CHAT-04 | 0.2 | ours | sessionId in the body, or X-Session-Id, names the session.
+DK-CHAT-04 | 0.2 | ours | sessionId in the body, or X-Session-Id, names the session; an id that a client chose makes it.
 DK-CHAT-05 | 0.2 | ours | Without a session one is made, told in X-Session-Id and in a session event, which default clients ignore.
 DK-CHAT-06 | 0.2 | ours | The agent is named in the path or in the body; without a name it is the first.
 DK-CHAT-07 | 0.2 | transport sse | What is refused before the stream is not 2xx, says why, and leaves the session as it was.
-DK-CHAT-08 | 0.2 | guides | What fails later is an error event, then [DONE].
+DK-CHAT-08 | 0.2 | guides | What fails later is an error event, and the stream breaks off without [DONE]: the hook shows no other failure.
 DK-CHAT-09 | 0.2 | transport sse | A client that goes away does not end the turn.
 DK-CHAT-10 | 0.2 | ours | A message while a turn runs is refused with 409.
 DK-CHAT-11 | 0.2 | ours | The same Idempotency-Key is the same request: it is answered again, and done once.
@@ -73,6 +73,7 @@ DK-JOB-10 | 0.2 | ours | Runs survive a restart, finished or not: their events h
 DK-JOB-11 | 0.2 | ours | The stream of a run goes on through a wait; the answer may come from anywhere.
 DK-JOB-12 | 0.2 | background | Several readers see the same run; one that goes away changes nothing.
 DK-JOB-13 | 0.2 | example server | GET active-run gives the run that is not over, with its message and events, or nulls.
+DK-JOB-14 | 0.2 | background | POST cancel without a key and a body stops the run: its id is signed and says whose it is.
 `
 
 const sockets = `

@@ -66,6 +66,7 @@ RESP-RES-07 | openai | refusal | A refusal is a refusal part of a completed resp
 RESP-RES-08 | openai sixerr | errors | A model that fails or hangs is an HTTP error without a stream, a failed response with one.
 RESP-RES-09 | ours | status | A limit of the runtime gives incomplete, with a reason, in a stored response.
 RESP-RES-10 | openai | items, reasoning | Thinking is shown as summaries of a reasoning item.
+RESP-RES-11 | openai | items, phase | The phase of a message is given, taken back and passed on; texts of another phase are another message.
 `
 
 const stream = `
@@ -79,12 +80,12 @@ RESP-STRM-07 | openai | streaming | Custom calls stream their input.
 RESP-STRM-08 | ours | streaming | A model that starts over repeats nothing; one that then says something else fails the response.
 RESP-STRM-09 | ours | streaming | Without a stream the answer is the fold of the same events.
 RESP-STRM-10 | openai | streaming | The event line is the type, and no data can break out of its line.
-RESP-STRM-11 | ours | streaming | A client that goes away cancels a stateless response.
+RESP-STRM-11 | openai | streaming | A client that goes away cancels a response that it did not ask to store.
 RESP-STRM-12 | openai | refusal | A refusal is streamed with the events of its own.
 `
 
 const state = `
-RESP-STOR-01 | ours | store | Nothing is kept unless store, background, previous_response_id or conversation asks for it.
+RESP-STOR-01 | openai | store | A response is kept unless store is false.
 RESP-STOR-02 | openai | store | A stored response can be retrieved, also after a restart.
 RESP-STOR-03 | openai | previous_response_id | The newest response of a session is continued in the same session.
 RESP-STOR-04 | openai | previous_response_id | An older one is continued in a session of its own, with the history up to there.
@@ -103,6 +104,7 @@ RESP-STOR-16 | ours | idempotency | The same Idempotency-Key and body give the s
 RESP-STOR-17 | ours | stored | A client that goes away does not end a stored response.
 RESP-STOR-18 | ours | stored | A call whose arguments do not fit is settled by the runtime, and not shown.
 RESP-STOR-19 | openai | background | background with store false is 400.
+RESP-STOR-20 | ours | store | A request that repeats a stored conversation continues its session; a changed conversation gets one of its own.
 `
 
 const hosted = `
@@ -125,6 +127,24 @@ RESP-SDK-01 | openai | clients | The official SDK works: create, stream, parse, 
 RESP-SDK-02 | openai | clients | The official SDK works: background, retrieve, cancel, delete, input items, previous_response_id.
 RESP-SDK-03 | open | clients | The AI SDK works with both of its providers.
 RESP-SDK-04 | openai | clients | The OpenAI Agents SDK works.
+RESP-WS-01 | open | websocket | response.create over a WebSocket gives the events of the stream; previous_response_id continues.
+RESP-WS-02 | open | websocket | One response at a time, in the order of the requests; each numbers its events anew, and stream_id is repeated.
+RESP-WS-03 | open | websocket | A response that is not stored can be continued on its connection, and nowhere else.
+RESP-WS-04 | open | websocket | A continuation that fails evicts the response that it named; a stored one stays.
+RESP-WS-05 | openai | websocket | generate false asks nothing of the model, and its response can be continued.
+RESP-WS-06 | open | websocket | A refusal is one error event with status, code and message, and the socket stays open.
+RESP-WS-07 | openai | websocket | The key is checked before the upgrade.
+RESP-WS-08 | openai | websocket | A connection that reaches its time limit says so, and closes.
+RESP-CONV-01 | openai | conversations | A conversation is made, read, changed and deleted; to others, and once deleted, it is 404.
+RESP-CONV-02 | openai | conversations | Items are added, listed in pages, read and deleted, and keep their ids.
+RESP-CONV-03 | openai | conversations | A response in a conversation reads its items, and its input and output are added.
+RESP-CONV-04 | openai | conversations | A second response at the same time is 400 conversation_locked.
+RESP-CONV-05 | openai | clients | The Agents SDK keeps its sessions in conversations.
+RESP-CONV-06 | open | compact | responses/compact gives the user's messages and a sealed summary, which are sent back in place of the conversation.
+RESP-CONV-07 | openai | input_tokens | responses/input_tokens counts, and neither asks a model nor keeps anything.
+RESP-CODX-01 | openai | codex | A task of Codex runs with every model protocol: parallel calls, a patch with its grammar, resumption.
+RESP-CODX-02 | openai | codex | Codex compacts its conversation with every model protocol, by a message and by a trigger.
+RESP-CODX-03 | openai | codex | What Codex declares is taken: namespaces, additional_tools, tool_search, web_search, fields of its own.
 `
 
 export default {

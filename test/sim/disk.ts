@@ -59,7 +59,7 @@ export class Disk {
         const text = JSON.stringify(session)
         return write(session.row.id, { kind: 'create' }, () => this.#create(parsed(text)))
       },
-      claim: id => write(id, { kind: 'claim' }, () => this.#inner.claim(id)),
+      claim: (id, recovering) => write(id, { kind: 'claim' }, () => this.#inner.claim(id, recovering)),
       append: batch => {
         const text = JSON.stringify(batch)
         return write(batch.session, { kind: 'append', epoch: batch.epoch }, () => this.#append(parsed(text)))
@@ -78,6 +78,7 @@ export class Disk {
         read(async () => parsed(JSON.stringify(await this.#inner.read(id, after, options)))),
       list: (owner, page) => read(() => this.#inner.list(owner, page)),
       owners: () => read(() => this.#inner.owners()),
+      usage: owner => read(() => this.#inner.usage(owner)),
       unfinished: () => read(() => this.#inner.unfinished()),
       blob: (id, name) => read(() => this.#inner.blob(id, name)),
       close: async () => {},

@@ -94,9 +94,12 @@ export class LogRules {
         return this.#grants.delete(event.grantId) ? undefined : 'there is no such grant'
       case 'history.compacted':
         return event.replaces <= this.state.view.length ? undefined : 'it replaces more than there is'
+      case 'history.rewound':
+        return event.keeps <= this.state.view.length ? undefined : 'it keeps more than there is'
       case 'control.taken':
       case 'control.returned':
       case 'turn.asked':
+      case 'hook.acted':
         return undefined
       default:
         return this.#takeOfCall(event)

@@ -8,6 +8,7 @@ import {
   type Limits,
   LocalEngine,
   ManualControl,
+  type SessionRef,
 } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { createGate } from '../../src/policy/index.ts'
@@ -26,6 +27,7 @@ const limits: Limits = {
   identicalCalls: 3,
   time: 1200,
   bytes: 4000,
+  sessionBytes: 1e12,
   tokens: 200,
   money: 20,
 }
@@ -228,9 +230,18 @@ export class Simulation implements System {
     }
   }
 
+  /** A session that three processes in a row ended in is not continued. Its turn can be ended. */
+  async #cancelLeftAlone(node: Node, ref: SessionRef): Promise<void> {
+    const summary = await this.call(node, () => node.local.summary(ref))
+    if (!('value' in summary) || summary.value.leftAlone === undefined) return
+    this.trace.check(summary.value.leftAlone === 'recovery_failed', () => `${ref.session} is left alone`)
+    await this.call(node, () => node.local.command(ref, { do: 'cancel' }))
+  }
+
   /** Without faults a session comes to rest, can be continued, and has kept its promises. */
   async #finish(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
     const { engine } = node
+    await this.#cancelLeftAlone(node, { owner, session: id })
     for (let round = 0; round < 12; round += 1) {
       const opened = await this.call(node, () => engine.open(owner, id))
       if (!('value' in opened)) return this.trace.breach(`${id} cannot be opened: ${JSON.stringify(opened)}`)

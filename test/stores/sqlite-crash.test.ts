@@ -97,7 +97,7 @@ function runWithFailingSync(file: string, when: string, failures: number, acks: 
   const inject = `inject=fdatasync,fsync:error=EIO:when=${when}`
   const trace = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fdatasync,fsync', '-e', inject]
   const writer = [process.execPath, WRITER, file, '1', String(failures), String(acks)]
-  return parse(spawnSync('strace', [...trace, ...writer], { encoding: 'utf8', timeout: 60_000 }).stdout)
+  return parse(spawnSync('strace', [...trace, ...writer], { encoding: 'utf8', timeout: 600_000 }).stdout)
 }
 
 /** After a writer that was not killed: the file has exactly what was acknowledged. */

@@ -45,6 +45,9 @@ for (const version of upTo(migrations.length)) {
       createdAt: BORN,
       updatedAt: BORN + 3,
       head: 5,
+      bytes: 640,
+      blobBytes: 41,
+      recoveries: 0,
     })
     const recorded = await store.read('ses_one')
     assert.deepEqual(

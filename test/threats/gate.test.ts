@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import type { Admission, Question } from '../../src/engine/ports.ts'
 import { type ToolDeclaration, type ToolInput, toolHash } from '../../src/language/tools.ts'
 import type { Json, JsonObject } from '../../src/lib/json.ts'
@@ -29,12 +29,29 @@ function withSchema(schema: JsonObject, name = 'tool'): ToolDeclaration {
   return declare(name, { form: 'json', schema })
 }
 
+function decide(text: string, tool: ToolDeclaration): Admission | Promise<Admission> {
+  return gate.admit({ name: tool.name, form: tool.input.form, text }, tool, 'owner')
+}
+
+// The loop gives checks new time when it turns.
+beforeEach(() => new Promise(resolve => setImmediate(resolve)))
+
+/** For checks that are small, whose verdict is there at once. */
 function admit(text: string, tool: ToolDeclaration): Admission {
-  return gate.admit({ name: tool.name, form: tool.input.form, text }, tool)
+  const admission = decide(text, tool)
+  assert.ok(!(admission instanceof Promise), 'the check went to a thread')
+  return admission
 }
 
 function refusal(text: string, tool: ToolDeclaration): string {
-  const admission = admit(text, tool)
+  return reasonOf(admit(text, tool))
+}
+
+async function lateRefusal(text: string, tool: ToolDeclaration): Promise<string> {
+  return reasonOf(await decide(text, tool))
+}
+
+function reasonOf(admission: Admission): string {
   assert.ok(!admission.ok, 'it was admitted')
   return admission.reason
 }
@@ -61,9 +78,9 @@ function question(tool: ToolDeclaration, text: string, changes: Partial<Question
 }
 
 /** Limits CPU time, not elapsed time, to a hundred times what is needed. Only a check that explodes takes longer. */
-function soon<T>(run: () => T): T {
+async function soon<T>(run: () => T | Promise<T>): Promise<T> {
   const start = process.cpuUsage()
-  const result = run()
+  const result = await run()
   const { user, system } = process.cpuUsage(start)
   assert.ok(user + system < 5_000_000, `it took ${(user + system) / 1000} ms of CPU`)
   return result
@@ -221,9 +238,9 @@ describe('hostile schemas', () => {
     ['choices that double twenty times', doubling(20)],
     ['a reference to itself', { $ref: '#' }],
   ] as [string, JsonObject][])
-    test(`a schema with ${what} is refused quickly`, () => {
+    test(`a schema with ${what} is refused quickly`, async () => {
       assert.match(
-        soon(() => refusal('{"a":{"a":1}}', withSchema(schema))),
+        await soon(() => lateRefusal('{"a":{"a":1}}', withSchema(schema))),
         /cannot be used|too many steps/,
       )
     })
@@ -233,12 +250,13 @@ describe('hostile schemas', () => {
     assert.ok(admit('{}', withSchema({ type: 'object' })).ok)
   })
 
-  test('a hostile output schema ends in an error outcome', () => {
-    const { outcome } = soon(() =>
+  test('a hostile output schema ends in an error outcome', async () => {
+    const { outcome } = await soon(() =>
       gate.finish(
         { parts: [], structured: { a: 1 } },
         { name: 'x', output: doubling(20), outputLimit: 1_000 },
         'c',
+        'owner',
       ),
     )
     assert.equal(outcome.kind, 'error')
@@ -249,22 +267,22 @@ describe('expressions with exponential backtracking', () => {
   const evil = `${'a'.repeat(50_000)}!`
 
   for (const pattern of ['^(a+)+$', '^(a|aa)+$', '^(a|a?)+$', '(.*a){12}$', '^(([a-z])+.)+[A-Z]([a-z])+$'])
-    test(`the pattern ${pattern} is checked in linear time`, () => {
+    test(`the pattern ${pattern} is checked in linear time`, async () => {
       const tool = withSchema({ type: 'object', properties: { s: { type: 'string', pattern } } })
       assert.match(
-        soon(() => refusal(JSON.stringify({ s: evil }), tool)),
+        await soon(() => lateRefusal(JSON.stringify({ s: evil }), tool)),
         /\/s must match the pattern/,
       )
       assert.ok(admit('{}', tool).ok)
     })
 
-  test('patterns of property names are checked in linear time', () => {
+  test('patterns of property names are checked in linear time', async () => {
     const tool = withSchema({
       type: 'object',
       patternProperties: { '^(a+)+$': {} },
       additionalProperties: false,
     })
-    soon(() => refusal(JSON.stringify({ [evil]: 1 }), tool))
+    await soon(() => lateRefusal(JSON.stringify({ [evil]: 1 }), tool))
   })
 
   for (const grammar of [
@@ -272,12 +290,12 @@ describe('expressions with exponential backtracking', () => {
     { syntax: 'lark', definition: 'start: A+\nA: /(a+)+b/' },
     { syntax: 'lark', definition: 'start: x\nx: x x | "a"' },
   ] as const)
-    test(`the grammar ${grammar.definition} is checked within its budget`, () => {
+    test(`the grammar ${grammar.definition} is checked within its budget`, async () => {
       const tool = declare('g', { form: 'text', grammar })
-      soon(() => refusal(`${'a'.repeat(2_000)}!`, tool))
+      await soon(() => lateRefusal(`${'a'.repeat(2_000)}!`, tool))
     })
 
-  test('redaction takes linear time for any text', () => {
+  test('redaction takes linear time for any text', async () => {
     const redacting = createGate({ redact: ['secrets', { name: 'own', pattern: '(a+)+\\$' }] })
     const texts = [
       evil,
@@ -291,8 +309,13 @@ describe('expressions with exponential backtracking', () => {
       'AKIA'.repeat(80_000),
     ]
     for (const text of texts)
-      soon(() =>
-        redacting.finish({ parts: [{ type: 'text', text }] }, { name: 'x', outputLimit: 1_000 }, 'c'),
+      await soon(() =>
+        redacting.finish(
+          { parts: [{ type: 'text', text }] },
+          { name: 'x', outputLimit: 1_000 },
+          'c',
+          'owner',
+        ),
       )
   })
 })
@@ -306,16 +329,17 @@ describe('argument keys such as __proto__', () => {
     '{"a":{"__proto__":{"isAdmin":true}}}',
     '{"toString":1,"valueOf":2,"hasOwnProperty":3}',
   ])
-    test(`${text} stays data`, () => {
+    test(`${text} stays data`, async () => {
       const admitted = admit(text, open)
       assert.ok(admitted.ok)
       assert.equal(JSON.stringify(admitted.input), text)
       assert.equal(Object.getPrototypeOf(admitted.input), Object.prototype)
       assert.equal(Reflect.get({}, 'isAdmin'), undefined)
-      const { outcome } = gate.finish(
+      const { outcome } = await gate.finish(
         { parts: [], structured: admitted.input },
         { name: '__proto__', outputLimit: 1_000 },
         'c',
+        'owner',
       )
       assert.equal(JSON.stringify(outcome.structured), text)
       assert.deepEqual(outcome.from, { source: 'tool', tool: '__proto__' })
@@ -356,7 +380,7 @@ describe('JSON bombs', () => {
     [
       'a million keys',
       () => `{${Array.from({ length: 300_000 }, (_, n) => `"${n}":0`).join()}}`,
-      /more than 100000 object keys/,
+      /more than 50000 object keys/,
     ],
     ['a number that overflows', () => '{"a":1e400}', /too large for a double/],
     ['the same, without an exponent', () => `{"a":${'9'.repeat(400)}}`, /too large for a double/],
@@ -368,12 +392,9 @@ describe('JSON bombs', () => {
     ],
     ['a repeated key in a nested object', () => '{"a":{"b":1,"\\u0062":2}}', /"b" stands twice/],
   ] as const)
-    test(`${what} is refused early`, () => {
+    test(`${what} is refused early`, async () => {
       const text = make()
-      assert.match(
-        soon(() => refusal(text, open)),
-        message,
-      )
+      assert.match(await soon(() => lateRefusal(text, open)), message)
     })
 
   test('the tool gets the value that was checked', () => {

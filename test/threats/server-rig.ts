@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createLog, startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
 import { Keys, newKey } from '../../src/runtime/keys.ts'
+import { OwnerAccounts } from '../../src/runtime/owner-limits.ts'
 import { createApp, hostOf } from '../../src/runtime/server.ts'
 import { runtimeOf } from '../../src/runtime/turnwire.ts'
 
@@ -52,7 +53,8 @@ export async function serverRig(t: TestContext, config: Omit<TurnwireConfig, 'da
   })
   const runtime = runtimeOf(turnwire)
   const host = await hostOf(runtime)
-  const app = createApp({ runtime, keys: new Keys(keys), hostname: '127.0.0.1', host })
+  const accounts = new OwnerAccounts({}, host.limits.bodyBytes)
+  const app = createApp({ runtime, keys: new Keys(keys), hostname: '127.0.0.1', host, accounts })
   const send = (sent: Sent): Promise<Answer> => exchange(port, sent)
   const tokens = { ana: ana.key, ben: ben.key }
   return {

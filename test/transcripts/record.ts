@@ -57,6 +57,34 @@ const sessions: Record<
   string,
   { about: string; play(): Promise<{ session: Session; engine: OpenSessions }> }
 > = {
+  'hidden-arguments': {
+    about:
+      'Arguments that were redacted, with the exact ones sealed beside them; a person puts in others, redacted too.',
+    async play() {
+      const redact = [{ name: 'number', pattern: '[0-9]{6}' }]
+      const calls = [call('pay', 111_111), call('mail', 222_222)]
+      const rig = rigOf([{ calls }, { text: 'Done.' }], { gate: { redact } })
+      const session = await begin(rig)
+      await say(session, 'Pay, then write to Bo.')
+      const decisions = [decide(session, 'mail', { edit: '{"n":333333}' })]
+      await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  expired: {
+    about: 'A question that is not answered in time, and is then refused.',
+    async play() {
+      const rules = [{ tool: 'mail', then: 'ask' as const, expiresInMs: 5 }]
+      const rig = rigOf([{ calls: [call('mail')] }, { text: 'Not sent.' }], { gate: { rules } })
+      const session = await begin(rig)
+      await say(session, 'Write to Bo.')
+      while (!session.state.batch[0]?.expired) await new Promise(resolve => setTimeout(resolve, 5))
+      await until(session, () =>
+        session.respond({ results: [], decisions: [decide(session, 'mail', { granted: false })] }),
+      )
+      return { session, engine: rig.engine }
+    },
+  },
   'mixed-batch': {
     about:
       'Calls of every side and fate in one answer; an edit, a denial, a partial submission, a request key.',
@@ -226,6 +254,42 @@ const sessions: Record<
       await session.driver.settle()
       await session.flushed()
       return { session, engine: after.engine }
+    },
+  },
+  hooks: {
+    about: 'A hook replaced the arguments of one call, refused another, and withheld the result of a third.',
+    async play() {
+      const rig = rigOf([{ calls: [call('look'), call('pay'), call('mail')] }, { text: 'Done.' }], {
+        hooks: {
+          beforeCall: ({ tool: name }) =>
+            name === 'look' ? { input: { n: 2 } } : name === 'pay' ? { refuse: 'not today' } : undefined,
+          afterCall: ({ tool: name }) => (name === 'look' ? { refuse: 'private' } : undefined),
+        },
+      })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const decisions = [decide(session, 'mail', {})]
+      await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  'said-anew': {
+    about: 'A message that was changed and said anew; the calls that waited before it were abandoned.',
+    async play() {
+      const rig = rigOf([{ calls: [call('mail')] }, { text: 'One.' }, { text: 'Two.' }])
+      const session = await begin(rig)
+      const say = (text: string, key: string) =>
+        rig.local.command(
+          { owner, session: session.id },
+          { do: 'say', parts: words(text), wire: 'test', request: { key, hash: text, again: 'changed' } },
+        )
+      for (const [text, key] of [
+        ['mail it', 'k1'],
+        ['never mind', 'k2'],
+        ['what now?', 'k2'],
+      ] as const)
+        await until(session, () => say(text, key))
+      return { session, engine: rig.engine }
     },
   },
 }

@@ -48,6 +48,7 @@ test('every type of event stands in a transcript', () => {
     'model.answered': true,
     'call.handed': true,
     'approval.requested': true,
+    'approval.expired': true,
     'approval.decided': true,
     'call.edited': true,
     'call.allowed': true,
@@ -60,6 +61,8 @@ test('every type of event stands in a transcript', () => {
     'control.taken': true,
     'control.returned': true,
     'history.compacted': true,
+    'history.rewound': true,
+    'hook.acted': true,
   }
   const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
   assert.deepEqual(

@@ -1,7 +1,7 @@
 // One driver per wire: it starts a turn, decides about a call that waits, and says something more. A new wire needs one more
 // object of this type, and one line in `wireDrivers`.
 import type { TestContext } from 'node:test'
-import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
+import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { acpHost } from '../../src/runtime/acp.ts'
 import { runtimeOf } from '../../src/runtime/turnwire.ts'
 import { type ClientOptions, connect, cwd, type TestClient, textOf } from './acp/rig.ts'
@@ -11,7 +11,7 @@ import { type Rig, type RigOptions, rig, until } from './deltakit/rig.ts'
 /** One runtime that serves every wire: those of its server over HTTP, and editors in this process. */
 export type AllWires = Omit<Rig, 'restart'> & {
   edit(options?: ClientOptions): Promise<TestClient>
-  restart(): Promise<AllWires>
+  restart(options?: RigOptions): Promise<AllWires>
 }
 
 export async function allWires(t: TestContext, options: RigOptions): Promise<AllWires> {
@@ -23,12 +23,13 @@ async function withEditors(t: TestContext, at: Rig): Promise<AllWires> {
   return {
     ...at,
     edit: options => connect(t, host, options),
-    restart: async () => withEditors(t, await at.restart()),
+    restart: async options => withEditors(t, await at.restart(options)),
   }
 }
 
-/** What a client saw of a turn: its text, and the call that waits for an approval. */
-export type Shown = { text: string; asks?: string }
+/** What a client saw of a turn: its text, and the call that waits for an approval, as the question shows it. */
+export type Shown = { text: string; asks?: string; question?: Question }
+export type Question = { name?: unknown; input?: unknown; reason?: unknown }
 
 export type WireDriver = {
   name: string
@@ -60,20 +61,28 @@ const texts = (events: Wire[], type: string): string =>
 
 // ---- AAP --------------------------------------------------------------------------------------------------------
 
-type Block = { type: string; text?: string; toolCallId?: string }
-type Answer = { stopReason: string; messages: { role: string; content: string | Block[] }[] }
+type Block = { type: string; text?: string; toolCallId?: string; name?: string; input?: unknown }
+type Answer = {
+  stopReason: string
+  asks?: { reason?: string }[]
+  messages: { role: string; content: string | Block[] }[]
+}
 
 async function aapTurn(at: AllWires, id: string, message: object): Promise<Shown> {
   const answer = await ok(at.request('POST', `/sessions/${id}/turns`, { messages: [message] }))
-  const { stopReason, messages } = (await answer.json()) as Answer
+  const { stopReason, messages, asks: reasons } = (await answer.json()) as Answer
   const blocks = messages
     .filter(({ role }) => role === 'assistant')
     .flatMap(({ content }): Block[] =>
       typeof content === 'string' ? [{ type: 'text', text: content }] : content,
     )
-  const asks =
-    stopReason === 'tool_use' ? blocks.findLast(({ type }) => type === 'tool_use')?.toolCallId : undefined
-  return { text: blocks.map(({ text }) => text ?? '').join(''), ...(asks !== undefined && { asks }) }
+  const call = stopReason === 'tool_use' ? blocks.findLast(({ type }) => type === 'tool_use') : undefined
+  const { toolCallId: asks, name, input } = call ?? {}
+  const question = { name, input, reason: reasons?.[0]?.reason }
+  return {
+    text: blocks.map(({ text }) => text ?? '').join(''),
+    ...(asks !== undefined && { asks, question }),
+  }
 }
 
 const aap: WireDriver = {
@@ -94,9 +103,16 @@ const aap: WireDriver = {
 async function deltakitShown(answer: Promise<Response>): Promise<Shown & { sessionId: string }> {
   const given = await ok(answer)
   const events = await readEvents(given)
-  const asks = events.find(({ type }) => type === 'tool_approval_request')?.['call_id']
+  const request = events.find(({ type }) => type === 'tool_approval_request')
+  const asks = request?.['call_id']
+  const question = deltakitQuestion(request)
   const sessionId = given.headers.get('x-session-id') ?? ''
-  return { sessionId, text: textIn(events), ...(typeof asks === 'string' && { asks }) }
+  return { sessionId, text: textIn(events), ...(typeof asks === 'string' && { asks, question }) }
+}
+
+export function deltakitQuestion(request: Wire | undefined): Question {
+  const { tool_name: name, argument, reason }: Partial<Wire> = request ?? {}
+  return { name, input: typeof argument === 'string' ? (JSON.parse(argument) as unknown) : argument, reason }
 }
 
 const deltakit: WireDriver = {
@@ -113,10 +129,18 @@ async function aguiRun(at: AllWires, threadId: string, more: object): Promise<Sh
   const input = { threadId, runId: fresh('run'), messages: [], tools: [], context: [], ...more }
   const answer = await ok(at.request('POST', '/agui/helper', input))
   const events = await readEvents(answer)
-  type Outcome = { type: string; interrupts?: { id: string }[] } | undefined
-  const asks = (events.at(-1)?.['outcome'] as Outcome)?.interrupts?.[0]?.id
+  type Metadata = { toolCallName: string; toolCallArgs: string }
+  type Interrupts = { id: string; message: string; metadata?: Metadata }[]
+  const outcome = events.at(-1)?.['outcome'] as { type: string; interrupts?: Interrupts } | undefined
+  const { id: asks, metadata, message: reason } = outcome?.interrupts?.[0] ?? {}
+  const shown = JSON.parse(metadata?.toolCallArgs ?? 'null') as unknown
+  const question = { name: metadata?.toolCallName, input: shown, reason }
   const sessionId = answer.headers.get('x-session-id') ?? ''
-  return { sessionId, text: texts(events, 'TEXT_MESSAGE_CONTENT'), ...(asks !== undefined && { asks }) }
+  return {
+    sessionId,
+    text: texts(events, 'TEXT_MESSAGE_CONTENT'),
+    ...(asks !== undefined && { asks, question }),
+  }
 }
 
 const aguiWords = (content: string) => ({ messages: [{ id: fresh('m'), role: 'user', content }] })
@@ -135,9 +159,13 @@ async function uiChat(at: AllWires, id: string, message: object): Promise<Shown 
   const body = { id, messages: [{ id: fresh('m'), ...message }], trigger: 'submit-message' }
   const answer = await ok(at.request('POST', '/ui/helper', body))
   const events = await readEvents(answer)
-  const asks = events.find(({ type }) => type === 'tool-approval-request')?.['toolCallId']
+  const request = events.find(({ type }) => type === 'tool-approval-request')
+  const asks = request?.['toolCallId']
+  const { toolName: name, input }: Partial<Wire> =
+    events.findLast(({ type }) => type === 'tool-input-available') ?? {}
+  const question = { name, input, reason: request?.['reason'] }
   const sessionId = answer.headers.get('x-session-id') ?? ''
-  return { sessionId, text: texts(events, 'text-delta'), ...(typeof asks === 'string' && { asks }) }
+  return { sessionId, text: texts(events, 'text-delta'), ...(typeof asks === 'string' && { asks, question }) }
 }
 
 const uiWords = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] })
@@ -163,7 +191,7 @@ const ui: WireDriver = {
 
 // ---- Responses --------------------------------------------------------------------------------------------------
 
-type Output = { type: string; id: string; content?: { text?: string }[] }
+type Output = { type: string; id: string; name?: string; arguments?: string; content?: { text?: string }[] }
 
 async function responsesShown(
   at: AllWires,
@@ -176,12 +204,14 @@ async function responsesShown(
     conversation: { id: string }
   }
   const text = output.flatMap(({ content }) => content ?? []).map(part => part.text ?? '')
-  const asks = output.find(({ type }) => type === 'mcp_approval_request')?.id.replace(/^mcpr_/, 'call_')
+  const request = output.find(({ type }) => type === 'mcp_approval_request')
+  const asks = request?.id.replace(/^mcpr_/, 'call_')
+  const input = JSON.parse(request?.arguments ?? 'null') as unknown
   return {
     responseId: id,
     sessionId: conversation.id,
     text: text.join(''),
-    ...(asks !== undefined && { asks }),
+    ...(asks !== undefined && { asks, question: { name: request?.name, input } }),
   }
 }
 
@@ -211,6 +241,12 @@ async function opened(editor: TestClient, sessionId: string): Promise<void> {
   editor.updates.length = 0
 }
 
+function acpQuestion({ toolCall }: RequestPermissionRequest): Question {
+  const [words] = toolCall.content ?? []
+  const reason = words?.type === 'content' && words.content.type === 'text' ? words.content.text : undefined
+  return { name: toolCall.title, input: toolCall.rawInput, reason }
+}
+
 const acp: WireDriver = {
   name: 'ACP',
   /** The editor stays, with its question open, until the turn has ended. */
@@ -234,7 +270,8 @@ const acp: WireDriver = {
     if (asked.includes(callId)) await until(() => textOf(editor.updates) !== '')
     editor.close()
     if (!asked.includes(callId)) throw new Error(`410 the editor is asked about ${asked.join() || 'nothing'}`)
-    return { text: textOf(editor.updates) }
+    const again = editor.permissions[1]
+    return { text: textOf(editor.updates), ...(again && { question: acpQuestion(again) }) }
   },
   async say(at, sessionId, words) {
     const editor = await at.edit()

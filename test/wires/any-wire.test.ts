@@ -1,9 +1,14 @@
 // One session, any wire: a turn starts on one, is watched on another, decided on a third and followed up on a fourth, in
 // every order. The session ends with the same events whichever wires were used.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
-import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
+import { WebSocket } from 'ws'
+import { AapClient, type ToolCall } from '../../src/client/index.ts'
+import { tool } from '../../src/tools/index.ts'
+import { type AllWires, allWires, deltakitQuestion, wireDrivers } from './all-wires.ts'
 import { readEvents, type Wire } from './deltakit/reference-client.ts'
+import { until } from './deltakit/rig.ts'
 
 const script = [
   { text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] },
@@ -12,10 +17,10 @@ const script = [
 ]
 
 /** The turn of a session as DeltaKit shows it in the background: watched from now on, told when it has ended. */
-async function watch(at: AllWires, sessionId: string): Promise<{ ended: Promise<Wire[]> }> {
+async function watch(at: AllWires, sessionId: string): Promise<{ runId: string; ended: Promise<Wire[]> }> {
   const active = await at.request('GET', `/api/active-run?sessionId=${sessionId}`)
   const { run_id } = (await active.json()) as { run_id: string }
-  return { ended: readEvents(await at.request('GET', `/api/jobs/${run_id}/events`)) }
+  return { runId: run_id, ended: readEvents(await at.request('GET', `/api/jobs/${run_id}/events`)) }
 }
 
 const shape = (events: Wire[]): unknown[] =>
@@ -100,4 +105,118 @@ test('a session that waits can be decided on any wire after a restart', async t 
     assert.equal((await decide.decide(at, sessionId, asks!, true)).text, 'So be it.', decide.name)
     assert.deepEqual(at.runs, [{ tool: 'mail', input: { to: 'ana' } }])
   }
+})
+
+const askedAgain = /tool has changed since/
+
+/** The tool that the calls of these tests want, and which a restart brings in another form. */
+const changedMail = (runs: unknown[]) =>
+  tool({
+    name: 'mail',
+    description: 'Sends a mail, and a copy to us.',
+    input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
+    run: input => {
+      runs.push(input)
+      return 'sent'
+    },
+  })
+
+for (const wire of wireDrivers)
+  test(`${wire.name}: a call whose tool has changed is asked about again, with all of its arguments`, async t => {
+    const runs: unknown[] = []
+    const before = await allWires(t, { script })
+    const { sessionId, asks } = await wire.start(before, 'Mail Ana.')
+    const at = await before.restart({ tools: [changedMail(runs)] })
+    let shown = await wire.decide(at, sessionId, asks!, true)
+    const { name, input, reason } = shown.question ?? {}
+    assert.match(String(name), /^mail/)
+    assert.deepEqual(input, { to: 'ana' })
+    // OpenAI's item has no place for a reason.
+    if (wire.name !== 'Responses') assert.match(String(reason), askedAgain)
+    // An editor answers each question by itself.
+    if (wire.name !== 'ACP') {
+      assert.equal(shown.asks, asks)
+      assert.deepEqual(runs, [])
+      shown = await wire.decide(at, sessionId, asks!, true)
+    }
+    assert.equal(shown.text, 'So be it.')
+    assert.deepEqual(runs, [{ to: 'ana' }])
+  })
+
+test('DeltaKit: a job and a socket show a call that is asked about again', async t => {
+  const runs: unknown[] = []
+  const before = await allWires(t, { script })
+  const { sessionId, asks } = await wireDrivers[0]!.start(before, 'Mail Ana.')
+  const at = await before.restart({ tools: [changedMail(runs)] })
+  const watching = await watch(at, sessionId)
+  const socket = new WebSocket(`${at.url.replace('http', 'ws')}/api/ws`, { headers: at.headers() })
+  t.after(() => socket.terminate())
+  await once(socket, 'open')
+  const frames: Wire[] = []
+  socket.on('message', data => frames.push(JSON.parse((data as Buffer).toString()) as Wire))
+  const questions = (events: Wire[]) => events.filter(({ type }) => type === 'tool_approval_request')
+  const { runId } = watching
+  socket.send(JSON.stringify({ runId }))
+  await until(() => questions(frames).length === 1)
+  socket.send(JSON.stringify({ runId, approvals: [{ call_id: asks, approved: true }] }))
+  await until(() => questions(frames).length === 2)
+  const { name, input, reason } = deltakitQuestion(questions(frames).at(-1))
+  assert.deepEqual([name, input], ['mail', { to: 'ana' }])
+  assert.match(String(reason), askedAgain)
+  assert.deepEqual(runs, [])
+  await wireDrivers[1]!.decide(at, sessionId, asks!, true)
+  const [first, second, ...more] = questions(await watching.ended)
+  assert.equal(more.length, 0)
+  assert.equal(first?.['reason'], undefined)
+  assert.deepEqual(deltakitQuestion(second), { name, input, reason })
+  assert.deepEqual(runs, [{ to: 'ana' }])
+})
+
+test('the library and its reply show a call that is asked about again', async t => {
+  const runs: unknown[] = []
+  const before = await allWires(t, { script })
+  const { sessionId, asks } = await wireDrivers[0]!.start(before, 'Mail Ana.')
+  const at = await before.restart({ tools: [changedMail(runs)] })
+  const session = await at.turnwire.resume(sessionId, { owner: 'alice' })
+  const edited = { to: 'bob' }
+  const reply = await session.approve(asks!, { input: edited })
+  assert.equal(reply.status, 'waiting')
+  const [pending] = reply.status === 'waiting' ? reply.pending : []
+  assert.deepEqual([pending?.tool, pending?.input, pending?.needs], ['mail', edited, 'permission'])
+  assert.match(pending?.reason ?? '', askedAgain)
+  assert.deepEqual(runs, [])
+  const turn = session.approve(asks!)
+  assert.equal((await turn).status, 'done')
+  assert.deepEqual(runs, [edited])
+})
+
+test('the client of this package, which the chat in the terminal uses, asks again', async t => {
+  const runs: unknown[] = []
+  const before = await allWires(t, { script })
+  const { sessionId, asks } = await wireDrivers[0]!.start(before, 'Mail Ana.')
+  const at = await before.restart({ tools: [changedMail(runs)] })
+  const asked: ToolCall[] = []
+  const client = new AapClient({
+    baseUrl: at.url,
+    apiKey: at.headers()['authorization']?.replace('Bearer ', '') ?? '',
+  })
+  const { stopReason } = await client.runTurn({
+    sessionId,
+    pending: [{ toolCallId: asks!, name: 'mail', input: { to: 'ana' } }],
+    onPermission: call => {
+      asked.push(call)
+      // The first answer changes the arguments.
+      return asked.length === 1 ? { granted: true, input: { to: 'bob' } } : true
+    },
+  })
+  assert.equal(stopReason, 'end_turn')
+  assert.deepEqual(
+    asked.map(({ name, input }) => ({ name, input })),
+    [
+      { name: 'mail', input: { to: 'ana' } },
+      { name: 'mail', input: { to: 'bob' } },
+    ],
+  )
+  assert.match(asked[1]?.reason ?? '', askedAgain)
+  assert.deepEqual(runs, [{ to: 'bob' }])
 })

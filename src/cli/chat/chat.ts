@@ -1,5 +1,5 @@
 // The conversation in a terminal: a line is a message or a command, a message is a turn, and Ctrl-C ends the turn and not
-// the program. It uses the server through the client alone, as any application does.
+// the program. It reaches the server only through the public client, as any application would.
 import {
   type AapClient,
   AapError,
@@ -8,16 +8,20 @@ import {
   type Permission,
   pendingCalls,
   type RunTurnOptions,
-  type RunTurnResult,
   type ServerToolRef,
   type ToolCall,
   type TurnEvent,
   textOfContent,
+  type Watched,
 } from '../../client/index.ts'
 import { printable } from '../../lib/text.ts'
+import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
+import { closingOf, endsInWords } from './closing.ts'
+import { type ReadPosition, whileFollowing } from './follow.ts'
 import { localToolSpecs, localTools } from './local-tools.ts'
 import { askPermission } from './permission.ts'
+import { Gone, TurnQuestions, Withdrawn } from './questions.ts'
 import type { Terminal } from './terminal.ts'
 import { TurnView } from './turn-view.ts'
 import { runWhenFree } from './when-free.ts'
@@ -37,10 +41,11 @@ export type ChatOptions = {
   again: string
   /** New lines of the server's log, if they are known here. */
   troubles(): string[]
+  /** The configured models. Undefined: a server elsewhere does not let a client choose. */
+  models?: ModelSwitch
 }
 
-/** The input ended during a question, which stays open. */
-class Gone extends Error {}
+export type ModelSwitch = { names: readonly string[]; use(session: string, name: string): Promise<void> }
 
 const chatCommands: readonly [string, string][] = [
   ['/new', 'start a new session'],
@@ -48,6 +53,7 @@ const chatCommands: readonly [string, string][] = [
   ['/sessions', 'the latest sessions'],
   ['/use <id>', 'go on with one of them'],
   ['/tools', 'what the agent can use'],
+  ['/model [name]', 'the models, or go on with one of them'],
   ['/quit', 'leave (or Ctrl-C, Ctrl-D)'],
 ]
 
@@ -57,8 +63,12 @@ export class Chat {
   #agent: AgentInfo
   #trusted: ReadonlySet<string>
   #session: string | undefined
+  /** What `/model` has chosen for the session. */
+  #modelName: string | undefined
   /** The person said "always" since the last turn, so the next turn changes the settings. */
   #trustChanged = false
+  /** The last event of a session that was read here. */
+  #read: ReadPosition = { session: '', seq: 0 }
 
   constructor(options: ChatOptions) {
     this.#options = options
@@ -110,10 +120,17 @@ export class Chat {
         this.#view.tell('It waits for an answer.', this.#options.styles.yellow)
         return
       }
-      if (!(error instanceof AapError)) throw error
+      if (error instanceof Withdrawn) {
+        const words =
+          'The turn was continued elsewhere; nothing was sent from here. /history shows it, /use <id> answers what still waits.'
+        this.#view.tell(words, this.#options.styles.yellow)
+        return
+      }
+      if (!(error instanceof AapError || error instanceof UsageError)) throw error
       this.#view.tell(error.message, this.#options.styles.red)
       // Nothing of the refused request was recorded, so the question is still open.
-      if (error.code === 'invalid_edit') await this.#attempt(() => this.#answerPending())
+      if (error instanceof AapError && error.code === 'invalid_edit')
+        await this.#attempt(() => this.#answerPending())
     }
   }
 
@@ -125,6 +142,12 @@ export class Chat {
     const sessionId = this.#session
     const controller = new AbortController()
     const interrupt = (): void => controller.abort()
+    const questions = new TurnQuestions(
+      (call, withdrawn) => terminal.pause(interrupt, () => this.#permission(call, withdrawn, controller)),
+      words => this.#view.say(`  ${styles.yellow(words)}`),
+    )
+    controller.signal.addEventListener('abort', () => void questions.end())
+    this.#view.end()
     terminal.write('\n')
     const overrides = this.#trustChanged ? { agent: { tools: this.#toolRefs() } } : {}
     this.#trustChanged = false
@@ -135,16 +158,26 @@ export class Chat {
       overrides,
       tools: localTools,
       signal: controller.signal,
-      onEvent: (event: TurnEvent) => this.#view.take(event),
-      onResult: (call: ToolCall, content: Content) => this.#view.result(call.toolCallId, content, 'ran here'),
-      onPermission: (call: ToolCall) => terminal.pause(interrupt, () => this.#permission(call, interrupt)),
+      onEvent: (event: TurnEvent) => {
+        questions.show(() => this.#view.take(event))
+        if (event.event === 'tool_call') questions.called(event)
+      },
+      onResult: (call: ToolCall, content: Content) =>
+        questions.show(() => this.#view.result(call.toolCallId, content, 'ran here')),
+      onPermission: (call: ToolCall) => questions.permission(call),
     }
     const waits = (): void =>
       this.#view.say(
         `  ${styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')}`,
       )
     const result = await terminal
-      .busy(interrupt, () => runWhenFree(client, options, waits))
+      .busy(interrupt, () =>
+        terminal.spin(
+          () => this.#view.awaited,
+          () => this.#view.progress,
+          () => this.#followed(sessionId, questions, () => runWhenFree(client, options, waits)),
+        ),
+      )
       .catch((error: unknown) => {
         // The request was refused, and an "always" in it with it: ask again.
         this.#trusted = trusted
@@ -158,15 +191,37 @@ export class Chat {
     this.#view.end()
   }
 
-  async #permission(call: ToolCall, interrupt: () => void): Promise<Permission> {
+  /** While `work` runs, reads the session's events: what tools report, and permissions that are needed. */
+  #followed<Result>(session: string, questions: TurnQuestions, work: () => Promise<Result>): Promise<Result> {
+    if (this.#read.session !== session) this.#read = { session, seq: 0 }
+    const take = (watched: Watched): void => {
+      if ('delta' in watched) this.#view.report(watched.delta)
+      else questions.take(watched.event)
+    }
+    return whileFollowing(this.#options.client, this.#read, take, async () => {
+      try {
+        return await work()
+      } finally {
+        await questions.end()
+      }
+    })
+  }
+
+  async #permission(call: ToolCall, withdrawn: AbortSignal, turn: AbortController): Promise<Permission> {
     const { terminal, styles } = this.#options
+    if (turn.signal.aborted) return false
+    withdrawn.throwIfAborted()
     if (this.#trusted.has(call.name)) return true
-    this.#view.end()
-    const answer = await askPermission(call, terminal, styles)
+    this.#view.rest()
+    const answer = await askPermission(call, terminal, styles, withdrawn)
+    if (!answer && withdrawn.aborted && !turn.signal.aborted) {
+      this.#view.say(`  ${styles.yellow((withdrawn.reason as Withdrawn).message)}`) // no other reason is given
+      throw withdrawn.reason
+    }
     terminal.write('\n')
     if (!answer) {
       if (terminal.ended) throw new Gone()
-      interrupt()
+      turn.abort()
       return false
     }
     if (answer.always) {
@@ -198,6 +253,7 @@ export class Chat {
     switch (name) {
       case '/new':
         this.#session = undefined
+        this.#modelName = undefined
         terminal.write(`  ${styles.dim('The next message starts a new session.')}\n`)
         break
       case '/history':
@@ -205,6 +261,9 @@ export class Chat {
         break
       case '/sessions':
         await this.#sessions()
+        break
+      case '/model':
+        await this.#model(word)
         break
       case '/tools':
         this.#tools()
@@ -215,13 +274,34 @@ export class Chat {
         break
       case '/help':
         for (const [command, words] of chatCommands)
-          terminal.write(`  ${command.padEnd(10)}  ${styles.dim(words)}\n`)
+          terminal.write(`  ${command.padEnd(13)}  ${styles.dim(words)}\n`)
         break
       default:
         terminal.write(
           `  ${styles.red(`There is no ${printable(name ?? line, 40)}.`)} /help lists what there is.\n`,
         )
     }
+  }
+
+  async #model(name: string | undefined): Promise<void> {
+    const { terminal, styles, models } = this.#options
+    if (models === undefined || models.names.length === 0) {
+      const why =
+        models === undefined
+          ? 'Models are chosen where the server runs.'
+          : 'There are no models in the configuration.'
+      terminal.write(`  ${styles.dim(why)}\n`)
+      return
+    }
+    if (name === undefined) {
+      for (const each of models.names)
+        terminal.write(`  ${printable(each, 80)}${each === this.#modelName ? styles.green(' ●') : ''}\n`)
+      return
+    }
+    this.#session ??= await this.#create()
+    await models.use(this.#session, name)
+    this.#modelName = name
+    terminal.write(`  ${styles.dim(`From the next message on: ${printable(name, 80)}.`)}\n`)
   }
 
   /** Continues a session where it stopped, also in the middle of a turn. */
@@ -314,33 +394,5 @@ export class Chat {
       else line(name, 'asks first', styles.yellow, description)
     }
     for (const { name, description } of localToolSpecs) line(name, 'runs here', styles.cyan, description)
-  }
-}
-
-function endsInWords({ messages }: RunTurnResult): boolean {
-  const last = messages.findLast(message => message.role === 'assistant')
-  if (last === undefined || typeof last.content === 'string') return (last?.content ?? '') !== ''
-  return last.content.some(block => block.type === 'text')
-}
-
-/** Text about how a turn stopped. */
-function closingOf({ stopReason, pending, error, limit }: RunTurnResult): string {
-  switch (stopReason) {
-    case 'cancelled':
-      return 'Cancelled.'
-    case 'max_tokens':
-      return limit === undefined
-        ? 'It stopped at a limit.'
-        : `It stopped at a limit: ${printable(limit, 80)}.`
-    case 'refusal':
-      return 'The model refused.'
-    case 'error':
-      return error === undefined
-        ? 'It failed. The log of the server says why.'
-        : `It failed: ${printable(error, 1000)}`
-    case 'tool_use':
-      return `It waits for ${pending.map(call => printable(call.name, 80)).join(', ') || 'something'}, which cannot be answered from here.`
-    default:
-      return ''
   }
 }

@@ -12,6 +12,17 @@ export function widthOf(text: string): number {
   return width
 }
 
+export function cutToWidth(text: string, most: number): string {
+  let cut = ''
+  let width = 0
+  for (const char of text) {
+    width += widthOf(char)
+    if (width > most) break
+    cut += char
+  }
+  return cut
+}
+
 const tab = '    '
 
 export class Flow {

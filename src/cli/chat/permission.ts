@@ -8,13 +8,15 @@ import type { Terminal } from './terminal.ts'
 
 const shownAtFirst = 1200
 
-/** `always`: this tool needs no question any more in this session. Undefined: the person wants the turn to stop. */
+/** `always`: this tool needs no question any more in this session. Undefined: the person wants the turn to stop, or the
+ * signal took the question back. */
 export type PersonsAnswer = { permission: Permission; always?: true } | undefined
 
 export async function askPermission(
   call: ToolCall,
   terminal: Terminal,
   styles: Styles,
+  signal: AbortSignal,
 ): Promise<PersonsAnswer> {
   const { yellow, bold, dim, red } = styles
   let input = call.input
@@ -25,6 +27,7 @@ export async function askPermission(
   for (;;) {
     const line = await terminal.ask(
       `  ${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')} › `,
+      { signal },
     )
     switch (line?.trim().toLowerCase()) {
       case undefined:
@@ -39,6 +42,7 @@ export async function askPermission(
       case 'no': {
         const reason = await terminal.ask(
           `  ${bold('Why not?')} ${dim('the model is told; Enter for no reason')} › `,
+          { signal },
         )
         if (reason === undefined) return undefined
         return { permission: { granted: false, ...(reason.trim() !== '' && { reason: reason.trim() }) } }
@@ -47,7 +51,8 @@ export async function askPermission(
         terminal.write(described(input, styles, Number.POSITIVE_INFINITY))
         break
       case 'e': {
-        const changed = await edit(input, terminal, styles)
+        const changed = await edit(input, terminal, styles, signal)
+        if (signal.aborted) return undefined
         if (!changed) break
         input = changed
         edited = true
@@ -64,8 +69,9 @@ async function edit(
   input: JsonObject,
   terminal: Terminal,
   { bold, red }: Styles,
+  signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
-  const line = await terminal.ask(`  ${bold('Arguments')} › `, { filled: JSON.stringify(input) })
+  const line = await terminal.ask(`  ${bold('Arguments')} › `, { filled: JSON.stringify(input), signal })
   if (line === undefined || line.trim() === '') return undefined
   try {
     const value = parseJson(line)

@@ -4,12 +4,15 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { ReadStream } from 'node:tty'
 import { printable } from '../../lib/text.ts'
+import { Spinner } from './spinner.ts'
 
 export type AskOptions = {
   /** The initial content of the line. On a terminal only. */
   filled?: string
   /** Kept for the arrow keys. */
   remember?: boolean
+  /** Takes the question back: the answer is then undefined, and no line was read. */
+  signal?: AbortSignal
 }
 
 export class Terminal {
@@ -20,11 +23,16 @@ export class Terminal {
   ended = false
   #history: string[] = []
   readonly #piped: PipedLines | undefined
+  readonly #spinner: Spinner
 
   constructor(input: ReadStream = process.stdin, output: NodeJS.WriteStream = process.stdout) {
     this.#input = input
     this.#output = output
     this.interactive = input.isTTY === true && output.isTTY === true
+    this.#spinner = new Spinner(
+      text => void output.write(text),
+      () => this.width,
+    )
     this.#piped = this.interactive ? undefined : new PipedLines(input)
   }
 
@@ -34,22 +42,40 @@ export class Terminal {
   }
 
   write(text: string): void {
-    this.#output.write(text)
+    if (text === '') return
+    this.#output.write(this.#spinner.erased() + text)
+    this.#spinner.isAtLineStart = text.endsWith('\n')
   }
 
-  /** The next line, or undefined when there is none: the end of the input, or Ctrl-C. */
+  /** While `work` runs and nothing is written, a line says what it is about. On a terminal only. */
+  async spin<Result>(
+    label: () => string,
+    detail: () => string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    if (!this.interactive) return work()
+    const stop = this.#spinner.start(label, detail)
+    try {
+      return await work()
+    } finally {
+      stop()
+    }
+  }
+
+  /** The next line, or undefined when there is none: the end of the input, Ctrl-C, or the signal. */
   async ask(prompt: string, options: AskOptions = {}): Promise<string | undefined> {
     if (this.#piped) {
       this.write(prompt)
-      const line = await this.#piped.next()
-      this.ended = line === undefined
+      const line = await this.#piped.next(options.signal)
+      this.ended = line === undefined && options.signal?.aborted !== true
       this.write(line === undefined ? '\n' : `${printable(line)}\n`)
       return line
     }
     return this.#edit(prompt, options)
   }
 
-  #edit(prompt: string, { filled = '', remember = false }: AskOptions): Promise<string | undefined> {
+  #edit(prompt: string, { filled = '', remember = false, signal }: AskOptions): Promise<string | undefined> {
+    if (signal?.aborted) return Promise.resolve(undefined)
     return new Promise(resolve => {
       const editor = createInterface({
         input: this.#input,
@@ -79,7 +105,13 @@ export class Terminal {
         interrupted = true
         editor.close()
       })
+      const withdraw = (): void => {
+        interrupted = true
+        editor.close()
+      }
+      signal?.addEventListener('abort', withdraw, { once: true })
       editor.on('close', () => {
+        signal?.removeEventListener('abort', withdraw)
         if (answer === undefined) this.write('\n')
         this.ended = answer === undefined && !interrupted
         resolve(answer)
@@ -104,9 +136,12 @@ export class Terminal {
   /** Inside `busy`: gives the keyboard back for a question. */
   async pause<Result>(interrupt: () => void, question: () => Promise<Result>): Promise<Result> {
     this.#release()
+    this.#spinner.isPaused = true
+    this.#output.write(this.#spinner.erased())
     try {
       return await question()
     } finally {
+      this.#spinner.isPaused = false
       this.#hush(interrupt)
     }
   }
@@ -154,10 +189,13 @@ class PipedLines {
     })
   }
 
-  async next(): Promise<string | undefined> {
-    while (this.#lines.length === 0 && !this.#ended)
+  async next(signal?: AbortSignal): Promise<string | undefined> {
+    const wake = (): void => this.#wake()
+    signal?.addEventListener('abort', wake)
+    while (this.#lines.length === 0 && !this.#ended && !signal?.aborted)
       await new Promise<void>(resolve => (this.#wake = resolve))
-    return this.#lines.shift()
+    signal?.removeEventListener('abort', wake)
+    return signal?.aborted ? undefined : this.#lines.shift()
   }
 
   close(): void {

@@ -1,6 +1,8 @@
 // Shows a turn on the screen: thinking dimmed, words as they come, calls and their results. All of it was written by models,
 // tools and servers, so everything goes through `printable`.
+import { stripVTControlCharacters } from 'node:util'
 import { type Content, type ToolCall, type TurnEvent, textOfContent } from '../../client/index.ts'
+import type { Delta } from '../../language/events.ts'
 import { printable } from '../../lib/text.ts'
 import type { Style, Styles } from '../style.ts'
 import { Flow, widthOf } from './flow.ts'
@@ -8,6 +10,12 @@ import { Flow, widthOf } from './flow.ts'
 const longestArguments = 240
 const longestResult = 600
 const mostLines = 8
+const longestDetail = 200
+/** How much live output of a call is kept to find its last line. */
+const keptOutput = 2000
+
+/** What a running call has reported. */
+type Report = { progress: string; output: string }
 
 export class TurnView {
   readonly #write: (text: string) => void
@@ -15,6 +23,9 @@ export class TurnView {
   readonly #width: () => number
   readonly #flow: Flow
   readonly #names = new Map<string, string>()
+  readonly #running = new Set<string>()
+  /** By call. The latest report is the last. */
+  readonly #reports = new Map<string, Report>()
   #at: 'start' | 'text' | 'thinking' | 'tools' = 'start'
   /** Half of a character that the next delta completes. */
   #half = ''
@@ -58,6 +69,8 @@ export class TurnView {
   /** `where`: who ran it, when it was not the server. */
   result(toolCallId: string, content: Content, where = ''): void {
     const { green, red, dim } = this.#styles
+    this.#running.delete(toolCallId)
+    this.#reports.delete(toolCallId)
     this.#enter('tools')
     const text = textOfContent(content)
     const name = printable(this.#names.get(toolCallId) ?? toolCallId, 128)
@@ -88,7 +101,43 @@ export class TurnView {
     this.#flow.end()
   }
 
+  /** What is awaited: the model, or the tools that run. */
+  get awaited(): string {
+    const names = [...this.#running].map(id => printable(this.#names.get(id) ?? id, 40))
+    return names.length === 0 ? 'thinking' : names.join(', ')
+  }
+
+  /** What a tool reports while it runs. It writes nothing: `progress` is shown beside the spinner. */
+  report(delta: Delta): void {
+    if (delta.type !== 'progress' && delta.type !== 'output') return
+    const { progress, output } = this.#reports.get(delta.callId) ?? { progress: '', output: '' }
+    this.#reports.delete(delta.callId)
+    this.#reports.set(
+      delta.callId,
+      delta.type === 'progress'
+        ? { progress: progressOf(delta), output }
+        : { progress, output: (output + delta.text).slice(-keptOutput) },
+    )
+  }
+
+  /** The latest report of a running call, on one line. */
+  get progress(): string {
+    const latest = [...this.#reports].findLast(([id]) => this.#running.has(id))
+    if (latest === undefined) return ''
+    const [id, { progress, output }] = latest
+    const name = this.#running.size > 1 ? `${printable(this.#names.get(id) ?? id, 40)}:` : ''
+    const words = [progress, lastLine(output)].filter(text => text !== '').join(' · ')
+    return name === '' ? words : `${name} ${words}`
+  }
+
   end(): void {
+    this.#running.clear()
+    this.#reports.clear()
+    this.rest()
+  }
+
+  /** Ends the paragraph, while calls go on. */
+  rest(): void {
     this.#flow.end()
     this.#half = ''
     this.#at = 'start'
@@ -113,6 +162,7 @@ export class TurnView {
     const { yellow, bold } = this.#styles
     this.#enter('tools')
     this.#names.set(toolCallId, name)
+    this.#running.add(toolCallId)
     this.#entry(
       yellow('→'),
       printable(name, 128),
@@ -144,6 +194,18 @@ export class TurnView {
 
 function unstyled(text: string): string {
   return text
+}
+
+function progressOf({ message, done, total }: Extract<Delta, { type: 'progress' }>): string {
+  const count = done === undefined ? '' : total === undefined ? `${done}` : `${done}/${total}`
+  const words = message === undefined ? '' : printable(message, longestDetail)
+  return [count, words].filter(text => text !== '').join(' ')
+}
+
+/** Colours are left out, and everything else that is no text is escaped. */
+function lastLine(output: string): string {
+  const lines = stripVTControlCharacters(output).split(/[\r\n]+/)
+  return printable(lines.findLast(line => line.trim() !== '')?.trim() ?? '', longestDetail)
 }
 
 function picture(content: Content): string {

@@ -1,12 +1,11 @@
 // Serves one agent to an editor over standard input and output. Standard output carries the protocol and nothing else:
 // everything that code of this process prints goes to standard error.
-import { Console } from 'node:console'
-import { Writable } from 'node:stream'
 import { acpHost, serveAcpOverPipe } from '../../runtime/acp.ts'
 import { createLog } from '../../runtime/log.ts'
 import { Runtime } from '../../runtime/runtime.ts'
 import { type CliCommand, textValue } from '../command.ts'
-import { configOption, dataOption, setUp } from '../setup.ts'
+import { takeStandardOutput, untilSignalled } from '../protocol-output.ts'
+import { agentOption, configOption, dataOption, setUp } from '../setup.ts'
 
 export const acp: CliCommand = {
   name: 'acp',
@@ -15,12 +14,7 @@ export const acp: CliCommand = {
 command themselves: docs/protocols/acp.md has the lines for Zed, JetBrains and Neovim. Sessions live in the same data
 folder as the server's, so that one begun here can be continued there.`,
   options: {
-    agent: {
-      type: 'string',
-      short: 'a',
-      value: '<name>',
-      help: 'Which agent. Default: the first of the configuration',
-    },
+    agent: agentOption,
     config: configOption,
     data: dataOption,
     'draft-2': { type: 'boolean', help: 'Also speak the draft of version 2 to clients that ask for it.' },
@@ -47,25 +41,4 @@ folder as the server's, so that one begun here can be continued there.`,
     process.stdin.destroy()
     return 0
   },
-}
-
-/** From here on only the returned stream writes to standard output. Other writers are sent to standard error. */
-function takeStandardOutput(): Writable {
-  const { stdout, stderr } = process
-  const write = stdout.write.bind(stdout)
-  const output = new Writable({
-    write: (chunk: Buffer, _encoding, done) => void write(chunk, error => done(error)),
-  })
-  stdout.on('error', error => output.destroy(error))
-  // A client that is gone closes our input. Failing to write to it is no error.
-  output.on('error', () => {})
-  stdout.write = stderr.write.bind(stderr)
-  globalThis.console = new Console({ stdout: stderr, stderr })
-  return output
-}
-
-function untilSignalled(): Promise<void> {
-  return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
-  })
 }

@@ -1,8 +1,10 @@
 // Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
 // which nobody else can reach because its key never leaves this process.
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { isModelPattern } from '../../language/model-names.ts'
 import { printable } from '../../lib/text.ts'
-import { Chat } from '../chat/chat.ts'
+import { Chat, type ModelSwitch } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
 import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
@@ -12,10 +14,19 @@ import { styles, wantsColour } from '../style.ts'
 
 export const chat: CliCommand = {
   name: 'chat',
-  usage: '[--url <address>] [--key <key>] [--agent <name>] [--session <id>]',
+  usage: '[-p <message>] [--json] [--url <address>] [--key <key>] [--agent <name>] [--session <id>]',
   about: `Talks to an agent. Without --url it serves the configuration of this folder (or the demonstration) itself, for this
-conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`,
+conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.
+With -p it says one message, prints the answer and ends. Exit codes: 0 answered, 1 failed, 2 a mistake on the command
+line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
   options: {
+    prompt: {
+      type: 'string',
+      short: 'p',
+      value: '<message>',
+      help: 'Say this, print the answer and end; "-" reads it from standard input',
+    },
+    json: { type: 'boolean', help: 'With -p, or with a message on standard input: print one JSON object' },
     url: { type: 'string', short: 'u', value: '<address>', help: 'The address of a running server' },
     key: { type: 'string', short: 'k', value: '<key>', help: 'The key for it. Default: $TURNWIRE_KEY' },
     agent: { type: 'string', short: 'a', value: '<name>', help: 'Which agent. Default: the first' },
@@ -25,7 +36,9 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
   },
   words: 0,
   async run({ values }) {
+    const message = await givenMessage(values)
     const server = await reach(values)
+    if (message !== undefined) return sayOnce(values, server, message)
     const terminal = new Terminal()
     try {
       const client = new AapClient(server)
@@ -40,7 +53,7 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
       greeting.end()
       greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
       greeting.end()
-      const { trusted, again, troubles } = server
+      const { trusted, again, troubles, models } = server
       const begun = session && { session: session.sessionId }
       await new Chat({
         client,
@@ -51,6 +64,7 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
         trusted,
         again,
         troubles,
+        ...(models && { models }),
         ...begun,
       }).run()
       return 0
@@ -62,6 +76,44 @@ conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.`
   },
 }
 
+/** Undefined: a conversation. With --json and no -p, what stands on standard input is the message. */
+async function givenMessage(values: Values): Promise<string | undefined> {
+  const given = textValue(values, 'prompt')
+  const json = values['json'] === true
+  if (given === undefined && !json) return undefined
+  if (given === undefined && process.stdin.isTTY)
+    throw new UsageError('--json needs a message: turnwire chat -p "<message>" --json')
+  const text = given === undefined || given === '-' ? await readInput() : given
+  if (text.trim() === '') throw new UsageError('The message is empty.')
+  return text.trim()
+}
+
+async function readInput(): Promise<string> {
+  return (await process.stdin.setEncoding('utf8').toArray()).join('')
+}
+
+async function sayOnce(values: Values, server: ChatServer, text: string): Promise<number> {
+  try {
+    const client = new AapClient(server)
+    const { agents } = await client.getMeta()
+    const session = await sessionOf(client, textValue(values, 'session'), server.where)
+    const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
+    const { runOneShot } = await import('../chat/one-shot.ts')
+    return await runOneShot({
+      client,
+      agent,
+      trusted: server.trusted(agent.name),
+      text,
+      ...(session && { session: session.sessionId }),
+      json: values['json'] === true,
+      again: server.again,
+      troubles: () => server.troubles(),
+    })
+  } finally {
+    await server.stop()
+  }
+}
+
 type ChatServer = {
   baseUrl: string
   apiKey?: string
@@ -71,6 +123,7 @@ type ChatServer = {
   again: string
   trusted: (agent: string) => ReadonlySet<string>
   troubles: () => string[]
+  models?: ModelSwitch
   stop(): Promise<void>
 }
 
@@ -125,7 +178,7 @@ async function ownServer(values: Values): Promise<ChatServer> {
   // Unfinished sessions are for a server to resume: their agents may need its environment.
   const runtime = await Runtime.open(guarded, { log, source, recover: false })
   try {
-    const { agents } = await runtime.engine.describe()
+    const { agents, models } = await runtime.engine.describe()
     const running = await serveRuntime(runtime, { host: '127.0.0.1', port: 0, shared: true })
     return {
       baseUrl: running.url,
@@ -141,6 +194,18 @@ async function ownServer(values: Values): Promise<ChatServer> {
       trusted: name => {
         const tools = agents.find(agent => agent.name === name)?.tools ?? []
         return new Set(tools.filter(tool => tool.trust === 'trusted').map(tool => tool.name))
+      },
+      models: {
+        names: Object.keys(models).filter(name => !isModelPattern(name)),
+        use: async (session, name) => {
+          const ref = { owner: localOwner, session }
+          try {
+            await runtime.engine.command(ref, { do: 'configure', settings: { model: name } })
+          } catch (error) {
+            if (!(error instanceof TurnwireError)) throw error
+            throw new UsageError(error.message)
+          }
+        },
       },
       stop: () => running.stop(),
     }

@@ -1,96 +1,159 @@
-// Writes a configuration to start from. It overwrites nothing and asks nothing.
+// Writes a configuration to start from. On a terminal it asks three questions at most; flags answer them beforehand, and
+// without a terminal the rest are defaults. It overwrites nothing.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import type { CliCommand } from '../command.ts'
-import { self, UsageError } from '../command.ts'
+import { printable } from '../../lib/text.ts'
+import { Terminal } from '../chat/terminal.ts'
+import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
+import { type InitChoice, type InitVendor, initVendors, templateOf } from '../init-template.ts'
+import { nearest } from '../nearest.ts'
 import { styles, wantsColour } from '../style.ts'
+
+const vendorNames = Object.keys(initVendors)
 
 export const init: CliCommand = {
   name: 'init',
-  usage: '[folder]',
-  about:
-    'Writes turnwire.config.ts into the folder (default: this one): one agent, two tools, a policy, all explained.',
-  options: {},
+  usage: '[folder] [--vendor <name>] [--model <name>] [--agent <name>] [--yes]',
+  about: `Writes turnwire.config.ts into the folder (default: this one): one agent, two tools, a policy, all explained. On a
+terminal it asks what the options do not say; with --yes, or without a terminal, it takes the defaults.
+Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
+  options: {
+    vendor: { type: 'string', value: '<name>', help: 'Whose model. Default: rehearsal' },
+    model: { type: 'string', value: '<name>', help: 'The vendor\u2019s name of the model' },
+    agent: { type: 'string', value: '<name>', help: 'The name of the agent. Default: clerk' },
+    yes: { type: 'boolean', short: 'y', help: 'Ask nothing: take the defaults' },
+  },
   words: 1,
-  run({ words: [folder = '.'] }) {
+  async run({ values, words: [folder = '.'] }) {
     const file = join(resolve(folder), 'turnwire.config.ts')
     if (existsSync(file))
       throw new UsageError(
         `${file} exists and is left as it is. Choose another folder: turnwire init <folder>`,
       )
+    const choice = await choose(values)
+    if (choice === undefined) return 130
     mkdirSync(resolve(folder), { recursive: true })
     // `wx`: a file that has appeared meanwhile is left as it is.
-    writeFileSync(file, template, { flag: 'wx' })
-    process.stdout.write(nextSteps(folder, relative(process.cwd(), file) || file))
-    return Promise.resolve(0)
+    writeFileSync(file, templateOf(choice), { flag: 'wx' })
+    const written = [file, ...ignoreData(resolve(folder))]
+    process.stdout.write(nextSteps(folder, written, choice))
+    return 0
   },
 }
 
-function nextSteps(folder: string, file: string): string {
+/** Sessions and the key that seals secrets do not belong into a repository. An existing file is left as it is. */
+function ignoreData(folder: string): string[] {
+  const file = join(folder, '.gitignore')
+  if (existsSync(file)) return []
+  writeFileSync(file, 'node_modules/\n.turnwire/\n', { flag: 'wx' })
+  return [file]
+}
+
+// ---- the questions ------------------------------------------------------------------------------------------------
+
+/** Undefined: Ctrl-C. */
+async function choose(values: Values): Promise<InitChoice | undefined> {
+  const given = { vendor: textValue(values, 'vendor'), model: textValue(values, 'model') }
+  if (given.vendor !== undefined) vendorOf(given.vendor)
+  const agent = textValue(values, 'agent')
+  if (agent !== undefined) checkAgent(agent)
+  const asks = values['yes'] !== true && process.stdin.isTTY === true && process.stdout.isTTY === true
+  if (!asks) return choiceOf(given.vendor, given.model, agent)
+  const terminal = new Terminal()
+  try {
+    const vendor = given.vendor ?? (await askVendor(terminal))
+    if (vendor === undefined) return undefined
+    const { model: usual } = vendorOf(vendor)
+    const model = given.model ?? (usual === undefined ? '' : await askText(terminal, 'Which model?', usual))
+    if (model === undefined) return undefined
+    const name = agent ?? (await askText(terminal, 'What is the agent called?', defaultAgent, agentProblem))
+    return name === undefined ? undefined : choiceOf(vendor, model, name)
+  } finally {
+    terminal.close()
+  }
+}
+
+const defaultAgent = 'clerk'
+
+function choiceOf(vendor = 'rehearsal', model = '', agent = defaultAgent): InitChoice {
+  const { model: usual } = vendorOf(vendor)
+  if (usual === undefined && model !== '')
+    throw new UsageError('The rehearsal model has no names: leave out --model, or name a --vendor.')
+  return { vendor, model: model || (usual ?? ''), agent }
+}
+
+async function askVendor(terminal: Terminal): Promise<string | undefined> {
+  const { dim } = styles(wantsColour(process.stdout))
+  const rows = Object.entries(initVendors)
+  for (const [index, [name, { about }]] of rows.entries())
+    terminal.write(`  ${index + 1}  ${name.padEnd(10)}  ${dim(about)}\n`)
+  return askText(terminal, 'Whose model? A number or a name', 'rehearsal', vendorProblem, answer =>
+    /^\d$/.test(answer) ? rows[Number(answer) - 1]?.[0] : answer,
+  )
+}
+
+/** Asks again until the answer can be used. Enter takes the default. */
+async function askText(
+  terminal: Terminal,
+  question: string,
+  usual: string,
+  problem: (answer: string) => string | undefined = () => undefined,
+  meant: (answer: string) => string | undefined = answer => answer,
+): Promise<string | undefined> {
+  const { bold, dim, red } = styles(wantsColour(process.stdout))
+  for (;;) {
+    const line = await terminal.ask(`${bold(question)} ${dim(`(${usual})`)} › `)
+    if (line === undefined) return undefined
+    const answer = line.trim() === '' ? usual : (meant(line.trim()) ?? line.trim())
+    const words = problem(answer)
+    if (words === undefined) return answer
+    terminal.write(`${red(words)}\n`)
+  }
+}
+
+function vendorProblem(name: string): string | undefined {
+  if (Object.hasOwn(initVendors, name)) return undefined
+  const near = nearest(name, vendorNames)
+  return `There is no vendor "${printable(name, 40)}" here. ${near === undefined ? `There are: ${vendorNames.join(', ')}.` : `Did you mean "${near}"?`}`
+}
+
+function vendorOf(name: string): InitVendor {
+  const problem = vendorProblem(name)
+  if (problem !== undefined) throw new UsageError(problem)
+  return initVendors[name]!
+}
+
+function agentProblem(name: string): string | undefined {
+  return /^[\w.-]{1,64}$/.test(name)
+    ? undefined
+    : 'The name of an agent has 1 to 64 letters, digits, ".", "_" or "-".'
+}
+
+function checkAgent(name: string): void {
+  const problem = agentProblem(name)
+  if (problem !== undefined) throw new UsageError(problem)
+}
+
+// ---- what comes next ----------------------------------------------------------------------------------------------
+
+function nextSteps(folder: string, written: readonly string[], { vendor }: InitChoice): string {
   const { bold } = styles(wantsColour(process.stdout))
   const enter = resolve(folder) === process.cwd() ? '' : `cd ${folder} && `
-  return `Wrote ${file}.
+  const files = written.map(file => relative(process.cwd(), file) || file).join(' and ')
+  const { variable } = vendorOf(vendor)
+  const key = variable === undefined || process.env[variable] ? '' : `  ${bold(setLine(variable))}\n`
+  const end =
+    vendor === 'rehearsal'
+      ? 'It runs without a key, on a model that has no weights. Put a real one in its place when you like: the file says where.\n'
+      : ''
+  return `Wrote ${files}.
 
-  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
+${key}  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
   ${bold(`${enter}${self} serve`)}   serve it over HTTP
-
-It runs without a key, on a model that has no weights. Put a real one in its place when you like: the file says where.
-`
+${end === '' ? '' : `\n${end}`}`
 }
 
-const template = `// The configuration of Turnwire. It is TypeScript that is run as it is: no build, and your editor knows the types.
-import { defineConfig, rehearsal, tool } from 'turnwire'
-
-const lookUpOrder = tool({
-  name: 'look_up_order',
-  // What the model reads to decide when to call it.
-  description: 'The state of an order, by its number.',
-  // JSON Schema, or a schema of zod or any other Standard Schema library; then \`run\` is typed by it.
-  input: {
-    type: 'object',
-    properties: { order: { type: 'integer', minimum: 1, description: 'The number of the order.' } },
-    required: ['order'],
-    additionalProperties: false,
-  },
-  // It changes nothing, so it may run again after a crash.
-  readOnly: true,
-  // 'trusted': runs without asking. 'ask': someone must allow each call. 'deny': never.
-  trust: 'trusted',
-  run: ({ order }) => \`Order \${order} was packed this morning.\`,
-})
-
-const cancelOrder = tool({
-  name: 'cancel_order',
-  description: 'Cancels an order. This cannot be undone.',
-  input: {
-    type: 'object',
-    properties: { order: { type: 'integer', minimum: 1 } },
-    required: ['order'],
-    additionalProperties: false,
-  },
-  run: ({ order }) => \`Order \${order} is cancelled.\`,
-})
-
-export default defineConfig({
-  agents: [
-    {
-      name: 'clerk',
-      title: 'Order clerk',
-      system: 'You answer questions about orders. Look them up; never guess.',
-      // No key needed. A real model is made by its provider, such as anthropic({ model: 'claude-sonnet-4-5' }), imported
-      // from 'turnwire' too; its key comes from the environment, here ANTHROPIC_API_KEY.
-      model: rehearsal(),
-      tools: [lookUpOrder, cancelOrder],
-    },
-  ],
-  policy: {
-    // The first rule that fits decides; after the last, the trust of the tool does.
-    rules: [{ tool: 'cancel_*', then: 'ask', reason: 'Cancelling cannot be undone.' }],
-    // Whatever looks like a credential is taken out of results before a model reads them.
-    redact: ['secrets'],
-  },
-  // server: { port: 4117, origins: ['https://app.example'] },
-  // Sessions live in .turnwire; 'memory' keeps nothing.
-  // data: '.turnwire',
-})
-`
+/** As the usual shell of this system takes it. */
+function setLine(variable: string): string {
+  return process.platform === 'win32' ? `$env:${variable} = "<your key>"` : `export ${variable}=<your key>`
+}

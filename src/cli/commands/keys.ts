@@ -9,8 +9,8 @@ export const keys: CliCommand = {
   name: 'keys',
   usage: 'add <name> | list | remove <name>',
   about: `Makes, lists and removes the keys that clients send as "Authorization: Bearer <key>". As soon as there is one, the
-server answers nobody without. The name of a key is the owner of the sessions that are made with it. A server
-that is running reads the keys again when it is restarted.`,
+server answers nobody without. The name of a key is the owner of the sessions that are made with it. All of
+this counts at once, also for a server that is running.`,
   options: { data: dataOption, config: configOption },
   words: 2,
   async run({ values, words: [action = 'list', name] }) {
@@ -56,7 +56,7 @@ function addKey(folder: string, name: string): string {
     )
   const { key, entry } = newKey(name)
   writeKeys(folder, [...known, entry])
-  return `${key}\n\nThat is the key of "${name}". It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nRestart a running server to make it count.\n`
+  return `${key}\n\nThat is the key of "${name}". It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nIt counts at once, also for a server that is running.\n`
 }
 
 function removeKey(folder: string, name: string): string {
@@ -65,6 +65,8 @@ function removeKey(folder: string, name: string): string {
   if (left.length === known.length) throw new UsageError(`There is no key named "${name}" in ${folder}.`)
   writeKeys(folder, left)
   const open =
-    left.length === 0 ? ' It was the last: from the next start on the server is open to this machine.' : ''
-  return `The key "${name}" is removed. Restart a running server to make it count.${open}\n`
+    left.length === 0
+      ? ' It was the last: a running server answers nobody; after its next start it is open to this machine.'
+      : ''
+  return `The key "${name}" is removed, and is refused from now on.${open}\n`
 }

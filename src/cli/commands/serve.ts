@@ -50,8 +50,10 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     }
     const { agents } = await runtime.engine.describe()
     log('info', 'Listening.', { url: running.url, agents: agents.map(agent => agent.name) })
+    // Who reads the greeting may stop it at once.
+    const signalled = untilSignalled()
     process.stdout.write(greeting(setup, agents, runtime.folder, running))
-    return untilStopped(running, log)
+    return untilStopped(signalled, running, log)
   },
 }
 
@@ -111,11 +113,19 @@ function tryIt(agent: AgentInfo | undefined, url: string, open: boolean): string
 
 // ---- the end ---------------------------------------------------------------------------------------------------
 
-/** The first signal lets running tools finish; the second one does not. */
-async function untilStopped(running: Running, log: ReturnType<typeof createLog>): Promise<number> {
-  await new Promise<void>(resolve => {
+function untilSignalled(): Promise<void> {
+  return new Promise(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
   })
+}
+
+/** The first signal lets running tools finish; the second one does not. */
+async function untilStopped(
+  signalled: Promise<void>,
+  running: Running,
+  log: ReturnType<typeof createLog>,
+): Promise<number> {
+  await signalled
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       log('warn', 'Stopped at once; calls that were running will be settled as unknown at the next start.')

@@ -72,7 +72,7 @@ const listSessions: Look = async ({ engine, folder, values }) => {
         rows.map(row => [
           row.id,
           [
-            row.status.padEnd(7),
+            (row.leftAlone ? 'left alone' : row.status).padEnd(7),
             new Date(row.updatedAt).toISOString().slice(0, 16).replace('T', ' '),
             `${printable(row.agent, 40)}, ${printable(row.owner, 40)}, ${row.head} events`,
             printable(row.summary.opening ?? '', 40),
@@ -86,16 +86,16 @@ const listSessions: Look = async ({ engine, folder, values }) => {
 
 const showSession: Look = async ({ engine, values, id }) => {
   const session = await sessionOf(engine, id)
-  const { owner, agent, status, createdAt, updatedAt, seq: head } = session
+  const { owner, agent, status, createdAt, updatedAt, seq: head, leftAlone } = session
   const log = await readLog(engine, { owner, session: id })
   if (values['json'] === true) {
-    const row = { id, owner, agent, status, createdAt, updatedAt, head }
+    const row = { id, owner, agent, status, createdAt, updatedAt, head, ...(leftAlone && { leftAlone }) }
     process.stdout.write(`${JSON.stringify({ ...row, events: log })}\n`)
     return
   }
   const style = styles(wantsColour(process.stdout))
   process.stdout.write(
-    `${style.bold(printable(id, 80))}  ${status}, agent ${printable(agent, 80)}, owner ${printable(owner, 80)}\n\n`,
+    `${style.bold(printable(id, 80))}  ${status}${leftAlone ? `, left alone (${leftAlone})` : ''}, agent ${printable(agent, 80)}, owner ${printable(owner, 80)}\n\n`,
   )
   process.stdout.write(transcriptOf(log, style))
   const spent = spentIn(log)

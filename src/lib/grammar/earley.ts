@@ -34,12 +34,18 @@ const GOAL_COST = 3
 
 class BudgetSpent extends Error {}
 
-export function recognise(productions: Productions, text: string, maxSteps: number): Recognition {
+/** `steps`: how many it took. */
+export function recognise(
+  productions: Productions,
+  text: string,
+  maxSteps: number,
+): Recognition & { steps: number } {
   const recogniser = new Recogniser(productions, text, maxSteps)
   try {
-    return recogniser.run()
+    const outcome = recogniser.run()
+    return { ...outcome, steps: maxSteps - recogniser.stepsLeft }
   } catch (error) {
-    if (error instanceof BudgetSpent) return { kind: 'spent', offset: recogniser.offset }
+    if (error instanceof BudgetSpent) return { kind: 'spent', offset: recogniser.offset, steps: maxSteps }
     throw error
   }
 }
@@ -49,6 +55,7 @@ class Recogniser {
   readonly #text: string
   readonly #charge: Charge
   offset = 0
+  stepsLeft: number
   /** The number of the current item set: code points read so far. */
   #set = 0
   #accepted = false
@@ -68,10 +75,10 @@ class Recogniser {
     this.#productions = productions
     this.#text = text
     this.#newestGoal = new Int32Array(productions.heads.length).fill(NONE)
-    let left = maxSteps
+    this.stepsLeft = maxSteps
     this.#charge = cost => {
-      left -= cost
-      if (left < 0) throw new BudgetSpent()
+      this.stepsLeft -= cost
+      if (this.stepsLeft < 0) throw new BudgetSpent()
     }
   }
 

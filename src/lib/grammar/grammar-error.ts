@@ -18,6 +18,9 @@ export class GrammarError extends Error {
   }
 }
 
+/** Compiling it costs more than was allowed. */
+export class GrammarTooHeavy extends GrammarError {}
+
 /** The position after `text`, if it begins at `from`. */
 export function advance(from: Position, text: string): Position {
   const lines = text.split('\n')

@@ -2,21 +2,26 @@
 // it fails. Both syntaxes use the same parser: a regex grammar is a grammar of one terminal. Other folders import only
 // this file of the folder. Nothing here knows tools or models.
 
+import { type Budget, tryOnLoop } from '../checks/budget.ts'
 import { Automaton } from './automaton.ts'
 import { recognise } from './earley.ts'
-import { GrammarError } from './grammar-error.ts'
+import { GrammarError, GrammarTooHeavy } from './grammar-error.ts'
 import { parseLark } from './lark-parser.ts'
 import { budgetSpent, type Mismatch, noMatch, tooLong } from './mismatch.ts'
 import { END, type Productions, toProductions } from './productions.ts'
-import { wholePattern } from './regex-dialect.ts'
+import { MAX_WEIGHT, patternWeight, wholePattern } from './regex-dialect.ts'
 import { patternLabel } from './terminals.ts'
 
-export { GrammarError, type Mismatch }
+export { GrammarError, type Mismatch, patternWeight }
 
-type GrammarSyntax = 'lark' | 'regex'
+export type GrammarSyntax = 'lark' | 'regex'
 
 /** Contract: synchronous, never throws, and ends within the budget. Null means that the whole text matches. */
-export type Grammar = { match(text: string): Mismatch | null }
+export type Grammar = {
+  match(text: string): Mismatch | null
+  /** The same with so many steps at most. Undefined: they did not suffice. */
+  tryMatch(text: string, maxSteps: number): { mismatch: Mismatch | null; steps: number } | undefined
+}
 
 type GrammarBudget = {
   /** Largest definition, in UTF-8 bytes. */
@@ -25,17 +30,79 @@ type GrammarBudget = {
   maxSteps?: number
   /** Largest text, in UTF-8 bytes. */
   maxInputBytes?: number
+  /** Most that the regular expressions may weigh (regex-dialect.ts). */
+  maxWeight?: number
 }
 
 type Limits = Required<GrammarBudget>
 
-const DEFAULTS: Limits = { maxGrammarBytes: 65_536, maxSteps: 10_000_000, maxInputBytes: 1_048_576 }
+const DEFAULTS: Limits = {
+  maxGrammarBytes: 65_536,
+  maxSteps: 10_000_000,
+  maxInputBytes: 1_048_576,
+  maxWeight: MAX_WEIGHT,
+}
 const CACHED_GRAMMARS = 32
 /** The most numbers that the automata of one grammar keep between texts. */
 const KEPT_NUMBERS = 250_000
 
 /** Least recently used first. */
 const cache = new Map<string, Grammar>()
+
+// ---- on the event loop -----------------------------------------------------------------------------------------
+
+/** Measured, in microseconds on a slow machine. */
+const COMPILE_MICROS = 10_000
+const STEP_MICROS = 0.1
+/** A grammar that is larger is not compiled on the event loop. */
+const LOOP_GRAMMAR_CHARS = 4_096
+const LOOP_WEIGHT = 600
+
+/** Compiles and matches within what the event loop has left for checks. Undefined: it costs more. Throws GrammarError. */
+export function matchOnLoop(
+  syntax: GrammarSyntax,
+  definition: string,
+  text: string,
+): Mismatch | null | undefined {
+  return tryOnLoop(budget => {
+    const grammar = lightGrammar(syntax, definition, budget)
+    if (grammar === undefined) return undefined
+    const found = grammar.tryMatch(text, Math.floor(budget.left / STEP_MICROS))
+    budget.spend(found === undefined ? budget.left : found.steps * STEP_MICROS)
+    return found?.mismatch
+  })?.value
+}
+
+/** Whether the definition can be used: its GrammarError, null if it can, undefined if finding out costs more. */
+export function grammarErrorOnLoop(
+  syntax: GrammarSyntax,
+  definition: string,
+): GrammarError | null | undefined {
+  return tryOnLoop(budget => {
+    try {
+      return lightGrammar(syntax, definition, budget) === undefined ? undefined : null
+    } catch (error) {
+      if (error instanceof GrammarError) return error
+      throw error
+    }
+  })?.value
+}
+
+/** Undefined: compiling it costs too much for the event loop. Throws GrammarError and BudgetSpent. */
+function lightGrammar(syntax: GrammarSyntax, definition: string, budget: Budget): Grammar | undefined {
+  const known = cache.get(keyOf(syntax, definition, DEFAULTS))
+  if (known !== undefined) return known
+  if (definition.length > LOOP_GRAMMAR_CHARS) return undefined
+  budget.spend(COMPILE_MICROS)
+  try {
+    return compileGrammar(syntax, definition, { maxWeight: LOOP_WEIGHT })
+  } catch (error) {
+    if (error instanceof GrammarTooHeavy) return undefined
+    throw error
+  }
+}
+
+// ---- anywhere --------------------------------------------------------------------------------------------------
 
 /** Throws a GrammarError if the definition cannot be used. */
 export function compileGrammar(
@@ -50,8 +117,8 @@ export function compileGrammar(
       `it has ${bytes} bytes and at most ${limits.maxGrammarBytes} are allowed; shorten it`,
     )
   }
-  const key = JSON.stringify([syntax, limits.maxSteps, limits.maxInputBytes, definition])
-  const grammar = cache.get(key) ?? matcher(toGrammar(syntax, definition), limits)
+  const key = keyOf(syntax, definition, limits)
+  const grammar = cache.get(key) ?? matcher(toGrammar(syntax, definition, limits.maxWeight), limits)
   cache.delete(key)
   cache.set(key, grammar)
   for (const oldest of cache.keys()) {
@@ -61,14 +128,21 @@ export function compileGrammar(
   return grammar
 }
 
-function toGrammar(syntax: GrammarSyntax, definition: string): Productions {
-  return syntax === 'lark' ? toProductions(parseLark(definition)) : regexProductions(definition)
+/** The weight limits only the compilation. */
+function keyOf(syntax: GrammarSyntax, definition: string, limits: Limits): string {
+  return JSON.stringify([syntax, limits.maxSteps, limits.maxInputBytes, definition])
 }
 
-function regexProductions(definition: string): Productions {
+function toGrammar(syntax: GrammarSyntax, definition: string, maxWeight: number): Productions {
+  return syntax === 'lark'
+    ? toProductions(parseLark(definition), maxWeight)
+    : regexProductions(definition, maxWeight)
+}
+
+function regexProductions(definition: string, maxWeight: number): Productions {
   const terminal = {
     label: patternLabel(definition, ''),
-    automaton: new Automaton(wholePattern(definition).source),
+    automaton: new Automaton(wholePattern(definition, maxWeight).source),
   }
   return {
     expects: Int32Array.of(0, END),
@@ -78,17 +152,28 @@ function regexProductions(definition: string): Productions {
   }
 }
 
+type Attempt = { mismatch: Mismatch | null; steps: number } | { spentAt: number }
+
 function matcher(productions: Productions, limits: Limits): Grammar {
+  const run = (text: string, maxSteps: number): Attempt => {
+    const bytes = Buffer.byteLength(text)
+    if (bytes > limits.maxInputBytes) return { mismatch: tooLong(bytes, limits.maxInputBytes), steps: 0 }
+    const outcome = recognise(productions, text, maxSteps)
+    forgetStates(productions)
+    const { steps } = outcome
+    if (outcome.kind === 'accepted') return { mismatch: null, steps }
+    if (outcome.kind === 'spent') return { spentAt: outcome.offset }
+    const labels = outcome.terminals.map(number => productions.terminals[number]?.label ?? '')
+    return { mismatch: noMatch(text, outcome.offset, labels, outcome.mayEnd), steps }
+  }
   return {
     match(text) {
-      const bytes = Buffer.byteLength(text)
-      if (bytes > limits.maxInputBytes) return tooLong(bytes, limits.maxInputBytes)
-      const outcome = recognise(productions, text, limits.maxSteps)
-      forgetStates(productions)
-      if (outcome.kind === 'accepted') return null
-      if (outcome.kind === 'spent') return budgetSpent(text, outcome.offset, limits.maxSteps)
-      const labels = outcome.terminals.map(number => productions.terminals[number]?.label ?? '')
-      return noMatch(text, outcome.offset, labels, outcome.mayEnd)
+      const found = run(text, limits.maxSteps)
+      return 'spentAt' in found ? budgetSpent(text, found.spentAt, limits.maxSteps) : found.mismatch
+    },
+    tryMatch(text, maxSteps) {
+      const found = run(text, Math.min(maxSteps, limits.maxSteps))
+      return 'spentAt' in found ? undefined : found
     },
   }
 }

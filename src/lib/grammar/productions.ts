@@ -20,8 +20,8 @@ export type Productions = {
 
 const MAX_SLOTS = 50_000
 
-export function toProductions(grammar: LarkGrammar): Productions {
-  return new Normaliser(grammar).productions()
+export function toProductions(grammar: LarkGrammar, maxWeight: number): Productions {
+  return new Normaliser(grammar, maxWeight).productions()
 }
 
 class Normaliser {
@@ -31,9 +31,9 @@ class Normaliser {
   readonly #expects: number[] = []
   readonly #heads: number[][] = []
 
-  constructor(grammar: LarkGrammar) {
+  constructor(grammar: LarkGrammar, maxWeight: number) {
     this.#grammar = grammar
-    this.#book = new TerminalBook(grammar)
+    this.#book = new TerminalBook(grammar, maxWeight)
   }
 
   productions(): Productions {

@@ -2,18 +2,18 @@
 // terminal always matches its whole span, so ^ and $ at its edges are redundant and are dropped. Elsewhere an assertion
 // would depend on text outside the span, and is refused.
 
-import { advance, GrammarError, type Position } from './grammar-error.ts'
+import { advance, GrammarError, GrammarTooHeavy, type Position } from './grammar-error.ts'
 import { compileProgram, PatternError } from './re2-program.ts'
 import { type RegexToken, tokenizeRegex } from './regex-tokens.ts'
 
 /** `size` estimates the compiled program, `effort` the work of parsing the source. A repetition multiplies only `size`. */
 export type Pattern = { source: string; size: number; effort: number }
 
-const MAX_WEIGHT = 100_000
+export const MAX_WEIGHT = 100_000
 const MAX_GROUP_DEPTH = 100
 
 /** A `/.../flags` literal of a Lark grammar, not yet checked by RE2. `at` is the position of its opening slash. */
-export function terminalPattern(source: string, flags: string, at: Position): Pattern {
+export function terminalPattern(source: string, flags: string, at: Position, maxWeight: number): Pattern {
   const bad = /[^imsxu]/.exec(flags)
   if (bad) {
     throw new GrammarError(`the flag "${bad[0]}" is not supported; i, m, s, x and u are`, at)
@@ -21,7 +21,7 @@ export function terminalPattern(source: string, flags: string, at: Position): Pa
   const body = advance(at, '/')
   const tokens = tokenizeRegex(source, flags.includes('x'), body)
   const place = (token: RegexToken) => advance(body, source.slice(0, token.offset))
-  const weights = weigh(tokens, place)
+  const weights = weigh(tokens, place, maxWeight)
   const text = dropEdgeAssertions(tokens, place)
     .map(token => token.text)
     .join('')
@@ -30,21 +30,32 @@ export function terminalPattern(source: string, flags: string, at: Position): Pa
 }
 
 /** The definition of a `regex` grammar. It spans the whole text, so all assertions are allowed. */
-export function wholePattern(source: string): Pattern {
+export function wholePattern(source: string, maxWeight: number): Pattern {
   const start: Position = { line: 1, column: 1 }
   const tokens = tokenizeRegex(source, false, start)
-  const weights = weigh(tokens, token => advance(start, source.slice(0, token.offset)))
+  const weights = weigh(tokens, token => advance(start, source.slice(0, token.offset)), maxWeight)
   const pattern = { source: `(?:${tokens.map(token => token.text).join('')})`, ...weights }
   checkPattern(pattern, start)
   return pattern
 }
 
-export function isTooHeavy({ size, effort }: { size: number; effort: number }): boolean {
-  return size + effort > MAX_WEIGHT
+/** About how large RE2's program for a pattern becomes. A pattern that cannot be read has the weight of its text. */
+export function patternWeight(source: string): number {
+  const start: Position = { line: 1, column: 1 }
+  try {
+    const { size, effort } = weigh(tokenizeRegex(source, false, start), () => start, MAX_WEIGHT)
+    return size + effort
+  } catch (error) {
+    return error instanceof GrammarTooHeavy ? MAX_WEIGHT : source.length
+  }
+}
+
+export function isTooHeavy({ size, effort }: { size: number; effort: number }, maxWeight: number): boolean {
+  return size + effort > maxWeight
 }
 
 export function tooHeavy(at: Position): GrammarError {
-  return new GrammarError(
+  return new GrammarTooHeavy(
     'the regular expressions are too large once their repetitions are counted; use smaller counts, or rules',
     at,
   )
@@ -63,7 +74,7 @@ export function checkPattern(pattern: Pattern, at: Position): void {
 type Locate = (token: RegexToken) => Position
 
 /** Estimates the compiled size. Each counted repetition multiplies the size of the repeated part. */
-function weigh(tokens: RegexToken[], place: Locate): { size: number; effort: number } {
+function weigh(tokens: RegexToken[], place: Locate, maxWeight: number): { size: number; effort: number } {
   const outer: { size: number; last: number }[] = []
   let group = { size: 0, last: 0 }
   let effort = 0
@@ -85,7 +96,7 @@ function weigh(tokens: RegexToken[], place: Locate): { size: number; effort: num
       group = { size: group.size + 1, last: 1 }
       effort += token.weight
     }
-    if (isTooHeavy({ size: group.size, effort })) throw tooHeavy(place(token))
+    if (isTooHeavy({ size: group.size, effort }, maxWeight)) throw tooHeavy(place(token))
   }
   const unclosed = outer.length > 0 ? tokens.findLast(token => token.kind === 'open') : undefined
   if (unclosed) throw new GrammarError('this group is not closed; end it with )', place(unclosed))

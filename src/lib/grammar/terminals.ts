@@ -16,6 +16,7 @@ const MAX_LABEL = 80
 export class TerminalBook {
   readonly terminals: Terminal[] = []
   readonly #grammar: LarkGrammar
+  readonly #maxWeight: number
   readonly #named = new Map<string, Pattern>()
   readonly #open: string[] = []
   readonly #numbers = new Map<string, number>()
@@ -24,8 +25,10 @@ export class TerminalBook {
   #used = { size: 0, effort: 0 }
   #read = { size: 0, effort: 0 }
 
-  constructor(grammar: LarkGrammar) {
+  /** `maxWeight`: of all terminals together. */
+  constructor(grammar: LarkGrammar, maxWeight: number) {
     this.#grammar = grammar
+    this.#maxWeight = maxWeight
     for (const definition of grammar.terminals.values()) this.#byName(definition.name, definition.at)
     const skipped = grammar.ignored.map(expression => this.#pattern(expression))
     this.#ignored = skipped.length === 0 ? null : choice(skipped)
@@ -54,7 +57,7 @@ export class TerminalBook {
     const known = this.#numbers.get(key)
     if (known !== undefined) return known
     this.#used = totalWeight([this.#used, pattern])
-    if (isTooHeavy(this.#used)) throw tooHeavy(at)
+    if (isTooHeavy(this.#used, this.#maxWeight)) throw tooHeavy(at)
     this.terminals.push({ label, automaton: automatonOf(pattern, at) })
     const number = this.terminals.length - 1
     this.#numbers.set(key, number)
@@ -63,7 +66,7 @@ export class TerminalBook {
 
   #pattern(expression: Expression): Pattern {
     const pattern = this.#unchecked(expression)
-    if (isTooHeavy(pattern)) throw tooHeavy(expression.at)
+    if (isTooHeavy(pattern, this.#maxWeight)) throw tooHeavy(expression.at)
     return pattern
   }
 
@@ -95,9 +98,9 @@ export class TerminalBook {
     const key = `${flags}/${source}`
     const known = this.#written.get(key)
     if (known) return known
-    const pattern = terminalPattern(source, flags, at)
+    const pattern = terminalPattern(source, flags, at, this.#maxWeight)
     this.#read = totalWeight([this.#read, pattern])
-    if (isTooHeavy(this.#read)) throw tooHeavy(at)
+    if (isTooHeavy(this.#read, this.#maxWeight)) throw tooHeavy(at)
     checkPattern(pattern, at)
     this.#written.set(key, pattern)
     return pattern

@@ -66,3 +66,17 @@ export function usageOfCounts(counts: TokenCounts): Usage {
     ...(thinking > 0 && { thinking }),
   }
 }
+
+/** The tokens of several requests together. */
+export function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefined {
+  const counted = usages.filter(usage => usage !== undefined)
+  if (counted.length < 2) return counted[0]
+  const total = (name: keyof Usage): number => counted.reduce((sum, usage) => sum + (usage[name] ?? 0), 0)
+  return usageOfCounts({
+    input: total('input'),
+    output: total('output'),
+    cacheRead: total('cacheRead'),
+    cacheWrite: total('cacheWrite'),
+    thinking: total('thinking'),
+  })
+}

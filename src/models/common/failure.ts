@@ -12,13 +12,23 @@ const MAX_BYTES = 2_000
 /** `final`: the vendor said that no later attempt can succeed, as when a quota is used up. */
 export function statusFailure(status: number, message: string, final = false): ModelFailure {
   const retry = !final && (status >= 500 || RETRIED.has(status))
-  const code = TIMEOUTS.has(status) ? 'model_timeout' : retry ? 'model_failed' : 'model_rejected'
-  return { code, message: failureText(message), retry }
+  return { code: statusCode(status, retry), message: failureText(message), retry }
+}
+
+function statusCode(status: number, retry: boolean): ModelFailure['code'] {
+  if (TIMEOUTS.has(status)) return 'model_timeout'
+  if (!retry) return 'model_rejected'
+  return status === 429 ? 'model_limited' : 'model_failed'
 }
 
 /** Another attempt may succeed. */
 export function passingFailure(message: string): ModelFailure {
   return { code: 'model_failed', message: failureText(message), retry: true }
+}
+
+/** The vendor limits the rate of requests. The same request may succeed later. */
+export function limitedFailure(message: string): ModelFailure {
+  return { code: 'model_limited', message: failureText(message), retry: true }
 }
 
 /** The vendor refused what we sent, and would refuse it again. */

@@ -3,6 +3,7 @@
 
 import type { ModelRequest } from '../../engine/ports.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
+import type { Native } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 import { resultText } from './artifacts.ts'
 import type { WireNames } from './wire-names.ts'
@@ -10,14 +11,21 @@ import type { WireNames } from './wire-names.ts'
 // ---- system entries --------------------------------------------------------------------------------------
 
 /** The agent's instructions with the system entries that the history begins with, and the rest of the history. */
-export function splitSystem(request: ModelRequest): { system: string[]; spoken: readonly Entry[] } {
+export function splitSystem(request: ModelRequest): {
+  system: string[]
+  /** The same, with what only the vendor understands beside each. */
+  systemParts: { text: string; native?: Native }[]
+  spoken: readonly Entry[]
+} {
   const { history } = request
   const first = history.findIndex(entry => entry.role !== 'system')
   const leading = first < 0 ? history.length : first
-  const system = [request.system ?? '']
-  for (const entry of history.slice(0, leading)) if (entry.role === 'system') system.push(entry.text)
+  const entries = history.slice(0, leading).filter(entry => entry.role === 'system')
+  const own = { text: request.system ?? '' }
+  const systemParts = [own, ...entries].filter(({ text }) => text.trim() !== '')
   return {
-    system: system.filter(text => text.trim() !== ''),
+    system: systemParts.map(({ text }) => text),
+    systemParts,
     spoken: leading === 0 ? history : history.slice(leading),
   }
 }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { ToolDeclaration, ToolInput } from '../../language/tools.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat, preparedFor } from '../index.ts'
-import { textToolDescription, textUnwrapper } from './text-tools.ts'
+import { judgeGrammars, textToolDescription, textUnwrapper } from './text-tools.ts'
 
 const tool = (name: string, input: ToolInput): ToolDeclaration => ({
   name,
@@ -25,7 +25,8 @@ const tools = [
 ]
 
 for (const make of [anthropic, openai, openaiChat, gemini, geminiInteractions])
-  test(`${make.name}: text tools with grammars that cannot be used are left out, with a warning each`, () => {
+  test(`${make.name}: text tools with grammars that cannot be used are left out, with a warning each`, async () => {
+    await judgeGrammars(tools, 's')
     const model = make({ model: 'm', apiKey: 'k' })
     const prepared = preparedFor(model, {
       session: 's',

@@ -3,7 +3,7 @@
 // their own use `grammarProblem` alone.
 
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { compileGrammar } from '../../lib/grammar/index.ts'
+import { judgeGrammar, grammarProblem as problemOf } from '../../lib/checks/index.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 
@@ -18,16 +18,27 @@ export const textToolSchema: JsonObject = {
 
 /**
  * Why a text tool cannot be offered: calls could not be checked against its grammar, and a vendor that checks grammars
- * would refuse the whole request. Undefined for every other tool. Compiled grammars are cached by lib/grammar.
+ * would refuse the whole request. Undefined for every other tool, and for a grammar too large to be compiled here, until
+ * `judgeGrammars` has had it judged.
  */
 export function grammarProblem({ input }: ToolDeclaration): string | undefined {
   if (input.form !== 'text' || input.grammar === undefined) return undefined
-  try {
-    compileGrammar(input.grammar.syntax, input.grammar.definition)
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? printable(error.message, 300) : 'it cannot be read'
+  const problem = problemOf(input.grammar.syntax, input.grammar.definition)
+  return problem ? printable(problem, 300) : undefined
+}
+
+/** Has the large grammars of these tools judged. Undefined if there are none. `owner`: see `judgeGrammar`. */
+export function judgeGrammars(
+  tools: readonly ToolDeclaration[],
+  owner: string,
+): Promise<unknown> | undefined {
+  const judging: Promise<void>[] = []
+  for (const { input } of tools) {
+    if (input.form !== 'text' || input.grammar === undefined) continue
+    const judged = judgeGrammar(input.grammar.syntax, input.grammar.definition, owner)
+    if (judged) judging.push(judged)
   }
+  return judging.length === 0 ? undefined : Promise.all(judging)
 }
 
 export function textToolDescription(tool: ToolDeclaration): string {

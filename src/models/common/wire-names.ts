@@ -58,7 +58,7 @@ function freeSpelling(name: string, rule: NameRule, owners: ReadonlyMap<string, 
   }
 }
 
-function isAllowedName(name: string, rule: NameRule): boolean {
+export function isAllowedName(name: string, rule: NameRule): boolean {
   if (name.length === 0 || name.length > rule.maxLength || !rule.pattern.test(name)) return false
   return rule.reserved?.has(name) !== true && (rule.firstLetter !== true || /^[a-zA-Z_]/.test(name))
 }

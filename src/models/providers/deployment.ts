@@ -8,6 +8,7 @@ import { checkPrices, type Prices } from '../common/cost.ts'
 import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
 import { contextOf } from './context.ts'
+import { checkHosted } from './hosted-tools.ts'
 
 /** A key, or a function that is called for one at each request. */
 export type Secret = string | (() => string | Promise<string>)
@@ -68,6 +69,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       `The provider "${name}" needs the name of a model, in an object: { model: "…" }.`,
     )
   if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
+  checkHosted(options.hosted ?? [], protocol.name, `${name}/${model}`)
   const family = options.family ?? familyOf(model)
   const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextOf(model) : undefined)
   const thinkingFields = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})

@@ -43,7 +43,7 @@ function makeShape(z: Zod) {
       .optional(),
   })
   const failure = z.strictObject({
-    code: z.enum(['model_failed', 'model_rejected', 'model_timeout']),
+    code: z.enum(['model_failed', 'model_limited', 'model_rejected', 'model_timeout']),
     message: z.string(),
     after: count.optional(),
   })

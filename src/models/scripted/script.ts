@@ -41,7 +41,7 @@ export type Expectation = {
 export type ExpectFunction = (request: ModelRequest) => unknown
 
 export type ScriptFailure = {
-  code: 'model_failed' | 'model_rejected' | 'model_timeout'
+  code: 'model_failed' | 'model_limited' | 'model_rejected' | 'model_timeout'
   message: string
   /** Deltas sent before the failure. Absent: none. More than there are: all. */
   after?: number

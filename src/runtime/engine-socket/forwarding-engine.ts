@@ -36,6 +36,9 @@ export abstract class ForwardingEngine implements Engine {
   nextRequest(...args: Given<'nextRequest'>): Answered<'nextRequest'> {
     return this.forward('nextRequest', ...args)
   }
+  usage(...args: Given<'usage'>): Answered<'usage'> {
+    return this.forward('usage', ...args)
+  }
   list(...args: Given<'list'>): Answered<'list'> {
     return this.forward('list', ...args)
   }

@@ -12,6 +12,7 @@ export const readNames = [
   'nextRequest',
   'list',
   'owners',
+  'usage',
   'find',
   'blob',
 ] as const satisfies readonly (keyof Engine)[]
@@ -47,9 +48,12 @@ export type LinkReply =
 
 /** The peer is the operator's own process, so it is told the cause of a defect too. */
 export function plainError(error: unknown): PlainError {
-  return { code: error instanceof TurnwireError ? error.code : 'internal', message: wordsOf(error) }
+  const message = wordsOf(error)
+  if (!(error instanceof TurnwireError)) return { code: 'internal', message }
+  const { code, retryAfterMs } = error
+  return { code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-export function remadeError({ code, message }: PlainError): TurnwireError {
-  return new TurnwireError(Object.hasOwn(errorCodes, code) ? code : 'internal', message)
+export function remadeError({ code, message, retryAfterMs }: PlainError): TurnwireError {
+  return new TurnwireError(Object.hasOwn(errorCodes, code) ? code : 'internal', message, { retryAfterMs })
 }

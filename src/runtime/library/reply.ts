@@ -64,6 +64,7 @@ export class TurnReader {
         return []
       }
       case 'approval.requested':
+        this.#askedAgain(event)
         return this.#pending(event.callId, 'permission', event.argsHash, event.reason)
       case 'call.handed':
         return this.#pending(event.callId, 'result', event.argsHash)
@@ -86,6 +87,12 @@ export class TurnReader {
   #called(part: CallPart): TurnItem {
     this.#calls.set(part.id, { part, text: part.text })
     return { type: 'call', callId: part.id, tool: part.name, input: inputOf(part.form, part.text) }
+  }
+
+  /** The arguments may have been changed when the call was allowed. */
+  #askedAgain({ callId, again }: Extract<Event, { type: 'approval.requested' }>): void {
+    const call = this.#calls.get(callId)
+    if (call && again) call.text = again.text
   }
 
   #pending(callId: string, needs: PendingCall['needs'], hash: string, reason?: string): TurnItem[] {

@@ -2,6 +2,7 @@
 // any wire does.
 import type {
   Accepted,
+  AppContext,
   Command,
   FollowItem,
   FollowOptions,
@@ -70,10 +71,16 @@ export class SessionHandle<ModelName extends string = string> {
 
   // ---- turns -----------------------------------------------------------------------------------------------
 
-  /** Says something. A message while calls wait abandons them and starts a new turn. */
-  send(message: string | readonly InputPart[]): TurnHandle {
+  /**
+   * Says something. A message while calls wait abandons them and starts a new turn. `context` is added to what tools get as
+   * `context.app` in this turn; it is not recorded, so that it is gone if another process continues the turn.
+   */
+  send(
+    message: string | readonly InputPart[],
+    { context }: { context?: Partial<AppContext> } = {},
+  ): TurnHandle {
     const parts: InputPart[] = typeof message === 'string' ? [{ type: 'text', text: message }] : [...message]
-    return this.#turn(this.#say(parts))
+    return this.#turn(this.#say(parts, context))
   }
 
   /** Lets a call run; with `input`, with these arguments. */
@@ -125,8 +132,8 @@ export class SessionHandle<ModelName extends string = string> {
     return new TurnHandle(this.#host, this.#ref, started)
   }
 
-  async #say(parts: InputPart[]): Promise<TurnStart> {
-    const { first, waited } = await this.#command({ do: 'say', wire: 'library', parts })
+  async #say(parts: InputPart[], app?: Partial<AppContext>): Promise<TurnStart> {
+    const { first, waited } = await this.#command({ do: 'say', wire: 'library', parts, ...(app && { app }) })
     return { from: first, calls: waited }
   }
 

@@ -1,82 +1,82 @@
-// The connection of a store. It is opened at once, so that a bad file is reported at the start, and replaced after the
-// disk has failed.
+// The connection that writes, in its own thread. It is replaced after the disk has failed.
 //
 // After a failed fsync the kernel may have dropped the pages it could not write, so a later fsync that succeeds proves
 // nothing. The refused transaction is still in the WAL file, and a process that opens the file alone would recover it
-// as committed. So the new connection is opened while the old one is still open, which prevents that recovery, and the
-// write that every opening makes overwrites the refused transaction.
+// as committed. So the new connection is opened while another one is still open (the old one, or the reader's), which
+// prevents that recovery, and the write that every opening makes overwrites the refused transaction.
 import { TurnwireError } from '../../language/errors.ts'
 import { type SqliteFault, sqliteFault } from './faults.ts'
 import { type DatabaseOptions, openDatabase } from './open.ts'
+import { checkPlaces, type FilePlaces } from './places.ts'
 import { prepareStatements, type Statements } from './statements.ts'
+import type { Transactions } from './write-group.ts'
+import { carryOut, type SentWrite } from './writes.ts'
 
-export class Connection {
+export class Connection implements Transactions<SentWrite> {
   readonly #options: DatabaseOptions
+  readonly #places: FilePlaces
   #current: Statements | undefined
   /** False after a disk failure, until the connection is replaced. */
   #trusted = true
-  #closed = false
 
-  constructor(options: DatabaseOptions) {
+  constructor(options: DatabaseOptions, places: FilePlaces) {
     this.#options = options
-    this.#replace()
+    this.#places = places
   }
 
-  /** For reads, which go on after a disk failure if they can. Throws a TurnwireError when closed. */
-  reading(): Statements {
-    this.#checkOpen()
-    return this.#current ?? this.#replace()
+  /** Opens the connection if it can be opened now. If not, the next write tries again and reports it. */
+  open(): void {
+    succeeds(() => this.#replace())
   }
 
-  /** Throws a TurnwireError when closed, or when a failed connection cannot be replaced. */
-  begin(): Statements {
-    this.#checkOpen()
+  /** Throws a TurnwireError when a failed connection cannot be replaced. */
+  begin(): void {
     const sql = this.#current !== undefined && this.#trusted ? this.#current : this.#replace()
     sql.begin()
-    return sql
   }
 
+  write(write: SentWrite): unknown {
+    return carryOut(this.#opened(), write)
+  }
+
+  /** Throws a TurnwireError, with nothing recorded, if the file is not where it was opened. */
   commit(): void {
-    this.#current?.commit()
+    checkPlaces(this.#places)
+    this.#opened().commit()
   }
 
   /** Ends the transaction that `thrown` interrupted, and says what the error means. Never throws. */
   fail(thrown: unknown): SqliteFault {
     const fault = sqliteFault(thrown, this.#options.file)
-    if (this.#closed) return fault
     const ended = succeeds(() => this.#current?.rollback())
     // A connection whose transaction is still open may hold the lock that its replacement needs.
-    if (!ended) this.#close()
+    if (!ended) this.close()
     if (!ended || fault.affects === 'connection') {
       this.#trusted = false
-      // If the disk still fails, the next write tries again and reports it.
-      succeeds(() => this.#replace())
+      this.open()
     }
     return fault
   }
 
+  /** If closing fails, nothing is lost: everything acknowledged is on disk, and SQLite repairs the rest on opening. */
   close(): void {
-    this.#closed = true
-    this.#close()
+    succeeds(() => this.#current?.close())
+    this.#current = undefined
   }
 
+  /** Checks the place first: another file at this path is not the one that sessions were read from. */
   #replace(): Statements {
+    checkPlaces(this.#places)
     const fresh = prepareStatements(openDatabase(this.#options))
-    this.#close()
+    this.close()
     this.#current = fresh
     this.#trusted = true
     return fresh
   }
 
-  /** If closing fails, nothing is lost: everything acknowledged is on disk, and SQLite repairs the rest on opening. */
-  #close(): void {
-    succeeds(() => this.#current?.close())
-    this.#current = undefined
-  }
-
-  #checkOpen(): void {
-    if (this.#closed)
-      throw new TurnwireError('store_failed', `The store on ${this.#options.file} was closed.`)
+  #opened(): Statements {
+    if (this.#current) return this.#current
+    throw new TurnwireError('store_failed', `The database ${this.#options.file} is not open.`)
   }
 }
 

@@ -4,11 +4,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TurnwireError } from '../../language/errors.ts'
+import type { SessionWrite } from '../failures.ts'
 import type { SqliteFault } from './faults.ts'
-import { GroupCommit, type GroupOptions, type GroupWrite } from './group-commit.ts'
+import { GroupCommit, type GroupOptions } from './group-commit.ts'
+import { type Transactions, writeGroup } from './write-group.ts'
 
 type Page = string[]
+type PageWrite = SessionWrite & { size?: number; run(page: Page): string }
 class Impossible extends Error {}
+
+/** A write may say how large it is. */
+const encode = (write: PageWrite) => ({ sent: write, size: write.size ?? 1 })
 
 function makeGroup(options: GroupOptions = {}) {
   const durable: Page[] = []
@@ -16,11 +22,11 @@ function makeGroup(options: GroupOptions = {}) {
   const transactions = {
     begins: 0,
     failCommit: false,
-    begin(): Page {
+    begin() {
       transactions.begins++
       open = []
-      return open
     },
+    write: (write: PageWrite) => write.run(open),
     commit() {
       if (transactions.failCommit) throw new Error('the disk is gone')
       durable.push(open)
@@ -29,15 +35,19 @@ function makeGroup(options: GroupOptions = {}) {
       const affects = thrown instanceof Impossible ? 'write' : 'connection'
       return { error: new TurnwireError('store_failed', String(thrown)), affects }
     },
+  } satisfies Transactions<PageWrite> & Record<string, unknown>
+  let committing: Promise<void> | undefined
+  const commit = async (writes: readonly PageWrite[]) => {
+    assert.equal(committing, undefined, 'two transactions at once')
+    committing = nextTurn()
+    await committing
+    committing = undefined
+    return writeGroup(transactions, writes)
   }
-  return { transactions, durable, group: new GroupCommit<Page>(transactions, options) }
+  return { transactions, durable, group: new GroupCommit<PageWrite, PageWrite>({ encode, commit }, options) }
 }
 
-function write(
-  session: string,
-  text: string,
-  more: Partial<GroupWrite<Page, string>> = {},
-): GroupWrite<Page, string> {
+function write(session: string, text: string, more: Partial<PageWrite> = {}): PageWrite {
   const run = (page: Page) => {
     page.push(text)
     return text
@@ -71,6 +81,13 @@ test('writes of one turn of the event loop share a transaction, in the order of 
 test('a transaction holds at most maxWrites writes, and the rest go into the next', async () => {
   const { durable, group } = makeGroup({ maxWrites: 2 })
   await Promise.all(['a', 'b', 'c', 'd', 'e'].map(text => group.write(write('s', text))))
+  assert.deepEqual(durable, [['a', 'b'], ['c', 'd'], ['e']])
+})
+
+test('a transaction takes no more writes once it is large', async () => {
+  const { durable, group } = makeGroup()
+  const sizes = { a: 3_000_000, b: 3_000_000, c: 10, d: 100_000_000, e: 10 }
+  await Promise.all(Object.entries(sizes).map(([text, size]) => group.write(write('s', text, { size }))))
   assert.deepEqual(durable, [['a', 'b'], ['c', 'd'], ['e']])
 })
 
@@ -172,12 +189,46 @@ test('a disk failure during one write fails the whole transaction, and nothing i
   assert.equal(transactions.begins, 1)
 })
 
-test('flush commits at once', async () => {
+test('writes that are requested while a transaction is under way share the next one', async () => {
+  const { durable, group } = makeGroup()
+  const first = group.write(write('s', 'a'))
+  await nextTurn()
+  const rest = ['b', 'c'].map(text => group.write(write('s', text)))
+  await first
+  const last = group.write(write('s', 'd'))
+  await Promise.all([...rest, last])
+  assert.deepEqual(durable, [['a'], ['b', 'c', 'd']])
+})
+
+test('a failed transaction is known until the next one succeeds', async () => {
+  const told: string[] = []
+  const { transactions, group } = makeGroup({
+    onFailure: ({ code }) => told.push(code),
+    onRecovery: () => told.push('works'),
+  })
+  transactions.failCommit = true
+  await assert.rejects(group.write(write('s', 'a')))
+  assert.equal(group.failure?.code, 'store_failed')
+  await assert.rejects(group.write(write('s', 'b')))
+  transactions.failCommit = false
+  await group.write(write('s', 'c'))
+  assert.equal(group.failure, undefined)
+  assert.deepEqual(told, ['store_failed', 'works'])
+})
+
+test('a commit that rejects fails its writes', async () => {
+  const group = new GroupCommit<PageWrite, PageWrite>({
+    encode,
+    commit: () => Promise.reject(new Error('the thread is gone')),
+  })
+  await assert.rejects(group.write(write('s', 'a')), { code: 'store_failed', message: 'the thread is gone' })
+})
+
+test('idle waits for every requested write', async () => {
   const { durable, group } = makeGroup({ maxWrites: 1 })
+  await group.idle()
   const results = [group.write(write('s', 'a')), group.write(write('s', 'b'))]
-  group.flush()
+  await group.idle()
   assert.deepEqual(durable, [['a'], ['b']])
   assert.deepEqual(await Promise.all(results), ['a', 'b'])
-  await nextTurn()
-  assert.equal(durable.length, 2)
 })

@@ -1,136 +1,159 @@
-// Group commit: all writes requested in one turn of the event loop share one transaction, and so one fsync. A refused
-// write fails alone, with the later writes of its session; a failed commit fails every write in it. It knows no SQL.
-import { TurnwireError } from '../../language/errors.ts'
-import { failsWith, type WriteFailure, type WriteRequest } from '../failures.ts'
-import type { SqliteFault } from './faults.ts'
-
-export type Transactions<Sql> = {
-  /** Writes are made with what it returns. */
-  begin(): Sql
-  /** Makes the transaction durable. */
-  commit(): void
-  /** Ends the transaction, whatever happened, and says what the error means. Never throws. */
-  fail(thrown: unknown): SqliteFault
-}
-
-/**
- * `run` throws a TurnwireError only if it has written nothing: then it alone is refused. For any other error the fault
- * says what it affects.
- */
-export type GroupWrite<Sql, Result> = WriteRequest & { session: string; run(sql: Sql): Result }
+// Group commit: the writes that were requested while the last transaction was under way share the next one, and so one
+// fsync. One transaction is under way at a time. A write that fails also fails the later writes of its session that wait
+// here. It knows neither SQL nor threads.
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { FailedSessions, type SessionWrite } from '../failures.ts'
+import type { GroupResult, SentError, SentResult } from './write-group.ts'
 
 export type GroupOptions = {
-  /** How many writes one transaction may hold. It bounds how long the event loop is blocked. Default 128. */
+  /** How many writes one transaction may hold. Default 256. */
   maxWrites?: number
   /** Called after each commit with the number of writes in it. */
   onCommit?: (writes: number) => void
+  /** Called when a transaction fails as a whole, unless the one before did, too. */
+  onFailure?: (failure: SentError) => void
+  /** Called when a transaction is committed and the one before failed. */
+  onRecovery?: () => void
 }
 
-type Pending<Sql> = GroupWrite<Sql, unknown> & {
+/** How writes are made durable. */
+export type Commit<Write, Sent> = {
+  /** Called once for each write, right before it is committed: until then only what the caller holds is in memory. */
+  encode(write: Write): { sent: Sent; size: number }
+  /** If it rejects, all its writes do. */
+  commit(writes: readonly Sent[]): Promise<GroupResult>
+}
+
+/** A transaction of this size takes no further write. */
+const FULL_GROUP = 4 * 1024 * 1024
+
+type Pending<Write> = {
+  write: Write
   resolve: (value: unknown) => void
   reject: (error: TurnwireError) => void
 }
-type WriteResult = { value: unknown } | { error: TurnwireError }
 
-export class GroupCommit<Sql> {
-  readonly #transactions: Transactions<Sql>
+export class GroupCommit<Write extends SessionWrite, Sent> {
+  readonly #target: Commit<Write, Sent>
   readonly #options: GroupOptions
-  #queue: Pending<Sql>[] = []
-  #scheduled: NodeJS.Immediate | undefined
+  #queue: Pending<Write>[] = []
+  #busy = false
+  #idle = Promise.withResolvers<void>()
+  #failure: SentError | undefined
 
-  constructor(transactions: Transactions<Sql>, options: GroupOptions = {}) {
-    this.#transactions = transactions
+  constructor(target: Commit<Write, Sent>, options: GroupOptions = {}) {
+    this.#target = target
     this.#options = options
+    this.#idle.resolve()
   }
 
-  write<Result>(write: GroupWrite<Sql, Result>): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      // Sound: the promise is resolved only with what this write's own `run` returned.
-      this.#queue.push({ ...write, resolve: resolve as (value: unknown) => void, reject })
-      this.#schedule()
+  /** Why the last transaction failed, if it failed as a whole. */
+  get failure(): SentError | undefined {
+    return this.#failure
+  }
+
+  write(write: Write): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ write, resolve, reject })
+      if (this.#busy) return
+      this.#busy = true
+      this.#idle = Promise.withResolvers()
+      this.#sendSoon()
     })
   }
 
-  /** Commits all requested writes now. */
-  flush(): void {
-    clearImmediate(this.#scheduled)
-    this.#scheduled = undefined
-    while (this.#queue.length > 0) this.#commitNext()
+  /** Resolves once every requested write is committed or refused. */
+  idle(): Promise<void> {
+    return this.#idle.promise
   }
 
-  #schedule(): void {
-    this.#scheduled ??= setImmediate(() => {
-      this.#scheduled = undefined
-      this.#commitNext()
-      if (this.#queue.length > 0) this.#schedule()
+  /** Writes that are requested in one turn of the event loop go together. */
+  #sendSoon(): void {
+    setImmediate(() => {
+      const sent = this.#encodeNext()
+      const group = this.#queue.splice(0, sent.length)
+      this.#target.commit(sent).then(
+        result => this.#deliver(group, result),
+        (thrown: unknown) => this.#deliver(group, asSent(thrown)),
+      )
     })
   }
 
-  #commitNext(): void {
-    const { maxWrites = 128, onCommit } = this.#options
-    const group = this.#queue.splice(0, maxWrites)
-    const failed = new FailedSessions()
-    const results = this.#writeGroup(group, failed)
-    let written = 0
-    for (const [index, result] of results.entries()) {
-      const { resolve, reject } = group[index]!
-      if ('error' in result) reject(result.error)
-      else {
-        resolve(result.value)
-        written++
-      }
+  #encodeNext(): Sent[] {
+    const group: Sent[] = []
+    let total = 0
+    for (const { write } of this.#queue) {
+      if (group.length === (this.#options.maxWrites ?? 256) || total >= FULL_GROUP) break
+      const { sent, size } = this.#target.encode(write)
+      group.push(sent)
+      total += size
     }
+    return group
+  }
+
+  #deliver(group: readonly Pending<Write>[], result: GroupResult): void {
+    const failed = new FailedSessions()
+    const written = Array.isArray(result)
+      ? settleEach(group, result, failed)
+      : refuseAll(group, new TurnwireError(result.code, result.message), failed)
+    this.#note(Array.isArray(result) ? undefined : result)
     // The rest of the queue was requested before its callers could know of a failure.
-    this.#queue = this.#queue.filter(pending => {
-      const error = failed.errorFor(pending)
-      if (error) pending.reject(error)
+    this.#queue = this.#queue.filter(({ write, reject }) => {
+      const error = failed.errorFor(write)
+      if (error) reject(error)
       return error === undefined
     })
-    if (written > 0) onCommit?.(written)
-  }
-
-  /** One result per write, in order. */
-  #writeGroup(group: readonly Pending<Sql>[], failed: FailedSessions): WriteResult[] {
-    for (;;) {
-      failed.clear()
-      let current: Pending<Sql> | undefined
-      try {
-        const sql = this.#transactions.begin()
-        const results: WriteResult[] = []
-        for (current of group) results.push(writeOne(sql, current, failed))
-        current = undefined
-        this.#transactions.commit()
-        return results
-      } catch (thrown) {
-        const { error, affects } = this.#transactions.fail(thrown)
-        if (current === undefined || affects !== 'write') {
-          for (const { session } of group) failed.set(session, { error })
-          return group.map(() => ({ error }))
-        }
-        // The write can never succeed: refuse it, and write the group again without it.
-        current.run = () => {
-          throw error
-        }
-      }
+    if (written > 0) this.#options.onCommit?.(written)
+    if (this.#queue.length > 0) this.#sendSoon()
+    else {
+      this.#busy = false
+      this.#idle.resolve()
     }
   }
-}
 
-class FailedSessions extends Map<string, WriteFailure> {
-  errorFor(write: GroupWrite<never, unknown>): TurnwireError | undefined {
-    const failure = this.get(write.session)
-    return failure && failsWith(failure, write) ? failure.error : undefined
+  #note(failure: SentError | undefined): void {
+    const before = this.#failure
+    this.#failure = failure
+    if (failure && !before) this.#options.onFailure?.(failure)
+    if (before && !failure) this.#options.onRecovery?.()
   }
 }
 
-function writeOne<Sql>(sql: Sql, write: GroupWrite<Sql, unknown>, failed: FailedSessions): WriteResult {
-  const error = failed.errorFor(write)
-  if (error) return { error }
-  try {
-    return { value: write.run(sql) }
-  } catch (thrown) {
-    if (!(thrown instanceof TurnwireError)) throw thrown
-    failed.set(write.session, { error: thrown, epoch: write.epoch })
-    return { error: thrown }
+/** Gives the number of recorded writes. */
+function settleEach(
+  group: readonly Pending<SessionWrite>[],
+  results: readonly SentResult[],
+  failed: FailedSessions,
+): number {
+  let written = 0
+  for (const [index, result] of results.entries()) {
+    const { write, resolve, reject } = group[index]!
+    if ('value' in result) {
+      resolve(result.value)
+      written++
+      continue
+    }
+    const error = new TurnwireError(result.code, result.message)
+    if (!failed.errorFor(write)) failed.set(write.session, { error, epoch: write.epoch })
+    reject(error)
   }
+  return written
+}
+
+function refuseAll(
+  group: readonly Pending<SessionWrite>[],
+  error: TurnwireError,
+  failed: FailedSessions,
+): number {
+  for (const { write, reject } of group) {
+    failed.set(write.session, { error })
+    reject(error)
+  }
+  return 0
+}
+
+function asSent(thrown: unknown): SentError {
+  const { code, message } =
+    thrown instanceof TurnwireError ? thrown : new TurnwireError('store_failed', wordsOf(thrown))
+  return { code, message }
 }

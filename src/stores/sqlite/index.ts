@@ -1,12 +1,15 @@
 // The store on one SQLite file, the default. A write that resolves is synced to disk. Several processes may open the
-// file: epochs keep them apart. Writes go through group commit; reads run at once on the same connection.
+// file: epochs keep them apart. Writes go through group commit to a thread of their own, so that no fsync holds the
+// event loop; reads run at once on a connection of the main thread (docs/decisions/0018).
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ListSummary, Store } from '../../engine/ports.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
-import { Connection } from './connection.ts'
-import { GroupCommit, type GroupOptions } from './group-commit.ts'
+import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
+import { Reader } from './reader.ts'
 import { type Statements, sessionRow } from './statements.ts'
-import { appendEvents, claimSession, createSession, putBlob, readEvents, removeSession } from './writes.ts'
+import { Writer } from './writer.ts'
+import { type Claimed, type Created, readEvents } from './writes.ts'
 
 export type SqliteOptions = DatabaseOptions & { group?: GroupOptions }
 
@@ -14,30 +17,30 @@ export type SqliteOptions = DatabaseOptions & { group?: GroupOptions }
 const LINGER_MS = 2
 
 /** Throws a TurnwireError if the file cannot be opened, is not ours, or would not keep what it acknowledges. */
-export function sqliteStore(options: SqliteOptions): Store {
-  const connection = new Connection(options)
-  const group = new GroupCommit(connection, options.group)
+export function sqliteStore({ group, ...options }: SqliteOptions): Store {
+  const reader = new Reader(options)
+  const writer = new Writer({ options, places: reader.places }, group)
+  const read: Reader['read'] = query => reader.read(query)
+  let closing: Promise<void> | undefined
 
-  async function read<T>(query: (sql: Statements) => T): Promise<T> {
-    try {
-      return query(connection.reading())
-    } catch (thrown) {
-      throw connection.fail(thrown).error
-    }
+  /** The thread closes last, so that it does the work of closing. */
+  async function close(): Promise<void> {
+    await writer.finish()
+    reader.close()
+    await writer.close()
   }
 
   return {
     lingerMs: LINGER_MS,
-    create: session =>
-      group.write({ kind: 'create', session: session.row.id, run: sql => createSession(sql, session) }),
-    claim: session => group.write({ kind: 'claim', session, run: sql => claimSession(sql, session) }),
+    create: session => writer.write<Created>({ kind: 'create', session: session.row.id, created: session }),
+    claim: (session, recovering) =>
+      writer.write<Claimed | undefined>({ kind: 'claim', session, recovering: recovering === true }),
     append(batch) {
       const { session, epoch } = batch
-      return group.write({ kind: 'append', session, epoch, run: sql => appendEvents(sql, batch) })
+      return writer.write<void>({ kind: 'append', session, epoch, batch })
     },
-    remove: session => group.write({ kind: 'remove', session, run: sql => removeSession(sql, session) }),
-    putBlob: (session, name, body) =>
-      group.write({ kind: 'putBlob', session, run: sql => putBlob(sql, session, name, body) }),
+    remove: session => writer.write<boolean>({ kind: 'remove', session }),
+    putBlob: (session, name, body) => writer.write<void>({ kind: 'putBlob', session, name, body }),
     async row(session) {
       const columns = await read(sql => sql.selectSession.one(session))
       return columns && sessionRow(columns)
@@ -47,13 +50,26 @@ export function sqliteStore(options: SqliteOptions): Store {
       read(sql => readEvents(sql, session, after, maxBytes)),
     list: (owner, page) => read(sql => listSessions(sql, owner, page)),
     owners: () => read(sql => sql.listOwners.all().map(([owner]) => owner)),
+    usage: owner => usageOf(reader, owner),
     unfinished: () => read(sql => sql.listRunning.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
-    async close() {
-      group.flush()
-      connection.close()
-    },
+    failure: () => writer.failure(),
+    close: () => (closing ??= close()),
   }
+}
+
+/** Page by page, with pauses between: an owner may have a million sessions, and this runs on the main thread. */
+async function usageOf(reader: Reader, owner: string): Promise<{ sessions: number; bytes: number }> {
+  const usage = { sessions: 0, bytes: 0 }
+  for (let last: number | null = 0; last !== null; ) {
+    const after: number = last
+    const [sessions, bytes, next] = await reader.read(sql => sql.selectUsage.one(owner, after)!)
+    usage.sessions += sessions
+    usage.bytes += bytes
+    last = next
+    if (last !== null) await nextTurn()
+  }
+  return usage
 }
 
 function listSessions(

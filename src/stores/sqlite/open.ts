@@ -1,14 +1,15 @@
 // Opens a database file: checks that it is ours, applies missing migrations, and checks that commits will be durable. A
 // file that is not ours is left unchanged.
-import { closeSync, openSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { TurnwireError } from '../../language/errors.ts'
+import { makePrivateFile } from '../../lib/private-file.ts'
 import { sqliteFault } from './faults.ts'
 import { migrations } from './migrations.ts'
 
 export type DatabaseOptions = {
   file: string
-  /** How long a write waits for another process's lock, in ms. It blocks the event loop. Default 2000. */
+  /** How long a write waits for another process's lock, in ms. Default 2000. */
   busyMs?: number
   /** How large the database file may grow. */
   maxBytes?: number
@@ -25,12 +26,14 @@ const SYNCHRONOUS_FULL = 2
 export function openDatabase(options: DatabaseOptions): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
-    makePrivate(options.file)
+    // SQLite gives the WAL files the same mode.
+    makePrivateFile(options.file)
     db = new DatabaseSync(options.file, {
       timeout: options.busyMs ?? 2_000,
       enableForeignKeyConstraints: true,
     })
     checkVersion(String(firstValue(db, 'SELECT sqlite_version()')))
+    checkText(db)
     checkOwnership(db, options.file)
     configure(db, options.maxBytes)
     migrate(db)
@@ -44,14 +47,9 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
   }
 }
 
-/** Creates the file with mode 0600; SQLite gives the WAL files the same mode. */
-function makePrivate(file: string): void {
-  try {
-    closeSync(openSync(file, 'ax', 0o600))
-  } catch {
-    // It exists, or SQLite will report why it cannot be opened.
-    return
-  }
+/** A connection that only reads a file which is open already. */
+export function openForReading(file: string): DatabaseSync {
+  return new DatabaseSync(file, { readOnly: true })
 }
 
 export function checkVersion(version: string): void {
@@ -59,6 +57,16 @@ export function checkVersion(version: string): void {
   throw new TurnwireError(
     'store_failed',
     `This Node carries SQLite ${version}, which can damage its files. Use a Node with SQLite ${OLDEST_SQLITE} or newer.`,
+  )
+}
+
+/** Some versions of Node cut a text at its first NUL when they read it. */
+export function checkText(db: Pick<DatabaseSync, 'prepare'>): void {
+  const text = 'a\0b'
+  if (db.prepare('SELECT ? AS text').get(text)?.['text'] === text) return
+  throw new TurnwireError(
+    'store_failed',
+    `This Node (${process.version}) cuts texts short when it reads them from SQLite. Use Node 24.16 or newer.`,
   )
 }
 

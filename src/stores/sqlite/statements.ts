@@ -16,12 +16,16 @@ export type SessionColumns = [
   createdAt: number,
   updatedAt: number,
   head: number,
+  bytes: number,
+  blobBytes: number,
+  recoveries: number,
 ]
-const SESSION_COLUMNS = 'id, name, owner, agent, status, created_at, updated_at, head'
+const SESSION_COLUMNS =
+  'id, name, owner, agent, status, created_at, updated_at, head, bytes, blob_bytes, recoveries'
 
 export function sessionRow(columns: SessionColumns): SessionRow {
-  const [, id, owner, agent, status, createdAt, updatedAt, head] = columns
-  return { id, owner, agent, status, createdAt, updatedAt, head }
+  const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries] = columns
+  return { id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries }
 }
 
 export function prepareStatements(db: DatabaseSync) {
@@ -36,15 +40,18 @@ export function prepareStatements(db: DatabaseSync) {
     rollback: () => void (db.isTransaction && rollback.run()),
     close: () => db.close(),
 
+    touch: change("UPDATE meta SET value = value + 1 WHERE key = 'opened'"),
     cursorSecret: query<[value: string]>("SELECT value FROM meta WHERE key = 'cursor_secret'"),
 
     insertSession: change(`
       INSERT INTO sessions (name, owner, agent, status, epoch, head, created_at, updated_at, request_key, request_hash)
       VALUES (?, ?, ?, ?, 1, 0, ?, ?, ?, ?)`),
     advanceSession: change(`
-      UPDATE sessions SET head = ?, last_batch = ?, status = ?, updated_at = coalesce(?, updated_at) WHERE id = ?`),
+      UPDATE sessions SET head = ?, last_batch = ?, bytes = bytes + ?, recoveries = 0, status = ?,
+        updated_at = coalesce(?, updated_at) WHERE id = ?`),
     claimSession: query<[epoch: number, ...SessionColumns]>(
-      `UPDATE sessions SET epoch = epoch + 1 WHERE name = ? RETURNING epoch, ${SESSION_COLUMNS}`,
+      `UPDATE sessions SET epoch = epoch + 1, recoveries = recoveries + ?2 WHERE name = ?1
+      RETURNING epoch, ${SESSION_COLUMNS}`,
     ),
     // Summaries and blobs go with it by cascade.
     deleteSession: change('DELETE FROM sessions WHERE name = ?'),
@@ -67,6 +74,10 @@ export function prepareStatements(db: DatabaseSync) {
         SELECT (SELECT min(owner) FROM sessions WHERE owner > found.owner) FROM found WHERE found.owner IS NOT NULL
       )
       SELECT owner FROM found WHERE owner IS NOT NULL`),
+    /** Of up to 2,000 sessions after ?2. `last` is null when there were fewer. */
+    selectUsage: query<[sessions: number, bytes: number, last: number | null]>(`
+      SELECT count(*), coalesce(sum(bytes), 0), iif(count(*) < 2000, NULL, max(id)) FROM (
+        SELECT id, bytes + blob_bytes AS bytes FROM sessions WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT 2000)`),
     listRunning: query<[name: string]>("SELECT name FROM sessions WHERE status = 'running' ORDER BY id"),
 
     insertBatch: change(
@@ -104,6 +115,10 @@ export function prepareStatements(db: DatabaseSync) {
     upsertSummary: change(`
       INSERT INTO summaries (session, body) VALUES (?, ?)
       ON CONFLICT (session) DO UPDATE SET body = excluded.body`),
+    countBlob: change(`
+      UPDATE sessions SET blob_bytes = blob_bytes + ?3
+        - coalesce((SELECT length(body) FROM blobs WHERE session = ?1 AND name = ?2), 0)
+      WHERE id = ?1`),
     upsertBlob: change(`
       INSERT INTO blobs (session, name, body) VALUES (?, ?, ?)
       ON CONFLICT (session, name) DO UPDATE SET body = excluded.body`),

@@ -1,7 +1,8 @@
-// What each write of the store port does inside a transaction, and how events become rows and come back. A write that
-// throws a TurnwireError has changed nothing: it checks before its first change.
+// What each write of the store port does inside a transaction, and how events become rows and come back. Writes are plain
+// data that crosses to the thread that writes: their events are encoded before. A write that throws a TurnwireError has
+// changed nothing: it checks before its first change.
 import type { Append, NewSession, SessionRow } from '../../engine/ports.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
 import { checkAppend, sessionExists, sessionMissing } from '../failures.ts'
 import { type Statements, sessionRow } from './statements.ts'
@@ -9,15 +10,87 @@ import { type Statements, sessionRow } from './statements.ts'
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
 const LARGEST_BODY = 256 * 1024
 
-export function createSession(
+/** A write as it waits for its transaction. */
+export type Write = { session: string; epoch?: number } & (
+  | { kind: 'create'; created: NewSession }
+  | { kind: 'append'; epoch: number; batch: Append }
+  | OtherWrite
+)
+
+/** A write as it crosses to the thread that writes. */
+export type SentWrite = { session: string; epoch?: number } & (
+  | { kind: 'create'; row: NewSession['row']; request: NewSession['request']; log: EncodedLog }
+  | { kind: 'append'; epoch: number; seq: number; log: EncodedLog }
+  | OtherWrite
+)
+
+type OtherWrite =
+  | { kind: 'claim'; recovering: boolean }
+  | { kind: 'remove' }
+  | { kind: 'putBlob'; name: string; body: string }
+  | { kind: 'probe' }
+
+/** What an append adds. `error`: its events are not JSON. */
+type EncodedLog = {
+  bodies: EncodedEvents[]
+  status: SessionRow['status']
+  lastAt: number | null
+  summary?: string
+  error?: string
+}
+type EncodedEvents = { count: number; body: string }
+
+/** `size` is about the number of characters. */
+export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
+  if (write.kind === 'append') {
+    const { session, epoch, batch } = write
+    const log = encodeLog(batch)
+    return { sent: { kind: 'append', session, epoch, seq: batch.seq, log }, size: sizeOf(log) }
+  }
+  if (write.kind === 'create') {
+    const { row, events, summary, request } = write.created
+    const log = encodeLog({ events, status: row.status, ...(summary && { summary }) })
+    return { sent: { kind: 'create', session: row.id, row, request, log }, size: sizeOf(log) }
+  }
+  return { sent: write, size: write.kind === 'putBlob' ? write.body.length : 0 }
+}
+
+function sizeOf({ bodies }: EncodedLog): number {
+  let size = 0
+  for (const { body } of bodies) size += body.length
+  return size
+}
+
+export type Created = { epoch: number } | { existing: string; hash: string }
+export type Claimed = { epoch: number; row: SessionRow }
+
+/** Gives what the store's method resolves with. */
+export function carryOut(sql: Statements, write: SentWrite): unknown {
+  switch (write.kind) {
+    case 'create':
+      return createSession(sql, write)
+    case 'claim':
+      return claimSession(sql, write.session, write.recovering)
+    case 'append':
+      return appendEvents(sql, write)
+    case 'remove':
+      return removeSession(sql, write.session)
+    case 'putBlob':
+      return putBlob(sql, write.session, write.name, write.body)
+    case 'probe':
+      sql.touch()
+      return undefined
+  }
+}
+
+function createSession(
   sql: Statements,
-  session: NewSession,
-): { epoch: number } | { existing: string; hash: string } {
-  const { row, request } = session
+  { row, request, log }: Extract<SentWrite, { kind: 'create' }>,
+): Created {
   const first = request && sql.selectRequest.one(row.owner, request.key)
   if (first) return { existing: first[0], hash: first[1] }
   if (sql.sessionHead.one(row.id)) throw sessionExists(row.id)
-  const bodies = encodeEvents(session.events)
+  checkEncoded(log)
   const { id } = sql.insertSession(
     row.id,
     row.owner,
@@ -28,36 +101,35 @@ export function createSession(
     request?.key ?? null,
     request?.hash ?? null,
   )
-  recordEvents(sql, { id, head: 0, lastBatch: null }, bodies, { ...session, status: row.status })
+  recordEvents(sql, { id, head: 0, lastBatch: null }, log)
   return { epoch: 1 }
 }
 
-export function appendEvents(sql: Statements, batch: Append): void {
-  const found = sql.sessionHead.one(batch.session)
-  if (found === undefined) throw sessionMissing(batch.session)
+function appendEvents(sql: Statements, write: Extract<SentWrite, { kind: 'append' }>): void {
+  const found = sql.sessionHead.one(write.session)
+  if (found === undefined) throw sessionMissing(write.session)
   const [id, epoch, head, lastBatch] = found
-  checkAppend(batch, epoch, head)
-  recordEvents(sql, { id, head, lastBatch }, encodeEvents(batch.events), batch)
+  checkAppend(write, epoch, head)
+  checkEncoded(write.log)
+  recordEvents(sql, { id, head, lastBatch }, write.log)
 }
 
-export function claimSession(
-  sql: Statements,
-  session: string,
-): { epoch: number; row: SessionRow } | undefined {
-  const found = sql.claimSession.one(session)
+function claimSession(sql: Statements, session: string, recovering: boolean): Claimed | undefined {
+  const found = sql.claimSession.one(session, recovering ? 1 : 0)
   if (found === undefined) return undefined
   const [epoch, ...columns] = found
   return { epoch, row: sessionRow(columns) }
 }
 
-export function removeSession(sql: Statements, session: string): boolean {
+function removeSession(sql: Statements, session: string): boolean {
   sql.deleteBatches(session)
   return sql.deleteSession(session).rows > 0
 }
 
-export function putBlob(sql: Statements, session: string, name: string, body: string): void {
+function putBlob(sql: Statements, session: string, name: string, body: string): void {
   const found = sql.sessionHead.one(session)
   if (found === undefined) throw sessionMissing(session)
+  sql.countBlob(found[0], name, body.length)
   sql.upsertBlob(found[0], name, body)
 }
 
@@ -87,35 +159,42 @@ export function readEvents(sql: Statements, session: string, after: number, maxB
 }
 
 type LogHead = { id: number; head: number; lastBatch: number | null }
-type EncodedEvents = { count: number; body: string }
 
 function recordEvents(
   sql: Statements,
   { id, head, lastBatch }: LogHead,
-  bodies: readonly EncodedEvents[],
-  { events, status, summary }: Pick<Append, 'events' | 'status' | 'summary'>,
+  { bodies, status, lastAt, summary }: EncodedLog,
 ): void {
+  let bytes = 0
   for (const { count, body } of bodies) {
     lastBatch = sql.insertBatch(id, lastBatch, head + 1, head + count, body).id
     head += count
+    bytes += body.length
   }
-  sql.advanceSession(head, lastBatch, status, events.at(-1)?.at ?? null, id)
-  if (summary) sql.upsertSummary(id, JSON.stringify(summary))
+  sql.advanceSession(head, lastBatch, bytes, status, lastAt, id)
+  if (summary !== undefined) sql.upsertSummary(id, summary)
+}
+
+function encodeLog({ events, status, summary }: Pick<Append, 'events' | 'status' | 'summary'>): EncodedLog {
+  const log = { bodies: [], status, lastAt: events.at(-1)?.at ?? null }
+  try {
+    const bodies = encodeEvents(events)
+    return { ...log, bodies, ...(summary && { summary: JSON.stringify(summary) }) }
+  } catch (thrown) {
+    return { ...log, error: wordsOf(thrown) }
+  }
+}
+
+function checkEncoded({ error }: EncodedLog): void {
+  if (error === undefined) return
+  throw new TurnwireError('store_failed', `The events are not JSON and cannot be recorded: ${error}`)
 }
 
 function encodeEvents(events: readonly Event[]): EncodedEvents[] {
   const count = events.length
   if (count === 0) return []
-  const body = toJson(events)
+  const body = JSON.stringify(events)
   if (count === 1 || body.length <= LARGEST_BODY) return [{ count, body }]
   const middle = count >> 1
   return [...encodeEvents(events.slice(0, middle)), ...encodeEvents(events.slice(middle))]
-}
-
-function toJson(events: readonly Event[]): string {
-  try {
-    return JSON.stringify(events)
-  } catch (cause) {
-    throw new TurnwireError('store_failed', 'The events are not JSON and cannot be recorded.', { cause })
-  }
 }

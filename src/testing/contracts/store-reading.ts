@@ -16,6 +16,7 @@ import {
 } from './store-samples.ts'
 
 export function readingTests(subject: StoreSubject): void {
+  usageTests(subject)
   test('a read gives the events after a number, also from the middle of a batch', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 4) }))
@@ -59,6 +60,35 @@ export function readingTests(subject: StoreSubject): void {
     await store.append(batch('d', 1, 1, { status: 'running' }))
     await store.append(batch('d', 2, 1, { status: 'waiting' }))
     assert.deepEqual((await store.unfinished()).sort(), ['a', 'b'])
+  })
+}
+
+/** What a row tells without the log. */
+export function rowTests(subject: StoreSubject): void {
+  test('a row tells about how long the log and the blobs are', async () => {
+    const { store } = subject
+    await store.create(newSession('s', { events: events(1, 1) }))
+    await store.append(batch('s', 2, 0, { events: [sampleEvent('x'.repeat(100_000))] }))
+    await store.putBlob('s', 'one', 'y'.repeat(50_000))
+    await store.putBlob('s', 'one', 'y'.repeat(20_000))
+    const row = await store.row('s')
+    assert.ok(row && row.bytes > 100_000 && row.bytes < 110_000, String(row?.bytes))
+    assert.equal(row.blobBytes, 20_000)
+    const { rows } = await store.list('ada', { limit: 1 })
+    assert.deepEqual([rows[0]?.bytes, rows[0]?.blobBytes], [row.bytes, 20_000])
+  })
+
+  test('recoveries that began are counted until something is written', async () => {
+    const { store } = subject
+    await store.create(newSession('s', { events: events(1, 1), status: 'running' }))
+    await store.claim('s')
+    assert.equal((await store.row('s'))?.recoveries, 0)
+    assert.equal((await store.claim('s', true))?.row.recoveries, 1)
+    assert.equal((await store.claim('s', true))?.row.recoveries, 2)
+    assert.equal((await store.row('s'))?.recoveries, 2)
+    await store.append(batch('s', 2, 0, { epoch: 4, status: 'running' }))
+    const row = await store.row('s')
+    assert.deepEqual([row?.recoveries, row?.head, row?.status], [0, 1, 'running'])
   })
 }
 
@@ -154,4 +184,21 @@ async function longLog(store: Store, session: string): Promise<number> {
   }
   await Promise.all(appends)
   return head
+}
+
+function usageTests(subject: StoreSubject): void {
+  test('the usage of an owner is the number of its sessions and the sum of their bytes', async () => {
+    const { store } = subject
+    assert.deepEqual(await store.usage('ada'), { sessions: 0, bytes: 0 })
+    await store.create(newSession('s', { events: events(1, 4) }))
+    await store.create(newSession('t'))
+    await store.putBlob('t', 'b', 'x'.repeat(1000))
+    const rows = [await store.row('s'), await store.row('t')]
+    const bytes = rows.reduce((sum, row) => sum + (row?.bytes ?? 0) + (row?.blobBytes ?? 0), 0)
+    assert.ok(bytes > 1000, String(bytes))
+    assert.deepEqual(await store.usage('ada'), { sessions: 2, bytes })
+    assert.deepEqual(await store.usage('bob'), { sessions: 0, bytes: 0 })
+    await store.remove('t')
+    assert.deepEqual(await store.usage('ada'), { sessions: 1, bytes: rows[0]?.bytes })
+  })
 }

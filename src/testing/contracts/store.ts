@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { SessionStatus } from '../../engine/ports.ts'
 import type { Event } from '../../language/events.ts'
 import { blobTests, exactnessTests, listingTests, removalTests, reopeningTests } from './store-keeping.ts'
-import { pagingTests, readingTests } from './store-reading.ts'
+import { pagingTests, readingTests, rowTests } from './store-reading.ts'
 import {
   BORN,
   batch,
@@ -39,6 +39,7 @@ export function storeContract(name: string, make: MakeStore): void {
     creationTests(subject)
     orderTests(subject)
     readingTests(subject)
+    rowTests(subject)
     pagingTests(subject)
     fencingTests(subject)
     failureTests(subject)
@@ -55,7 +56,9 @@ function creationTests(subject: StoreSubject): void {
     const { store } = subject
     const made = await store.create(newSession('s', { events: events(1, 2), status: 'waiting' }))
     assert.deepEqual(made, { epoch: 1 })
-    assert.deepEqual(await store.row('s'), {
+    const row = await store.row('s')
+    assert.ok(row && row.bytes > 0)
+    assert.deepEqual(row, {
       id: 's',
       owner: 'ada',
       agent: 'helper',
@@ -63,6 +66,9 @@ function creationTests(subject: StoreSubject): void {
       createdAt: BORN,
       updatedAt: BORN + 2,
       head: 2,
+      bytes: row.bytes,
+      blobBytes: 0,
+      recoveries: 0,
     })
     assert.deepEqual(await store.read('s'), [
       { seq: 1, event: sampleEvent('event 1', BORN + 1) },

@@ -44,7 +44,7 @@ export type MakeTool = (
 /** `make` is called once for each test. */
 export function toolContract(name: string, make: MakeTool): void {
   const play: PlayScene = (title, scenario, run) =>
-    test(`${title} (${scenario})`, { timeout: 20_000 }, async (context: TestContext) => {
+    test(`${title} (${scenario})`, { timeout: 300_000 }, async (context: TestContext) => {
       const made = await make(scenario)
       if ('skip' in made) return context.skip(made.skip)
       try {
@@ -222,6 +222,8 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     attempt: 1,
     progress: () => {},
     options: {},
+    app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
+    fetch: () => Promise.reject(new Error('This test gives its tool nothing to fetch with.')),
     ...changes,
   }
 }

@@ -1,6 +1,7 @@
 // The HTTP server that every strict double runs in, on 127.0.0.1. It hands each request to a vendor's pure functions,
 // answers with the first rule that the request breaks, or plays the next scripted turn.
 // It owns the socket, the script and the record of exchanges. It knows no vendor's shapes; those are in `VendorDouble`.
+import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -293,8 +294,19 @@ function writeRejection(serving: Serving, rejection: Rejection, extra: Record<st
   const { status, headers, body } = vendor.rejectionBody(rejection)
   exchange.status = status
   exchange.response = body
-  outgoing.writeHead(status, { 'content-type': 'application/json', ...headers, ...extra })
+  outgoing.writeHead(status, {
+    'content-type': 'application/json',
+    ...requestId(vendor),
+    ...headers,
+    ...extra,
+  })
   outgoing.end(JSON.stringify(body))
+}
+
+/** Some vendors name each request, so that their support can find it. */
+function requestId({ name }: AnyDouble): Record<string, string> {
+  const header = name === 'anthropic' ? 'request-id' : name.startsWith('openai') ? 'x-request-id' : ''
+  return header === '' ? {} : { [header]: `req_${randomUUID().replaceAll('-', '')}` }
 }
 
 async function writeAnswer(serving: Serving, { body, frames }: DirectAnswer, delayMs: number): Promise<void> {
@@ -306,6 +318,7 @@ async function writeAnswer(serving: Serving, { body, frames }: DirectAnswer, del
   outgoing.writeHead(200, {
     'content-type': frames ? 'text/event-stream; charset=utf-8' : 'application/json',
     ...(frames && { 'cache-control': 'no-cache' }),
+    ...requestId(serving.vendor),
   })
   outgoing.flushHeaders()
   if (frames === undefined) {

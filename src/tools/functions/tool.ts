@@ -57,6 +57,11 @@ export type ToolDefinition<
   description: string
   /** A zod or other Standard Schema, a JSON Schema of an object, `'text'`, or `{ syntax, definition }` of a grammar. */
   input: S
+  /**
+   * True: the vendor's strict mode binds the model to the schema, where the vendor and the schema allow it; the log says
+   * where not. False: never. Default: where it costs nothing.
+   */
+  strict?: boolean
   /** The schema of what `run` returns. Results are checked against it and kept as data beside the text. */
   output?: O
   kind?: ToolKind
@@ -99,7 +104,7 @@ export function tool<
 >(definition: ToolDefinition<S, O, R>): TypedTool<O extends StandardSchema ? InferInput<O> : unknown> {
   checkMembers(definition)
   const { name, title, description, run } = definition
-  const input = describeInput(definition.input, name)
+  const input = describeInput(definition.input, name, definition.strict)
   const output =
     definition.output === undefined ? undefined : declareSchema(definition.output, name, 'output').declared
   const hasOutput = output !== undefined
@@ -157,7 +162,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
-  ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'run'] as const),
+  ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
@@ -210,10 +215,20 @@ function checkNumber(name: string, member: string, value: number, least: number,
     refuseTool(name, `has "${member}" as ${quote(value)}; it is a whole number from ${least} to ${most}`)
 }
 
-function describeInput(input: InputSchema, name: string): { declared: ToolInput; refine?: Refine } {
+function describeInput(
+  input: InputSchema,
+  name: string,
+  strict: boolean | undefined,
+): { declared: ToolInput; refine?: Refine } {
+  const isText = input === 'text' || isGrammar(input)
+  if (strict !== undefined && (isText || typeof strict !== 'boolean'))
+    refuseTool(
+      name,
+      'has "strict" as something else than true or false, or takes text, which is never strict',
+    )
   if (input === 'text') return { declared: Object.freeze({ form: 'text' }) }
   if (isGrammar(input)) return { declared: deepFreeze({ form: 'text', grammar: checkGrammar(input, name) }) }
-  const { json, refine, declared } = declareSchema(input, name, 'input')
+  const { json, refine, declared } = declareSchema(input, name, 'input', strict)
   if (json['type'] !== undefined && json['type'] !== 'object')
     refuseTool(
       name,
@@ -245,12 +260,13 @@ function declareSchema(
   schema: unknown,
   name: string,
   member: 'input' | 'output',
+  strict?: boolean,
 ): SchemaDescription & { declared: JsonInput } {
   try {
     const described = describeSchema(schema)
     if (member === 'input') checkHasKeywords(described.json)
     checkDeclaredSchema(described.json)
-    return { ...described, declared: new JsonInput(described.json) }
+    return { ...described, declared: new JsonInput(described.json, strict) }
   } catch (error) {
     return refuseTool(name, `has an ${member} schema that cannot be used: ${reasonOf(error)}`)
   }
@@ -264,12 +280,14 @@ function declareSchema(
 class JsonInput {
   readonly form = 'json'
   declare readonly schema: JsonObject
+  declare readonly strict?: boolean
   #kept: string | JsonObject
 
-  constructor(schema: JsonObject) {
+  constructor(schema: JsonObject, strict?: boolean) {
     this.#kept = JSON.stringify(schema) ?? ''
     if (!this.#kept.startsWith('{')) throw new TypeError('a schema must be an object')
     Object.defineProperty(this, 'schema', JsonInput.#read)
+    if (strict !== undefined) this.strict = strict
     Object.freeze(this)
   }
 
@@ -295,7 +313,7 @@ function reasonOf(error: unknown): string {
   return errorMessage(error).replace(/\.$/, '')
 }
 
-function refuseTool(name: string, problem: string, cause?: unknown): never {
+export function refuseTool(name: string, problem: string, cause?: unknown): never {
   throw new TurnwireError(
     'invalid_tool',
     `The tool "${name}" ${problem}.`,

@@ -2,9 +2,11 @@
 // loaded with the first connection.
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client'
 import type { Tool } from '../../engine/ports.ts'
-import { checkSpec, type McpServerSpec } from './spec.ts'
+import { checkOptions, checkSpec, type McpServerSpec } from './spec.ts'
 
+export { type KeptServer, KeptServers } from './kept-servers.ts'
 export type { McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
+export { checkSpec } from './spec.ts'
 
 /**
  * Answers a question that a server asks the person during a call. A question without a `mode` is a form. `callId` is
@@ -53,11 +55,17 @@ export type McpConnection = {
   close(): Promise<void>
 }
 
-/** Connects and lists the tools. On stdio the command is started twice, first to find out the protocol's revision. */
+/** Connects and lists the tools. A program that is started keeps running until `close`. */
 export async function mcpServer(spec: McpServerSpec, options: McpOptions = {}): Promise<McpConnection> {
+  checkOptions(options)
   checkSpec(spec, options.allowEnv ?? [])
   const { McpServer } = await import('./server.ts')
   const server = new McpServer(spec, options)
-  await server.open()
+  try {
+    await server.open()
+  } catch (error) {
+    await server.close()
+    throw error
+  }
   return server
 }

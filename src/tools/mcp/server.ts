@@ -1,7 +1,8 @@
 // One MCP server: its connection, its tools and their calls. Each server has its own connection, so that answers cannot
 // be mixed up. Its tools are named `server__tool` and ask by default. A tool whose definition has changed since it was
-// offered is refused until the new definition is offered and approved.
-import { Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+// offered is refused; the new definition is offered, and asks until a call of it was allowed. A call is sent again only
+// if the server cannot have run it, or if its tool may run twice.
+import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -9,11 +10,13 @@ import { toolHash } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
+import { McpConnector } from './connect.ts'
 import { declareTools, type Listed } from './declare.ts'
+import { definitionDifference } from './difference.ts'
 import type { McpConnection, McpOptions } from './index.ts'
+import { lossOf } from './lost.ts'
 import { toToolOutput } from './result.ts'
 import { identityOf, type McpServerSpec } from './spec.ts'
-import { openTransport } from './transport.ts'
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
 const maxPages = 100
@@ -24,32 +27,54 @@ export class McpServer implements McpConnection {
   readonly #taken: ReadonlySet<string>
   readonly #running = new Set<string>()
   readonly warnings: string[] = []
+  readonly #connector: McpConnector
   #client: Promise<Client> | undefined
   #current: Client | undefined
+  /** Resolves when the current connection is lost. */
+  #lost = Promise.withResolvers<void>()
+  /** Why no call can be made now. */
+  #problem: string | undefined = 'it is not connected yet'
+  /** The last definition of each tool that someone has allowed, by name. Those of the first list are taken as allowed. */
+  readonly #accepted = new Map<string, Tool>()
   #tools: Tool[] = []
   /** The hash of each tool's current definition, by name. */
   #hashes = new Map<string, string>()
   #listedAt = 0
+  #wasListed = false
   #closed = false
 
   constructor(spec: McpServerSpec, options: McpOptions) {
     this.#spec = spec
     this.#options = options
     this.#taken = new Set(options.taken)
+    this.#connector = new McpConnector(spec, options, {
+      warn: words => this.#warn(words),
+      changed: client => void this.#changed(client),
+      closed: client => {
+        if (this.#current === client) this.#lose('its connection was closed')
+      },
+      onlyCall: () => this.#onlyCall(),
+    })
   }
 
   get tools(): Tool[] {
     return this.#tools
   }
 
+  /** Connects, if it is not connected, and lists the tools. */
   async open(): Promise<void> {
     const client = await this.#connected()
     try {
       await this.#list(client)
     } catch (cause) {
-      await this.close()
+      this.#lose(printable(errorMessage(cause), 300))
       throw this.#unreachable(cause)
     }
+  }
+
+  /** Resolves when the connection is lost. */
+  untilLost(): Promise<void> {
+    return this.#lost.promise
   }
 
   async close(): Promise<void> {
@@ -63,53 +88,40 @@ export class McpServer implements McpConnection {
   #connected(): Promise<Client> {
     if (this.#closed)
       return Promise.reject(new Error(`The MCP server "${this.#spec.name}" was disconnected.`))
-    this.#client ??= this.#connect().catch((cause: unknown) => {
-      this.#client = undefined
-      throw this.#unreachable(cause)
-    })
+    this.#client ??= this.#connect()
     return this.#client
   }
 
   async #connect(): Promise<Client> {
-    const {
-      elicit,
-      elicitModes = ['form'],
-      connectTimeoutMs = 30_000,
-      maxMessageBytes = 8 * 1024 * 1024,
-    } = this.#options
-    const client = new Client(
-      { name: 'turnwire', version: '0.1.0' },
-      {
-        versionNegotiation: { mode: 'auto' },
-        capabilities: elicit ? { elicitation: Object.fromEntries(elicitModes.map(mode => [mode, {}])) } : {},
-        listChanged: { tools: { autoRefresh: false, onChanged: () => void this.#changed(client) } },
-      },
-    )
-    client.onerror = error =>
-      this.#warn(`The MCP server "${this.#spec.name}" broke the protocol: ${printable(error.message, 300)}`)
-    client.onclose = () => {
-      // The next call connects again. Calls that were running are not repeated. A newer connection is kept.
-      if (this.#current === client) this.#client = undefined
-    }
-    if (elicit)
-      client.setRequestHandler('elicitation/create', (request, { mcpReq }) =>
-        elicit(request.params, { ...this.#onlyCall(), signal: mcpReq.signal }),
-      )
-    const log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) =>
-      this.#options.log?.(level, message, fields)
-    const transport = openTransport(this.#spec, { maxMessageBytes, log })
     try {
-      await client.connect(transport, {
-        timeout: connectTimeoutMs,
-        signal: AbortSignal.timeout(connectTimeoutMs),
-      })
+      const client = await this.#connector.connect()
       this.#current = client
-    } catch (error) {
-      await client.close().catch(() => {})
-      await transport.close().catch(() => {})
-      throw error
+      this.#lost = Promise.withResolvers()
+      this.#setProblem(undefined)
+      return client
+    } catch (cause) {
+      this.#client = undefined
+      this.#setProblem(printable(errorMessage(cause), 300))
+      throw this.#unreachable(cause)
     }
-    return client
+  }
+
+  /** The next call connects again. Calls that were running are not repeated. */
+  #lose(problem: string): void {
+    const client = this.#current
+    this.#current = undefined
+    this.#client = undefined
+    this.#listedAt = 0
+    this.#setProblem(problem)
+    this.#lost.resolve()
+    void client?.close().catch(() => {})
+  }
+
+  #setProblem(problem: string | undefined): void {
+    const before = this.#problem
+    this.#problem = problem
+    if ((before === undefined) !== (problem === undefined) && this.#wasListed && !this.#closed)
+      this.#options.onTools?.(this.#tools)
   }
 
   #onlyCall(): { callId?: string } {
@@ -169,17 +181,32 @@ export class McpServer implements McpConnection {
       tools.length !== this.#tools.length || tools.some((tool, index) => tool !== this.#tools[index])
     this.#tools = tools
     this.#hashes = new Map(tools.map(tool => [tool.name, toolHash(tool)]))
-    const first = this.#listedAt === 0
+    for (const tool of tools) if (!this.#accepted.has(tool.name)) this.#accepted.set(tool.name, tool)
+    const isFirst = !this.#wasListed
+    this.#wasListed = true
     this.#listedAt = Date.now()
-    if (changed && !first) this.#options.onTools?.(tools)
+    if (changed && !isFirst) this.#options.onTools?.(tools)
   }
 
   #toolOf({ raw, declared }: Listed): Tool {
+    const [change, problem] = [() => this.#changeOf(tool), () => this.#problem]
     const tool: Tool = Object.freeze({
       ...declared,
+      get changed() {
+        return change()
+      },
+      get unavailable() {
+        return problem()
+      },
       run: (input: Json, context: ToolContext) => this.#call(raw, tool, input, context),
     })
     return tool
+  }
+
+  #changeOf(tool: Tool): string | undefined {
+    const accepted = this.#accepted.get(tool.name)
+    if (accepted === undefined || toolHash(accepted) === toolHash(tool)) return undefined
+    return definitionDifference(accepted, tool)
   }
 
   async #changed(client: Client): Promise<void> {
@@ -197,6 +224,31 @@ export class McpServer implements McpConnection {
   // ---- a call --------------------------------------------------------------------------------------------
 
   async #call(raw: string, tool: Tool, input: Json, context: ToolContext): Promise<ToolOutput> {
+    this.#running.add(context.callId)
+    try {
+      for (let isRepeated = false; ; isRepeated = true) {
+        const client = await this.#ready(raw, tool)
+        try {
+          return toToolOutput(await this.#send(client, raw, tool, input, context))
+        } catch (cause) {
+          const loss = lossOf(cause)
+          if (loss === undefined || this.#closed) throw cause
+          if (this.#current === client) this.#lose(printable(errorMessage(cause), 300))
+          if (!isRepeated && (loss === 'refused' || tool.idempotent)) continue
+          if (loss === 'refused') throw cause
+          throw new Error(
+            `The MCP server "${this.#spec.name}" went away during the call, which may have taken effect. It was not sent again.`,
+            { cause },
+          )
+        }
+      }
+    } finally {
+      this.#running.delete(context.callId)
+    }
+  }
+
+  /** A connection on which the tool still has the definition that was offered. */
+  async #ready(raw: string, tool: Tool): Promise<Client> {
     const client = await this.#connected()
     if (Date.now() - this.#listedAt > (this.#options.refreshMs ?? 60_000) || !this.#hashes.has(tool.name))
       await this.#list(client)
@@ -204,18 +256,9 @@ export class McpServer implements McpConnection {
       throw new InvalidInput(
         `The MCP server "${this.#spec.name}" has changed or withdrawn "${raw}" since it was offered. Nothing was run. Look at the tools again.`,
       )
-    this.#running.add(context.callId)
-    try {
-      return toToolOutput(await this.#send(client, raw, tool, input, context))
-    } catch (cause) {
-      if (!(cause instanceof SdkError && cause.code === SdkErrorCode.ConnectionClosed)) throw cause
-      throw new Error(
-        `The MCP server "${this.#spec.name}" went away during the call, which may have taken effect. It was not sent again.`,
-        { cause },
-      )
-    } finally {
-      this.#running.delete(context.callId)
-    }
+    // The gate has let the call through: someone has allowed this definition.
+    this.#accepted.set(tool.name, tool)
+    return client
   }
 
   async #send(

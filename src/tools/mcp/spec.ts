@@ -21,11 +21,61 @@ export type McpServerSpec = McpStdioServer | McpHttpServer
 const loaders =
   /^(NODE_OPTIONS|NODE_PATH|LD_\w+|DYLD_\w+|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5LIB|PERL5OPT|RUBYLIB|RUBYOPT|BASH_ENV|ENV|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/i
 
+const stdioKeys = ['name', 'command', 'args', 'env', 'cwd']
+const httpKeys = ['name', 'url', 'headers']
+const optionKeys = [
+  'log',
+  'trust',
+  'trustAnnotations',
+  'exposed',
+  'timeoutMs',
+  'connectTimeoutMs',
+  'outputLimit',
+  'maxMessageBytes',
+  'maxTools',
+  'allowEnv',
+  'taken',
+  'refreshMs',
+  'elicit',
+  'elicitModes',
+  'onTools',
+]
+
+/** An option that stands where nobody reads it would be ignored: `trust: 'deny'` among them. */
+export function checkOptions(options: object): void {
+  for (const key of Object.keys(options)) {
+    if (optionKeys.includes(key)) continue
+    const isSpec = stdioKeys.includes(key) || httpKeys.includes(key)
+    throw invalidSpec(
+      isSpec
+        ? `${quote(key)} describes the MCP server: it belongs into the first argument.`
+        : `There is no option ${quote(key)} for an MCP server. Known are: ${optionKeys.join(', ')}.`,
+    )
+  }
+}
+
+function checkPlaces(spec: McpServerSpec): void {
+  const [known, other] = 'url' in spec ? [httpKeys, stdioKeys] : [stdioKeys, httpKeys]
+  for (const key of Object.keys(spec)) {
+    if (known.includes(key)) continue
+    if (optionKeys.includes(key))
+      throw invalidSpec(
+        `${quote(key)} of the MCP server "${spec.name}" is an option: it belongs into the second argument.`,
+      )
+    throw invalidSpec(
+      other.includes(key)
+        ? `The MCP server "${spec.name}" has a ${'url' in spec ? 'url' : 'command'}, so it cannot have ${quote(key)}.`
+        : `There is no setting ${quote(key)} for the MCP server "${spec.name}". Known are: ${known.join(', ')}.`,
+    )
+  }
+}
+
 export function checkSpec(spec: McpServerSpec, allowEnv: readonly string[]): void {
   if (typeof spec.name !== 'string' || !/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/.test(spec.name))
     throw invalidSpec(
       `An MCP server's name must be 1 to 32 letters, digits, "_" or "-", not ${quote(spec.name)}.`,
     )
+  checkPlaces(spec)
   if ('url' in spec) checkHttp(spec)
   else checkStdio(spec, allowEnv)
 }
@@ -53,7 +103,7 @@ function checkStdio(
     throw invalidSpec(
       `The command of the MCP server "${name}" is one program, not a command line: put what follows it into args.`,
     )
-  if (!args.every(arg => typeof arg === 'string' && !arg.includes('\0')))
+  if (!Array.isArray(args) || !args.every(arg => typeof arg === 'string' && !arg.includes('\0')))
     throw invalidSpec(`The args of the MCP server "${name}" must be texts.`)
   if (cwd !== undefined && !isAbsolute(cwd))
     throw invalidSpec(`The cwd of the MCP server "${name}" must be an absolute path.`)

@@ -7,21 +7,27 @@ import type { FrameEncoder } from '../http/stream.ts'
 import { maskSettings } from './encode.ts'
 
 /** Frames are kept with their items: many readers may follow one session. */
-export function eventFrames(agent: AgentInfo | undefined): FrameEncoder<FollowItem> {
-  return {
-    take(item) {
-      if (item.type !== 'event' && item.type !== 'delta') return ''
-      const known = item.encoded?.['aap']
-      if (known !== undefined) return known
-      const frame =
-        item.type === 'event'
-          ? sseFrame(item.event.type, masked(item.event, agent), item.seq)
-          : sseFrame(item.delta.type, item.delta)
-      item.encoded = { ...item.encoded, aap: frame }
-      return frame
-    },
-    end: () => '',
-    fail: () => '',
+export class EventFrames implements FrameEncoder<FollowItem> {
+  readonly #agent: AgentInfo | undefined
+
+  constructor(agent: AgentInfo | undefined) {
+    this.#agent = agent
+  }
+
+  take(item: FollowItem): string {
+    if (item.type !== 'event' && item.type !== 'delta') return ''
+    const known = item.encoded?.['aap']
+    if (known !== undefined) return known
+    const frame =
+      item.type === 'event'
+        ? sseFrame(item.event.type, masked(item.event, this.#agent), item.seq)
+        : sseFrame(item.delta.type, item.delta)
+    item.encoded = { ...item.encoded, aap: frame }
+    return frame
+  }
+
+  fail(): string {
+    return ''
   }
 }
 

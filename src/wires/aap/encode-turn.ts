@@ -1,6 +1,7 @@
 // One turn as the protocol shows it: items of a session in, `turn_start` … `turn_stop` out. The three stream modes share it:
 // `message` shows whole answers, `delta` their deltas, and `none` folds the events of `message` into one answer.
 import type { FollowItem, PlainError } from '../../engine/index.ts'
+import type { CallPart } from '../../language/calls.ts'
 import type { CallSettled, Event, ModelAnswered, TurnEnded, TurnStop } from '../../language/events.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -23,6 +24,8 @@ const stopReasons: Record<TurnStop, StopReason> = {
 export class TurnEncoder {
   readonly #deltas: boolean
   readonly #asks = new Map<string, Ask>()
+  /** The arguments of the calls that this stream has shown. */
+  readonly #shown = new Map<string, string>()
   #ended: TurnEnded | undefined
 
   constructor(mode: 'delta' | 'message') {
@@ -62,8 +65,7 @@ export class TurnEncoder {
       case 'call.settled':
         return this.#result(event)
       case 'approval.requested':
-        this.#ask(event)
-        return []
+        return this.#ask(event)
       case 'turn.started':
         this.#ended = undefined
         return []
@@ -75,14 +77,21 @@ export class TurnEncoder {
     }
   }
 
-  /** Only if there is more to say than that the call waits. */
-  #ask({ callId, reason, expiresAt }: Extract<Event, { type: 'approval.requested' }>): void {
-    if (reason === undefined && expiresAt === undefined) return
-    this.#asks.set(callId, {
-      toolCallId: callId,
-      ...(reason !== undefined && { reason }),
-      ...(expiresAt !== undefined && { expiresAt }),
-    })
+  /** A call that is asked about again is shown again, unless this stream has shown it just so. */
+  #ask({ callId, reason, expiresAt, again }: Extract<Event, { type: 'approval.requested' }>): TurnEvent[] {
+    // Only if there is more to say than that the call waits.
+    if (reason !== undefined || expiresAt !== undefined)
+      this.#asks.set(callId, {
+        toolCallId: callId,
+        ...(reason !== undefined && { reason }),
+        ...(expiresAt !== undefined && { expiresAt }),
+      })
+    return again && this.#shown.get(callId) !== again.text ? [this.#call({ id: callId, ...again })] : []
+  }
+
+  #call(part: Pick<CallPart, 'id' | 'name' | 'form' | 'text'>): TurnEvent {
+    this.#shown.set(part.id, part.text)
+    return ['tool_call', { toolCallId: part.id, name: part.name, input: encodeCallInput(part) }]
   }
 
   /** In `delta` mode text and thinking have come as deltas, all but what a vendor did on its own side. */
@@ -95,9 +104,7 @@ export class TurnEncoder {
       } else if (part.type !== 'text') events.push(['thinking', { thinking: thinkingText(part) }])
       else if (part.text !== '') events.push(['text', { text: part.text }])
     }
-    for (const part of parts)
-      if (part.type === 'call')
-        events.push(['tool_call', { toolCallId: part.id, name: part.name, input: encodeCallInput(part) }])
+    for (const part of parts) if (part.type === 'call') events.push(this.#call(part))
     return events
   }
 

@@ -1,6 +1,6 @@
 // Declarations, sessions, content and history as the protocol shows them. Pure. Turns are in encode-turn.ts, the stream of
 // events in encode-events.ts.
-import type { AgentInfo, SessionHistory } from '../../engine/index.ts'
+import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
@@ -189,28 +189,15 @@ function parsedOrNone(text: string): Json | undefined {
 
 // ---- history ------------------------------------------------------------------------------------------------
 
-/** Whole entries, then the results of the last batch that are there already. */
-export function historyEntries({ entries, calls }: SessionHistory): Entry[] {
-  const results: CallResult[] = []
-  for (const { part, outcome } of calls)
-    if (outcome) results.push({ callId: part.id, name: part.name, outcome })
-  return results.length > 0 ? [...entries, { role: 'tool', results }] : entries
-}
-
-/** `whole` gives the parts of a result to show. */
-export async function encodeHistory(
-  entries: readonly Entry[],
+/** The messages of one entry. `whole` gives the parts of a result to show. */
+export async function* encodeEntry(
+  entry: Entry,
   whole: (result: CallResult) => Promise<readonly ResultPart[]>,
-): Promise<HistoryMessage[]> {
-  const messages: HistoryMessage[] = []
-  for (const entry of entries) {
-    if (entry.role === 'system') messages.push({ role: 'system', content: entry.text })
-    else if (entry.role === 'user') messages.push({ role: 'user', content: encodeParts(entry.parts) })
-    else if (entry.role === 'assistant')
-      messages.push({ role: 'assistant', content: encodeAnswer(entry.parts) })
-    else for (const result of entry.results) messages.push(encodeResult(result.callId, await whole(result)))
-  }
-  return messages
+): AsyncGenerator<HistoryMessage, void, undefined> {
+  if (entry.role === 'system') yield { role: 'system', content: entry.text }
+  else if (entry.role === 'user') yield { role: 'user', content: encodeParts(entry.parts) }
+  else if (entry.role === 'assistant') yield { role: 'assistant', content: encodeAnswer(entry.parts) }
+  else for (const result of entry.results) yield encodeResult(result.callId, await whole(result))
 }
 
 export function encodeResult(toolCallId: string, parts: readonly ResultPart[]): ToolMessage {

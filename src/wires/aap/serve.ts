@@ -1,14 +1,21 @@
 // The routes. Versions 1, 2 and 3 are the same handlers under other paths, with the few differences that the versions have.
 import { type Context, Hono } from 'hono'
-import type { AgentInfo, Command, FollowOptions, RequestKey, SessionRef } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  Command,
+  FollowOptions,
+  RequestKey,
+  SessionRef,
+  SessionSummary,
+} from '../../engine/index.ts'
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson } from '../http/index.ts'
+import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
 import { clientGone, foldItems, streamItems } from '../http/stream.ts'
+import { readHistory } from '../read-log.ts'
 import {
   type AnswerTurn,
   decodeChosen,
@@ -21,10 +28,10 @@ import {
   type UserTurn,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeHistory, encodeMeta, encodeResult, encodeSession, historyEntries } from './encode.ts'
-import { eventFrames } from './encode-events.ts'
+import { encodeEntry, encodeMeta, encodeResult, encodeSession } from './encode.ts'
+import { EventFrames } from './encode-events.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
-import type { History, HistoryType, StreamMode, Version } from './schema.ts'
+import type { HistoryType, StreamMode, Version } from './schema.ts'
 import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
 
 const wireName = 'aap'
@@ -169,7 +176,10 @@ class AapHandlers {
       const summary = await this.#host.engine.summary(ref)
       const agent = this.#agentOf(summary.agent)
       const info = encodeSession(summary, agent, version)
-      return sendJson(c, version === 1 ? { ...info, history: await this.#historyOfV1(c, ref, agent) } : info)
+      if (version !== 1) return sendJson(c, info)
+      const types = historyTypesOfV1(c.req.query('history'), agent)
+      const before = `${JSON.stringify(info).slice(0, -1)},"history":`
+      return streamJson(c, this.#host, this.#historyJson(ref, summary, types, before, '}'))
     }
   }
 
@@ -183,28 +193,34 @@ class AapHandlers {
   readonly history: Handler = async c => {
     const ref = refOf(c)
     const type = historyType(c.req.query('type'), 'type')
-    const { agent } = await this.#host.engine.summary(ref)
-    return sendJson(c, { history: await this.#historyOf(ref, this.#agentOf(agent), type) })
+    const summary = await this.#host.engine.summary(ref)
+    checkHistoryType(type, this.#agentOf(summary.agent))
+    return streamJson(c, this.#host, this.#historyJson(ref, summary, [type], '{"history":', '}'))
   }
 
-  /** Without `?history=` it holds every kind that the agent declares, as the first servers of version 1 gave it. */
-  async #historyOfV1(c: Context<WireEnv>, ref: SessionRef, agent: AgentInfo | undefined): Promise<History> {
-    const asked = c.req.query('history')
-    if (asked !== undefined) return this.#historyOf(ref, agent, historyType(asked, 'history'))
-    const compacted = await this.#historyOf(ref, agent, 'compacted')
-    return agent?.fullHistory ? { ...compacted, ...(await this.#historyOf(ref, agent, 'full')) } : compacted
-  }
-
-  async #historyOf(ref: SessionRef, agent: AgentInfo | undefined, type: HistoryType): Promise<History> {
-    if (type === 'full' && !agent?.fullHistory)
-      throw new TurnwireError('history_not_found', 'Specified history not found')
-    const whole = (result: CallResult) =>
-      type === 'full' ? this.#whole(ref, result) : Promise.resolve(result.outcome.parts)
-    return { [type]: await encodeHistory(await this.#entries(ref, type === 'compacted'), whole) }
-  }
-
-  async #entries(ref: SessionRef, compacted: boolean): Promise<Entry[]> {
-    return historyEntries(await this.#host.engine.history(ref, compacted))
+  /** The history as JSON, message by message: it may be longer than memory allows. */
+  async *#historyJson(
+    ref: SessionRef,
+    { compaction }: SessionSummary,
+    types: readonly HistoryType[],
+    before: string,
+    after: string,
+  ): AsyncGenerator<string, void, undefined> {
+    yield before
+    for (const [index, type] of types.entries()) {
+      yield `${index === 0 ? '{' : ','}${JSON.stringify(type)}:[`
+      const whole = (result: CallResult) =>
+        type === 'full' ? this.#whole(ref, result) : Promise.resolve(result.outcome.parts)
+      let comma = ''
+      const entries = readHistory(this.#host.engine, ref, type === 'compacted' ? compaction : undefined)
+      for await (const entry of entries)
+        for await (const message of encodeEntry(entry, whole)) {
+          yield comma + JSON.stringify(message)
+          comma = ','
+        }
+      yield ']'
+    }
+    yield `}${after}`
   }
 
   /** The parts of a result as they were before they were cut for the model. */
@@ -222,7 +238,8 @@ class AapHandlers {
   readonly result: Handler = async c => {
     const ref = refOf(c)
     const callId = c.req.param('callId')
-    for (const entry of await this.#entries(ref, false)) {
+    await this.#host.engine.summary(ref)
+    for await (const entry of readHistory(this.#host.engine, ref)) {
       const found = entry.role === 'tool' && entry.results.find(result => result.callId === callId)
       if (found) return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
     }
@@ -277,7 +294,7 @@ class AapHandlers {
       )
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
     const options: FollowOptions = { from: after + 1, until: 'never', deltas: 'raw' }
-    const frames = eventFrames(this.#agentOf(agent))
+    const frames = new EventFrames(this.#agentOf(agent))
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
   }
 
@@ -307,6 +324,19 @@ function commandOf({ messages, settings, request }: Turn, by: string): Command {
 
 function refOf(c: Context<WireEnv>): SessionRef {
   return { owner: c.get('principal').owner, session: c.req.param('id') ?? '' }
+}
+
+/** Without `?history=` it holds every kind that the agent declares, as the first servers of version 1 gave it. */
+function historyTypesOfV1(asked: string | undefined, agent: AgentInfo | undefined): HistoryType[] {
+  if (asked === undefined) return agent?.fullHistory ? ['compacted', 'full'] : ['compacted']
+  const type = historyType(asked, 'history')
+  checkHistoryType(type, agent)
+  return [type]
+}
+
+function checkHistoryType(type: HistoryType, agent: AgentInfo | undefined): void {
+  if (type === 'full' && !agent?.fullHistory)
+    throw new TurnwireError('history_not_found', 'Specified history not found')
 }
 
 function historyType(value: string | undefined, field: string): HistoryType {

@@ -89,6 +89,10 @@ export class AttachedTools {
     if (!tool) throw new InvalidInput(`This connection has no tool "${name}".`)
     // Options of the agent may be secret, so they do not leave the engine.
     const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, progress, options: {} }
-    return tool.run(input, context)
+    const fetch = () =>
+      Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
+    // Values of the engine's program do not leave it.
+    const app = {} as ToolContext['app']
+    return tool.run(input, { ...context, fetch, app })
   }
 }

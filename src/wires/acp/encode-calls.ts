@@ -66,7 +66,9 @@ export class CallEncoder {
     switch (event.type) {
       case 'approval.requested':
         call.approval = event
-        return []
+        if (!event.again) return []
+        call.text = event.again.text
+        return this.#update(call, { status: 'pending', ...this.#arguments(call) })
       case 'approval.decided':
         call.approval = undefined
         return []

@@ -146,6 +146,8 @@ export function encodeRawOutput(outcome: Outcome): Json {
 // ---- turns -------------------------------------------------------------------------------------------------
 
 /** A turn that failed has no stop reason: its prompt is answered with an error. */
+const sizeLimits: ReadonlySet<LimitName> = new Set(['tokens', 'bytes', 'money', 'sessionBytes'])
+
 export function encodeStopReason(stop: Exclude<TurnStop, 'error'>, limit: LimitName | undefined): StopReason {
   switch (stop) {
     case 'end':
@@ -156,7 +158,7 @@ export function encodeStopReason(stop: Exclude<TurnStop, 'error'>, limit: LimitN
     case 'filter':
       return 'refusal'
     case 'limit':
-      return limit === 'tokens' || limit === 'bytes' || limit === 'money' ? 'max_tokens' : 'max_turn_requests'
+      return limit !== undefined && sizeLimits.has(limit) ? 'max_tokens' : 'max_turn_requests'
     case 'cancelled':
     case 'abandoned':
       return 'cancelled'

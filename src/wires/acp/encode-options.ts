@@ -47,13 +47,16 @@ function encodeOption(option: AgentOption, settings: Settings): SessionConfigOpt
 }
 
 function encodeModels(settings: Settings, { own, names }: NonNullable<ModelChoice>): SessionConfigOption {
+  const currentValue = settings.model ?? own
+  // A session that another wire has made may have a name that a pattern answers for.
+  const values = [...new Set([...names, currentValue])]
   return {
     type: 'select',
     id: modelOption,
     name: 'Model',
     category: 'model',
-    currentValue: settings.model ?? own,
-    options: names.map(value => ({ value, name: value })),
+    currentValue,
+    options: values.map(value => ({ value, name: value })),
   }
 }
 

@@ -1,14 +1,17 @@
 // The protocol's experimental transports, HTTP with event streams and WebSocket, on the SDK's own server. This adds who
 // owns a connection: its id is no secret, so every request needs the key of its owner.
 import type { AgentConnection, AgentConnector } from '@agentclientprotocol/sdk'
-import { AcpServer, type PreparedWebSocketUpgrade } from '@agentclientprotocol/sdk/experimental/server'
+import { RequestError } from '@agentclientprotocol/sdk'
+import { AcpServer } from '@agentclientprotocol/sdk/experimental/server'
 import { type Context, Hono } from 'hono'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/body.ts'
+import { sendJson } from '../http/index.ts'
+import { refusedMessage } from './decode-message.ts'
 import type { AcpHost } from './host.ts'
 import { serveVersion1 } from './serve.ts'
-
-export type AcpSocket = Parameters<PreparedWebSocketUpgrade['accept']>[0]
+import { type AcpSocket, socketStream } from './socket.ts'
 
 export type AcpHttp = {
   routes: Hono<WireEnv>
@@ -23,7 +26,22 @@ const mostConnections = 100
 /** Without `agent` the client named none. Throws if there is no agent of that name. */
 export type HostFor = (principal: Principal, agent: string | undefined) => AcpHost
 
-export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
+/** What the SDK prints of connections that it closes. It has no other way to say so. */
+const sdkWords = /^(?:Closing )?ACP connection /
+
+/** Takes these lines, and no others, from the console to the log, which has a form of its own. */
+function keepSdkWords(log: AcpHost['log']): void {
+  for (const name of ['warn', 'error'] as const) {
+    const print = console[name].bind(console)
+    console[name] = (...words: unknown[]) => {
+      if (typeof words[0] !== 'string' || !sdkWords.test(words[0])) print(...words)
+      else log('warn', 'A connection of ACP was closed.', { words: words.map(String).join(' ') })
+    }
+  }
+}
+
+export function acpHttp(hostFor: HostFor, limits: WireHost['limits'], log: AcpHost['log']): AcpHttp {
+  keepSdkWords(log)
   /** In the order of their last use. */
   const connections = new Map<string, { owner: string; close(): void }>()
   const server = new AcpServer({
@@ -57,8 +75,11 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
       connections.set(id, known)
     }
     const host = hostFor(principal, c.req.param('agent'))
+    const request = await checkedRequest(c, limits)
+    if (!request)
+      return sendJson(c, refusedMessage(RequestError.invalidRequest(undefined, 'This is no message.')), 400)
     let link: AgentConnection | undefined
-    const response = await server.handleRequest(await checkedRequest(c, limits), {
+    const response = await server.handleRequest(request, {
       createAgent: () =>
         connectorFor(host, opened => {
           link = opened
@@ -72,19 +93,28 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits']): AcpHttp {
   return {
     routes: new Hono<WireEnv>().all('/acp', handle).all('/acp/:agent', handle),
     open(socket, principal, agent) {
-      const host = hostFor(principal, agent)
-      server.prepareWebSocketUpgrade({ createAgent: () => connectorFor(host, () => {}) }).accept(socket)
+      serveVersion1(hostFor(principal, agent), socketStream(socket, limits))
     },
     close: () => server.close(),
   }
 }
 
-/** The request, with its body parsed and checked against the limits. */
-async function checkedRequest(c: Context<WireEnv>, limits: WireHost['limits']): Promise<Request> {
+/** The request, with its body parsed and checked against the limits. Undefined: its body is no message. */
+async function checkedRequest(c: Context<WireEnv>, limits: WireHost['limits']): Promise<Request | undefined> {
   const { raw, method } = c.req
   if (method !== 'POST' || !/^application\/json\b/i.test(c.req.header('content-type') ?? '')) return raw
-  const body = JSON.stringify(await readJson(c, limits))
+  const message = await readJson(c, limits)
+  if (isJsonObject(message) && !isMessage(message)) return undefined
+  const body = JSON.stringify(message)
   const headers = new Headers(raw.headers)
   headers.delete('content-length')
   return new Request(raw.url, { method, headers, body, signal: raw.signal })
+}
+
+/** The SDK waits for an answer with the same id, and answers other ids without one. */
+function isMessage({ jsonrpc, id, method }: JsonObject): boolean {
+  if (jsonrpc !== '2.0' || (method !== undefined && typeof method !== 'string')) return false
+  return (
+    id === undefined || id === null || typeof id === 'number' || (typeof id === 'string' && id.length <= 200)
+  )
 }

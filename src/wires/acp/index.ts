@@ -7,7 +7,8 @@ import { serveVersion1 } from './serve.ts'
 
 export { secretVariable } from './connection.ts'
 export type { AcpHost, McpLink, McpLinkOptions, NamedServer } from './host.ts'
-export type { AcpHttp, AcpSocket } from './http.ts'
+export type { AcpHttp } from './http.ts'
+export type { AcpSocket } from './socket.ts'
 export { stdioStream } from './stdio.ts'
 
 export type AcpOptions = {
@@ -26,7 +27,11 @@ export async function serveAcp(host: AcpHost, stream: Stream, options: AcpOption
 }
 
 /** Serves the protocol over HTTP and WebSocket, for callers that the server has authenticated. */
-export async function acpOverHttp(hostFor: HostFor, limits: WireHost['limits']): Promise<AcpHttp> {
+export async function acpOverHttp(
+  hostFor: HostFor,
+  limits: WireHost['limits'],
+  log: AcpHost['log'],
+): Promise<AcpHttp> {
   const { acpHttp } = await import('./http.ts')
-  return acpHttp(hostFor, limits)
+  return acpHttp(hostFor, limits, log)
 }

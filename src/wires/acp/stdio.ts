@@ -1,7 +1,7 @@
 // Newline-delimited JSON over a pipe. A line that is too long or is not JSON is answered with an error and skipped.
 import type { Readable, Writable } from 'node:stream'
 import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol/sdk'
-import { isJsonObject, JsonError, parseJson } from '../../lib/json.ts'
+import { decodeMessage, refusedMessage } from './decode-message.ts'
 
 export type StdioOptions = {
   /** The longest line that is taken. Default 32 MiB. */
@@ -18,8 +18,9 @@ export function stdioStream(input: Readable, output: Writable, options: StdioOpt
     sending = sent.catch(() => {})
     return sent
   }
-  const refuse = (error: RequestError): Promise<void> =>
-    send({ jsonrpc: '2.0', id: null, error: error.toErrorResponse() }).catch(() => {})
+  const refuse = (error: RequestError): Promise<void> => send(refusedMessage(error)).catch(() => {})
+  // The bytes of a line were counted; replaced ones may have become three each.
+  const limits = { maxBytes: maxBytes * 3, maxDepth: 256 }
   return {
     writable: new WritableStream<AnyMessage>({ write: send }),
     readable: new ReadableStream<AnyMessage>({
@@ -27,7 +28,7 @@ export function stdioStream(input: Readable, output: Writable, options: StdioOpt
         try {
           for await (const line of readLines(input, maxBytes)) {
             if (line?.trim() === '') continue
-            const message = decodeMessage(line, maxBytes)
+            const message = line === undefined ? tooLong(maxBytes) : await decodeMessage(line, limits)
             if (message instanceof RequestError) await refuse(message)
             else controller.enqueue(message)
           }
@@ -66,23 +67,8 @@ async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<str
   }
 }
 
-function decodeMessage(line: string | undefined, maxBytes: number): AnyMessage | RequestError {
-  if (line === undefined)
-    return RequestError.invalidRequest(undefined, `A message of more than ${maxBytes} bytes is not taken.`)
-  try {
-    // The bytes were counted; replaced ones may have become three each.
-    const message = parseJson(line, { maxBytes: maxBytes * 3, maxDepth: 256 })
-    if (Array.isArray(message))
-      return RequestError.invalidRequest(undefined, 'Batches are not part of the protocol.')
-    // The SDK checks that it is a message, and answers if it is none.
-    if (isJsonObject(message)) return message as AnyMessage
-    return RequestError.invalidRequest(undefined, 'A message is a JSON object.')
-  } catch (error) {
-    return RequestError.parseError(
-      undefined,
-      error instanceof JsonError ? error.message : 'This is not JSON.',
-    )
-  }
+function tooLong(maxBytes: number): RequestError {
+  return RequestError.invalidRequest(undefined, `A message of more than ${maxBytes} bytes is not taken.`)
 }
 
 /** Resolves when the line was written. Rejects if the client is gone. */

@@ -82,16 +82,16 @@ export function messageKeys({ threadId, messages }: RunInput): string[] {
   return messages.flatMap(message => (message.role === 'user' ? [keyOf(threadId, message.id)] : []))
 }
 
-/** What the user says now. A message that was sent before is shown again, or put to the model again if that failed. */
+/** What the user says now. A message that was sent before is said anew, unless it comes again with the same run. */
 export function newWords(
   { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
-  { threadId, messages }: RunInput,
+  { threadId, runId, messages }: RunInput,
   agent: AgentInfo,
   answered: boolean,
 ): { parts: InputPart[]; request?: RequestKey } | undefined {
   const requestOf = (id: string): RequestKey => {
     const key = keyOf(threadId, id)
-    return { key, hash: hashJson([key]), retry: true }
+    return { key, hash: hashJson([key, runId]), retry: true, again: 'changed' }
   }
   const fresh = freshMessages(messages, id => known.includes(keyOf(threadId, id)))
   const newest = fresh.at(-1)
@@ -102,7 +102,8 @@ export function newWords(
   }
   if (answered) return undefined
   const last = messages.at(-1)
-  if (last?.role === 'user') return { parts: [], request: requestOf(last.id) }
+  if (last?.role === 'user')
+    return { parts: decodeContent(last.content, agent.images), request: requestOf(last.id) }
   return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
 }
 

@@ -12,6 +12,7 @@ function types(items: readonly RunItem[]): string[] {
   const encoder = new AguiRunEncoder({
     threadId: 'th',
     runId: 'r',
+    version: '1.0',
     messages: [],
     own: new Set(),
     before: { calls: [] },

@@ -2,7 +2,7 @@
 // with calls that the client runs itself, or with interrupts for calls that a person must allow.
 import type { FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
-import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
+import type { ApprovalRequested, Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -12,6 +12,8 @@ import type { AguiEvent, Interrupt, OutputMessage, RunOutcome, TokenUsage } from
 export type RunOptions = {
   threadId: string
   runId: string
+  /** Clients before 1.0 name no version, and refuse what it has added. */
+  version: '1.0' | 'before 1.0'
   /** As the client sent them. */
   messages: Json[]
   /** The calls whose results came with this run: the client has them already. */
@@ -24,7 +26,9 @@ export type RunOptions = {
 /** `message-sent`: a user message was accepted; calls settled before its turn starts belong to the turn before. */
 export type RunItem = FollowItem | { type: 'message-sent' }
 
-type WaitingCall = { name: string; asks?: { reason?: string; expiresAt?: number } }
+/** `again`: the call is asked about again, and its arguments may have been changed since the client saw it. */
+type Asks = Pick<ApprovalRequested, 'reason' | 'expiresAt' | 'again'>
+type WaitingCall = { name: string; asks?: Asks }
 
 export class AguiRunEncoder {
   readonly #run: RunOptions
@@ -44,16 +48,21 @@ export class AguiRunEncoder {
     this.#run = run
     const { turn, calls } = run.before
     this.#turn = { id: turn?.id ?? '', steps: turn?.steps ?? 0, attempt: 0 }
-    for (const { part, stage, reason, expiresAt } of calls) {
-      this.#names.set(part.id, part.name)
-      if (stage === 'handed') this.#waiting.set(part.id, { name: part.name })
-      else if (stage === 'asking') this.#addInterrupt(part.id, reason, expiresAt)
+    for (const call of calls) {
+      const { part, stage, text } = call
+      const { name, form } = part
+      this.#names.set(part.id, name)
+      if (stage === 'handed') this.#waiting.set(part.id, { name })
+      else if (stage === 'asking') {
+        const isEdited = text !== part.text
+        this.#waiting.set(part.id, { name, asks: isEdited ? { ...call, again: { name, form, text } } : call })
+      }
     }
   }
 
   begin(): AguiEvent[] {
     const { threadId, runId } = this.#run
-    return [{ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' }]
+    return [{ type: 'RUN_STARTED', threadId, runId, ...(this.#isNew && { protocolVersion: '1.0' }) }]
   }
 
   take(item: RunItem): AguiEvent[] {
@@ -99,21 +108,26 @@ export class AguiRunEncoder {
     return this.#ended.error ?? { code: 'internal', message: 'The turn failed.' }
   }
 
-  /** Why the turn is over, unless the model has simply answered. */
+  /** Why the turn is over, unless the model has simply answered or the outcome says it. */
   #result(): JsonObject | undefined {
     const { stop, limit } = this.#ended ?? {}
-    if (stop === undefined || stop === 'end' || stop === 'cancelled' || stop === 'abandoned') return undefined
+    if (stop === undefined || stop === 'end') return undefined
+    if (this.#isNew && (stop === 'cancelled' || stop === 'abandoned')) return undefined
     return { stopReason: stop, ...(limit !== undefined && { limit }) }
+  }
+
+  get #isNew(): boolean {
+    return this.#run.version === '1.0'
   }
 
   #outcome(): RunOutcome {
     const stop = this.#ended?.stop
-    if (stop === 'cancelled' || stop === 'abandoned') return { type: 'cancelled' }
+    if (this.#isNew && (stop === 'cancelled' || stop === 'abandoned')) return { type: 'cancelled' }
     if (stop !== undefined) return { type: 'success' }
     const interrupts = [...this.#waiting].flatMap(([id, wait]) => (wait.asks ? [interruptOf(id, wait)] : []))
     if (interrupts.length > 0) return { type: 'interrupt', interrupts }
     const own = [...this.#waiting.keys()]
-    return own.length > 0 ? { type: 'success', pendingToolCallIds: own } : { type: 'success' }
+    return own.length > 0 && this.#isNew ? { type: 'success', pendingToolCallIds: own } : { type: 'success' }
   }
 
   // ---- the current answer -------------------------------------------------------------------------------------
@@ -198,7 +212,10 @@ export class AguiRunEncoder {
         this.#waiting.set(event.callId, { name: this.#names.get(event.callId) ?? '' })
         break
       case 'approval.requested':
-        this.#addInterrupt(event.callId, event.reason, event.expiresAt)
+        this.#waiting.set(event.callId, {
+          name: event.again?.name ?? this.#names.get(event.callId) ?? '',
+          asks: event,
+        })
         break
       case 'approval.decided':
         this.#waiting.delete(event.callId)
@@ -212,11 +229,6 @@ export class AguiRunEncoder {
       default:
         break
     }
-  }
-
-  #addInterrupt(callId: string, reason: string | undefined, expiresAt: number | undefined): void {
-    const asks = { ...(reason !== undefined && { reason }), ...(expiresAt !== undefined && { expiresAt }) }
-    this.#waiting.set(callId, { name: this.#names.get(callId) ?? '', asks })
   }
 
   #settle(toolCallId: string, outcome: Outcome): void {
@@ -248,6 +260,7 @@ function interruptOf(id: string, { name, asks }: WaitingCall): Interrupt {
     toolCallId: id,
     responseSchema: decisionSchema,
     ...(asks?.expiresAt !== undefined && { expiresAt: new Date(asks.expiresAt).toISOString() }),
+    ...(asks?.again && { metadata: { toolCallName: name, toolCallArgs: asks.again.text } }),
   }
 }
 

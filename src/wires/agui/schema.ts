@@ -1,4 +1,4 @@
-// AG-UI 1.0 as it goes over the wire: the parts of a run's input that are read, and the events that are sent. Optional
+// AG-UI 1.0, and 0.0.5x where it differs, as it goes over the wire: the parts of a run's input that are read, and the events that are sent. Optional
 // members are left out, never null: the reference client refuses null.
 import type { infer as Infer, ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -71,6 +71,7 @@ function makeSchemas(z: Zod) {
     tools: optional(z.array(tool, 'must be a list')),
     context: optional(z.array(z.object({ description: text, value: text }), 'must be a list')),
     resume: optional(z.array(resume, 'must be a list')),
+    protocolVersion: optional(text),
   })
   return { runInput, content: makeContent(z), resume }
 }
@@ -98,6 +99,8 @@ export type Interrupt = {
   toolCallId: string
   responseSchema: JsonObject
   expiresAt?: string
+  /** The call, if the client may have seen another one under this id, or none. */
+  metadata?: { toolCallName: string; toolCallArgs: string }
 }
 
 export type TokenUsage = {
@@ -110,13 +113,14 @@ export type TokenUsage = {
   cacheWriteInputTokens?: number
 }
 
+/** Clients before 1.0 take no `pendingToolCallIds` and no `cancelled`. */
 export type RunOutcome =
   | { type: 'success'; pendingToolCallIds?: string[] }
   | { type: 'interrupt'; interrupts: Interrupt[] }
   | { type: 'cancelled' }
 
 export type AguiEvent =
-  | { type: 'RUN_STARTED'; threadId: string; runId: string; protocolVersion: '1.0' }
+  | { type: 'RUN_STARTED'; threadId: string; runId: string; protocolVersion?: '1.0' }
   | {
       type: 'RUN_FINISHED'
       threadId: string

@@ -1,5 +1,5 @@
-// The route. A thread is a session: the first run of a thread makes it, later runs continue it. A client that goes away ends
-// its stream and nothing else.
+// The route. A thread is a session: the first run of a thread makes it, later runs continue it. A client that closes its run
+// early ends the turn: the protocol has no other way to stop one.
 import { type Context, Hono } from 'hono'
 import type { Accepted, Command, GivenDecision, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { type Json, parseJson } from '../../lib/json.ts'
@@ -8,6 +8,7 @@ import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { plainErrors, readJsonObject } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
 import { changeOwn } from '../own-tools.ts'
+import { StopByLeaving } from '../stop-by-leaving.ts'
 import {
   aguiWire,
   decodeContext,
@@ -26,11 +27,17 @@ export function aguiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError(plainErrors(host))
   const threads = new ClientThreads(host.engine)
-  app.post('/agui/:agent', c => serveRun(c, host, threads))
+  const turns = new StopByLeaving(host.engine, aguiWire)
+  app.post('/agui/:agent', c => serveRun(c, host, threads, turns))
   return app
 }
 
-async function serveRun(c: Context<WireEnv>, host: WireHost, threads: ClientThreads): Promise<Response> {
+async function serveRun(
+  c: Context<WireEnv>,
+  host: WireHost,
+  threads: ClientThreads,
+  turns: StopByLeaving,
+): Promise<Response> {
   const { engine } = host
   const body = await readJsonObject(c, host.limits)
   const input = decodeRunInput(body)
@@ -47,37 +54,45 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, threads: ClientThre
   const commands = commandsOf(before, input, { results, decisions, words })
   const [command] = commands
   // A refusal of the first command is an error of HTTP; after that it is an event of the stream.
-  const first = command && (await engine.command(ref, command))
+  const first = command && (await turns.command(ref, command))
   c.env.outgoing.setHeader('X-Session-Id', ref.session)
   const frames = runFrames({
     threadId: input.threadId,
     runId: input.runId,
+    version: versionOf(input),
     // Its shape was checked. Members that were not read go back as they came.
     messages: body['messages'] as Json[],
     own: new Set(results.map(({ callId }) => callId)),
     before,
     seal: value => seal(host, owner, value),
   })
-  const items = (signal: AbortSignal) => runItems(host, ref, { before, commands, first }, signal)
+  const items = (signal: AbortSignal) => runItems(host, ref, { before, commands, first, turns }, signal)
   return streamItems(c, host, items, frames)
 }
 
-type Plan = { before: SessionSummary; commands: readonly Command[]; first: Accepted | undefined }
+type Plan = {
+  before: SessionSummary
+  commands: readonly Command[]
+  first: Accepted | undefined
+  turns: StopByLeaving
+}
 
 /** Gives the commands one after the other and what comes of each. Without a command, a running turn is joined. */
 async function* runItems(
   { engine }: WireHost,
   ref: SessionRef,
-  { before, commands, first }: Plan,
+  { before, commands, first, turns }: Plan,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RunItem[], void, undefined> {
   const follow = { until: 'stop', deltas: 'take-back' } as const
   if (commands.length === 0 && before.status === 'running')
-    yield* engine.follow(ref, { ...follow, from: before.seq + 1 }, signal)
+    yield* turns.watch(ref, engine.follow(ref, { ...follow, from: before.seq + 1 }, signal), { signal })
   for (const [index, command] of commands.entries()) {
-    const accepted = index === 0 && first ? first : await engine.command(ref, command)
+    if (index > 0 && signal.aborted) return
+    const accepted = index === 0 && first ? first : await turns.command(ref, command)
     if (command.do === 'say') yield [{ type: 'message-sent' }]
-    yield* engine.follow(ref, { ...follow, from: accepted.first, replay: accepted.replayed }, signal)
+    const items = engine.follow(ref, { ...follow, from: accepted.first, replay: accepted.replayed }, signal)
+    yield* turns.watch(ref, items, { signal, ...(accepted.turn !== undefined && { turn: accepted.turn }) })
   }
 }
 
@@ -103,6 +118,11 @@ function commandsOf(
   if (words)
     commands.push({ do: 'say', wire: aguiWire, ...words, ...ask, ...(commands.length === 0 && changed) })
   return commands
+}
+
+/** 1.0 added the member with which a client says its version. */
+function versionOf({ protocolVersion }: RunInput): '1.0' | 'before 1.0' {
+  return protocolVersion === undefined || protocolVersion.startsWith('0.') ? 'before 1.0' : '1.0'
 }
 
 function decisionsOf({ resume = [] }: RunInput, by: string): GivenDecision[] {

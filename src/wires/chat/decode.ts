@@ -7,14 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { isAbsent, names, optional } from '../fields.ts'
 import { wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
-import {
-  type AnswerForm,
-  findTarget,
-  formBody,
-  ifObject,
-  ifTexts,
-  type StatelessRequest,
-} from '../stateless/index.ts'
+import { findTarget, ifTexts, openaiFormat, passedBody, type StatelessRequest } from '../stateless/index.ts'
 import { chatNameRule, decodeChatMessages } from './decode-messages.ts'
 import {
   chatRefusals,
@@ -119,31 +112,24 @@ function decodeStreamOptions(value: Json | undefined, stream: boolean): boolean 
 // ---- fields that are passed on ------------------------------------------------------------------------------
 
 /** The vendor's Responses API has most of them too, some in other places. */
-function decodePassed(fields: JsonObject): Pick<Ask, 'body'> {
-  const { response_format, stop, reasoning_effort: effort, verbosity, ...others } = fields
-  const stopTexts = ifTexts(stop)
-  const form: AnswerForm = { ...decodeFormat(response_format), ...(stopTexts && { stop: stopTexts }) }
-  const responsesForm = formBody(form, {}).body?.['openai-responses']
-  const textField = { ...ifObject(responsesForm?.['text']), ...(verbosity !== undefined && { verbosity }) }
+function decodePassed(fields: JsonObject): Pick<Ask, 'body' | 'format'> {
+  const { response_format, ...own } = fields
+  const { stop, reasoning_effort: effort, verbosity, ...others } = own
   const responses: JsonObject = {
     ...Object.fromEntries(Object.entries(others).filter(([name]) => responsesFields.has(name))),
     ...(effort !== undefined && { reasoning: { effort } }),
-    ...(Object.keys(textField).length > 0 && { text: textField }),
+    ...(verbosity !== undefined && { text: { verbosity } }),
   }
-  return formBody(form, { 'openai-chat': fields, 'openai-responses': responses })
-}
-
-function decodeFormat(value: Json | undefined): Pick<AnswerForm, 'format'> {
-  const { type, json_schema } = ifObject(value) ?? {}
-  if (type === 'json_object') return { format: 'json' }
-  const { schema, name, strict } = (type === 'json_schema' && ifObject(json_schema)) || {}
-  if (!isJsonObject(schema)) return {}
+  const form = optional(response_format, 'response_format', object)
+  const format = form && openaiFormat(form['type'], form['json_schema'])
+  const isUnread = form !== undefined && format === undefined
   return {
-    format: {
-      schema,
-      ...(typeof name === 'string' && { name }),
-      ...(typeof strict === 'boolean' && { strict }),
-    },
+    ...(format && { format }),
+    ...passedBody(ifTexts(stop), {
+      // A form that is not read here is for the vendor to judge.
+      'openai-chat': isUnread ? { ...own, response_format: form } : own,
+      'openai-responses': responses,
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 // What a message or an answer does to a session, the same over HTTP and over a socket.
-import type { Accepted, GivenSettings, RequestKey, SessionRef } from '../../engine/index.ts'
+import type { Accepted, Engine, GivenSettings, RequestKey, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { hashJson } from '../../lib/hash.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { changeOwn, declareOwn } from '../own-tools.ts'
 import { type Answered, type Chat, decodeAnswers, decodeClientTools } from './decode.ts'
@@ -14,7 +15,28 @@ export type ChatSession = {
   settings?: Partial<GivenSettings>
 }
 
-/** The session that is named, or a new one of the named or first agent. */
+const isSessionId = (id: string): boolean => id.startsWith('sess_')
+const keyOf = (id: string): string => `${wireName}::${id}`
+
+/** `id`: a session's own, or the one that a client chose when it began the session. */
+async function findSession(engine: Engine, owner: string, id: string): Promise<SessionRef | undefined> {
+  if (isSessionId(id)) return { owner, session: id }
+  const session = await engine.find(owner, keyOf(id))
+  return session === undefined ? undefined : { owner, session }
+}
+
+/** The same. Throws `session_not_found`. */
+export async function namedSession(
+  { engine }: Pick<WireHost, 'engine'>,
+  owner: string,
+  id: string,
+): Promise<SessionRef> {
+  const ref = await findSession(engine, owner, id)
+  if (!ref) throw new TurnwireError('session_not_found', `There is no session "${id.slice(0, 64)}".`)
+  return ref
+}
+
+/** The session that is named, or a new one of the named or first agent. A client may choose the id of a new one. */
 export async function sessionFor(
   { engine, about }: Pick<WireHost, 'engine' | 'about'>,
   { owner }: Principal,
@@ -22,8 +44,8 @@ export async function sessionFor(
   request?: RequestKey,
 ): Promise<ChatSession> {
   const declared = tools && decodeClientTools(tools)
-  if (sessionId !== undefined) {
-    const ref = { owner, session: sessionId }
+  const ref = sessionId === undefined ? undefined : await findSession(engine, owner, sessionId)
+  if (ref) {
     const { agent: own, settings } = await engine.summary(ref)
     if (agent !== undefined && agent !== own)
       throw new TurnwireError(
@@ -37,7 +59,9 @@ export async function sessionFor(
   if (name === undefined) throw new TurnwireError('unknown_agent', 'This server has no agent.')
   const plain = { tools: null, options: {}, clientTools: [] }
   const settings = declared ? { ...plain, ...declareOwn(plain, wireName, declared) } : plain
-  const create = { owner, agent: name, wire: wireName, settings, seed: [], ...(request && { request }) }
+  const own = sessionId === undefined ? undefined : keyOf(sessionId)
+  const key = own === undefined ? request : { key: own, hash: hashJson([own]) }
+  const create = { owner, agent: name, wire: wireName, settings, seed: [], ...(key && { request: key }) }
   const { session } = await engine.create(create)
   return { ref: { owner, session }, created: true }
 }

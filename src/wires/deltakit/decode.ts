@@ -79,7 +79,7 @@ const schemas = lazySchemas(z => ({
     approvals: optional(z.array(makeApproval(z), 'must be a list')),
   }),
   resume: z.object({
-    runId: makeId(z),
+    runId: makeText(z).min(1, 'must not be empty').max(2048, 'must have at most 2048 characters'),
     lastEventId: optional(z.int('must be a whole number').gte(-1, 'must be -1 or more')),
   }),
 }))

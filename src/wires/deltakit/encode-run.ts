@@ -1,6 +1,8 @@
 // One run as DeltaKit shows it: items of a session in, numbered events out. The numbers follow from the log alone, so they
 // are the same for every reader, at any time and on any node. A step that starts over takes its numbers back.
 import type { FollowItem } from '../../engine/index.ts'
+import type { CallPart } from '../../language/calls.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -10,6 +12,8 @@ import type { DeltaKitEvent, Failed, SessionMade, ToolCall } from './schema.ts'
 
 /** `again`: the events from here on replace those that were sent with the same numbers. */
 export type NumberedEvent = { event: DeltaKitEvent; number: number; again?: true }
+
+type KnownCall = ToolCall & Pick<CallPart, 'form'>
 
 const separator = '\n\n'
 
@@ -22,7 +26,7 @@ export class RunEncoder {
   #attempt: Piece[] = []
   #cutter = new Pieces()
   #out: NumberedEvent[] = []
-  readonly #calls = new Map<string, ToolCall & { form: 'json' | 'text' }>()
+  readonly #calls = new Map<string, KnownCall>()
   #ended: TurnEnded | undefined
   #failed: Failed | undefined
 
@@ -39,9 +43,14 @@ export class RunEncoder {
     return this.#taken()
   }
 
+  /** Why the run failed. */
+  get failure(): Failed | undefined {
+    return this.#failed ?? turnFailure(this.#ended)
+  }
+
   /** The last events; `done` for runs that say so. */
   end(done: 'done' | 'silently'): NumberedEvent[] {
-    const failed = this.#failed ?? turnFailure(this.#ended)
+    const failed = this.failure
     if (failed) this.#add(failed)
     else if (done === 'done') this.#add({ type: 'done' })
     return this.#taken()
@@ -102,11 +111,20 @@ export class RunEncoder {
     this.#startAttempt()
     for (const part of parts) {
       if (part.type !== 'call') continue
-      const argument = encodeArgument(part.form, part.text)
-      const call: ToolCall = { type: 'tool_call', tool_name: part.name, argument, call_id: part.id }
-      this.#calls.set(part.id, { ...call, form: part.form })
-      this.#add(call)
+      this.#add({ type: 'tool_call', ...shownCall(this.#keepCall(part)) })
     }
+  }
+
+  #keepCall({ id, name, form, text }: Pick<CallPart, 'id' | 'name' | 'form' | 'text'>): KnownCall {
+    const call: ToolCall = {
+      type: 'tool_call',
+      tool_name: name,
+      argument: encodeArgument(form, text),
+      call_id: id,
+    }
+    const known = { ...call, form }
+    this.#calls.set(id, known)
+    return known
   }
 
   // ---- durable events -----------------------------------------------------------------------------------------
@@ -142,7 +160,9 @@ export class RunEncoder {
   }
 
   #askPermission(event: Extract<Event, { type: 'approval.requested' }>): void {
-    const call = this.#calls.get(event.callId)
+    const { callId, again } = event
+    // A call that is asked about again may have been asked for in a run before this one.
+    const call = again ? this.#keepCall({ id: callId, ...again }) : this.#calls.get(callId)
     if (!call) return
     this.#add({
       type: 'tool_approval_request',
@@ -184,7 +204,10 @@ function turnFailure(ended: TurnEnded | undefined): Failed | undefined {
 
 const doneFrame = 'data: [DONE]\n\n'
 
-/** One message or one answer, until the session rests or waits. `made`: the session that was made for it. */
+/**
+ * One message or one answer, until the session rests or waits. `made`: the session that was made for it. DeltaKit's hook
+ * ignores the event `error` and takes `[DONE]` for success, so a failure breaks the stream off.
+ */
 export function chatFrames(
   starts: 'with a turn' | 'at once',
   made: SessionMade | undefined,
@@ -195,9 +218,30 @@ export function chatFrames(
   return {
     begin: () => (made ? dataFrame(made) : ''),
     take: item => frames(encoder.take(item)),
-    end: () => frames(encoder.end('silently')) + doneFrame,
-    fail: error =>
-      frames(encoder.take({ type: 'lost', error })) + frames(encoder.end('silently')) + doneFrame,
+    end: () => frames(encoder.end('silently')) + (encoder.failure ? '' : doneFrame),
+    fail: error => frames(encoder.take({ type: 'lost', error })) + frames(encoder.end('silently')),
+    breaksOff: () => encoder.failure !== undefined,
+  }
+}
+
+/** Throws if the turn fails before there is anything to show: the request then fails with a status. */
+export async function* failingEarly(
+  items: AsyncIterable<readonly FollowItem[]>,
+): AsyncGenerator<readonly FollowItem[], void, undefined> {
+  let isEarly = true
+  for await (const batch of items) {
+    for (const item of batch) {
+      if (!isEarly) break
+      if (item.type === 'delta')
+        isEarly = item.delta.type === 'step.started' || item.delta.type === 'step.reset'
+      else if (item.type === 'event') {
+        const { event } = item
+        if (event.type === 'turn.ended' && event.stop === 'error')
+          throw new TurnwireError(event.error?.code ?? 'internal', event.error?.message ?? 'The turn failed.')
+        isEarly = event.type !== 'model.answered'
+      }
+    }
+    yield batch
   }
 }
 

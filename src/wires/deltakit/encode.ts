@@ -1,6 +1,5 @@
 // Calls and results as text, and history as items of OpenAI's Responses API, which DeltaKit's own converter reads. Pure;
 // streams are in encode-run.ts.
-import type { SessionHistory } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
@@ -37,13 +36,17 @@ function shortUrl(url: string): string {
 
 // ---- history ------------------------------------------------------------------------------------------------
 
-/** The whole conversation, then the results of the last batch that are there already. */
-export function encodeHistory({ entries, calls }: SessionHistory): JsonObject[] {
-  const forms = new Map<string, CallPart['form']>()
-  const items = entries.flatMap((entry, index) => encodeEntry(entry, index, forms))
-  for (const { part, outcome } of calls)
-    if (outcome) items.push(encodeResult({ callId: part.id, name: part.name, outcome }, forms))
-  return items
+/** The items of a conversation, entry by entry. Results that follow one another count as one entry. */
+export class HistoryEncoder {
+  readonly #forms = new Map<string, CallPart['form']>()
+  #index = -1
+  #lastRole: Entry['role'] | undefined
+
+  take(entry: Entry): JsonObject[] {
+    if (entry.role !== 'tool' || this.#lastRole !== 'tool') this.#index += 1
+    this.#lastRole = entry.role
+    return encodeEntry(entry, this.#index, this.#forms)
+  }
 }
 
 function encodeEntry(entry: Entry, index: number, forms: Map<string, CallPart['form']>): JsonObject[] {

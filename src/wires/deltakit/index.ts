@@ -1,3 +1,3 @@
 // The DeltaKit wire.
-export { deltakitRoutes } from './serve.ts'
+export { deltakitErrorBody, deltakitRoutes, ownerByRunId } from './serve.ts'
 export { deltakitSocket } from './socket.ts'

@@ -1,8 +1,11 @@
 // Background runs. A run is a turn. Its id is made of the session's id and the number of its first event, so nothing is kept
-// for it, and it is found again wherever the log is.
+// for it, and it is found again wherever the log is. Its end is signed and names the owner: DeltaKit's hook stops a run
+// with a request that carries no key, so the id itself must allow that, and nothing else.
+import { timingSafeEqual } from 'node:crypto'
 import type { Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { TurnEnded, TurnStarted } from '../../language/events.ts'
+import type { WireHost } from '../host.ts'
 import { readLog } from '../read-log.ts'
 import type { Job, JobStatus } from './schema.ts'
 
@@ -14,16 +17,41 @@ export type BackgroundRun = {
   ended?: TurnEnded
 }
 
-export function runIdOf(session: string, first: number): string {
-  return `${session}.${first}`
+type Signer = Pick<WireHost, 'sign'>
+
+export function runIdOf(host: Signer, ref: SessionRef, first: number): string {
+  const owner = Buffer.from(ref.owner).toString('base64url')
+  return `${ref.session}.${first}.${owner}.${signature(host, ref, first)}`
+}
+
+function signature(host: Signer, { owner, session }: SessionRef, first: number): string {
+  return host.sign(JSON.stringify(['deltakit-run', owner, session, first]))
+}
+
+type ReadId = { session: string; first: number; name: string; signed: string }
+
+function readId(id: string): ReadId | undefined {
+  const [, session, first, name = '', signed = ''] =
+    /^([\w-]{1,200})\.([1-9]\d{0,14})(?:\.([\w-]{1,1000})\.([\w-]{43}))?$/.exec(id) ?? []
+  return session === undefined ? undefined : { session, first: Number(first), name, signed }
+}
+
+/** The owner whom the id of a run names. Undefined: it was not signed here. */
+export function ownerOfRun(host: Signer, id: string): string | undefined {
+  const { session, first, name, signed } = readId(id) ?? {}
+  if (session === undefined || first === undefined || !name || !signed) return undefined
+  const owner = Buffer.from(name, 'base64url').toString()
+  const own = signature(host, { owner, session }, first)
+  return timingSafeEqual(Buffer.from(signed), Buffer.from(own)) ? owner : undefined
 }
 
 /** Undefined if it is no run, or a run of someone else. */
 export async function findRun(engine: Engine, owner: string, id: string): Promise<BackgroundRun | undefined> {
-  const [, session, number] = /^([\w-]{1,200})\.([1-9]\d{0,14})$/.exec(id) ?? []
-  if (session === undefined) return undefined
+  const { session, first } = readId(id) ?? {}
+  if (session === undefined || first === undefined) return undefined
   try {
-    return await readRun(engine, { owner, session }, Number(number))
+    const run = await readRun(engine, { owner, session }, first)
+    return run && { ...run, id }
   } catch (error) {
     if (error instanceof TurnwireError && error.code === 'session_not_found') return undefined
     throw error
@@ -37,16 +65,16 @@ export async function readRun(
   engine: Engine,
   ref: SessionRef,
   first: number,
-): Promise<BackgroundRun | undefined> {
+): Promise<Omit<BackgroundRun, 'id'> | undefined> {
   let turn: TurnStarted | undefined
   for await (const { event } of readLog(engine, ref, first - 1)) {
     if (!turn) {
       if (event.type === 'turn.started') turn = event
       else if (!beforeTurn.has(event.type)) return undefined
     } else if (event.type === 'turn.ended' && event.turn === turn.turn)
-      return { id: runIdOf(ref.session, first), ref, first, turn, ended: event }
+      return { ref, first, turn, ended: event }
   }
-  return turn && { id: runIdOf(ref.session, first), ref, first, turn }
+  return turn && { ref, first, turn }
 }
 
 export function encodeJob({ id, ref, turn, ended }: BackgroundRun, waiting: boolean): Job {

@@ -1,18 +1,20 @@
 // The routes. A message or an answer is streamed until the session rests or waits; a job until its turn has ended. A client
 // that goes away ends its stream and nothing else.
 import { type Context, Hono } from 'hono'
-import type { FollowOptions, RequestKey, SessionRef } from '../../engine/index.ts'
+import type { FollowOptions, PlainError, RequestKey, SessionRef } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { failureOf, readJsonObject, requestKey, sendJson } from '../http/index.ts'
-import { foldItems, streamItems } from '../http/stream.ts'
-import { sendAnswers, sendMessage, sessionFor } from './commands.ts'
+import { failureOf, readJsonObject, requestKey, sendFailure, sendJson, streamJson } from '../http/index.ts'
+import { foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
+import { readHistory } from '../read-log.ts'
+import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
-import { encodeHistory } from './encode.ts'
-import { chatFrames, RunEncoder, runFrames } from './encode-run.ts'
-import { type BackgroundRun, encodeJob, findRun, readRun, runIdOf } from './runs.ts'
+import { HistoryEncoder } from './encode.ts'
+import { chatFrames, failingEarly, RunEncoder, runFrames } from './encode-run.ts'
+import { type BackgroundRun, encodeJob, findRun, ownerOfRun, readRun, runIdOf } from './runs.ts'
 import type { DeltaKitEvent, SessionMade } from './schema.ts'
 
 type Handler = (c: Context<WireEnv>) => Promise<Response>
@@ -20,18 +22,18 @@ type Handler = (c: Context<WireEnv>) => Promise<Response>
 export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
-    const { code, message, status } = failureOf(error, host.log)
-    return sendJson(c, { detail: message, error: message, code }, status)
+    const failure = failureOf(error, host.log)
+    return sendFailure(c, failure, deltakitErrorBody(failure))
   })
   const handlers = new DeltaKitHandlers(host)
-  app.post('/api/chat', handlers.chat)
+  for (const path of ['/api/chat', '/api/chat/']) app.post(path, handlers.chat)
   // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
   app.post('/api/chat/:agent', c =>
     c.req.param('agent') === 'answer' ? handlers.answer(c) : handlers.chat(c),
   )
   app.post('/api/sessions', handlers.create)
   app.get('/api/history', handlers.history)
-  app.post('/api/jobs', handlers.start)
+  for (const path of ['/api/jobs', '/api/jobs/']) app.post(path, handlers.start)
   app.get(
     '/api/jobs/:id',
     handlers.job(async (c, run) => sendJson(c, encodeJob(run, await handlers.waits(run)))),
@@ -46,6 +48,27 @@ export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
   )
   app.get('/api/active-run', handlers.active)
   return app
+}
+
+export function deltakitErrorBody({ code, message }: PlainError): object {
+  return { detail: message, error: message, code }
+}
+
+/** DeltaKit's hook stops a run without a key: the run's id says whose it is. Undefined for any other request. */
+export function ownerByRunId(host: WireHost, method: string, path: string): string | undefined {
+  const [, id] = /^\/api\/jobs\/([^/]+)\/cancel$/.exec(path) ?? []
+  return method === 'POST' && id !== undefined ? ownerOfRun(host, id) : undefined
+}
+
+async function* historyJson(entries: AsyncIterable<Entry>): AsyncGenerator<string, void, undefined> {
+  const encoder = new HistoryEncoder()
+  let before = '['
+  for await (const entry of entries)
+    for (const item of encoder.take(entry)) {
+      yield before + JSON.stringify(item)
+      before = ','
+    }
+  yield before === '[' ? '[]' : ']'
 }
 
 class DeltaKitHandlers {
@@ -77,7 +100,7 @@ class DeltaKitHandlers {
         'bad_request',
         'sessionId is missing: name the session whose calls are answered.',
       )
-    const ref = { owner, session: answered.sessionId }
+    const ref = await namedSession(this.#host, owner, answered.sessionId)
     const accepted = await sendAnswers(this.#host, ref, answered, name, request)
     if (answered.stream === false) return sendJson(c, { status: 'ok' })
     return this.#stream(c, ref, accepted, 'at once')
@@ -89,11 +112,11 @@ class DeltaKitHandlers {
     { first, replayed }: { first: number; replayed: boolean },
     starts: 'with a turn' | 'at once',
     made?: SessionMade,
-  ): Response {
+  ): Promise<Response> {
     c.env.outgoing.setHeader('X-Session-Id', ref.session)
     const options: FollowOptions = { from: first, until: 'stop', replay: replayed, deltas: 'take-back' }
-    const items = (signal: AbortSignal) => this.#host.engine.follow(ref, options, signal)
-    return streamItems(c, this.#host, items, chatFrames(starts, made))
+    const items = (signal: AbortSignal) => failingEarly(this.#host.engine.follow(ref, options, signal))
+    return streamFromFirstFrame(c, this.#host, items, chatFrames(starts, made))
   }
 
   // ---- sessions ---------------------------------------------------------------------------------------------
@@ -107,7 +130,10 @@ class DeltaKitHandlers {
   }
 
   readonly history: Handler = async c => {
-    return sendJson(c, encodeHistory(await this.#host.engine.history(refOf(c))))
+    const { engine } = this.#host
+    const ref = await refOf(c, this.#host)
+    await engine.summary(ref)
+    return streamJson(c, this.#host, historyJson(readHistory(engine, ref)))
   }
 
   // ---- background runs --------------------------------------------------------------------------------------
@@ -118,7 +144,7 @@ class DeltaKitHandlers {
     const session = await sessionFor(this.#host, c.get('principal'), chat, request)
     const { first } = await sendMessage(this.#host, session, chat.message, request)
     const id = session.ref.session
-    const runId = runIdOf(id, first)
+    const runId = runIdOf(this.#host, session.ref, first)
     c.env.outgoing.setHeader('X-Session-Id', id)
     return sendJson(c, { runId, job_id: runId, status: 'pending', sessionId: id })
   }
@@ -151,11 +177,12 @@ class DeltaKitHandlers {
   /** For a page that comes back: the run that is not over, and its durable events so far as the socket numbers them. */
   readonly active: Handler = async c => {
     const { engine } = this.#host
-    const ref = refOf(c)
+    const ref = await refOf(c, this.#host)
     const { turn, seq } = await engine.summary(ref)
     const run = turn && (await readRun(engine, ref, turn.first))
     if (!run || run.ended) return sendJson(c, { run_id: null, status: null, message: null, events: [] })
-    const events: DeltaKitEvent[] = [{ type: 'run_started', runId: run.id, sessionId: ref.session }]
+    const runId = runIdOf(this.#host, ref, run.first)
+    const events: DeltaKitEvent[] = [{ type: 'run_started', runId, sessionId: ref.session }]
     const encoder = new RunEncoder('with a turn')
     const enough = new AbortController()
     const soFar = engine.follow(ref, wholeRun(run.first), enough.signal)
@@ -166,7 +193,7 @@ class DeltaKitHandlers {
         item.type === 'event' ? item.seq >= seq : item.type !== 'delta' && item.type !== 'running'
       if (isLast) enough.abort()
     })
-    return sendJson(c, { run_id: run.id, status: 'running', message: textOf(run.turn.parts), events })
+    return sendJson(c, { run_id: runId, status: 'running', message: textOf(run.turn.parts), events })
   }
 
   // ---- small things -----------------------------------------------------------------------------------------
@@ -176,7 +203,7 @@ class DeltaKitHandlers {
     c: Context<WireEnv>,
     asked: string,
   ): Promise<{ body: JsonObject; request: RequestKey | undefined }> {
-    const given = await readJsonObject(c, this.#host.limits)
+    const given = await readJsonObject(c, { ...this.#host.limits, plainText: true })
     const session = c.req.header('x-session-id')
     const agent = c.req.param('agent')
     const body = {
@@ -193,11 +220,11 @@ export function wholeRun(first: number): FollowOptions {
   return { from: first, until: 'turn', deltas: 'take-back' }
 }
 
-function refOf(c: Context<WireEnv>): SessionRef {
+async function refOf(c: Context<WireEnv>, host: WireHost): Promise<SessionRef> {
   const id = c.req.query('sessionId') ?? c.req.query('session_id') ?? c.req.header('x-session-id')
   if (id === undefined || id === '')
     throw new TurnwireError('bad_request', 'sessionId is missing: name the session, as in ?sessionId=<id>.')
-  return { owner: c.get('principal').owner, session: id }
+  return namedSession(host, c.get('principal').owner, id)
 }
 
 /** The number of the last event that the client has; none: -1. */

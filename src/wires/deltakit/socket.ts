@@ -2,29 +2,19 @@
 // socket shows one run at a time. Authentication happens before a socket gets here.
 import type { SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
+import { isJsonObject, JsonError, type JsonObject } from '../../lib/json.ts'
+import { parseTextSoon } from '../../lib/parse-soon.ts'
 import type { Principal, WireHost } from '../host.ts'
+import { FrameQueue, type Socket } from '../http/frame-queue.ts'
 import { failureOf } from '../http/index.ts'
-import { sendAnswers, sendMessage, sessionFor } from './commands.ts'
+import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeResume } from './decode.ts'
 import { type NumberedEvent, newEvents, RunEncoder } from './encode-run.ts'
 import { type BackgroundRun, findRun, runIdOf } from './runs.ts'
 import type { DeltaKitEvent } from './schema.ts'
 import { wholeRun } from './serve.ts'
 
-/** What is used of a WebSocket, as the `ws` package has it. */
-export type Socket = {
-  send(text: string): void
-  close(code: number, reason?: string): void
-  terminate(): void
-  readonly bufferedAmount: number
-  on(event: 'message', listener: (data: { toString(): string }, binary: boolean) => void): unknown
-  on(event: 'close', listener: () => void): unknown
-}
-
-const closeCodes = { unsupported: 1003, tooMuch: 1008, crashed: 1011 }
-/** Frames that may wait for the one that is handled. */
-const mostWaiting = 64
+const closeCodes = { unsupported: 1003, crashed: 1011 }
 
 export function deltakitSocket(host: WireHost, socket: Socket, principal: Principal, agent?: string): void {
   const peer = new SocketClient(host, socket, principal, agent)
@@ -37,9 +27,7 @@ class SocketClient {
   readonly #socket: Socket
   readonly #principal: Principal
   readonly #agent: string | undefined
-  /** Frames are handled one after another, in the order in which they came. */
-  #turn: Promise<void> = Promise.resolve()
-  #waiting = { frames: 0, characters: 0 }
+  readonly #frames: FrameQueue
   #shown = new AbortController()
 
   constructor(host: WireHost, socket: Socket, principal: Principal, agent: string | undefined) {
@@ -47,27 +35,12 @@ class SocketClient {
     this.#socket = socket
     this.#principal = principal
     this.#agent = agent
+    this.#frames = new FrameQueue(socket, host.limits.bodyBytes)
   }
 
   /** `undefined`: a binary frame. */
   take(text: string | undefined): void {
-    const waiting = this.#waiting
-    const size = text?.length ?? 0
-    // One frame of any allowed size always fits; a flood of frames is refused.
-    const full = waiting.frames > 0 && waiting.characters + size > this.#host.limits.bodyBytes
-    if (full || waiting.frames >= mostWaiting) {
-      this.#socket.close(closeCodes.tooMuch, 'Too many frames at once. Wait for what was sent.')
-      return
-    }
-    waiting.frames += 1
-    waiting.characters += size
-    this.#turn = this.#turn
-      .then(() => this.#handle(text))
-      .catch(error => this.#fail(error))
-      .finally(() => {
-        waiting.frames -= 1
-        waiting.characters -= size
-      })
+    this.#frames.add(text?.length ?? 0, () => this.#handle(text).catch(error => this.#fail(error)))
   }
 
   /** The run itself goes on. */
@@ -92,7 +65,7 @@ class SocketClient {
   // ---- frames -----------------------------------------------------------------------------------------------
 
   async #handle(text: string | undefined): Promise<void> {
-    const frame = this.#read(text)
+    const frame = await this.#read(text)
     if (frame['results'] !== undefined || frame['approvals'] !== undefined) return this.#answer(frame)
     const known =
       frame['runId'] === undefined || frame['runId'] === null ? undefined : await this.#resume(frame)
@@ -102,12 +75,12 @@ class SocketClient {
     await this.#start(frame, known)
   }
 
-  #read(text: string | undefined): JsonObject {
+  async #read(text: string | undefined): Promise<JsonObject> {
     if (text === undefined)
       throw new MalformedFrame('Send text frames with JSON: binary frames are not taken.')
     const { bodyBytes, jsonDepth } = this.#host.limits
     try {
-      const frame = parseJson(text, { maxBytes: bodyBytes, maxDepth: jsonDepth })
+      const frame = await parseTextSoon(text, { maxBytes: bodyBytes, maxDepth: jsonDepth })
       if (isJsonObject(frame)) return frame
     } catch (error) {
       if (!(error instanceof JsonError)) throw error
@@ -146,7 +119,8 @@ class SocketClient {
       decodeAnswered({ ...frame, sessionId: sessionId ?? run?.ref.session ?? null }),
     )
     if (answered.sessionId === undefined) throw new TurnwireError('not_found', 'Run not found')
-    await sendAnswers(this.#host, { owner, session: answered.sessionId }, answered, name)
+    const ref = await namedSession(this.#host, owner, answered.sessionId)
+    await sendAnswers(this.#host, ref, answered, name)
   }
 
   // ---- the run ----------------------------------------------------------------------------------------------
@@ -157,7 +131,7 @@ class SocketClient {
     const shown = new AbortController()
     this.#shown = shown
     if (last < 0)
-      this.#send({ type: 'run_started', runId: runIdOf(ref.session, first), sessionId: ref.session }, 0)
+      this.#send({ type: 'run_started', runId: runIdOf(this.#host, ref, first), sessionId: ref.session }, 0)
     this.#follow(ref, first, last, shown.signal).catch(error => this.#fail(error))
   }
 

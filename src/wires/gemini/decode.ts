@@ -1,16 +1,18 @@
 // A generateContent request as a request for one answer. Fields that only the vendor understands (sampling, thinking,
 // safety) are passed on as they are; tools are the client's own. decode-contents.ts reads the contents.
 import type { Ask } from '../../language/events.ts'
+import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {
-  type AnswerForm,
-  formBody,
+  askHosted,
+  type ClientHosted,
   ifObject,
   ifTexts,
   type ModelTarget,
+  passedBody,
   type StatelessRequest,
 } from '../stateless/index.ts'
 import { decodeContents } from './decode-contents.ts'
@@ -40,16 +42,17 @@ export function decodeGeminiRequest(given: JsonObject, target: ModelTarget): Gem
   onlyKnown(given, { has: name => bodyFields.has(camelCase(name)) }, '')
   const body = members(given, '')
   if (body['cachedContent'] !== undefined) throw geminiRefusal(geminiTexts.cached)
-  const clientTools = decodeGeminiTools(body['tools'])
+  const { clientTools, hosted } = decodeGeminiTools(body['tools'])
   const { choice, toolConfig } = decodeToolConfig(body['toolConfig'], clientTools)
   const { maxTokens, generationConfig } = decodeGeneration(body['generationConfig'])
+  const { format, others } = decodeForm(generationConfig)
   const { safetySettings, labels, serviceTier, store } = body
   const own: JsonObject = {
     ...(safetySettings !== undefined && { safetySettings }),
     ...(labels !== undefined && { labels }),
     ...(serviceTier !== undefined && { serviceTier }),
     ...(store !== undefined && { store }),
-    ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+    ...(Object.keys(others).length > 0 && { generationConfig: others }),
     ...(toolConfig && { toolConfig }),
   }
   const system = decodeInstruction(body['systemInstruction'])
@@ -57,7 +60,11 @@ export function decodeGeminiRequest(given: JsonObject, target: ModelTarget): Gem
     ...(choice !== undefined && { choice }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(system !== '' && { system }),
-    ...formBody(decodeForm(generationConfig), { gemini: own }),
+    ...askHosted(hosted, target, (at, reason) => {
+      throw geminiRefusal(geminiTexts.hostedRefused(hosted[at]!.path, reason))
+    }),
+    ...(format && { format }),
+    ...passedBody(ifTexts(others['stopSequences']), { gemini: own }),
   }
   const history = decodeContents(body['contents'], target)
   const thinking = ifObject(generationConfig['thinkingConfig']) ?? {}
@@ -94,32 +101,46 @@ function decodeGeneration(value: Json | undefined): {
   return { maxTokens, generationConfig }
 }
 
-function decodeForm(config: JsonObject): AnswerForm {
-  const stop = ifTexts(config['stopSequences'])
-  const openApi = ifObject(config['responseSchema'])
-  const schema = ifObject(config['responseJsonSchema']) ?? (openApi && fromOpenApi(openApi))
-  const isJson = config['responseMimeType'] === 'application/json'
-  return { ...(stop && { stop }), ...(isJson && { format: schema ? { schema } : 'json' }) }
+/** The schema is taken out of `generationConfig`: the model's own protocol puts it back, in its own way. */
+function decodeForm(config: JsonObject): { format?: AnswerFormat; others: JsonObject } {
+  const { responseMimeType, responseSchema, responseJsonSchema, ...others } = config
+  if (responseMimeType !== 'application/json') return { others: config }
+  const openApi = ifObject(responseSchema)
+  const schema = ifObject(responseJsonSchema) ?? openApi
+  // Some clients write JSON Schema with the capital types of the other field.
+  if (schema) return { format: { type: 'schema', schema: fromOpenApi(schema), strict: true }, others }
+  return { format: { type: 'json' }, others }
 }
 
 // ---- tools --------------------------------------------------------------------------------------------------
 
 const functionNameRule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/ }
 
-function decodeGeminiTools(value: Json | undefined): ToolDeclaration[] {
-  const tools = objects(value ?? [], 'tools', (tool, path) => {
-    for (const name in tool)
-      if (camelCase(name) !== 'functionDeclarations')
-        throw geminiRefusal(geminiTexts.toolNotOffered(path, name))
-    const { functionDeclarations = [] } = members(tool, path)
+type GeminiTools = { clientTools: ToolDeclaration[]; hosted: (ClientHosted & { path: string })[] }
+
+/** The vendor's own tools that other vendors have too. */
+const purposes: Readonly<Record<string, ClientHosted['purpose']>> = {
+  googleSearch: 'search',
+  urlContext: 'fetch',
+}
+
+function decodeGeminiTools(value: Json | undefined): GeminiTools {
+  const hosted: GeminiTools['hosted'] = []
+  const clientTools = objects(value ?? [], 'tools', (tool, path) => {
+    const { functionDeclarations = [], ...others } = members(tool, path)
+    for (const [name, declaration] of Object.entries(others)) {
+      const purpose = Object.hasOwn(purposes, name) ? purposes[name] : undefined
+      if (!purpose) throw geminiRefusal(geminiTexts.toolNotOffered(path, name))
+      hosted.push({ purpose, protocol: 'gemini', declaration: { [name]: declaration }, path })
+    }
     return objects(functionDeclarations, `${path}.function_declarations`, decodeDeclaration)
   }).flat()
   const seen = new Set<string>()
-  for (const { name } of tools) {
+  for (const { name } of clientTools) {
     if (seen.has(name)) throw geminiRefusal(geminiTexts.repeatedFunction(name))
     seen.add(name)
   }
-  return tools
+  return { clientTools, hosted }
 }
 
 function decodeDeclaration(given: JsonObject, path: string): ToolDeclaration {

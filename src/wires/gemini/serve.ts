@@ -1,14 +1,23 @@
 // The routes of generateContent. One segment of the path has a model's name and a method, with a colon between them.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { JsonObject } from '../../lib/json.ts'
 import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
-import { findTarget, handleErrors, sendAnswer, streamAnswer, targetNames } from '../stateless/index.ts'
+import {
+  estimateTokens,
+  findTarget,
+  handleErrors,
+  type ModelTarget,
+  sendAnswer,
+  streamAnswer,
+  targetNames,
+} from '../stateless/index.ts'
 import { decodeGeminiRequest } from './decode.ts'
 import { encodeGeminiResponse, type GeminiHead, GeminiStreamEncoder } from './encode.ts'
-import { geminiErrorBody, geminiNotFound, geminiTexts } from './wordings.ts'
+import { geminiErrorBody, geminiNotFound, geminiTexts, members, object } from './wordings.ts'
 
-const methods = ['generateContent', 'streamGenerateContent']
+const methods = ['generateContent', 'streamGenerateContent', 'countTokens']
 
 export function geminiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
@@ -51,6 +60,7 @@ async function generate(c: Context<WireEnv>, host: WireHost, responseId: string)
   const target = findTarget(host.about, name)
   if (!target) throw geminiNotFound(geminiTexts.noSuchModel(name, method))
   const body = await readJsonObject(c, host.limits)
+  if (method === 'countTokens') return sendJson(c, countTokens(body, target))
   const { request, includeThoughts } = decodeGeminiRequest(body, target)
   const head: GeminiHead = { responseId, modelVersion: name, includeThoughts }
   if (method === 'generateContent')
@@ -58,4 +68,11 @@ async function generate(c: Context<WireEnv>, host: WireHost, responseId: string)
   if (c.req.query('alt') === 'sse') return streamAnswer(c, host, request, new GeminiStreamEncoder(head))
   // Without `alt=sse` the vendor gives its chunks as one list.
   return sendAnswer(c, host, request, answer => [encodeGeminiResponse(head, answer)])
+}
+
+/** The contents alone, or a whole request in a field of its own. */
+function countTokens(body: JsonObject, target: ModelTarget): object {
+  const { generateContentRequest = body } = members(body, '')
+  const { request } = decodeGeminiRequest(object(generateContentRequest, 'generate_content_request'), target)
+  return { totalTokens: estimateTokens(request, target.agent.system) }
 }

@@ -73,6 +73,8 @@ export const geminiTexts = {
     'generation_config.candidate_count: one candidate is given to a request here. Ask again for another.',
   toolNotOffered: (path: string, name: string) =>
     `${path}: ${excerpt(name)} is not offered here. Declare functions of your own in function_declarations.`,
+  hostedRefused: (path: string, reason: string) =>
+    `${path}: ${reason}. Leave it out, or declare functions of your own in function_declarations.`,
   repeatedFunction: (name: string) => `Duplicate function declaration found: ${name}`,
   twoSchemas: (path: string) => `${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`,
   allowedNames: 'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.',
@@ -112,8 +114,14 @@ const errorStatuses: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-export function geminiErrorBody({ code, message }: PlainError): object {
+export function geminiErrorBody({ code, message, retryAfterMs }: PlainError): object {
   const { status } = errorCodes[code]
   const label = errorStatuses[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL')
-  return { error: { code: status, message, status: label } }
+  const details = retryAfterMs === undefined ? {} : { details: [retryInfo(retryAfterMs)] }
+  return { error: { code: status, message, status: label, ...details } }
+}
+
+/** The vendor's clients read the wait from the body. */
+function retryInfo(ms: number): object {
+  return { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${Math.ceil(ms / 1000)}s` }
 }

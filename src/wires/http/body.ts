@@ -5,10 +5,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject } from '../../lib/json.ts'
+import { parseSoon } from '../../lib/parse-soon.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 
-type BodyLimits = Pick<WireHost['limits'], 'bodyBytes' | 'jsonDepth'>
+/** `plainText`: JSON may come as text/plain, which `fetch` writes when a client names no type. */
+type BodyLimits = Pick<WireHost['limits'], 'bodyBytes' | 'jsonDepth'> & { plainText?: true }
 
 /** The body, which must be a JSON object. */
 export async function readJsonObject(c: Context<WireEnv>, limits: BodyLimits): Promise<JsonObject> {
@@ -19,18 +21,22 @@ export async function readJsonObject(c: Context<WireEnv>, limits: BodyLimits): P
 
 export async function readJson(c: Context<WireEnv>, limits: BodyLimits): Promise<Json> {
   const { incoming } = c.env
-  checkHeaders(incoming)
-  const text = decodeUtf8(await readBytes(c, incoming, limits.bodyBytes))
-  if (text === '') throw new TurnwireError('invalid_json', 'The request has no body. Send a JSON object.')
+  checkHeaders(incoming, limits.plainText)
+  const body = new BodyReader(c, limits.bodyBytes)
   try {
-    return parseJson(text, { maxBytes: limits.bodyBytes, maxDepth: limits.jsonDepth })
+    const bytes = await body.read(incoming)
+    if (bytes.length === 0)
+      throw new TurnwireError('invalid_json', 'The request has no body. Send a JSON object.')
+    return await parseSoon(bytes, { maxBytes: limits.bodyBytes, maxDepth: limits.jsonDepth })
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw new TurnwireError(error.reason === 'too-large' ? 'too_large' : 'invalid_json', error.message)
+  } finally {
+    body.release()
   }
 }
 
-function checkHeaders({ headers }: IncomingMessage): void {
+function checkHeaders({ headers }: IncomingMessage, plainText = false): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
     throw new TurnwireError(
@@ -38,6 +44,7 @@ function checkHeaders({ headers }: IncomingMessage): void {
       'Compressed bodies are not taken. Send the JSON as it is, without Content-Encoding.',
     )
   const type = headers['content-type']
+  if (plainText && type !== undefined && /^\s*text\/plain\s*(?:;|$)/i.test(type)) return
   if (type !== undefined && !/^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type))
     throw new TurnwireError(
       'unsupported_media',
@@ -45,47 +52,71 @@ function checkHeaders({ headers }: IncomingMessage): void {
     )
 }
 
-function readBytes(c: Context<WireEnv>, incoming: IncomingMessage, most: number): Promise<Buffer> {
-  const tooLarge = (): TurnwireError => {
-    // What is left of the body is not read, so the connection cannot carry another request.
-    c.env.outgoing.setHeader('Connection', 'close')
-    return new TurnwireError('too_large', `The body is larger than ${most} bytes. Send less.`)
+/** Reads one body. Its bytes count for the owner until they are released. */
+class BodyReader {
+  readonly #c: Context<WireEnv>
+  readonly #most: number
+  #size = 0
+
+  constructor(c: Context<WireEnv>, most: number) {
+    this.#c = c
+    this.#most = most
   }
-  if (Number(incoming.headers['content-length'] ?? 0) > most) return Promise.reject(tooLarge())
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const stop = (): void => {
-      incoming.off('data', take).off('end', end).off('error', fail).off('close', gone)
-    }
-    const take = (chunk: Buffer): void => {
-      size += chunk.length
-      chunks.push(chunk)
-      if (size <= most) return
-      stop()
-      incoming.pause()
-      reject(tooLarge())
-    }
-    const end = (): void => {
-      stop()
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
-    }
-    const fail = (error: unknown): void => {
-      stop()
-      reject(new TurnwireError('bad_request', 'The body could not be read.', { cause: error }))
-    }
-    const gone = (): void => fail(new Error('The connection closed inside the body.'))
-    incoming.on('data', take).on('end', end).on('error', fail).on('close', gone)
-  })
-}
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+  release(): void {
+    this.#c.get('account')?.releaseBody(this.#size)
+    this.#size = 0
+  }
 
-function decodeUtf8(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw new TurnwireError('invalid_json', 'The body is not UTF-8. Send the JSON as UTF-8.')
+  read(incoming: IncomingMessage): Promise<Buffer> {
+    if (Number(incoming.headers['content-length'] ?? 0) > this.#most) return Promise.reject(this.#tooLarge())
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = []
+      const stop = (): void => {
+        incoming.off('data', take).off('end', end).off('error', fail).off('close', gone)
+      }
+      const take = (chunk: Buffer): void => {
+        chunks.push(chunk)
+        try {
+          this.#count(chunk.length)
+        } catch (error) {
+          stop()
+          incoming.pause()
+          reject(error)
+        }
+      }
+      const end = (): void => {
+        stop()
+        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, this.#size))
+      }
+      const fail = (error: unknown): void => {
+        stop()
+        reject(new TurnwireError('bad_request', 'The body could not be read.', { cause: error }))
+      }
+      const gone = (): void => fail(new Error('The connection closed inside the body.'))
+      incoming.on('data', take).on('end', end).on('error', fail).on('close', gone)
+    })
+  }
+
+  #count(bytes: number): void {
+    if (this.#size + bytes > this.#most) throw this.#tooLarge()
+    try {
+      this.#c.get('account')?.takeBody(bytes)
+    } catch (error) {
+      this.#closeAfter()
+      throw error
+    }
+    this.#size += bytes
+  }
+
+  #tooLarge(): TurnwireError {
+    this.#closeAfter()
+    return new TurnwireError('too_large', `The body is larger than ${this.#most} bytes. Send less.`)
+  }
+
+  /** What is left of the body is not read, so the connection cannot carry another request. */
+  #closeAfter(): void {
+    this.#c.env.outgoing.setHeader('Connection', 'close')
   }
 }
 

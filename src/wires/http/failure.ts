@@ -1,11 +1,9 @@
 // What a caller is told of anything that was thrown, and what the operator's log keeps of it. The shape of the error
 // body is each wire's own.
-import type { ErrorHandler } from 'hono'
-import { type ErrorCode, errorCodes, publicError, TurnwireError } from '../../language/errors.ts'
+import { errorCodes, type PublicError, publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { sendJson } from './send.ts'
 
-export type Failure = { code: ErrorCode; message: string; status: number }
+export type Failure = PublicError
 
 /** Logs what a caller may not see; gives what it may. */
 export function failureOf(error: unknown, log: WireHost['log']): Failure {
@@ -24,10 +22,13 @@ function wordsOf(error: unknown): string {
   return error instanceof TurnwireError ? error.message : (error.stack ?? error.message)
 }
 
-/** For wires whose protocol has no error body of its own. */
-export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
-  return (error, c) => {
-    const { code, message, status } = failureOf(error, host.log)
-    return sendJson(c, { error: message, code }, status)
-  }
+/** Read by the SDKs of OpenAI and Anthropic; `Retry-After` also by the others. */
+export function setRetryHeaders(
+  { outgoing }: Pick<WireEnv['Bindings'], 'outgoing'>,
+  { code, retryAfterMs }: { code: PublicError['code']; retryAfterMs?: number | undefined },
+): void {
+  outgoing.setHeader('x-should-retry', String(errorCodes[code].retry))
+  if (retryAfterMs === undefined) return
+  outgoing.setHeader('retry-after', String(Math.ceil(retryAfterMs / 1000)))
+  outgoing.setHeader('retry-after-ms', String(Math.ceil(retryAfterMs)))
 }

@@ -1,19 +1,92 @@
 // A whole answer on the raw response: hono routes the request, but building a web Response for it to translate back
-// costs more than most of what an answer says.
+// costs more than most of what an answer says. A large answer is written at its reader's pace, and given up if nobody
+// reads it.
+import type { ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
-import type { WireEnv } from '../host.ts'
+import { loopTurn } from '../../lib/loop-turns.ts'
+import { SseWriter } from '../../lib/sse.ts'
+import type { WireEnv, WireHost } from '../host.ts'
+import { failureOf } from './failure.ts'
+import { unsentBytes } from './unsent.ts'
 
 export { RESPONSE_ALREADY_SENT }
+
+/** A longer answer may not fit into the buffers of its connection. */
+const largeAnswer = 64 * 1024
 
 /** Text is taken for JSON already. */
 export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Response {
   const { outgoing } = c.env
   const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const isLarge = text.length > largeAnswer
+  if (isLarge) unsentBytes.refuseIfFull(ownerOf(c), text.length)
   outgoing.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
   })
-  outgoing.end(text)
+  if (isLarge) {
+    const writer = pacedWriter(c, outgoing)
+    writer.send(text)
+    writer.end()
+  } else outgoing.end(text)
   return RESPONSE_ALREADY_SENT
+}
+
+/**
+ * Sends JSON piece by piece, at the pace of its reader, so that an answer of any length takes little memory. A failure
+ * before the first piece rejects; a later one breaks the connection off, since what was sent is no JSON by itself.
+ */
+export async function streamJson(
+  c: Context<WireEnv>,
+  host: Pick<WireHost, 'log' | 'limits'>,
+  pieces: AsyncIterable<string>,
+): Promise<Response> {
+  const { outgoing } = c.env
+  const iterator = pieces[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  if (outgoing.destroyed) return RESPONSE_ALREADY_SENT
+  outgoing.writeHead(200, { 'content-type': 'application/json' })
+  void pumpJson(first, iterator, pacedWriter(c, outgoing, host.limits.stallMs)).catch((error: unknown) => {
+    failureOf(error, host.log)
+    outgoing.destroy()
+  })
+  return RESPONSE_ALREADY_SENT
+}
+
+async function pumpJson(
+  first: IteratorResult<string>,
+  pieces: AsyncIterator<string>,
+  writer: SseWriter,
+): Promise<void> {
+  let chars = 0
+  for (let next = first; !next.done && !writer.closed; next = await pieces.next()) {
+    writer.send(next.value)
+    if (writer.full) await writer.ready()
+    chars += next.value.length
+    if (chars < largeAnswer) continue
+    chars = 0
+    await loopTurn()
+  }
+  await pieces.return?.()
+  writer.end()
+}
+
+/** Its reader is dropped when it takes nothing for too long. */
+function pacedWriter(c: Context<WireEnv>, outgoing: ServerResponse, stallMs?: number): SseWriter {
+  let unwatch = (): void => {}
+  const writer = new SseWriter(outgoing, {
+    heartbeatMs: 0,
+    maxUnsentBytes: Infinity,
+    ...(stallMs !== undefined && { stallMs }),
+    onClose: () => unwatch(),
+  })
+  unwatch = unsentBytes.watch(ownerOf(c), writer)
+  return writer
+}
+
+/** Undefined before the caller is known, where no answer is large. */
+function ownerOf(c: Context<WireEnv>): string {
+  const principal: { owner: string } | undefined = c.get('principal')
+  return principal?.owner ?? ''
 }

@@ -3,6 +3,7 @@
 import type { Context } from 'hono'
 import { encodeSse, type SseSink, SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
+import { unsentBytes } from './unsent.ts'
 
 /**
  * `onClose` is called once when the connection is over, also if it was gone before the stream began. `speaksAtOnce`: the
@@ -16,14 +17,23 @@ export function openSse(
   speaksAtOnce = false,
   heartbeat?: string,
 ): SseWriter {
-  return new SseWriter(sinkOf(c, speaksAtOnce), {
+  let unwatch = (): void => {}
+  // A stream may be open for days: it keeps the response, not the whole request of the framework.
+  const { outgoing } = c.env
+  const writer = new SseWriter(sinkOf(c, speaksAtOnce), {
     heartbeatMs: host.limits.heartbeatMs,
     ...(heartbeat !== undefined && { heartbeat }),
     maxUnsentBytes: host.limits.unsentBytes,
     ...(host.limits.stallMs !== undefined && { stallMs: host.limits.stallMs }),
-    onClose,
+    onClose: () => {
+      unwatch()
+      onClose()
+    },
+    breakOff: () => outgoing.socket?.destroySoon(),
     onDrop: () => host.log('warn', 'A client that did not read its stream was dropped.'),
   })
+  unwatch = unsentBytes.watch(c.get('principal').owner, writer)
+  return writer
 }
 
 function sinkOf(c: Context<WireEnv>, speaksAtOnce: boolean): SseSink {

@@ -2,6 +2,7 @@
 // come from the engine (`follow`, `answerOnce`), the frames from the wire's encoder; neither knows the other or HTTP.
 import type { Context } from 'hono'
 import type { PlainError } from '../../engine/index.ts'
+import { loopTurn } from '../../lib/loop-turns.ts'
 import type { SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { failureOf } from './failure.ts'
@@ -17,12 +18,17 @@ export type FrameEncoder<Item> = {
   take(item: Item): string
   end?(): string
   fail(error: PlainError): string
+  /** Asked after `end` or `fail`: the connection breaks off, because the protocol's clients know no other failure. */
+  breaksOff?(): boolean
   /** The protocol's own frame for a connection that is idle. Default: an SSE comment. */
   readonly heartbeat?: string
 }
 
 /** One for all: a connection closes after every answer, and an abort without a reason makes an exception each time. */
 const clientLeft = new Error('The client closed the connection.')
+
+/** Characters of frames after which a reader is waited for, and other work of the process comes first. */
+const pieceChars = 64 * 1024
 
 /** `items` is called once with a signal that aborts when the client is gone. */
 export type ItemSource<Item> = (signal: AbortSignal) => AsyncIterable<readonly Item[]>
@@ -52,10 +58,11 @@ export async function streamFromFirstFrame<Item>(
 ): Promise<Response> {
   const gone = clientGone(c)
   const batches = items(gone)[Symbol.asyncIterator]()
+  const begin = encoder.begin?.() ?? ''
   const first = firstFrames(batches, encoder)
   await withinHeartbeat(first, host.limits.heartbeatMs)
   if (gone.aborted) return RESPONSE_ALREADY_SENT
-  const writer = beginStream(c, host, () => {}, encoder)
+  const writer = beginStream(c, host, () => {}, encoder, begin)
   void pumpItems(host, { [Symbol.asyncIterator]: () => batches }, encoder, writer, first)
   return RESPONSE_ALREADY_SENT
 }
@@ -65,8 +72,8 @@ function beginStream<Item>(
   host: WireHost,
   onClose: () => void,
   encoder: FrameEncoder<Item>,
+  begin = encoder.begin?.() ?? '',
 ): SseWriter {
-  const begin = encoder.begin?.() ?? ''
   const writer = openSse(c, host, onClose, begin !== '', encoder.heartbeat)
   writer.send(begin)
   return writer
@@ -111,16 +118,53 @@ export async function pumpItems<Item>(
 ): Promise<void> {
   try {
     if (first) writer.send(await first)
+    let chars = 0
     for await (const batch of items) {
-      writer.send(framesOf(batch, encoder))
-      if (writer.full) await writer.ready()
+      const sent = sendBatch(batch, encoder, writer)
+      chars += typeof sent === 'number' ? sent : await sent
+      if (chars < pieceChars) continue
+      chars = 0
+      await loopTurn()
     }
     if (!writer.closed) writer.send(encoder.end?.() ?? '')
   } catch (error) {
-    const { code, message } = failureOf(error, host.log)
-    if (!writer.closed) writer.send(encoder.fail({ code, message }))
+    const { status: _, ...failure } = failureOf(error, host.log)
+    if (!writer.closed) writer.send(encoder.fail(failure))
   }
-  writer.end()
+  writer.end(encoder.breaksOff?.() ? 'broken' : 'whole')
+}
+
+type BatchWriter = Pick<SseWriter, 'send' | 'ready' | 'full' | 'closed'>
+
+/**
+ * Gives the characters since the last whole piece; a promise only if there is something to wait for, since most batches are
+ * one small frame.
+ */
+function sendBatch<Item>(
+  batch: readonly Item[],
+  encoder: FrameEncoder<Item>,
+  writer: BatchWriter,
+): number | Promise<number> {
+  let frames = ''
+  for (let at = 0; at < batch.length; at++) {
+    frames += encoder.take(batch[at]!)
+    if (frames.length >= pieceChars) return sendRest(frames, batch.slice(at + 1), encoder, writer)
+  }
+  writer.send(frames)
+  return writer.full ? writer.ready().then(() => frames.length) : frames.length
+}
+
+/** A large batch is encoded piece by piece, as its reader takes it. */
+async function sendRest<Item>(
+  frames: string,
+  rest: readonly Item[],
+  encoder: FrameEncoder<Item>,
+  writer: BatchWriter,
+): Promise<number> {
+  writer.send(frames)
+  if (writer.full) await writer.ready()
+  await loopTurn()
+  return writer.closed ? 0 : sendBatch(rest, encoder, writer)
 }
 
 /** Aborts when the connection of this request closes. */

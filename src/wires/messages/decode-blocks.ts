@@ -24,7 +24,7 @@ const useIdRule = { pattern: /^[a-zA-Z0-9_-]+$/ }
 export const toolNameRule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/ }
 const userTypes = ['text', 'image', 'document', 'search_result', 'tool_result']
 const answerTypes = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']
-const resultTypes = ['text', 'image', 'search_result', 'document']
+const resultTypes = ['text', 'image', 'search_result', 'document', 'tool_reference']
 const hostedType =
   /^(server_tool_use|mcp_tool_use|mcp_tool_result|container_upload|compaction|\w+_tool_result)$/
 
@@ -67,7 +67,8 @@ export class BlockDecoder {
   #answerText(block: JsonObject, path: string): AnswerPart {
     const { citations } = block
     const isCited = Array.isArray(citations) && citations.length > 0
-    return { type: 'text', text: blockText(block, path), ...(isCited && this.#native({ citations })) }
+    const data: JsonObject = { ...(isCited && { citations }), ...cacheMark(block) }
+    return { type: 'text', text: blockText(block, path), ...this.#ifAny(data) }
   }
 
   /** Its maker takes thinking back only with its signature. Without one the block carries no native form. */
@@ -81,6 +82,15 @@ export class BlockDecoder {
     return this.origin ? { native: { origin: this.origin, data } } : {}
   }
 
+  #ifAny(data: JsonObject): { native?: Native } {
+    return Object.keys(data).length > 0 ? this.#native(data) : {}
+  }
+
+  /** What the vendor is told of a text of the system: where to cache. */
+  systemNative(block: JsonObject): Native | undefined {
+    return this.#ifAny(cacheMark(block)).native
+  }
+
   #call(block: JsonObject, path: string): CallPart {
     const at = `${path}.tool_use`
     const id = text(block['id'], `${at}.id`, useIdRule)
@@ -92,6 +102,7 @@ export class BlockDecoder {
     const data: JsonObject = {
       ...(isJsonObject(caller) && { caller }),
       ...(typeof toolset_name === 'string' && { toolset_name }),
+      ...cacheMark(block),
     }
     return {
       type: 'call',
@@ -100,7 +111,7 @@ export class BlockDecoder {
       form: 'json',
       text: JSON.stringify(object(input, `${at}.input`)),
       nativeId: id,
-      ...(Object.keys(data).length > 0 && this.#native(data)),
+      ...this.#ifAny(data),
     }
   }
 
@@ -109,16 +120,21 @@ export class BlockDecoder {
   inputPart({ block, path, message }: PlacedBlock): InputPart {
     if (block['type'] === 'tool_use')
       throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_use', 'assistant'))
-    return this.#content(block, path, userTypes)
+    return { ...this.#content(block, path, userTypes), ...this.#ifAny(cacheMark(block)) }
   }
 
-  result({ block, path }: PlacedBlock): { id: string; parts: ResultPart[]; failed: boolean } {
+  result({ block, path }: PlacedBlock): {
+    id: string
+    parts: ResultPart[]
+    failed: boolean
+    native?: Native
+  } {
     const at = `${path}.tool_result`
     const id = text(block['tool_use_id'], `${at}.tool_use_id`, useIdRule)
     const failed = optional(block['is_error'], `${at}.is_error`, flag) ?? false
     const parts = this.#resultParts(block['content'] ?? '', `${at}.content`)
     if (failed && parts.length === 0) throw anthropicRefusal(messagesTexts.emptyFailure(at))
-    return { id, failed, parts }
+    return { id, failed, parts, ...this.#ifAny({ ...innerMark(block), ...references(block) }) }
   }
 
   #resultParts(content: Json, path: string): ResultPart[] {
@@ -135,6 +151,11 @@ export class BlockDecoder {
         return this.#image(object(block['source'], `${path}.image.source`), `${path}.image.source`)
       case 'document':
         return decodeDocument(block, `${path}.document`)
+      case 'tool_reference': {
+        if (!types.includes(type)) throw unexpectedTag(path, type, types)
+        const name = text(block['tool_name'], `${path}.tool_reference.tool_name`, toolNameRule)
+        return { type: 'text', text: `The tool "${name}" can be used now.` }
+      }
       case 'search_result':
         return { type: 'text', text: searchResultText(block, `${path}.search_result`) }
       default:
@@ -146,6 +167,25 @@ export class BlockDecoder {
     if (tagOf(source, path, ['base64', 'url']) === 'base64')
       return imagePart(dataUrl(source, path).url, this.#images, refuser(`${path}.base64.data`))
     return imagePart(text(source['url'], `${path}.url.url`), this.#images, refuser(`${path}.url.url`))
+  }
+}
+
+function cacheMark({ cache_control }: JsonObject): JsonObject {
+  return isJsonObject(cache_control) ? { cache_control } : {}
+}
+
+/** A mark on a result, or on the last block inside it, which is the same place. */
+function innerMark(result: JsonObject): JsonObject {
+  const last = Array.isArray(result['content']) ? result['content'].at(-1) : undefined
+  return isJsonObject(last) ? { ...cacheMark(last), ...cacheMark(result) } : cacheMark(result)
+}
+
+/** Of a result that is nothing but references to tools. The vendor has their declarations. */
+function references({ content }: JsonObject): JsonObject {
+  const found = Array.isArray(content) ? content.filter(isJsonObject) : []
+  if (found.length === 0 || found.some(block => block['type'] !== 'tool_reference')) return {}
+  return {
+    tool_references: found.map(({ tool_name }) => ({ type: 'tool_reference', tool_name: tool_name ?? null })),
   }
 }
 

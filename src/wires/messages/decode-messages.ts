@@ -23,7 +23,8 @@ export function decodeMessages(value: Json | undefined, target: ModelTarget): En
     checkPairs(message, calls)
     calls = undefined
     if (message.role === 'assistant') calls = addAnswer(message, blocks, history)
-    else if (message.role === 'system') history.system(systemText(message))
+    else if (message.role === 'system')
+      history.system(systemText(message), blocks.systemNative(message.blocks.at(-1)?.block ?? {}))
     else addUser(message, blocks, history)
   }
   if (calls) throw anthropicRefusal(messagesTexts.unanswered(calls.index, calls.ids))
@@ -98,8 +99,8 @@ function addUser(message: Message, blocks: BlockDecoder, history: HistoryBuilder
   const input: InputPart[] = []
   for (const placed of message.blocks) {
     if (isResult(placed)) {
-      const { id, parts, failed } = blocks.result(placed)
-      history.result(id, parts, failed)
+      const { id, parts, failed, native } = blocks.result(placed)
+      history.result(id, parts, failed, native)
     } else input.push(blocks.inputPart(placed))
   }
   if (input.length > 0) history.user(input)

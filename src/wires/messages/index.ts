@@ -1,2 +1,3 @@
 // The wire of Anthropic Messages.
 export { messagesRoutes } from './serve.ts'
+export { messagesErrorBody } from './wordings.ts'

@@ -3,11 +3,10 @@ import { type Context, Hono } from 'hono'
 import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
-import { handleErrors, sendAnswer, streamAnswer } from '../stateless/index.ts'
+import { estimateTokens, handleErrors, sendAnswer, streamAnswer } from '../stateless/index.ts'
 import { decodeMessagesRequest } from './decode.ts'
 import { encodeMessage, type MessageHead } from './encode.ts'
 import { MessageStreamEncoder } from './encode-stream.ts'
-import { estimateTokens } from './estimate.ts'
 import { messagesErrorBody } from './wordings.ts'
 
 export function messagesRoutes(host: WireHost): Hono<WireEnv> {

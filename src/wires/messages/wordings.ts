@@ -73,6 +73,8 @@ export function threadRefusal(): Error {
 export const messagesTexts = {
   toolNotOffered: (path: string, type: Json) =>
     `${path}: tools of type '${typeof type === 'string' ? excerpt(type) : ''}' are not offered here. Declare a tool of your own, with name and input_schema.`,
+  hostedRefused: (path: string, reason: string) =>
+    `${path}: ${reason}. Leave it out, or declare a tool of your own, with name and input_schema.`,
   repeatedTool: 'tools: Tool names must be unique.',
   noSuchTool: (name: string) => `tool_choice: Tool '${excerpt(name)}' not found in provided tools`,
   systemBlock: (path: string) => `${path}.type: Input should be 'text'`,

@@ -4,9 +4,10 @@ import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart, TextPart, ThinkingPart } from '../../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { isAbsent, names, optional } from '../fields.ts'
-import { missingParameter, unsupportedParameterValue } from '../openai-refusal.ts'
+import { excerpt, isAbsent, names, optional } from '../fields.ts'
+import { missingParameter, refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { decodeInputParts, decodeMessageText } from './decode-content.ts'
+import { decodeTools, flatName, searchTool } from './decode-tools.ts'
 import { callOfApproval, readItemId } from './ids.ts'
 import { isSealed, type OpenSealed, type Sealed } from './sealed.ts'
 import { type CallNoun, field } from './wordings.ts'
@@ -28,7 +29,12 @@ export type ItemContext = {
   /** Set when the model itself speaks this protocol: items with ids that are not ours are its own. */
   origin?: Origin
   open: OpenSealed
+  /** Gives undefined for text that this server did not seal for this owner. */
+  openSummary: (token: string) => string | undefined
 }
+
+/** What Codex notes for itself on any item. */
+const clientNotes = 'internal_chat_message_metadata_passthrough'
 
 const messageFields = names('type role content id status phase')
 /** The official SDK adds `parsed_arguments`, and sends it back with the rest. */
@@ -41,6 +47,13 @@ const reasoningFields = names('type id summary content encrypted_content status'
 const ranFields = names('type id server_label name arguments output error status approval_request_id')
 const approvalFields = names('type id server_label name arguments')
 const approvedFields = names('type id approval_request_id approve reason')
+
+const searchFields = names('type id call_id execution arguments status created_by')
+const foundFields = names('type id call_id execution tools status created_by')
+const compactionFields = names('type id encrypted_content created_by')
+const agentMessageFields = names('type id author recipient content agent')
+
+const phases = ['commentary', 'final_answer'] as const
 
 const idLength = { min: 1, max: 64 }
 const nameLength = { min: 1, max: 128 }
@@ -61,14 +74,22 @@ const readers: Readonly<Record<string, ItemReader>> = {
   },
   mcp_approval_response: (item, path) => [readApproval(item, path)],
   mcp_list_tools: () => [],
+  // Their tools are read with those of the request.
+  additional_tools: () => [],
+  tool_search_call: readSearch,
+  tool_search_output: readFound,
+  compaction: readCompaction,
+  agent_message: readAgentMessage,
 }
 
-/** `input` of a request: a text is one user message. References must have been resolved before. */
-export function decodeItems(input: string | readonly Json[], context: ItemContext): InputItem[] {
-  if (typeof input === 'string') return [{ kind: 'user', parts: [{ type: 'text', text: input }] }]
-  return input.flatMap((value, index) => {
+/**
+ * What each item of a request's `input` means. A text is one user message. References must have been resolved before.
+ */
+export function decodeItems(input: string | readonly Json[], context: ItemContext): InputItem[][] {
+  if (typeof input === 'string') return [[{ kind: 'user', parts: [{ type: 'text', text: input }] }]]
+  return input.map((value, index) => {
     const path = `input[${index}]`
-    const item = field.object(value, path)
+    const { [clientNotes]: _, ...item } = field.object(value, path)
     const type = item['type'] ?? (item['role'] === undefined ? undefined : 'message')
     if (type === undefined) throw missingParameter(`${path}.type`)
     const reader = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
@@ -92,7 +113,9 @@ function readMessage(item: JsonObject, path: string, context: ItemContext): Inpu
   const content = decodeMessageText(item['content'], `${path}.content`)
   if (content === '') return []
   if (role !== 'assistant') return [{ kind: 'system', text: content }]
-  return [{ kind: 'said', part: { type: 'text', text: content, ...vendorNative(item, context) } }]
+  const phase = optional(item['phase'], `${path}.phase`, (value, at) => field.oneOf(value, at, phases))
+  const said = { type: 'text' as const, text: content, ...(phase && { phase }) }
+  return [{ kind: 'said', part: { ...said, ...vendorNative(item, context) } }]
 }
 
 /** The vendor's own item: it has an id that is not one of ours. */
@@ -110,12 +133,72 @@ function readCall(item: JsonObject, path: string, context: ItemContext, form: 'j
   const part: CallPart = {
     type: 'call',
     id,
-    name: field.text(item['name'], `${path}.name`, nameLength),
+    name: readName(item, path),
     form,
     text: field.text(item[member], `${path}.${member}`),
     ...(native.native && { nativeId: id, ...native }),
   }
   return { kind: 'call', part, cut: item['status'] === 'incomplete', path }
+}
+
+function readName(item: JsonObject, path: string): string {
+  const name = field.text(item['name'], `${path}.name`, nameLength)
+  const namespace = optional(item['namespace'], `${path}.namespace`, field.text)
+  return namespace === undefined ? name : flatName(namespace, name)
+}
+
+/** A search that the client runs is a call. One that a vendor ran is no part of the conversation here. */
+function readSearch(item: JsonObject, path: string): InputItem[] {
+  field.onlyKnown(item, searchFields, path)
+  if (isAbsent(item['call_id'])) return []
+  const id = field.text(item['call_id'], `${path}.call_id`, idLength)
+  const text = JSON.stringify(item['arguments'] ?? {})
+  const part: CallPart = { type: 'call', id, name: searchTool, form: 'json', text }
+  return [{ kind: 'call', part, cut: item['status'] === 'incomplete', path }]
+}
+
+function readFound(item: JsonObject, path: string): InputItem[] {
+  field.onlyKnown(item, foundFields, path)
+  if (isAbsent(item['call_id'])) return []
+  const callId = field.text(item['call_id'], `${path}.call_id`, idLength)
+  const found = decodeTools(item['tools'] ?? [])
+  const listed = found.tools.map(({ name, description }) => `${name}: ${description}`)
+  const text = listed.length === 0 ? 'No tool was found.' : `You can now call:\n${listed.join('\n')}`
+  return [{ kind: 'output', callId, output: [{ type: 'text', text }], noun: 'function call', path }]
+}
+
+function readCompaction(item: JsonObject, path: string, context: ItemContext): InputItem[] {
+  field.onlyKnown(item, compactionFields, path)
+  const at = `${path}.encrypted_content`
+  const token = field.text(item['encrypted_content'], at, { max: 10 * 1024 * 1024 })
+  const summary = context.openSummary(token)
+  if (summary === undefined)
+    return refuseParameter(
+      `The encrypted content of '${path}' could not be read. It must come from this server, unchanged.`,
+      at,
+      'invalid_encrypted_content',
+    )
+  const question = {
+    kind: 'user',
+    parts: [{ type: 'text', text: 'Sum up our conversation so far.' }],
+  } as const
+  // As the assistant: what tools said must not come back as a user's words.
+  return [
+    { ...question, parts: [...question.parts] },
+    { kind: 'said', part: { type: 'text', text: summary } },
+  ]
+}
+
+function readAgentMessage(item: JsonObject, path: string, { images }: ItemContext): InputItem[] {
+  field.onlyKnown(item, agentMessageFields, path)
+  const author = field.text(item['author'], `${path}.author`)
+  const recipient = field.text(item['recipient'], `${path}.recipient`)
+  const content = field.list(item['content'], `${path}.content`)
+  // What another vendor encrypted cannot be read here.
+  const readable = content.filter(part => !isJsonObject(part) || part['type'] !== 'encrypted_content')
+  const parts = decodeInputParts(readable, `${path}.content`, images)
+  const head = { type: 'text' as const, text: `Message from ${excerpt(author)} to ${excerpt(recipient)}:` }
+  return [{ kind: 'user', parts: [head, ...parts] }]
 }
 
 function readOutput(item: JsonObject, path: string, { images }: ItemContext, noun: CallNoun): InputItem {

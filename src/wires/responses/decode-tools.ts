@@ -1,6 +1,7 @@
 // The tools of a request and the choice among them, into ours. A function may be flat, as the Responses API has it, or
-// nested under `function`. Only tools that the client runs can be declared. Any other tool is refused, so that no request
-// makes the server reach out.
+// nested under `function`. The tools of a namespace become tools of their own, under both names; `CallNames` has what each
+// is called on this wire. Only tools that the client runs can be declared. A tool that a vendor would run is left out where
+// clients declare it by habit, else refused: no request makes the server reach out.
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { excerpt, isAbsent, names, optional } from '../fields.ts'
@@ -14,22 +15,105 @@ const flatFields = names(
 const nestedFields = names('type function')
 const innerFields = names('name description parameters strict')
 const customFields = names('type name description format defer_loading allowed_callers async')
-/** Ways of calling that exist only where the vendor runs something itself. */
-const vendorOnly = ['defer_loading', 'async']
+const namespaceFields = names('type name description tools')
+const searchFields = names('type execution description parameters')
 
-export function decodeTools(value: Json | undefined): ToolDeclaration[] {
-  if (isAbsent(value)) return []
-  const seen = new Set<string>()
-  return field.list(value, 'tools').map((item, index) => {
-    const path = `tools[${index}]`
-    const tool = decodeTool(field.object(item, path), path)
-    if (seen.has(tool.name)) {
+/** Some clients declare these to every server, and do without them. */
+const leftOut: ReadonlySet<Json | undefined> = new Set([
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'image_generation',
+])
+
+/** A tool of a namespace, or the search for tools, which has a name of ours only. */
+type CallName = { namespace: string; name: string } | { search: true }
+/** By the name under which models know the tool. A tool that is not here has one name. */
+export type CallNames = Readonly<Record<string, CallName>>
+
+export type DeclaredTools = {
+  tools: ToolDeclaration[]
+  called: CallNames
+  /** The descriptions of the namespaces, by name. */
+  namespaces: Record<string, string>
+}
+
+export const searchTool = 'tool_search'
+
+/** The same for a tool that is declared and for a call of it. */
+export function flatName(namespace: string, name: string): string {
+  return namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`
+}
+
+/**
+ * `input`: its items may bring further tools. They stay on offer as long as the item is in the conversation, and replace
+ * tools of the same name.
+ */
+export function decodeTools(value: Json | undefined, input?: Json): DeclaredTools {
+  const reader = new ToolsReader()
+  if (!isAbsent(value)) reader.take(field.list(value, 'tools'), 'tools')
+  const own = new Set(reader.tools.keys())
+  for (const [index, item] of (Array.isArray(input) ? input : []).entries()) {
+    if (!isJsonObject(item)) continue
+    const { type, tools } = item
+    if ((type !== 'additional_tools' && type !== 'tool_search_output') || isAbsent(tools)) continue
+    const path = `input[${index}].tools`
+    reader.take(field.list(tools, path), path, own)
+  }
+  return reader.done()
+}
+
+class ToolsReader {
+  readonly tools = new Map<string, ToolDeclaration>()
+  readonly #called: Record<string, CallName> = {}
+  readonly #namespaces: Record<string, string> = {}
+
+  /** `replaceable`: names that were declared before. Undefined: none may be declared twice. */
+  take(list: readonly Json[], path: string, replaceable?: ReadonlySet<string>): void {
+    for (const [index, item] of list.entries()) {
+      const at = `${path}[${index}]`
+      const tool = field.object(item, at)
+      const { type } = tool
+      if (leftOut.has(type)) continue
+      if (type === 'namespace') this.#takeNamespace(tool, at, replaceable)
+      else if (type === 'tool_search') this.#takeSearch(tool, at)
+      else this.#add(decodeTool(tool, at), at, replaceable)
+    }
+  }
+
+  done(): DeclaredTools {
+    return { tools: [...this.tools.values()], called: this.#called, namespaces: this.#namespaces }
+  }
+
+  #add(tool: ToolDeclaration, path: string, replaceable?: ReadonlySet<string>): void {
+    if (this.tools.has(tool.name) && !replaceable) {
       const message = `Invalid '${path}': the tool '${excerpt(tool.name)}' is declared twice.`
       refuseParameter(message, path, 'duplicate_tool')
     }
-    seen.add(tool.name)
-    return tool
-  })
+    this.tools.set(tool.name, tool)
+  }
+
+  #takeNamespace(space: JsonObject, path: string, replaceable?: ReadonlySet<string>): void {
+    field.onlyKnown(space, namespaceFields, path)
+    const namespace = field.text(space['name'], `${path}.name`, { min: 1, max: 128 })
+    this.#namespaces[namespace] = optional(space['description'], `${path}.description`, field.text) ?? ''
+    for (const [index, item] of field.list(space['tools'], `${path}.tools`).entries()) {
+      const at = `${path}.tools[${index}]`
+      const { name, ...tool } = decodeTool(field.object(item, at), at)
+      const flat = flatName(namespace, name)
+      this.#add({ ...tool, name: flat }, at, replaceable)
+      this.#called[flat] = { namespace, name }
+    }
+  }
+
+  /** A client's own search is a tool that it runs. A hosted one is not needed: every tool is on offer. */
+  #takeSearch(tool: JsonObject, path: string): void {
+    field.onlyKnown(tool, searchFields, path)
+    if (tool['execution'] !== 'client') return
+    this.#add({ ...decodeFunction({ ...tool, name: searchTool }, path), name: searchTool }, path)
+    this.#called[searchTool] = { search: true }
+  }
 }
 
 function decodeTool(tool: JsonObject, path: string): ToolDeclaration {
@@ -66,7 +150,8 @@ function decodeFormat(value: Json | undefined, path: string): ToolDeclaration['i
 }
 
 function declaredTool(tool: JsonObject, path: string, input: ToolDeclaration['input']): ToolDeclaration {
-  for (const name of vendorOnly) if (tool[name] === true) unsupportedParameter(`${path}.${name}`)
+  // A tool that is declared as deferred is on offer at once.
+  if (tool['async'] === true) unsupportedParameter(`${path}.async`)
   const name = field.text(tool['name'], `${path}.name`, { min: 1, max: 128 })
   return clientTool(name, optional(tool['description'], `${path}.description`, field.text) ?? '', input)
 }
@@ -104,7 +189,9 @@ function chosenTool(choice: JsonObject, path: string, offered: ReadonlySet<strin
   if (type !== 'function' && type !== 'custom' && type !== 'mcp')
     throw unsupportedParameterValue(`${path}.type`, type, ['allowed_tools', 'function', 'custom', 'mcp'])
   const inner = choice['name'] === undefined && isJsonObject(choice[type]) ? choice[type] : choice
-  const name = field.text(inner['name'], `${path}.name`)
+  const given = field.text(inner['name'], `${path}.name`)
+  const namespace = optional(choice['namespace'], `${path}.namespace`, field.text)
+  const name = namespace === undefined ? given : flatName(namespace, given)
   if (offered.has(name)) return name
   return refuseParameter(`Tool choice '${type}' not found in 'tools' parameter.`, 'tool_choice')
 }

@@ -2,11 +2,12 @@
 // know are refused. Fields that only a vendor of this same protocol understands are carried to it as they are.
 import type { AgentInfo, EngineDescription } from '../../engine/index.ts'
 import type { Ask } from '../../language/events.ts'
+import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { isAbsent, names, optional } from '../fields.ts'
 import { missingParameter, refuseParameter, wrongParameterType } from '../openai-refusal.ts'
-import { findTarget } from '../stateless/index.ts'
+import { findTarget, ifObject, modelInfo, openaiFormat } from '../stateless/index.ts'
 import { decodeChoice, decodeTools } from './decode-tools.ts'
 import { exclusiveParameters, field, noSuchAgent, noSuchModel, unsupportedParameter } from './wordings.ts'
 
@@ -27,8 +28,10 @@ export type ResponsesRequest = {
   ask: Ask
   input: string | Json[] | undefined
   stream: boolean
-  /** The response is kept: the request asks for it, or needs it. */
+  /** The response is kept: the request does not forbid it, or needs it. */
   stored: boolean
+  /** The request says that the response is to be kept, so it goes on without its client. */
+  goesOn: boolean
   background: boolean
   previous: string | undefined
   conversation: string | undefined
@@ -36,6 +39,8 @@ export type ResponsesRequest = {
   carriesSealed: boolean
   /** What else the response says of its request. */
   note: JsonObject
+  /** The answer is to be a summary of the conversation, which the client sends in place of it from then on. */
+  compacts: boolean
 }
 
 /** Checked, then carried to a vendor of this protocol. */
@@ -58,7 +63,11 @@ const carried: Readonly<Record<string, (value: Json, path: string) => Json>> = {
   user: field.text,
 }
 
+/** What known clients send beside the API's own parameters. It changes nothing, and is not repeated. */
+const ignored = names('client_metadata')
+
 const known = new Set([
+  ...ignored,
   ...names(
     'model input instructions tools tool_choice parallel_tool_calls max_output_tokens stream stream_options store background previous_response_id conversation include agent_id routing',
   ),
@@ -89,18 +98,20 @@ const includable = [
   'message.output_text.logprobs',
 ] as const
 
-/** `routed`: the agent that the path names. */
+/** `routed`: the agent that the path names. `mayBeEmpty`: the request needs no input. */
 export function decodeRequest(
   catalog: ResponsesCatalog,
   body: JsonObject,
   routed: string | undefined,
+  mayBeEmpty = false,
 ): ResponsesRequest {
   checkNames(body)
   const { agent, model, shown } = decodeTarget(catalog, body, routed)
+  const { origin } = (model === undefined ? agent.model : modelInfo(catalog, model)) ?? {}
   const state = decodeState(body)
   const include = decodeInclude(body['include'])
   optional(body['stream_options'], 'stream_options', field.object)
-  const clientTools = decodeTools(body['tools'])
+  const { tools: clientTools, called, namespaces } = decodeTools(body['tools'], body['input'])
   const isServer = state.stored && catalog.serverTools.has(agent.name)
   const offered = isServer ? agent.tools.filter(({ trust }) => trust !== 'deny') : []
   return {
@@ -111,7 +122,7 @@ export function decodeRequest(
       ...decodeAsk(body, clientTools, offered, include),
       ...(!isServer && { clientOnly: true as const }),
     },
-    input: decodeInput(body['input'], state),
+    ...splitTrigger(decodeInput(body['input'], state, mayBeEmpty)),
     stream: optional(body['stream'], 'stream', field.flag) ?? false,
     ...state,
     carriesSealed: include.includes('reasoning.encrypted_content'),
@@ -119,8 +130,19 @@ export function decodeRequest(
       model: shown,
       ...(state.background && { background: true }),
       ...(state.previous !== undefined && { previous: state.previous }),
+      ...(state.conversation !== undefined && { conversation: state.conversation }),
+      ...(Object.keys(called).length > 0 && { called, namespaces }),
+      ...(origin?.protocol === protocol && { carried: true }),
     },
   }
+}
+
+/** A last item that asks for a summary is no part of the conversation. */
+function splitTrigger(input: ResponsesRequest['input']): Pick<ResponsesRequest, 'input' | 'compacts'> {
+  const last = Array.isArray(input) ? input.at(-1) : undefined
+  if (!Array.isArray(input) || !isJsonObject(last) || last['type'] !== 'compaction_trigger')
+    return { input, compacts: false }
+  return { input: input.slice(0, -1), compacts: true }
 }
 
 function checkNames(body: JsonObject): void {
@@ -177,7 +199,7 @@ function targetByModel(catalog: ResponsesCatalog, asked: string): RequestTarget 
 
 // ---- the response or conversation that it continues ------------------------------------------------------------
 
-type ContinuedState = Pick<ResponsesRequest, 'stored' | 'background' | 'previous' | 'conversation'>
+type ContinuedState = Pick<ResponsesRequest, 'stored' | 'goesOn' | 'background' | 'previous' | 'conversation'>
 
 function decodeState(body: JsonObject): ContinuedState {
   const previous = optional(body['previous_response_id'], 'previous_response_id', field.text)
@@ -190,20 +212,17 @@ function decodeState(body: JsonObject): ContinuedState {
   const store = optional(body['store'], 'store', field.flag)
   if (background && store === false)
     refuseParameter("Background mode requires 'store' to be true.", 'background')
-  const continues = previous !== undefined || conversation !== undefined
-  if (continues && store === false)
-    refuseParameter(
-      "What is continued here is kept: leave out 'store', or send the whole conversation in 'input'.",
-      'store',
-    )
-  return { stored: store === true || background || continues, background, previous, conversation }
+  // A conversation is kept in any case. All else is, unless the request forbids it.
+  const stored = store !== false || conversation !== undefined
+  return { stored, goesOn: store === true || background, background, previous, conversation }
 }
 
 function decodeInput(
   value: Json | undefined,
   { previous, conversation }: ContinuedState,
+  isOptional: boolean,
 ): ResponsesRequest['input'] {
-  const mayBeEmpty = previous !== undefined || conversation !== undefined
+  const mayBeEmpty = isOptional || previous !== undefined || conversation !== undefined
   if (isAbsent(value)) {
     if (mayBeEmpty) return undefined
     const message = 'One of "input" or "previous_response_id" or "conversation" must be provided.'
@@ -230,12 +249,14 @@ function decodeAsk(
   const maxCalls = optional(body['max_tool_calls'], 'max_tool_calls', field.count)
   const system = optional(body['instructions'], 'instructions', field.text)
   const fields = decodeCarried(body, include)
+  const format = decodeFormat(fields)
   return {
     ...(choice !== undefined && { choice }),
     ...(parallel !== undefined && { parallel }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(maxCalls !== undefined && { maxCalls }),
     ...(system !== undefined && { system }),
+    ...(format && { format }),
     ...(fields && { body: { [protocol]: fields } }),
   }
 }
@@ -250,6 +271,12 @@ function decodeCarried(body: JsonObject, include: readonly string[]): JsonObject
   const others = include.filter(value => value !== 'reasoning.encrypted_content')
   if (others.length > 0) fields['include'] = others
   return Object.keys(fields).length === 0 ? undefined : fields
+}
+
+/** The form of the answer, for a model of any vendor. The request's own `text` has been checked. */
+function decodeFormat(fields: JsonObject | undefined): AnswerFormat | undefined {
+  const format = ifObject(ifObject(fields?.['text'])?.['format'])
+  return format && openaiFormat(format['type'], format)
 }
 
 function decodeInclude(value: Json | undefined): string[] {
@@ -272,7 +299,7 @@ function decodeText(value: Json, path: string): Json {
   return config
 }
 
-function decodeMetadata(value: Json, path: string): Json {
+export function decodeMetadata(value: Json, path: string): JsonObject {
   const metadata = field.object(value, path)
   const entries = Object.entries(metadata)
   if (entries.length > 16)

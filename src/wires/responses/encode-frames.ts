@@ -7,12 +7,17 @@ import type { EventName } from './schema.ts'
 
 export class NumberedFrames {
   readonly #after: number | undefined
+  readonly #form: 'sse' | 'lines'
   #next = 0
   #frames = ''
 
-  /** `after`: the number of the last event that the client has, or -1. Undefined: there is no stream. */
-  constructor(after: number | undefined) {
+  /**
+   * `after`: the number of the last event that the client has, or -1. Undefined: there is no stream. `lines`: each event is
+   * one line of JSON.
+   */
+  constructor(after: number | undefined, form: 'sse' | 'lines' = 'sse') {
     this.#after = after
+    this.#form = form
   }
 
   /** The frames made since the last call. */
@@ -53,7 +58,7 @@ export class NumberedFrames {
   }
 
   #end(): void {
-    if (this.#after !== undefined) this.#frames += encodeSse({ data: '[DONE]' })
+    if (this.#after !== undefined && this.#form === 'sse') this.#frames += encodeSse({ data: '[DONE]' })
   }
 
   /** Takes the next numbers. False: the client has them all, or there is no stream. */
@@ -64,6 +69,6 @@ export class NumberedFrames {
 
   #write(name: EventName, fields: string): void {
     const data = `{"type":"${name}","sequence_number":${this.#next - 1},${fields}`
-    this.#frames += encodeSse({ event: name, data: oneLine(data) })
+    this.#frames += this.#form === 'sse' ? encodeSse({ event: name, data: oneLine(data) }) : `${data}\n`
   }
 }

@@ -8,10 +8,12 @@ import type { JsonObject } from '../../lib/json.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import { itemId, stemOf } from './ids.ts'
 
+export type ListedItem = JsonObject & { id: string }
+
 export type ItemPage = { limit: number; order: 'asc' | 'desc'; after: string | undefined }
 
 /** Items are numbered by entry, and by place in the entry. Their ids are not those of any output. */
-export function encodeInputItems(session: string, entries: readonly Entry[]): JsonObject[] {
+export function encodeInputItems(session: string, entries: readonly Entry[]): ListedItem[] {
   const stem = stemOf(session)
   return entries.flatMap((entry, index) => {
     let place = 0
@@ -50,7 +52,7 @@ export function inputEntries({ entries, calls }: SessionHistory, events: readonl
 
 type NewId = (prefix: string) => string
 
-function encodeInputEntry(entry: Entry, id: NewId): JsonObject[] {
+function encodeInputEntry(entry: Entry, id: NewId): ListedItem[] {
   switch (entry.role) {
     case 'system':
       return [inputMessage(id, 'system', [{ type: 'input_text', text: entry.text }])]
@@ -71,10 +73,15 @@ function encodeInputEntry(entry: Entry, id: NewId): JsonObject[] {
   }
 }
 
-function encodeAnswerPart(part: Extract<Entry, { role: 'assistant' }>['parts'][0], id: NewId): JsonObject[] {
+function encodeAnswerPart(part: Extract<Entry, { role: 'assistant' }>['parts'][0], id: NewId): ListedItem[] {
   if (part.type === 'hosted') return []
   if (part.type === 'text')
-    return [inputMessage(id, 'assistant', [{ type: 'output_text', text: part.text, annotations: [] }])]
+    return [
+      {
+        ...inputMessage(id, 'assistant', [{ type: 'output_text', text: part.text, annotations: [] }]),
+        ...(part.phase && { phase: part.phase }),
+      },
+    ]
   if (part.type === 'thinking')
     return [{ type: 'reasoning', id: id('rs'), summary: [{ type: 'summary_text', text: part.text }] }]
   const call = { call_id: part.id, name: part.name, status: 'completed' }
@@ -83,7 +90,7 @@ function encodeAnswerPart(part: Extract<Entry, { role: 'assistant' }>['parts'][0
     : [{ type: 'function_call', id: id('fc'), ...call, arguments: part.text }]
 }
 
-function inputMessage(id: NewId, role: string, content: JsonObject[]): JsonObject {
+function inputMessage(id: NewId, role: string, content: JsonObject[]): ListedItem {
   return { type: 'message', id: id('msg'), status: 'completed', role, content }
 }
 

@@ -1,6 +1,9 @@
 // The output items of a response: each is added, grows and is done, with the events that the API has for it. Which items
 // there are, and what is in them, is decided in encode.ts.
 import type { CallPart } from '../../language/calls.ts'
+import type { Phase } from '../../language/content.ts'
+import { argumentsObject } from '../stateless/index.ts'
+import type { CallNames } from './decode-tools.ts'
 import type { NumberedFrames } from './encode-frames.ts'
 import { itemId, type ResponsePlace, stemOf } from './ids.ts'
 import type {
@@ -22,7 +25,7 @@ export type OpenItem<Item = MessageItem | ReasoningItem | CallItem | ServerCallI
 }
 type Speech = OpenItem<MessageItem | ReasoningItem>
 /** Gives the id of a call's item, for the prefix of its type. */
-export type CallItemId = (prefix: 'fc' | 'ctc' | 'mcp') => string
+export type CallItemId = (prefix: 'fc' | 'ctc' | 'tsc' | 'mcp') => string
 
 const partEvents = { message: 'response.content_part', reasoning: 'response.reasoning_summary_part' } as const
 const textEvents = {
@@ -36,6 +39,7 @@ const textEvents = {
 export class OutputItems {
   readonly #frames: NumberedFrames
   readonly #place: ResponsePlace
+  readonly #called: CallNames
   /** By output index. An item that is not done is absent. */
   readonly #done = new Map<number, OutputItem>()
   #next = 0
@@ -46,9 +50,10 @@ export class OutputItems {
   /** The output indexes of what was said in an answer that is not recorded yet. */
   #unrecorded: number[] = []
 
-  constructor(frames: NumberedFrames, place: ResponsePlace) {
+  constructor(frames: NumberedFrames, place: ResponsePlace, called: CallNames = {}) {
     this.#frames = frames
     this.#place = place
+    this.#called = called
   }
 
   /** The items that are done, in the order in which they were added. */
@@ -91,11 +96,14 @@ export class OutputItems {
 
   grow(open: OpenItem, text: string): void {
     open.text += text
+    // The arguments of a search are given whole.
+    if (open.item.type === 'tool_search_call') return
     const logprobs = open.item.type === 'message' && { logprobs: [] }
     this.#frames.delta(`${textEvents[open.item.type]}.delta`, { ...itemPlace(open), ...logprobs }, text)
   }
 
   #endText(open: OpenItem): void {
+    if (open.item.type === 'tool_search_call') return
     this.#frames.event(`${textEvents[open.item.type]}.done`, { ...itemPlace(open), ...wholeText(open) })
   }
 
@@ -106,27 +114,32 @@ export class OutputItems {
 
   // ---- messages and reasoning --------------------------------------------------------------------------------
 
-  say(kind: 'text' | 'thinking', text: string): void {
+  /** Texts of another phase are another message. */
+  say(kind: 'text' | 'thinking', text: string, phase?: Phase): void {
     if (text === '') return
     const type = kind === 'text' ? 'message' : 'reasoning'
-    if (this.#speech?.item.type !== type) {
+    let speech = this.#speech
+    if (speech?.item.type !== type || (speech.item.type === 'message' && speech.item.phase !== phase)) {
       this.endSpeech('completed')
-      this.#speech = this.#openSpeech(type)
+      speech = this.#openSpeech(type, phase)
+      this.#speech = speech
     }
-    this.grow(this.#speech, text)
+    this.grow(speech, text)
   }
 
-  #openSpeech(type: 'message' | 'reasoning'): Speech {
+  #openSpeech(type: 'message' | 'reasoning', phase?: Phase): Speech {
     const item: Speech['item'] =
-      type === 'message' ? this.#newMessage() : { type, id: this.#newId('rs'), summary: [] }
+      type === 'message' ? this.#newMessage(phase) : { type, id: this.#newId('rs'), summary: [] }
     const speech = this.#open(item)
     this.#unrecorded.push(speech.index)
     this.#frames.event(`${partEvents[type]}.added`, { ...itemPlace(speech), part: speechPart(item, '') })
     return speech
   }
 
-  #newMessage(): MessageItem {
-    return { type: 'message', id: this.#newId('msg'), status: 'in_progress', role: 'assistant', content: [] }
+  #newMessage(phase?: Phase): MessageItem {
+    const id = this.#newId('msg')
+    const said = phase && { phase }
+    return { type: 'message', id, status: 'in_progress', role: 'assistant', ...said, content: [] }
   }
 
   endSpeech(status: ItemStatus, refusal?: string): void {
@@ -172,6 +185,12 @@ export class OutputItems {
     this.whole({ type: 'reasoning', id: this.#newId('rs'), summary: [], encrypted_content: sealed })
   }
 
+  /** A summary that takes the place of the conversation. */
+  compact(sealed: string): void {
+    const id = this.#id('cmp', this.#answer, 0)
+    this.whole({ type: 'compaction', id, encrypted_content: sealed })
+  }
+
   /** The answer was not recorded: what was said in it is no part of the response. */
   dropAnswer(): void {
     this.#speech = undefined
@@ -201,7 +220,14 @@ export class OutputItems {
     newId = this.reserveCall(),
   ): OpenItem<CallItem> {
     this.endSpeech('completed')
-    const call = { call_id: id, name, status: 'in_progress' } as const
+    const known = Object.hasOwn(this.#called, name) ? this.#called[name] : undefined
+    const status = 'in_progress'
+    if (known && 'search' in known) {
+      const execution = 'client'
+      const search = { id: newId('tsc'), call_id: id, execution, arguments: {}, status } as const
+      return this.#open<CallItem>({ type: 'tool_search_call', ...search })
+    }
+    const call = { call_id: id, name, ...known, status } as const
     return this.#open<CallItem>(
       form === 'text'
         ? { type: 'custom_tool_call', id: newId('ctc'), ...call, input: '' }
@@ -250,6 +276,8 @@ function wholeText({ item, text }: OpenItem): object {
       return { name: item.name, arguments: text }
     case 'custom_tool_call':
       return { name: item.name, input: text }
+    case 'tool_search_call':
+      return { arguments: argumentsObject(text) }
     case 'mcp_call':
       return { arguments: text }
   }

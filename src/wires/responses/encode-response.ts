@@ -6,6 +6,7 @@ import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { ownNames } from '../own-tools.ts'
 import { protocol, wireName } from './decode.ts'
+import type { CallNames } from './decode-tools.ts'
 import type { OutputItem, ResponseStatus } from './schema.ts'
 
 /** The part of a response that changes while it is made. */
@@ -46,7 +47,7 @@ export class ResponseWriter {
   }
 }
 
-function encodeUsage(usage: Usage): JsonObject {
+export function encodeUsage(usage: Usage): JsonObject {
   return {
     input_tokens: usage.input,
     input_tokens_details: { cached_tokens: usage.cacheRead ?? 0 },
@@ -70,25 +71,36 @@ export function requestFields(
   return {
     model: note['model'] ?? settings.model ?? agent?.name ?? 'default',
     instructions: system === undefined || system === '' ? null : system,
-    tools: tools.map(encodeTool),
-    tool_choice: encodeToolChoice(choice ?? agent?.choice ?? 'auto', tools),
+    tools: encodeTools(tools, note),
+    tool_choice: encodeToolChoice(choice ?? agent?.choice ?? 'auto', tools, calledIn(note)),
     parallel_tool_calls: parallel ?? agent?.parallel ?? true,
     max_output_tokens: maxTokens ?? null,
-    ...Object.fromEntries(
-      Object.entries(unlessGiven).map(([name, otherwise]) => [name, given[name] ?? otherwise]),
-    ),
-    text: { format: { type: 'text' }, ...(isJsonObject(given['text']) && given['text']) },
+    ...withDefaults(given, unlessGiven),
+    ...withDefaults(note['carried'] === true ? given : {}, unlessCarried),
+    reasoning: note['carried'] === true ? encodeReasoning(given['reasoning']) : null,
+    text: encodeText(given['text'], note['carried'] === true),
     store: conversation !== undefined,
     background: note['background'] ?? false,
     previous_response_id: note['previous'] ?? null,
-    ...(conversation !== undefined && { conversation: { id: conversation } }),
+    ...(conversation !== undefined && { conversation: { id: note['conversation'] ?? conversation } }),
   }
+}
+
+function withDefaults(given: JsonObject, defaults: Readonly<Record<string, Json>>): JsonObject {
+  return Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, given[name] ?? value]))
 }
 
 /** Fields that are repeated as the request gave them, with what the API says when it gave none. */
 const unlessGiven: Readonly<Record<string, Json>> = {
   max_tool_calls: null,
-  reasoning: null,
+  metadata: {},
+  safety_identifier: null,
+  prompt_cache_key: null,
+  user: null,
+}
+
+/** Fields that only a model of this protocol is given: for any other, what the API says when there are none. */
+const unlessCarried: Readonly<Record<string, Json>> = {
   temperature: 1,
   top_p: 1,
   presence_penalty: 0,
@@ -96,10 +108,55 @@ const unlessGiven: Readonly<Record<string, Json>> = {
   top_logprobs: 0,
   truncation: 'disabled',
   service_tier: 'default',
-  metadata: {},
-  safety_identifier: null,
-  prompt_cache_key: null,
-  user: null,
+}
+
+function encodeReasoning(given: Json | undefined): Json {
+  return isJsonObject(given) ? { effort: null, summary: null, ...given } : null
+}
+
+/** The form of the answer holds with every model; how long it is to be, only with one of this protocol. */
+function encodeText(given: Json | undefined, isCarried: boolean): JsonObject {
+  const { format, ...others } = isJsonObject(given) ? given : {}
+  const shown = isJsonObject(format) ? format : { type: 'text' }
+  const whole = shown['type'] === 'json_schema' ? { description: null, ...shown } : shown
+  const strict = shown['type'] === 'json_schema' && { strict: shown['strict'] === true }
+  return { format: { ...whole, ...strict }, ...(isCarried && others) }
+}
+
+/** What the request called its tools: `decodeTools`. */
+export function calledIn(note: JsonObject): CallNames {
+  // The note was made by `decodeRequest`.
+  return (note['called'] ?? {}) as CallNames
+}
+
+/** As the request declared them. */
+function encodeTools(tools: readonly ToolDeclaration[], note: JsonObject): JsonObject[] {
+  const called = calledIn(note)
+  const described = isJsonObject(note['namespaces']) ? note['namespaces'] : {}
+  const encoded: JsonObject[] = []
+  const spaces = new Map<string, JsonObject[]>()
+  for (const tool of tools) {
+    const known = Object.hasOwn(called, tool.name) ? called[tool.name] : undefined
+    if (!known) encoded.push(encodeTool(tool))
+    else if ('search' in known) encoded.push(encodeSearch(tool))
+    else {
+      const { namespace, name } = known
+      let space = spaces.get(namespace)
+      if (!space) {
+        space = []
+        spaces.set(namespace, space)
+        const description = described[namespace] ?? ''
+        encoded.push({ type: 'namespace', name: namespace, description, tools: space })
+      }
+      space.push(encodeTool({ ...tool, name }))
+    }
+  }
+  return encoded
+}
+
+function encodeSearch({ description, input }: ToolDeclaration): JsonObject {
+  const parameters = input.form === 'json' ? input.schema : {}
+  return { type: 'tool_search', execution: 'client', description, parameters }
 }
 
 function encodeTool({ name, description, input }: ToolDeclaration): JsonObject {
@@ -109,11 +166,13 @@ function encodeTool({ name, description, input }: ToolDeclaration): JsonObject {
   return { type: 'custom', name, description, format }
 }
 
-function encodeToolChoice(choice: ToolChoice, tools: readonly ToolDeclaration[]): Json {
+function encodeToolChoice(choice: ToolChoice, tools: readonly ToolDeclaration[], called: CallNames): Json {
   if (typeof choice === 'string') return choice
   const reference = (name: string): JsonObject => {
     const own = tools.find(tool => tool.name === name)
-    return { type: own?.input.form === 'text' ? 'custom' : 'function', name }
+    const known = Object.hasOwn(called, name) ? called[name] : undefined
+    const shown = known && 'namespace' in known ? known : { name }
+    return { type: own?.input.form === 'text' ? 'custom' : 'function', ...shown }
   }
   if ('tool' in choice) return reference(choice.tool)
   return { type: 'allowed_tools', mode: choice.mode, tools: choice.allowed.map(reference) }

@@ -8,6 +8,7 @@
 import type { FollowItem, OnceItem, PlainError } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
+import type { ErrorCode } from '../../language/errors.ts'
 import type {
   CallSettled,
   Delta,
@@ -21,6 +22,7 @@ import type {
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { protocol } from './decode.ts'
+import type { CallNames } from './decode-tools.ts'
 import { NumberedFrames } from './encode-frames.ts'
 import { type CallItemId, type OpenItem, OutputItems } from './encode-items.ts'
 import { ResponseWriter } from './encode-response.ts'
@@ -41,8 +43,14 @@ export type EncoderOptions = {
   waited?: readonly CallPart[]
   /** For a stream: the number of the last event that the client has, or -1. */
   after?: number
+  /** The form of the stream. Default: server-sent events. */
+  form?: 'sse' | 'lines'
   /** Seals what the model's vendor wants back. Undefined: there is nothing. */
   seal?: (answer: ResponseAnswer) => string | undefined
+  /** What the tools are called on this wire. */
+  called?: CallNames
+  /** The answer is a summary: it is sealed, and the response is that alone. */
+  compact?: (summary: string) => string
   /** The time at which a stateless answer is complete. */
   now?: () => number
 }
@@ -65,20 +73,26 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   #ended: TurnEnded | undefined
   #lastAt = 0
   #stopped = false
-  #failure: string | undefined
+  #failure: PlainError | undefined
 
   constructor(options: EncoderOptions) {
     const { place, createdAt, request, after, waited = [] } = options
     this.#options = options
     this.#writer = new ResponseWriter(responseId(place), createdAt, request)
-    this.#frames = new NumberedFrames(after)
-    this.#items = new OutputItems(this.#frames, place)
+    this.#frames = new NumberedFrames(after, options.form)
+    this.#items = new OutputItems(this.#frames, place, options.called)
     for (const part of waited) this.#calls.set(part.id, this.#storedCall(part, true))
   }
 
   /** The response is over, or it waits for the client. */
   get stopped(): boolean {
     return this.#stopped
+  }
+
+  /** Why the response failed. */
+  get failure(): PlainError | undefined {
+    const { stop, error } = this.#ended ?? {}
+    return this.#failure ?? (stop === 'error' ? (error ?? unsaidFailure) : undefined)
   }
 
   /** The items that are done. */
@@ -123,10 +137,10 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   }
 
   /** A stateless response fails. A stored one goes on without this stream. */
-  fail({ message }: PlainError): string {
+  fail(error: PlainError): string {
     if (this.#isStored) this.#frames.broken('server_error', brokenMessage)
     else {
-      this.#failure = message
+      this.#failure = error
       this.#frames.last('response.failed', () => this.response)
     }
     return this.#frames.take()
@@ -139,9 +153,10 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   // ---- deltas ------------------------------------------------------------------------------------------------
 
   #takeDelta(delta: Delta): void {
+    if (this.#options.compact) return
     if (delta.type === 'text' || delta.type === 'thinking') {
       this.#spoke = true
-      this.#items.say(delta.type, delta.text)
+      this.#items.say(delta.type, delta.text, delta.type === 'text' ? delta.phase : undefined)
     } else if (delta.type === 'call.opened' && !this.#isStored) {
       const { callId: id, name, form } = delta
       this.#opened.set(id, this.#items.openCall({ id, name, form }))
@@ -157,6 +172,11 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     const { parts, stop, usage } = answer
     this.#stop = stop
     if (usage) this.#usage = addUsage(this.#usage, usage)
+    const { compact } = this.#options
+    if (compact) {
+      this.#items.compact(compact(textOf(parts)))
+      return
+    }
     this.#endSpeech(answer)
     for (const part of parts) if (part.type === 'hosted') this.#showHosted(part.native)
     const sealed = this.#options.seal?.(answer)
@@ -177,7 +197,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     if (!this.#spoke)
       for (const part of parts)
         if (part.type === 'thinking' || (part.type === 'text' && !isSilent))
-          this.#items.say(part.type, part.text)
+          this.#items.say(part.type, part.text, part.type === 'text' ? part.phase : undefined)
     if (isRefusal) this.#items.refuse(textOf(parts) || 'The model refused to answer.')
     else if (stop === 'cancelled') this.#items.interruptAnswer(textOf(parts))
     else this.#items.endSpeech(cutStops.has(stop) ? 'incomplete' : 'completed')
@@ -221,6 +241,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
         this.#giveCall(call.part, call.newId)
         break
       case 'approval.requested':
+        if (event.again) call.part = { ...call.part, text: event.again.text }
         this.#requestApproval(call)
         break
       case 'call.edited':
@@ -292,7 +313,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     if (stop === 'filter') return { status: 'incomplete', incomplete: 'content_filter' }
     if (stop === 'limit') return { status: 'incomplete', incomplete: limitReasons[limit] }
     if (stop === 'cancelled') return { status: 'cancelled' }
-    return stop === 'error' ? failedWith(error?.message ?? 'The response failed.') : { status: 'completed' }
+    return stop === 'error' ? failedWith(error) : { status: 'completed' }
   }
 }
 
@@ -304,8 +325,16 @@ type ResponseOutcome = {
   error?: { code: string; message: string }
 }
 
-function failedWith(message: string): ResponseOutcome {
-  return { status: 'failed', error: { code: 'server_error', message } }
+function failedWith({ code, message }: PlainError = unsaidFailure): ResponseOutcome {
+  return { status: 'failed', error: { code: failureCodes[code] ?? 'server_error', message } }
+}
+
+const unsaidFailure: PlainError = { code: 'internal', message: 'The response failed.' }
+
+/** Clients repeat a request that failed with any other code. */
+const failureCodes: Partial<Record<ErrorCode, string>> = {
+  model_limited: 'rate_limit_exceeded',
+  model_rejected: 'invalid_prompt',
 }
 
 /** The answer is not whole. */
@@ -318,6 +347,7 @@ const limitReasons: Record<LimitName, string> = {
   tokens: 'max_output_tokens',
   money: 'max_output_tokens',
   bytes: 'max_output_tokens',
+  sessionBytes: 'max_output_tokens',
   time: 'max_time',
 }
 

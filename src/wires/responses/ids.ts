@@ -30,7 +30,7 @@ export function itemId(prefix: string, stem: string, first: number, answer: numb
 export type ItemPlace = ResponsePlace & { id: string; answer: number }
 
 export function readItemId(id: string): ItemPlace | undefined {
-  const found = /^(?:msg|rs|fc|ctc|mcp)_([A-Za-z0-9]+)_(\d{1,15})_(\d{1,9})_\d{1,9}$/.exec(id)
+  const found = /^(?:msg|rs|fc|ctc|tsc|cmp|mcp)_([A-Za-z0-9]+)_(\d{1,15})_(\d{1,9})_\d{1,9}$/.exec(id)
   return found
     ? { session: sessionPrefix + found[1]!, first: Number(found[2]), answer: Number(found[3]), id }
     : undefined

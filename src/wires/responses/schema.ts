@@ -1,4 +1,5 @@
 // The Responses API as it goes over the wire: the items and events that this wire gives. Types only.
+import type { Phase } from '../../language/content.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
@@ -11,6 +12,7 @@ export type MessageItem = {
   id: string
   status: ItemStatus
   role: 'assistant'
+  phase?: Phase
   content: (OutputText | RefusalPart)[]
 }
 export type SummaryText = { type: 'summary_text'; text: string }
@@ -21,10 +23,13 @@ export type ReasoningItem = {
   encrypted_content?: string
 }
 /** A call that the client runs. */
-export type CallItem = { id: string; call_id: string; name: string; status: ItemStatus } & (
-  | { type: 'function_call'; arguments: string }
-  | { type: 'custom_tool_call'; input: string }
+export type CallItem = { id: string; call_id: string; status: ItemStatus } & (
+  | { type: 'function_call'; name: string; namespace?: string; arguments: string }
+  | { type: 'custom_tool_call'; name: string; namespace?: string; input: string }
+  | { type: 'tool_search_call'; execution: 'client'; arguments: JsonObject }
 )
+/** A summary that the client sends back in place of the conversation before it. */
+export type CompactionItem = { type: 'compaction'; id: string; encrypted_content: string }
 /** A call that the server runs itself. */
 export type ServerCallItem = {
   type: 'mcp_call'
@@ -53,6 +58,7 @@ export type OutputItem =
   | CallItem
   | ServerCallItem
   | ApprovalRequestItem
+  | CompactionItem
   | VendorItem
 
 type Growing = 'output_text' | 'refusal' | 'reasoning_summary_text'

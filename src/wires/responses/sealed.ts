@@ -78,3 +78,28 @@ export function unsealAnswer(parts: readonly AnswerPart[], sealed: Sealed): Answ
   }
   return [...whole, ...texts, ...calls.values()]
 }
+
+// ---- summaries -------------------------------------------------------------------------------------------------
+
+const summaryMark = 'tws1.'
+
+/** A summary for the client to carry in place of the conversation. */
+export function sealSummary(summary: string, owner: string, seal: (text: string) => string): string {
+  return summaryMark + seal(JSON.stringify({ owner, summary }))
+}
+
+export function summaryOpenerFor(
+  owner: string,
+  unseal: (text: string) => string,
+): (token: string) => string | undefined {
+  return token => {
+    if (!token.startsWith(summaryMark)) return undefined
+    try {
+      // It opens, so it was made by `sealSummary`.
+      const sealed = JSON.parse(unseal(token.slice(summaryMark.length))) as { owner: string; summary: string }
+      return sealed.owner === owner ? sealed.summary : undefined
+    } catch {
+      return undefined
+    }
+  }
+}

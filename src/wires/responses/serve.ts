@@ -1,22 +1,21 @@
-// The routes of the Responses API, and the list of models that its clients ask for.
+// The routes of the Responses API.
 import { type Context, Hono } from 'hono'
-import type { FollowItem, OnceRequest } from '../../engine/index.ts'
+import type { FollowItem, OnceItem } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { Entry } from '../../language/history.ts'
 import { randomIds } from '../../lib/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { failureOf, readJsonObject, requestKey, sendJson } from '../http/index.ts'
-import { clientGone, foldItems, streamItems } from '../http/stream.ts'
-import { OpenAiRefusal, refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
-import { targetNames } from '../stateless/index.ts'
-import { decodeRequest, protocol, type ResponsesRequest, wireName } from './decode.ts'
-import { decodeHistory } from './decode-history.ts'
-import { decodeItems, type InputItem } from './decode-items.ts'
-import { type EncoderOptions, ResponseEncoder } from './encode.ts'
-import { encodeInputItems, type ItemPage, inputEntries, pageOfItems } from './encode-input.ts'
-import { requestFields } from './encode-response.ts'
-import { resolveReferences } from './references.ts'
-import { openerFor, sealAnswer } from './sealed.ts'
+import { failureOf, readJsonObject, requestKey, sendFailure, sendJson } from '../http/index.ts'
+import { clientGone, foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
+import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
+import { compactConversation, countInputTokens } from './compact.ts'
+import { decodeRequest, type ResponsesRequest } from './decode.ts'
+import { decodePage } from './decode-page.ts'
+import { ResponseEncoder } from './encode.ts'
+import { encodeInputItems, inputEntries, pageOfItems } from './encode-input.ts'
+import { mountModels } from './models.ts'
+import { prepareOnce, readHistory, readItems } from './once.ts'
+import { mountConversations } from './serve-conversations.ts'
 import { acceptRequest } from './stored.ts'
 import {
   deleteResponse,
@@ -26,20 +25,25 @@ import {
   type StoredResponse,
   storedEncoder,
 } from './stored-log.ts'
-import { errorBody, noSuchModel, noSuchUrl } from './wordings.ts'
+import { failureBody, noSuchUrl } from './wordings.ts'
 
 export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
-    const { code, message, status } = failureOf(error, host.log)
-    const { param, reason } = error instanceof OpenAiRefusal ? error : { param: null, reason: code }
-    return sendJson(c, errorBody(status, message, param, reason), status)
+    const failure = failureOf(error, host.log)
+    return sendFailure(c, failure, failureBody(failure, error))
   })
   const found = (c: Context<WireEnv>): Promise<StoredResponse> =>
     findResponse(host.engine, c.get('principal').owner, c.req.param('id') ?? '')
   const newId = randomIds()
   app.post('/v1/responses', c => createResponse(c, host, newId, undefined))
-  app.post('/v1/responses/:agentId', c => createResponse(c, host, newId, c.req.param('agentId')))
+  // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
+  app.post('/v1/responses/:agentId', c => {
+    const name = c.req.param('agentId')
+    if (name === 'compact') return compactConversation(c, host, newId)
+    if (name === 'input_tokens') return countInputTokens(c, host)
+    return createResponse(c, host, newId, name)
+  })
   app.get('/v1/responses/:id', async c => retrieve(c, host, await found(c)))
   app.delete('/v1/responses/:id', async c => {
     await deleteResponse(host.engine, await found(c))
@@ -56,6 +60,7 @@ export function responsesRoutes(host: WireHost): Hono<WireEnv> {
     const entries = inputEntries(await host.engine.history(ref, false, first - 1), events)
     return sendJson(c, pageOfItems(encodeInputItems(ref.session, entries), page))
   })
+  mountConversations(app, host)
   mountModels(app, host)
   app.all('/v1/responses/*', c => {
     throw noSuchUrl(c.req.method, c.req.path)
@@ -73,29 +78,24 @@ async function createResponse(
   const body = await readJsonObject(c, host.limits)
   const request = decodeRequest({ ...host.about, serverTools: host.serverTools }, body, routed)
   const principal = c.get('principal')
-  const items = await readItems(host, principal.owner, request)
-  if (!request.stored) return answerOnce(c, host, request, items, newId('sess'))
+  const { items, repeated } = await readItems(host, principal.owner, request)
+  if (!request.stored || request.compacts) {
+    const history = await readHistory(host.engine, principal.owner, request.previous, items)
+    return answerOnce(c, host, request, history, newId('sess'))
+  }
   const given = requestKey(c, 'responses:create', body)
   const key = given ?? { key: newId('req'), hash: '' }
   const isRepeatable = given !== undefined
-  const response = await acceptRequest(host.engine, { request, items, principal, key, isRepeatable })
-  return serveStored(c, host, request, response)
-}
-
-async function readItems(
-  host: WireHost,
-  owner: string,
-  { agent, model, input = [] }: ResponsesRequest,
-): Promise<InputItem[]> {
-  const { engine, about } = host
-  const seal = (text: string): string => host.seal(text)
-  const whole = await resolveReferences({ engine, agents: about.agents, owner, seal }, input)
-  const { origin } = (model === undefined ? agent.model : about.models[model]) ?? {}
-  return decodeItems(whole, {
-    images: agent.images,
-    open: openerFor(owner, text => host.unseal(text)),
-    ...(origin?.protocol === protocol && { origin }),
+  const response = await acceptRequest(host.engine, {
+    request,
+    items,
+    repeated,
+    principal,
+    key,
+    isRepeatable,
   })
+  // A client that may repeat its request reads the same response then.
+  return serveStored(c, host, isRepeatable ? { ...request, goesOn: true } : request, response)
 }
 
 // ---- stateless -----------------------------------------------------------------------------------------------
@@ -104,51 +104,19 @@ async function answerOnce(
   c: Context<WireEnv>,
   host: WireHost,
   request: ResponsesRequest,
-  items: readonly InputItem[],
+  history: Entry[],
   id: string,
 ): Promise<Response> {
   const { owner } = c.get('principal')
-  const { agent, model, clientTools, ask, stream } = request
-  const named = model === undefined ? {} : { model }
-  const once: OnceRequest = {
-    owner,
-    agent: agent.name,
-    ...named,
-    clientTools,
-    ask,
-    history: decodeHistory(items),
-    deltas: stream ? 'fail' : 'none',
-  }
-  const settings = { clientTools, ...named, wires: { [wireName]: request.note } }
-  const options: EncoderOptions = {
-    place: { session: id, first: 1 },
-    agent: agent.name,
-    createdAt: Date.now(),
-    request: requestFields(agent, settings, ask),
-    now: Date.now,
-    ...(request.carriesSealed && { seal: answer => sealAnswer(answer, owner, text => host.seal(text)) }),
-  }
-  const answering = host.engine.answerOnce(once, clientGone(c))
-  if (stream) {
-    const begun = await firstBatch(answering)
-    return streamItems(c, host, () => begun, new ResponseEncoder({ ...options, after: -1 }))
-  }
+  const { once, options } = prepareOnce(host, owner, request, history, id)
+  const { stream } = request
+  const answering = (signal: AbortSignal): AsyncIterable<readonly OnceItem[]> =>
+    host.engine.answerOnce({ ...once, deltas: stream ? 'fail' : 'none' }, signal)
+  // A model that fails before it said anything is an HTTP error, which clients understand best.
+  if (stream) return streamFromFirstFrame(c, host, answering, new ResponseEncoder({ ...options, after: -1 }))
   const encoder = new ResponseEncoder(options)
-  await foldItems(answering, item => encoder.take(item))
+  await foldItems(answering(clientGone(c)), item => encoder.take(item))
   return encoder.stopped ? sendJson(c, encoder.response) : c.body(null)
-}
-
-/** Resolves with the first batch, which comes before the model is asked. A request that is refused is an HTTP error. */
-async function firstBatch<Item>(
-  items: AsyncIterable<readonly Item[]>,
-): Promise<AsyncIterable<readonly Item[]>> {
-  const batches = items[Symbol.asyncIterator]()
-  const first = await batches.next()
-  return (async function* () {
-    if (first.done) return
-    yield first.value
-    yield* { [Symbol.asyncIterator]: () => batches }
-  })()
 }
 
 // ---- stored --------------------------------------------------------------------------------------------------
@@ -157,15 +125,26 @@ async function firstBatch<Item>(
 async function serveStored(
   c: Context<WireEnv>,
   host: WireHost,
-  { stream, background }: ResponsesRequest,
+  { stream, background, goesOn }: ResponsesRequest,
   response: StoredResponse,
 ): Promise<Response> {
-  if (stream) return streamStored(c, host, response, -1)
   const { agents } = host.about
-  if (background || response.over) return sendJson(c, encodeStored(agents, response).response)
-  const encoder = storedEncoder(agents, response)
+  const encoder = storedEncoder(agents, response, stream ? -1 : undefined)
   const gone = clientGone(c)
+  // Nobody asked for the rest of an answer whose client has hung up.
+  if (!goesOn && !response.over)
+    gone.addEventListener('abort', () => {
+      if (!encoder.stopped) void host.engine.command(response.ref, { do: 'cancel' }).catch(() => {})
+    })
+  if (stream) return streamStored(c, host, response, encoder)
+  if (background || response.over) return sendJson(c, encodeStored(agents, response).response)
   await foldItems(followStored(host, response, 'none', gone), item => encoder.take(item))
+  if (!goesOn && encoder.failure && encoder.output.length === 0) {
+    // An HTTP error, which clients understand best. They send the request again, so nothing is left of this one.
+    const { code, message, retryAfterMs } = encoder.failure
+    await deleteResponse(host.engine, response)
+    throw new TurnwireError(code, message, { retryAfterMs })
+  }
   if (encoder.stopped) return sendJson(c, encoder.response)
   if (gone.aborted) return c.body(null)
   throw new TurnwireError('stopping', 'The response goes on elsewhere. Retrieve it in a moment.')
@@ -174,20 +153,19 @@ async function serveStored(
 function retrieve(c: Context<WireEnv>, host: WireHost, response: StoredResponse): Response {
   const { stream, starting_after: after } = c.req.query()
   const last = decodeStartingAfter(after)
-  if (stream === 'true') return streamStored(c, host, response, last)
+  if (stream === 'true')
+    return streamStored(c, host, response, storedEncoder(host.about.agents, response, last))
   if (stream !== undefined && stream !== 'false')
     throw unsupportedParameterValue('stream', stream, ['true', 'false'])
   return sendJson(c, encodeStored(host.about.agents, response).response)
 }
 
-/** After the event of number `after`. */
 function streamStored(
   c: Context<WireEnv>,
   host: WireHost,
   response: StoredResponse,
-  after: number,
+  encoder: ResponseEncoder,
 ): Response {
-  const encoder = storedEncoder(host.about.agents, response, after)
   if (response.over) return streamItems(c, host, () => itemByItem(itemsRead(response)), encoder)
   return streamItems(c, host, signal => followStored(host, response, 'fail', signal), encoder)
 }
@@ -211,25 +189,4 @@ function decodeStartingAfter(value: string | undefined): number {
   if (/^\d{1,15}$/.test(value)) return Number(value)
   const message = "Invalid 'starting_after': expected the number of an event."
   return refuseParameter(message, 'starting_after', 'invalid_type')
-}
-
-function decodePage({ limit = '20', order = 'desc', after }: Record<string, string>): ItemPage {
-  const most = /^\d{1,3}$/.test(limit) ? Number(limit) : 0
-  if (most < 1 || most > 100) refuseParameter("Invalid 'limit': expected a number from 1 to 100.", 'limit')
-  if (order !== 'asc' && order !== 'desc') throw unsupportedParameterValue('order', order, ['asc', 'desc'])
-  return { limit: most, order, after }
-}
-
-// ---- models --------------------------------------------------------------------------------------------------
-
-function mountModels(app: Hono<WireEnv>, { about }: WireHost): void {
-  const created = Math.floor(Date.now() / 1000)
-  const names = targetNames(about)
-  const model = (id: string): JsonObject => ({ id, object: 'model', created, owned_by: 'turnwire' })
-  app.get('/v1/models', c => sendJson(c, { object: 'list', data: names.map(model) }))
-  app.get('/v1/models/:id', c => {
-    const id = c.req.param('id')
-    if (!names.includes(id)) throw noSuchModel(id)
-    return sendJson(c, model(id))
-  })
 }

@@ -8,7 +8,7 @@ import type { Ask, Event, EventType, Recorded, Settings } from '../../language/e
 import { readLog } from '../read-log.ts'
 import { wireName } from './decode.ts'
 import { type EncoderOptions, ResponseEncoder } from './encode.ts'
-import { requestFields } from './encode-response.ts'
+import { calledIn, requestFields } from './encode-response.ts'
 import { type ResponsePlace, readResponseId } from './ids.ts'
 import { noSuchResponse } from './wordings.ts'
 
@@ -113,8 +113,11 @@ class ResponseScan {
   #takeStatus(event: Event): void {
     const stage = callStages[event.type]
     const call = 'callId' in event ? this.#calls.get(event.callId) : undefined
-    if (call && stage) call.stage = stage
-    else if (event.type === 'call.settled') this.#calls.delete(event.callId)
+    if (call && stage) {
+      call.stage = stage
+      if (event.type === 'approval.requested' && event.again)
+        call.part = { ...call.part, text: event.again.text }
+    } else if (event.type === 'call.settled') this.#calls.delete(event.callId)
     else if (event.type === 'turn.started') this.#inTurn = true
     else if (event.type === 'turn.ended') this.#inTurn = false
     else if (event.type === 'model.answered') {
@@ -176,13 +179,19 @@ export function storedEncoder(
   agents: readonly AgentInfo[],
   response: StoredResponse,
   after?: number,
+  form?: EncoderOptions['form'],
 ): ResponseEncoder {
   const { ref, first, createdAt, agent, settings, ask, waited } = response
   const place: ResponsePlace = { session: ref.session, first }
   const info = agents.find(({ name }) => name === agent)
   const request = requestFields(info, settings, ask, ref.session)
-  const options: EncoderOptions = { place, agent, createdAt, request, waited }
-  return new ResponseEncoder(after === undefined ? options : { ...options, after })
+  const called = calledIn(settings.wires?.[wireName] ?? {})
+  const options: EncoderOptions = { place, agent, createdAt, request, waited, called }
+  return new ResponseEncoder({
+    ...options,
+    ...(after !== undefined && { after }),
+    ...(form && { form }),
+  })
 }
 
 /** The response as far as it was read, in the form in which the engine gives items. */

@@ -6,23 +6,32 @@ import { excerpt } from '../fields.ts'
 import type { Principal } from '../host.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import { declareOwn } from '../own-tools.ts'
+import { type OpenConversation, openConversation, pointTo, readConversation } from './conversations.ts'
 import { type ResponsesRequest, wireName } from './decode.ts'
 import { type Continuation, decodeContinuation } from './decode-command.ts'
-import { decodeHistory } from './decode-history.ts'
+import { decodeHistory, type EarlierCalls } from './decode-history.ts'
 import type { InputItem } from './decode-items.ts'
 import { responseId } from './ids.ts'
+import { findRepeated, type Repeated } from './same-session.ts'
 import { findResponse, isNewest, lastRead, type StoredResponse } from './stored-log.ts'
-import { noSuchConversation, noSuchPrevious, previousUnfinished } from './wordings.ts'
+import { conversationLocked, noSuchPrevious, previousUnfinished } from './wordings.ts'
 
 export type StoredRequest = {
   request: ResponsesRequest
   items: readonly InputItem[]
+  /** What the items repeat of an earlier response, if they repeat one. */
+  repeated: Repeated | undefined
   principal: Principal
+  /** The conversation before the items, if it is known and kept nowhere. */
+  before?: Conversation | undefined
   /** The event that accepts it names the response, so every request has one. */
   key: RequestKey
   /** The client chose the key, and may send the request again. */
   isRepeatable: boolean
 }
+
+/** What was said, and the calls of its last answer that have no result yet. */
+export type Conversation = { entries: Entry[]; calls: EarlierCalls }
 
 type ResponseSettings = StoredResponse['settings']
 
@@ -56,8 +65,13 @@ export async function acceptRequest(engine: Engine, stored: StoredRequest): Prom
 
 async function sessionFor(engine: Engine, stored: StoredRequest): Promise<SessionTarget> {
   const { request, items, principal, key, isRepeatable } = stored
+  if (stored.before) {
+    const { entries, calls } = stored.before
+    return newSession(engine, stored, [...entries, ...decodeHistory(items, calls)])
+  }
   if (request.conversation !== undefined) return inConversation(engine, stored, request.conversation)
-  if (request.previous === undefined) return newSession(engine, stored, decodeHistory(items))
+  if (request.previous === undefined)
+    return (await sameSession(engine, stored)) ?? newSession(engine, stored, decodeHistory(items))
   const previous = await previousResponse(engine, principal.owner, request.previous)
   const { ref } = previous
   const newest = await isNewest(engine, previous)
@@ -74,7 +88,23 @@ async function sessionFor(engine: Engine, stored: StoredRequest): Promise<Sessio
   return newSession(engine, stored, [...entries, ...decodeHistory(items, calls)])
 }
 
-async function previousResponse(engine: Engine, owner: string, id: string): Promise<StoredResponse> {
+/** The session whose conversation the request repeats and goes on with. */
+async function sameSession(
+  engine: Engine,
+  { request, repeated: given, principal, isRepeatable }: StoredRequest,
+): Promise<SessionTarget | undefined> {
+  // A key names the session that its request made, so a request with a key makes one.
+  if (!given || given.added.length === 0 || isRepeatable) return undefined
+  const found = await findRepeated(engine, principal.owner, given)
+  if (!found) return undefined
+  const summary = await engine.summary(found.ref)
+  if (!canContinue(request, summary)) return undefined
+  const next = decodeContinuation(given.added, summary.calls, principal.name)
+  return next && continueSession(found.ref, next, request, summary)
+}
+
+/** Refuses a response that does not exist or is not finished. */
+export async function previousResponse(engine: Engine, owner: string, id: string): Promise<StoredResponse> {
   try {
     const response = await findResponse(engine, owner, id)
     if (response.over) return response
@@ -84,29 +114,40 @@ async function previousResponse(engine: Engine, owner: string, id: string): Prom
   throw previousUnfinished(id)
 }
 
-async function inConversation(
-  engine: Engine,
-  { request, items, principal, key }: StoredRequest,
-  session: string,
-): Promise<SessionTarget> {
-  const ref = { owner: principal.owner, session }
-  const summary = await engine.summary(ref, [key.key]).catch((error: unknown) => {
-    throw error instanceof TurnwireError && error.code === 'session_not_found'
-      ? noSuchConversation(session)
-      : error
-  })
-  if (summary.agent !== request.agent.name)
+async function inConversation(engine: Engine, stored: StoredRequest, id: string): Promise<SessionTarget> {
+  const { request, items, principal, key } = stored
+  const conversation = await openConversation(engine, principal.owner, id)
+  const { ref, record } = conversation
+  const summary = await engine.summary(ref, [key.key])
+  if (summary.known.length > 0) return repeated(ref, summary)
+  if (record && summary.status === 'running') throw conversationLocked(id)
+  const isSame = record ? canContinue(request, summary) : summary.agent === request.agent.name
+  const next = isSame ? decodeContinuation(items, summary.calls, principal.name) : undefined
+  if (next) return continueSession(ref, next, request, summary)
+  if (record) return moveToNew(engine, stored, conversation)
+  if (!isSame)
     refuseParameter(
-      `The conversation '${excerpt(session)}' stays with its agent, '${summary.agent}': send that as 'model'.`,
+      `The conversation '${excerpt(id)}' stays with its agent, '${summary.agent}': send that as 'model'.`,
       'model',
     )
-  if (summary.known.length > 0) return repeated(ref, summary)
-  const next = decodeContinuation(items, summary.calls, principal.name)
-  if (next) return continueSession(ref, next, request, summary)
   return refuseParameter(
     "A conversation takes user messages, or the outputs that it waits for. Send instructions in 'instructions'.",
     'input',
   )
+}
+
+/** The conversation goes on in a session that can take the request. */
+async function moveToNew(
+  engine: Engine,
+  stored: StoredRequest,
+  conversation: OpenConversation,
+): Promise<SessionTarget> {
+  const { entries, calls, items } = await readConversation(engine, conversation)
+  const history = [...entries, ...decodeHistory(stored.items, calls)]
+  const target = await newSession(engine, stored, history)
+  const ids = items.map(item => item.id)
+  await pointTo(engine, conversation, target.ref.session, ids)
+  return target
 }
 
 /** A request that was accepted before changes nothing. The engine finds it by its key. */

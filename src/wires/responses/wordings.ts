@@ -2,7 +2,8 @@
 // HTTP status comes from our own closed list of errors.
 import type { CallPart } from '../../language/calls.ts'
 import { excerpt, fieldReader } from '../fields.ts'
-import { OpenAiRefusal, openAiWordings, refuseParameter } from '../openai-refusal.ts'
+import type { Failure } from '../http/index.ts'
+import { OpenAiRefusal, openAiCode, openAiWordings, refuseParameter } from '../openai-refusal.ts'
 import { approvalId } from './ids.ts'
 
 export const field = fieldReader(openAiWordings)
@@ -42,6 +43,21 @@ export const noSuchResponse = (id: string): OpenAiRefusal =>
 
 export const noSuchConversation = (id: string): OpenAiRefusal =>
   noSuch(`Conversation with id '${excerpt(id)}' not found.`, 'conversation', 'conversation_not_found')
+
+/** A session of another wire can be continued as a conversation, and only that. */
+export const notEditable = (id: string): OpenAiRefusal =>
+  new OpenAiRefusal(
+    `The conversation '${excerpt(id)}' was not made with POST /v1/conversations, so its items cannot be edited.`,
+    'conversation',
+    'conversation_not_editable',
+  )
+
+export const conversationLocked = (id: string): OpenAiRefusal =>
+  new OpenAiRefusal(
+    `Another response of the conversation '${excerpt(id)}' is in progress. Wait for its end.`,
+    'conversation',
+    'conversation_locked',
+  )
 
 export const noSuchItem = (id: string): OpenAiRefusal =>
   noSuch(
@@ -100,6 +116,12 @@ export function errorBody(
   code: string | null,
 ): ErrorBody {
   return { error: { message, type: errorType(status), param, code } }
+}
+
+/** `error`: what was thrown. */
+export function failureBody({ status, message, code }: Failure, error: unknown): ErrorBody {
+  const { param, reason } = error instanceof OpenAiRefusal ? error : { param: null, reason: openAiCode(code) }
+  return errorBody(status, message, param, reason)
 }
 
 function errorType(status: number): string {

@@ -1,52 +1,38 @@
-// The form of an answer that a client asks for, in the fields of every vendor: a schema, and texts that end the answer.
-// All other fields of a protocol go to models of that protocol only: sampling, for example, differs between vendors.
+// The fields of a request that ask for one answer in a certain way: those of the client's own protocol as they are, and the
+// texts that end an answer in the fields of every vendor that has such a thing. All other fields of a protocol go to models
+// of that protocol only: sampling, for example, differs between vendors.
 import type { Ask } from '../../language/events.ts'
+import type { AnswerFormat } from '../../language/format.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
-type SchemaFormat = { schema: JsonObject; name?: string; strict?: boolean }
-
-/** `json`: any JSON object. */
-export type AnswerForm = { format?: 'json' | SchemaFormat; stop?: string[] }
-
-type FormFields = (form: { stop: string[] | undefined; isJson: boolean; schema?: SchemaFormat }) => JsonObject
-
-const fieldsByProtocol: Readonly<Record<string, FormFields>> = {
-  anthropic: ({ schema, stop }) => ({
-    ...(schema && { output_config: { format: { type: 'json_schema', schema: schema.schema } } }),
-    ...(stop && { stop_sequences: stop }),
-  }),
-  gemini: ({ isJson, schema, stop }) => {
-    const generationConfig = {
-      ...((isJson || schema) && { responseMimeType: 'application/json' }),
-      ...(schema && { responseJsonSchema: schema.schema }),
-      ...(stop && { stopSequences: stop }),
-    }
-    return Object.keys(generationConfig).length > 0 ? { generationConfig } : {}
-  },
-  'openai-chat': ({ isJson, schema, stop }) => ({
-    ...(isJson && { response_format: { type: 'json_object' } }),
-    ...(schema && { response_format: { type: 'json_schema', json_schema: openAiSchema(schema) } }),
-    ...(stop && { stop }),
-  }),
-  'openai-responses': ({ isJson, schema }) => ({
-    ...(isJson && { text: { format: { type: 'json_object' } } }),
-    ...(schema && { text: { format: { type: 'json_schema', ...openAiSchema(schema) } } }),
-  }),
+const stopFields: Readonly<Record<string, (stop: string[]) => JsonObject>> = {
+  anthropic: stop => ({ stop_sequences: stop }),
+  gemini: stop => ({ generationConfig: { stopSequences: stop } }),
+  'gemini-interactions': stop => ({ generation_config: { stop_sequences: stop } }),
+  'openai-chat': stop => ({ stop }),
 }
 
-function openAiSchema({ schema, name = 'answer', strict }: SchemaFormat): JsonObject {
-  return { name, schema, ...(strict !== undefined && { strict }) }
-}
-
-/** `own`: the client's own fields, by the protocol that they are written for. They are used as they are. */
-export function formBody({ format, stop }: AnswerForm, own: Record<string, JsonObject>): Pick<Ask, 'body'> {
-  const form = { stop, isJson: format === 'json', ...(typeof format === 'object' && { schema: format }) }
+/** `own`: the client's own fields, by the protocol that they are written for. */
+export function passedBody(stop: string[] | undefined, own: Record<string, JsonObject>): Pick<Ask, 'body'> {
   const body: Record<string, JsonObject> = {}
-  for (const [protocol, fieldsFor] of Object.entries(fieldsByProtocol)) {
-    const fields = own[protocol] ?? fieldsFor(form)
+  for (const [protocol, fields] of Object.entries(own))
     if (Object.keys(fields).length > 0) body[protocol] = fields
-  }
+  if (stop) for (const [protocol, fields] of Object.entries(stopFields)) body[protocol] ??= fields(stop)
   return Object.keys(body).length > 0 ? { body } : {}
+}
+
+/** The form of an answer as both of OpenAI's APIs describe it. `schema` is the object that holds name and schema. */
+export function openaiFormat(type: Json | undefined, schema: Json | undefined): AnswerFormat | undefined {
+  if (type === 'json_object') return { type: 'json' }
+  if (type !== 'json_schema' || !isJsonObject(schema) || !isJsonObject(schema['schema'])) return undefined
+  const { name, description, strict } = schema
+  return {
+    type: 'schema',
+    schema: schema['schema'],
+    ...(typeof name === 'string' && { name }),
+    ...(typeof description === 'string' && { description }),
+    ...(typeof strict === 'boolean' && { strict }),
+  }
 }
 
 /** A text or a list of texts. Anything else is left to the vendor to refuse. */

@@ -1,22 +1,22 @@
 // Builds a history of whole entries from what a client sent. The results of one batch of calls become one entry, in the
 // order of the calls. The wires refuse what their vendor would refuse; the engine bounds and redacts the results.
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
-import type { InputPart, Origin, ResultPart } from '../../language/content.ts'
+import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 
 export class HistoryBuilder {
   readonly #entries: Entry[] = []
   #calls: CallPart[] = []
-  #outcomes = new Map<string, Outcome>()
+  #outcomes = new Map<string, { outcome: Outcome; native?: Native }>()
 
   /** Calls of the last answer that have no result yet. */
   get open(): readonly CallPart[] {
     return this.#calls.filter(call => !this.#outcomes.has(call.id))
   }
 
-  system(text: string): void {
+  system(text: string, native?: Native): void {
     this.#addResults()
-    if (text !== '') this.#entries.push({ role: 'system', text })
+    if (text !== '') this.#entries.push({ role: 'system', text, ...(native && { native }) })
   }
 
   user(parts: InputPart[]): void {
@@ -32,8 +32,9 @@ export class HistoryBuilder {
     this.#calls = callsOf(entry)
   }
 
-  result(callId: string, parts: ResultPart[], failed: boolean): void {
-    this.#outcomes.set(callId, { kind: failed ? 'error' : 'ok', parts, from: { source: 'client' } })
+  result(callId: string, parts: ResultPart[], failed: boolean, native?: Native): void {
+    const outcome: Outcome = { kind: failed ? 'error' : 'ok', parts, from: { source: 'client' } }
+    this.#outcomes.set(callId, { outcome, ...(native && { native }) })
   }
 
   done(): Entry[] {
@@ -43,8 +44,8 @@ export class HistoryBuilder {
 
   #addResults(): void {
     const results = this.#calls.flatMap((call): CallResult[] => {
-      const outcome = this.#outcomes.get(call.id)
-      return outcome ? [{ callId: call.id, name: call.name, outcome }] : []
+      const found = this.#outcomes.get(call.id)
+      return found ? [{ callId: call.id, name: call.name, ...found }] : []
     })
     if (results.length > 0) this.#entries.push({ role: 'tool', results })
     this.#calls = []

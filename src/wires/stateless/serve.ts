@@ -2,9 +2,9 @@
 // leaves cancels the model.
 import type { Context, ErrorHandler } from 'hono'
 import type { OnceAnswer, OnceItem, OnceRequest } from '../../engine/index.ts'
-import { errorCodes, publicError, TurnwireError } from '../../language/errors.ts'
+import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { type Failure, failureOf, RESPONSE_ALREADY_SENT, sendJson } from '../http/index.ts'
+import { type Failure, failureOf, RESPONSE_ALREADY_SENT, sendFailure, sendJson } from '../http/index.ts'
 import { clientGone, type FrameEncoder, streamFromFirstFrame } from '../http/stream.ts'
 
 export type StatelessRequest = Omit<OnceRequest, 'owner' | 'deltas'>
@@ -42,9 +42,6 @@ export function handleErrors(
   return (error, c) => {
     // The engine has logged a model's failure already.
     const failure = error instanceof TurnwireError ? publicError(error) : failureOf(error, host.log)
-    // The vendors' clients repeat every 5xx unless this header says that it will not help.
-    if (failure.status >= 500)
-      c.env.outgoing.setHeader('x-should-retry', String(errorCodes[failure.code].retry))
-    return sendJson(c, bodyOf(failure, error, c), failure.status)
+    return sendFailure(c, failure, bodyOf(failure, error, c))
   }
 }

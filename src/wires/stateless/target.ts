@@ -2,6 +2,7 @@
 // agent. Also says who made the blocks that only their maker can read: a client's history does not say so.
 import type { AgentInfo, EngineDescription, ModelInfo, OnceRequest } from '../../engine/index.ts'
 import type { Origin } from '../../language/content.ts'
+import { isModelPattern, modelKey } from '../../language/model-names.ts'
 
 export type ModelTarget = {
   /** As the client wrote it. */
@@ -15,13 +16,27 @@ export function findTarget({ agents, models }: EngineDescription, name: string):
   const own = agents.find(agent => agent.name === name)
   if (own) return { name, agent: own, model: own.model, request: { agent: name } }
   const [agent] = agents
-  const model = Object.hasOwn(models, name) ? models[name] : undefined
+  const model = modelInfo({ models }, name)
   return agent && model && { name, agent, model, request: { agent: agent.name, model: name } }
 }
 
-/** Every name that a request may give, agents first. */
+/** The configured model that a name means, also by a pattern. */
+export function modelInfo(
+  { models }: Pick<EngineDescription, 'models'>,
+  name: string,
+): ModelInfo | undefined {
+  const key = modelKey(models, name)
+  return key === undefined ? undefined : models[key]
+}
+
+/** The names that a list of models shows, agents first. Patterns are not among them. */
 export function targetNames({ agents, models }: EngineDescription): string[] {
-  return [...new Set([...agents.map(agent => agent.name), ...Object.keys(models)])]
+  return [
+    ...new Set([
+      ...agents.map(agent => agent.name),
+      ...Object.keys(models).filter(name => !isModelPattern(name)),
+    ]),
+  ]
 }
 
 /** The maker of this protocol's blocks in a client's history. Undefined: the model cannot be given them back. */

@@ -25,10 +25,7 @@ import { type ChatRequest, schemas, type UiMessage } from './schema.ts'
 export const uiWire = 'ui'
 
 export function decodeChatRequest(body: JsonObject): ChatRequest {
-  const data = shaped(schemas().chatRequest, body)
-  if (data.trigger === 'regenerate-message')
-    refuseUi('An answer that was given is recorded and cannot be taken back. Send a new message instead.')
-  return data
+  return shaped(schemas().chatRequest, body)
 }
 
 export function decodeChatTools(tools: ChatRequest['tools']): ToolDeclaration[] | undefined {
@@ -59,10 +56,13 @@ export function messageKeys({ id, messages }: ChatRequest): string[] {
   return messages.flatMap(message => (message.role === 'user' ? [keyOf(id, message.id)] : []))
 }
 
-/** What the user says now. A message that was sent before is shown again, or put to the model again if that failed. */
+/**
+ * What the user says now. A message that was sent before is shown again, or put to the model again if that failed. It is
+ * said anew if it was changed, or if the answer is to be regenerated.
+ */
 export function newWords(
   { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
-  { id, messages }: ChatRequest,
+  { id, messages, trigger }: ChatRequest,
   agent: AgentInfo,
   answered: boolean,
 ): { parts: InputPart[]; request?: RequestKey } | undefined {
@@ -70,7 +70,8 @@ export function newWords(
     list.flatMap(message => decodeMessage(message, agent.images))
   const requestOf = (message: UiMessage): RequestKey => {
     const key = keyOf(id, message.id)
-    return { key, hash: hashJson([key, partsOf([message]) as Json]), retry: true } // Parts are JSON.
+    const hash = hashJson([key, partsOf([message]) as Json]) // Parts are JSON.
+    return { key, hash, retry: true, again: trigger === 'regenerate-message' ? 'always' : 'changed' }
   }
   const fresh = freshMessages(messages, message => known.includes(keyOf(id, message)))
   const newest = fresh.at(-1)

@@ -217,7 +217,9 @@ export class MessageEncoder {
     }
   }
 
-  #askPermission({ callId, reason }: Extract<Event, { type: 'approval.requested' }>): void {
+  #askPermission({ callId, reason, again }: Extract<Event, { type: 'approval.requested' }>): void {
+    // A call that is asked about again is shown whole again: its part leaves the state of an answered question.
+    if (again) this.#calls.set(callId, { ...again, available: false })
     this.#showInput(callId)
     this.#out.push({
       type: 'tool-approval-request',

@@ -1,5 +1,6 @@
 // The routes. A chat is a session: its first message makes it, later messages continue it, and a page that comes back
-// resumes the turn that runs. A client that goes away ends its stream and nothing else.
+// resumes the turn that runs. A client that closes its request early ends the turn, because that is all that the stop
+// button does; a client that resumes its chats only ends its stream.
 import { type Context, Hono } from 'hono'
 import type {
   Accepted,
@@ -13,8 +14,9 @@ import { TurnwireError } from '../../language/errors.ts'
 import { type ClientThread, ClientThreads } from '../client-threads.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { plainErrors, readJsonObject } from '../http/index.ts'
-import { clientGone, foldItems, streamItems } from '../http/stream.ts'
+import { clientGone, streamItems } from '../http/stream.ts'
 import { changeOwn } from '../own-tools.ts'
+import { StopByLeaving } from '../stop-by-leaving.ts'
 import {
   chatCreation,
   decodeAnswers,
@@ -26,6 +28,7 @@ import {
   uiWire,
 } from './decode.ts'
 import { type MessageOptions, messageFrames } from './encode.ts'
+import { ResumedChats } from './resumed-chats.ts'
 import type { ChatRequest } from './schema.ts'
 
 export function uiRoutes(host: WireHost): Hono<WireEnv> {
@@ -40,17 +43,23 @@ export function uiRoutes(host: WireHost): Hono<WireEnv> {
 class UiHandlers {
   readonly #host: WireHost
   readonly #threads: ClientThreads
+  readonly #turns: StopByLeaving
+  readonly #resumed: ResumedChats
 
   constructor(host: WireHost) {
     this.#host = host
     this.#threads = new ClientThreads(host.engine)
+    this.#turns = new StopByLeaving(host.engine, uiWire)
+    this.#resumed = new ResumedChats(host.engine)
   }
 
   async chat(c: Context<WireEnv>): Promise<Response> {
     const { engine, limits } = this.#host
     const request = decodeChatRequest(await readJsonObject(c, limits))
     const agent = agentNamed(this.#host, c.req.param('agent') ?? '')
-    const ref = await this.#threads.open(threadOf(c, request.id), () => chatCreation(request, agent))
+    const thread = threadOf(c, request.id)
+    const ref = await this.#threads.open(thread, () => chatCreation(request, agent))
+    await this.#resumed.keep(thread, ref)
     const before = await engine.summary(ref, messageKeys(request))
     const settings = changesOf(before, request)
     const { results, decisions, message } = decodeAnswers(
@@ -72,25 +81,20 @@ class UiHandlers {
       const own = new Set(results.map(({ callId }) => callId))
       if (!words)
         return this.#stream(c, ref, { before, own, ...(message !== undefined && { message }) }, accepted)
-      // Both at once: this stream shows the answer to the words, so the turn before it ends unseen.
-      const options = { from: accepted.first, until: 'stop', deltas: 'none' } as const
-      await foldItems(engine.follow(ref, options, clientGone(c)), () => {})
+      await this.#untilStopped(c, ref, accepted)
     }
     if (!words) return this.#join(c, ref, before, request)
     const say: Command = { do: 'say', wire: uiWire, ...words, ...(!answered && common) }
-    return this.#stream(c, ref, { before, own: new Set() }, await this.#say(ref, say))
+    return this.#stream(c, ref, { before, own: new Set() }, await this.#turns.command(ref, say))
   }
 
-  async #say(ref: SessionRef, command: Command): Promise<Accepted> {
-    try {
-      return await this.#host.engine.command(ref, command)
-    } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'idempotency_conflict')) throw error
-      throw new TurnwireError(
-        'idempotency_conflict',
-        'A message that was sent is recorded and cannot be changed. Send a new one.',
-      )
-    }
+  /** Answers and words at once: the stream shows the answer to the words, so the turn before it ends unseen. */
+  async #untilStopped(c: Context<WireEnv>, ref: SessionRef, { first, turn }: Accepted): Promise<void> {
+    const signal = clientGone(c)
+    const unseen = this.#host.engine.follow(ref, { from: first, until: 'stop', deltas: 'none' }, signal)
+    const items = this.#turns.watch(ref, unseen, { signal, ...(turn !== undefined && { turn }) })
+    for await (const _ of items);
+    signal.throwIfAborted()
   }
 
   /** Nothing is new: a turn that runs is joined, and one that waits says again what it waits for. */
@@ -109,22 +113,30 @@ class UiHandlers {
   /** Shows the running turn again from its first step. */
   async resume(c: Context<WireEnv>): Promise<Response> {
     agentNamed(this.#host, c.req.param('agent') ?? '')
-    const ref = await this.#threads.find(threadOf(c, c.req.param('id') ?? ''))
+    const thread = threadOf(c, c.req.param('id') ?? '')
+    const ref = await this.#threads.find(thread)
+    await this.#resumed.add(thread, ref)
     const summary = ref && (await this.#host.engine.summary(ref))
     if (!ref || summary?.status !== 'running' || !summary.turn) return c.body(null, 204)
     return this.#stream(c, ref, { own: new Set() }, { first: summary.turn.first, replayed: false })
   }
 
+  /** `turn`: the turn that the request started or continued. */
   #stream(
     c: Context<WireEnv>,
     ref: SessionRef,
     message: MessageOptions,
-    { first, replayed }: Pick<Accepted, 'first' | 'replayed'>,
+    { first, replayed, turn }: Pick<Accepted, 'first' | 'replayed' | 'turn'>,
   ): Response {
     c.env.outgoing.setHeader('X-Vercel-AI-UI-Message-Stream', 'v1')
     c.env.outgoing.setHeader('X-Session-Id', ref.session)
     const options: FollowOptions = { from: first, until: 'stop', replay: replayed, deltas: 'take-back' }
-    const items = (signal: AbortSignal) => this.#host.engine.follow(ref, options, signal)
+    const items = (signal: AbortSignal) =>
+      this.#turns.watch(ref, this.#host.engine.follow(ref, options, signal), {
+        signal,
+        ...(turn !== undefined && { turn }),
+        staysOn: () => this.#resumed.has(ref),
+      })
     return streamItems(c, this.#host, items, messageFrames(message))
   }
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Progress, Tool, ToolContext } from '../../../src/engine/index.ts'
 import { textOf } from '../../../src/language/content.ts'
 import type { Json } from '../../../src/lib/json.ts'
+import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
 
 const entry = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
@@ -24,17 +25,7 @@ function toolOf(server: McpConnection, name: string): Tool {
 }
 
 function contextOf(progress: (update: Progress) => void = () => {}): ToolContext {
-  const signal = new AbortController().signal
-  return {
-    signal,
-    session: 's',
-    owner: 'o',
-    callId: 'c',
-    idempotencyKey: 'k',
-    attempt: 1,
-    progress,
-    options: {},
-  }
+  return contextFor({ progress })
 }
 
 async function run(server: McpConnection, name: string, input: Json, progress?: (update: Progress) => void) {
@@ -86,7 +77,7 @@ describe('over stdio', () => {
       },
     })
     const { parts } = await run(server, 'trigger-elicitation-request', {})
-    assert.deepEqual(asked, [['form', 'c']])
+    assert.deepEqual(asked, [['form', 'call-1']])
     assert.match(textOf(parts), /declined/i)
   })
 
@@ -115,6 +106,23 @@ describe('over HTTP', () => {
     assert.equal(answers.length, 36)
   })
 
+  test('a server that was restarted has forgotten the session: it is initialised again, and the call goes through', async context => {
+    const port = await freePort()
+    const first = await startAt(context, port)
+    const server = await mcpServer({ name: 'all', url: `http://127.0.0.1:${port}/mcp` })
+    context.after(() => server.close())
+    assert.equal(textOf((await run(server, 'echo', { message: 'before' })).parts), 'Echo: before')
+    const ended = new Promise(resolve => first.once('exit', resolve))
+    first.kill('SIGKILL')
+    await ended
+    const down = run(server, 'echo', { message: 'down' })
+    await assert.rejects(down)
+    assert.match(toolOf(server, 'echo').unavailable ?? '', /./)
+    await startAt(context, port)
+    assert.equal(textOf((await run(server, 'echo', { message: 'after' })).parts), 'Echo: after')
+    assert.equal(toolOf(server, 'echo').unavailable, undefined)
+  })
+
   test('an unreachable server is reported by name', async () => {
     const port = await freePort()
     const spec = { name: 'gone', url: `http://127.0.0.1:${port}/mcp` }
@@ -127,6 +135,11 @@ describe('over HTTP', () => {
 
 async function serve(context: TestContext): Promise<string> {
   const port = await freePort()
+  await startAt(context, port)
+  return `http://127.0.0.1:${port}/mcp`
+}
+
+async function startAt(context: TestContext, port: number): Promise<ChildProcess> {
   const child: ChildProcess = spawn(process.execPath, [entry, 'streamableHttp'], {
     env: { ...process.env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -138,7 +151,7 @@ async function serve(context: TestContext): Promise<string> {
   })
   child.once('exit', code => ready.reject(new Error(`the server ended with ${code}`)))
   await ready.promise
-  return `http://127.0.0.1:${port}/mcp`
+  return child
 }
 
 function freePort(): Promise<number> {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { InvalidInput, type Tool, type ToolContext } from '../../../src/engine/index.ts'
 import { textOf } from '../../../src/language/content.ts'
 import { toolHash } from '../../../src/language/tools.ts'
+import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
 
 const stub = fileURLToPath(new URL('stub.ts', import.meta.url))
@@ -26,16 +27,7 @@ async function start(context: TestContext, mode: string, options: McpOptions = {
 }
 
 function contextOf(signal: AbortSignal = new AbortController().signal): ToolContext {
-  return {
-    signal,
-    session: 's',
-    owner: 'o',
-    callId: 'c',
-    idempotencyKey: 'k',
-    attempt: 1,
-    progress() {},
-    options: {},
-  }
+  return contextFor({ signal })
 }
 
 async function run(tool: Tool | undefined, signal?: AbortSignal): Promise<{ text: string; failed: boolean }> {
@@ -206,10 +198,27 @@ describe('an invalid description of a server is refused', () => {
       { name: 'a', url: 'https://host/', headers: { a: 'b\r\nc: d' } },
       /header/,
     ],
+    ['an option among what describes it', { name: 'a', command, ...{ trust: 'deny' } }, /second argument/],
+    [
+      'a folder for a URL',
+      { name: 'a', url: 'https://host/', ...{ cwd: '/' } },
+      /has a url, so it cannot have "cwd"/,
+    ],
+    ['a misspelt setting', { name: 'a', command, ...{ argz: [] } }, /no setting "argz"/],
   ] as const)
     test(words, async () => {
       await assert.rejects(mcpServer(spec), { code: 'invalid_tool', message })
     })
+
+  test('options that are misspelt or describe the server', async () => {
+    const spec = { name: 'a', command }
+    const cases: [object, RegExp][] = [
+      [{ trsut: 'deny' }, /no option "trsut"/],
+      [{ args: [] }, /first argument/],
+    ]
+    for (const [options, message] of cases)
+      await assert.rejects(mcpServer(spec, options), { code: 'invalid_tool', message })
+  })
 
   test('a program that does not exist', async () => {
     const spec = { name: 'gone', command: '/nowhere/at/all' }

@@ -198,6 +198,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     about: local.description,
     serverTools: new Set(),
     seal: value => engine.ports.vault.seal(value),
+    sign: text => text,
     unseal: value => engine.ports.vault.open(value),
     limits: {
       bodyBytes: 1024 * 1024,

@@ -1,7 +1,7 @@
 // The protocol over HTTP and WebSocket, on a whole server: the SDK's own clients, keys, and who may see what.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { client as clientApp, type Stream } from '@agentclientprotocol/sdk'
+import { client as clientApp, type McpServer, type Stream } from '@agentclientprotocol/sdk'
 import { createHttpStream } from '@agentclientprotocol/sdk/experimental/http-client'
 import { createWebSocketStream } from '@agentclientprotocol/sdk/experimental/ws-client'
 import { WebSocket } from 'ws'
@@ -84,6 +84,21 @@ describe('a remote client', () => {
         assert.equal(await codeOf(agent.request('session/new', { cwd, mcpServers })), -32602)
       },
     )
+
+  for (const transport of ['http', 'ws'] as const)
+    test(`is refused a list of thousands of entries over ${transport}, and goes on`, async context => {
+      const server = await serve(context)
+      const { agent } = await converse(context, streamTo(server, transport))
+      // Far more than the client may leave unread, if each entry were answered with an error.
+      const mcpServers = Array.from({ length: 20_000 }, () => ({}) as McpServer)
+      for (let times = 0; times < 3; times += 1)
+        await assert.rejects(agent.request('session/new', { cwd, mcpServers }), {
+          code: -32602,
+          message: /mcpServers has more than 1,000 entries/,
+        })
+      const { sessionId } = await agent.request('session/new', { cwd, mcpServers: [] })
+      assert.ok(sessionId)
+    })
 
   test(cites('ACP-HTTP-01', 'chooses an agent by its path'), async context => {
     const server = await serve(context)

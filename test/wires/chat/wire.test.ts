@@ -89,10 +89,10 @@ describe('a request is read', () => {
     assert.deepEqual(seen?.choice, { allowed: ['weather'], mode: 'required' })
     assert.equal(seen?.parallel, false)
     assert.equal(seen?.maxTokens, 99)
+    assert.deepEqual(seen?.format, { type: 'json' })
     assert.deepEqual(seen?.body, {
-      'openai-chat': { temperature: 0.5, response_format: { type: 'json_object' } },
-      'openai-responses': { temperature: 0.5, text: { format: { type: 'json_object' } } },
-      gemini: { generationConfig: { responseMimeType: 'application/json' } },
+      'openai-chat': { temperature: 0.5 },
+      'openai-responses': { temperature: 0.5 },
     })
   })
 
@@ -479,7 +479,8 @@ describe('a stream', () => {
   test('a model that fails at once is an HTTP error', async t => {
     for (const [code, status, retry] of [
       ['model_failed', 502, 'true'],
-      ['model_rejected', 502, 'false'],
+      ['model_limited', 429, 'true'],
+      ['model_rejected', 400, 'false'],
       ['model_timeout', 504, 'true'],
     ] as const) {
       const { post } = await serve(t, { helper: scripted([{ fail: { code, message: 'secret words' } }]) })
@@ -487,7 +488,8 @@ describe('a stream', () => {
       assert.equal(response.status, status)
       assert.equal(response.headers.get('x-should-retry'), retry)
       const { error } = (await response.json()) as { error: { type: string; message: string } }
-      assert.equal(error.type, 'server_error')
+      const types: Record<number, string> = { 400: 'invalid_request_error', 429: 'requests' }
+      assert.equal(error.type, types[status] ?? 'server_error')
       if (code === 'model_rejected') assert.doesNotMatch(error.message, /secret/)
     }
   })

@@ -249,26 +249,55 @@ test(cites('DK-CHAT-07', 'bad input is refused with a message and changes nothin
   assert.deepEqual(await rowsOf(at), before)
 })
 
-test(cites('DK-CHAT-08', 'a model that fails in mid-stream is an error event, then the end'), async t => {
-  const fail = { code: 'model_failed', message: 'The provider is away.', after: 2 } as const
-  const at = await rig(t, { script: [{ text: 'one two three four', chunk: 4, fail }] })
-  const blocks = await blocksOf(await post(at, { message: 'x' }))
-  assert.equal(blocks.at(-1), 'data: [DONE]')
-  assert.deepEqual(JSON.parse(blocks.at(-2)!.slice(6)), {
-    type: 'error',
-    message: 'The provider is away.',
-    code: 'model_failed',
-  })
+/** What the hook sees of a stream: its events, and the error that it shows. */
+async function hookSees(answer: Response): Promise<{ events: Wire[]; error?: unknown }> {
+  const events: Wire[] = []
+  try {
+    for await (const event of eventsOf(answer)) events.push(event)
+    return { events }
+  } catch (error) {
+    return { events, error }
+  }
+}
+
+test(
+  cites('DK-CHAT-08', 'a model that fails in mid-stream is an error event, and the hook fails'),
+  async t => {
+    const fail = { code: 'model_failed', message: 'The provider is away.', after: 2 } as const
+    const at = await rig(t, { script: [{ text: 'one two three four', chunk: 4, fail }] })
+    const { events, error } = await hookSees(await post(at, { message: 'x' }))
+    assert.ok(error instanceof Error)
+    assert.ok(events.some(({ type }) => type === 'text_delta'))
+    assert.deepEqual(events.at(-1), {
+      type: 'error',
+      message: 'The provider is away.',
+      code: 'model_failed',
+    })
+  },
+)
+
+test(cites('DK-CHAT-08', 'a model that fails at once is a status, which the hook shows'), async t => {
+  const fail = { code: 'model_failed', message: 'The provider is away.' } as const
+  const at = await rig(t, { script: [{ fail }] })
+  const answer = await post(at, { message: 'x' })
+  assert.match(answer.headers.get('x-session-id') ?? '', /^sess_/)
+  const body = (await answer.clone().json()) as { detail: string }
+  assert.equal(body.detail, 'The provider is away.')
+  const { error } = await hookSees(answer)
+  assert.match(String(error), /SSE request failed: 502/)
 })
 
 test(cites('DK-CHAT-08', 'a server that stops says so to those who read'), async t => {
   const at = await rig(t, { script: [{ text: 'one two three', chunk: 4, hang: true }] })
   const answer = await post(at, { message: 'x' })
   const events: Wire[] = []
-  for await (const event of eventsOf(answer)) {
-    events.push(event)
-    if (event.type === 'text_delta') void at.stop()
+  const reading = async (): Promise<void> => {
+    for await (const event of eventsOf(answer)) {
+      events.push(event)
+      if (event.type === 'text_delta') void at.stop()
+    }
   }
+  await assert.rejects(reading)
   assert.equal(events.at(-1)?.type, 'error')
   assert.match(String(events.at(-1)?.['message']), /stopping/)
 })
@@ -308,6 +337,44 @@ test(cites('DK-CHAT-11', 'the same key is the same message'), async t => {
   assert.equal((await post(at, { message: 'another' }, { headers })).status, 409)
 })
 
+test(cites('DK-CHAT-04', 'a client may choose the id of its session'), async t => {
+  const seen: number[] = []
+  const at = await rig(t, {
+    script: ({ history }) => {
+      seen.push(history.length)
+      return { text: 'ok' }
+    },
+  })
+  const first = await post(at, { message: 'one', sessionId: 'k1' })
+  const events = await readEvents(first)
+  const id = first.headers.get('x-session-id')!
+  assert.deepEqual(events[0], { type: 'session', sessionId: id })
+  await readEvents(await post(at, { message: 'two', sessionId: 'k1' }))
+  await readEvents(await post(at, { message: 'three' }, { headers: { 'X-Session-Id': 'k1' } }))
+  await readEvents(await post(at, { message: 'four', sessionId: id }))
+  assert.deepEqual(seen, [1, 3, 5, 7])
+  const history = (await (await at.request('GET', '/api/history?sessionId=k1')).json()) as unknown[]
+  assert.equal(history.length, 8)
+  assert.equal((await at.request('GET', '/api/history?sessionId=k1', undefined, { who: 'bob' })).status, 404)
+  assert.equal((await post(at, { message: 'x', sessionId: 'sess_unknown' })).status, 404)
+  assert.equal((await at.request('POST', '/api/chat/other', { message: 'x', sessionId: 'k1' })).status, 400)
+})
+
+test(cites('DK-CHAT-01', 'a path with a slash at its end, and a body without a type'), async t => {
+  const at = await rig(t, { script: [{ text: 'hello' }] })
+  for (const path of ['/api/chat', '/api/chat/']) {
+    // A text as the body of `fetch` without a Content-Type is sent as text/plain.
+    const answer = await fetch(at.url + path, {
+      method: 'POST',
+      headers: at.headers(),
+      body: JSON.stringify({ message: 'x' }),
+    })
+    assert.equal(textIn(await readEvents(answer)), 'hello')
+  }
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  assert.equal((await at.request('POST', '/api/chat', { message: 'x' }, { headers: form })).status, 415)
+})
+
 test(cites('DK-CHAT-12', 'DK-JOB-08', 'another owner finds nothing on any route'), async t => {
   const at = await rig(t, { script: [{ calls: [{ name: 'mail', input: { to: 'ana' } }] }, { text: 'ok' }] })
   const started = await at.request('POST', '/api/jobs', { message: 'x' })
@@ -326,7 +393,9 @@ test(cites('DK-CHAT-12', 'DK-JOB-08', 'another owner finds nothing on any route'
   ]
   for (const [method, path, body] of tries) {
     assert.equal((await at.request(method, path, body, { who: 'bob' })).status, 404, path)
-    assert.equal((await at.request(method, path, body, { who: 'nobody' })).status, 401, path)
+    // Whoever has the id of a run may stop it: see the test of jobs.
+    if (!path.endsWith('/cancel'))
+      assert.equal((await at.request(method, path, body, { who: 'nobody' })).status, 401, path)
   }
   assert.equal((await rowsOf(at))[0]!.head, before)
   assert.deepEqual(at.runs, [])

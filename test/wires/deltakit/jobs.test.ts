@@ -174,6 +174,32 @@ test(cites('DK-JOB-08', 'an unknown job'), async t => {
     }
 })
 
+test(
+  cites('DK-JOB-14', 'the hook stops a run without a key: its id is enough, and good for nothing else'),
+  async t => {
+    const at = await rig(t, { script: [{ calls: [{ name: 'slow' }] }, { text: 'late' }] })
+    const { runId, sessionId } = await start(at)
+    await until(() => at.runs.length === 1)
+    const keyless = (path: string, method = 'POST') => fetch(`${at.url}/api/jobs/${path}`, { method })
+    const [session, first, owner, signed] = runId.split('.')
+    const bob = Buffer.from('bob').toString('base64url')
+    for (const id of [
+      `${session}.${first}`,
+      `${session}.${first}.${owner}`,
+      `${session}.${first}.${bob}.${signed}`,
+      `${session}.${Number(first) + 1}.${owner}.${signed}`,
+      `${session}.${first}.${owner}.${'A'.repeat(43)}`,
+    ])
+      assert.equal((await keyless(`${id}/cancel`)).status, 401, id)
+    assert.equal((await keyless(runId, 'GET')).status, 401)
+    assert.equal((await keyless(`${runId}/events`, 'GET')).status, 401)
+    assert.equal((await at.sessions.peek('alice', sessionId)).lastStop, undefined)
+    const stopped = await keyless(`${runId}/cancel`)
+    assert.deepEqual([stopped.status, await stopped.json()], [200, { status: 'ok' }])
+    await until(async () => (await at.sessions.peek('alice', sessionId)).lastStop?.stop === 'cancelled')
+  },
+)
+
 test(cites('DK-JOB-09', 'a run that fails'), async t => {
   const at = await rig(t, { script: [{ fail: { code: 'model_failed', message: 'The provider is away.' } }] })
   const { runId } = await start(at)

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, OpenSessions, Store, Tool } from '../../../src/engine/index.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { type Script, scripted } from '../../../src/models/scripted/index.ts'
+import type { TurnwireConfig } from '../../../src/runtime/config.ts'
 import { newKey } from '../../../src/runtime/keys.ts'
 import { startServer } from '../../../src/runtime/server.ts'
 import { Turnwire } from '../../../src/runtime/turnwire.ts'
@@ -23,6 +24,7 @@ export type RigOptions = {
   clientTools?: boolean
   /** The agent's own tools run on the Responses wire too. */
   serverTools?: boolean
+  policy?: TurnwireConfig['policy']
 }
 
 export type Rig = {
@@ -145,6 +147,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
         },
         { name: 'other', model: scripted([{ text: 'the other one' }], { whenOver: 'repeat-last' }) },
       ],
+      ...(options.policy && { policy: options.policy }),
       server: {
         keys: [keys.alice.entry, keys.bob.entry],
         heartbeatMs: options.heartbeatMs ?? 15_000,

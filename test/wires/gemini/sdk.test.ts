@@ -71,6 +71,16 @@ const textOf = (content: Content | undefined): string =>
   content?.parts?.map(part => part.text ?? '').join('') ?? ''
 
 describe('@google/genai', () => {
+  test('counts tokens, more for more', async t => {
+    const { url } = await serve(t, { helper: conversation() })
+    const count = async (contents: Content[]) =>
+      (await clientOf(url).models.countTokens({ model: 'helper', contents })).totalTokens ?? 0
+    const text = { role: 'user', parts: [{ text: 'How many tokens is this?' }] }
+    const picture = { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] }
+    assert.ok((await count([text])) > 5)
+    assert.ok((await count([text, picture])) > (await count([text])) + 1000)
+  })
+
   for (const stream of [false, true])
     test(`runs the tool loop${stream ? ' in streams' : ''}`, async t => {
       const { url } = await serve(t, { helper: conversation() })

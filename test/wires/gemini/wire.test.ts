@@ -234,7 +234,12 @@ describe('a request is refused in the vendor’s words', () => {
     [
       'a tool of the vendor',
       { contents: [user], tools: [{ googleSearch: {} }] },
-      /googleSearch is not offered here/,
+      /the model behind "helper" has no web search of its own/,
+    ],
+    [
+      'a tool that only the vendor has',
+      { contents: [user], tools: [{ codeExecution: {} }] },
+      /codeExecution is not offered here/,
     ],
     ['two candidates', { contents: [user], generationConfig: { candidateCount: 2 } }, /one candidate/],
     [
@@ -393,7 +398,11 @@ test('models are listed, agents first', async t => {
   const one = (await (await fetch(`${url}/v1beta/models/spare-1`)).json()) as {
     supportedGenerationMethods: string[]
   }
-  assert.deepEqual(one.supportedGenerationMethods, ['generateContent', 'streamGenerateContent'])
+  assert.deepEqual(one.supportedGenerationMethods, [
+    'generateContent',
+    'streamGenerateContent',
+    'countTokens',
+  ])
   assert.equal((await fetch(`${url}/v1beta/models/none`)).status, 404)
 })
 

@@ -251,7 +251,17 @@ describe('a request is refused in the vendor’s words', () => {
     [
       'a tool of the vendor',
       { ...base, tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-      /tools\.0: tools of type 'web_search_20250305' are not offered here/,
+      /tools\.0: the model behind "helper" has no web search of its own/,
+    ],
+    [
+      'a tool that only the vendor defines',
+      { ...base, tools: [{ type: 'bash_20250124', name: 'bash' }] },
+      /tools\.0: tools of type 'bash_20250124' are not offered here/,
+    ],
+    [
+      'edits of the context that would be left out',
+      { ...base, context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
+      'context_management: Extra inputs are not permitted',
     ],
     ['a block of an unknown type', talk(said({ type: 'poem' })), /Input tag 'poem'/],
   ]

@@ -4,18 +4,19 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { createOpenResponses } from '@ai-sdk/open-responses'
 import { createOpenAI } from '@ai-sdk/openai'
+import Anthropic from '@anthropic-ai/sdk'
 import { Agent, tool as agentTool, OpenAIProvider, Runner, setTracingDisabled } from '@openai/agents'
-import { generateText, isStepCount, streamText, tool } from 'ai'
+import { generateText, isStepCount, type ModelMessage, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import * as z from 'zod'
 import { rehearsal } from '../../../src/models/rehearsal/index.ts'
-import { scripted as scriptedOf } from '../../../src/models/scripted/index.ts'
+import { type ScriptStep, scripted as scriptedOf } from '../../../src/models/scripted/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { latch, type Rig, type RigOptions, rig, weather } from './rig.ts'
 
 setTracingDisabled(true)
 
-const twoCalls: NonNullable<RigOptions['script']> = [
+const twoCalls: ScriptStep[] = [
   {
     thinking: 'Two cities.',
     text: 'Let me look.',
@@ -179,6 +180,18 @@ test(cites('RESP-SDK-01', 'openai: models are listed'), async t => {
   assert.equal((await openai(at).models.retrieve('swift')).object, 'model')
 })
 
+test(cites('RESP-MODL-01', 'the SDK of Anthropic gets the models in its own form'), async t => {
+  const at = await rig(t, { models: { swift: rehearsal(), slow: rehearsal() } })
+  const client = new Anthropic({ apiKey: 'any', baseURL: at.url, maxRetries: 0 })
+  const ids: string[] = []
+  for await (const model of client.models.list({ limit: 2 })) ids.push(model.id)
+  assert.deepEqual(ids, ['helper', 'swift', 'slow'])
+  const { type, id, display_name, created_at } = await client.models.retrieve('swift')
+  assert.deepEqual([type, id, display_name], ['model', 'swift', 'swift'])
+  assert.ok(!Number.isNaN(Date.parse(created_at)))
+  await assert.rejects(client.models.retrieve('nobody'), { status: 404, type: 'not_found_error' })
+})
+
 test(cites('RESP-SDK-01', 'openai: errors carry status, code and parameter'), async t => {
   const at = await rig(t)
   await assert.rejects(openai(at).responses.create({ model: 'nobody', input: 'x' }), {
@@ -252,18 +265,61 @@ for (const provider of ['openai', 'openResponses']) {
   })
 }
 
-test(cites('RESP-SDK-03', 'ai with openai: with store, items are sent by id only'), async t => {
-  const at = await rig(t, { script: twoCalls })
-  const result = await generateText({
-    model: aiModels(at)['openai']!,
-    prompt: 'How is the weather?',
-    tools: aiTools,
-    stopWhen: isStepCount(3),
-    providerOptions: { openai: { store: true } },
+for (const [name, options] of [
+  ['its defaults', {}],
+  ['store', { openai: { store: true } }],
+] as const)
+  test(cites('RESP-SDK-03', 'RESP-STOR-20', `ai with openai and ${name}: a chat is one session`), async t => {
+    const script = [...twoCalls, { text: 'Yes, rain.' }]
+    const at = await rig(t, { script })
+    const ask = { tools: aiTools, stopWhen: isStepCount(3), providerOptions: options }
+    const question = { role: 'user' as const, content: 'How is the weather?' }
+    const first = streamText({ ...ask, model: aiModels(at)['openai']!, messages: [question] })
+    assert.equal(await first.text, 'Paris is sunny, Oslo is not.')
+    // Days later, and after a restart: the items are still there.
+    const again = await at.restart()
+    const messages = [
+      question,
+      ...(await first.steps).flatMap(({ response }) => response.messages),
+      { role: 'user' as const, content: 'And in Oslo?' },
+    ]
+    const second = await generateText({ ...ask, model: aiModels(again)['openai']!, messages })
+    assert.equal(second.text, 'Yes, rain.')
+    const { rows } = await again.engine.list('alice', { limit: 10 })
+    assert.equal(rows.length, 1)
   })
-  assert.equal(result.text, 'Paris is sunny, Oslo is not.')
+
+test(cites('RESP-STOR-20', 'a conversation that its client changed is a session of its own'), async t => {
+  const at = await rig(t, { script: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] })
+  const ask = async (messages: ModelMessage[]): Promise<ModelMessage[]> => {
+    const { response } = await generateText({ model: aiModels(at)['openai']!, messages })
+    return [...messages, ...response.messages]
+  }
+  const [question, answer] = await ask([{ role: 'user', content: 'Count.' }])
+  const more: ModelMessage = { role: 'user', content: 'More.' }
+  await ask([{ role: 'user', content: 'Count!' }, answer!, more])
+  await ask([question!, answer!, more])
   const { rows } = await at.engine.list('alice', { limit: 10 })
-  assert.equal(rows.length, 2, 'each request was stored')
+  assert.equal(rows.length, 2)
+})
+
+test(cites('RESP-STRM-11', 'a client that hangs up ends a response that it did not ask to keep'), async t => {
+  const at = await rig(t, { script: [{ text: 'half', hang: true }, { text: 'Here again.' }] })
+  const stop = new AbortController()
+  const { textStream } = streamText({
+    model: aiModels(at)['openai']!,
+    prompt: 'Go on.',
+    abortSignal: stop.signal,
+    onError: () => {},
+  })
+  for await (const _ of textStream) stop.abort()
+  const session = (await at.engine.list('alice', { limit: 10 })).rows[0]!.id
+  const stopped = at.engine.follow({ owner: 'alice', session }, { from: 1, until: 'stop', deltas: 'none' })
+  const stops: unknown[] = []
+  for await (const batch of stopped)
+    for (const item of batch)
+      if (item.type === 'event' && item.event.type === 'turn.ended') stops.push(item.event.stop)
+  assert.deepEqual(stops, ['cancelled'])
 })
 
 // ---- the Agents SDK -------------------------------------------------------------------------------------------------------

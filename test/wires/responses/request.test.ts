@@ -1,11 +1,11 @@
 // Requests: the fields that are accepted, and how others are refused.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { ModelRequest } from '../../../src/engine/index.ts'
+import type { Model, ModelRequest } from '../../../src/engine/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { agentOf } from '../aap/rig.ts'
-import { call, nested, ok, output, type Rig, refused, rig, textOf, user, weather } from './rig.ts'
+import { call, eventsOf, nested, ok, output, type Rig, refused, rig, textOf, user, weather } from './rig.ts'
 
 /** A model that keeps what it was asked. */
 function listening(text = 'hello') {
@@ -100,11 +100,12 @@ test(
   ),
   async t => {
     const { asked, model } = listening()
-    const at = await rig(t, { model, agent: { system: 'Own.' } })
+    const origin = { protocol: 'openai-responses', family: 'x' }
+    const at = await rig(t, { model: { ...model, origin }, agent: { system: 'Own.' } })
     const given = {
       temperature: 0.2,
       top_p: 0.9,
-      reasoning: { effort: 'low' },
+      reasoning: { effort: 'low', summary: null },
       text: { format: { type: 'json_object' }, verbosity: 'low' },
       metadata: { a: 'b' },
       truncation: 'auto',
@@ -121,6 +122,54 @@ test(
       assert.deepEqual(body[name], value, name)
   },
 )
+
+test(cites('RESP-RES-03', 'what a model is not given is not repeated'), async t => {
+  const { asked, model } = listening()
+  const origin = { protocol: 'anthropic', family: 'x' }
+  const at = await rig(t, { model: { ...model, origin } })
+  const schema = { type: 'object', properties: {} }
+  const format = { type: 'json_schema', name: 'thing', schema }
+  const given = { temperature: 0.2, top_p: 0.5, truncation: 'auto', reasoning: { effort: 'low' } }
+  const text = { format, verbosity: 'low' }
+  const body = await ok(at.post({ model: 'helper', input: 'x', ...given, text, metadata: { a: 'b' } }))
+  assert.ok(asked[0]?.format)
+  assert.deepEqual(body['text'], { format: { ...format, description: null, strict: false } })
+  assert.deepEqual(
+    [body['temperature'], body['top_p'], body['truncation'], body['reasoning'], body['metadata']],
+    [1, 1, 'disabled', null, { a: 'b' }],
+  )
+})
+
+test(cites('RESP-RES-11', 'the phase of a message is kept in both directions'), async t => {
+  const asked: ModelRequest[] = []
+  const parts = [
+    { type: 'text', text: 'Looking.', phase: 'commentary' },
+    { type: 'text', text: 'Found.', phase: 'final_answer' },
+  ] as const
+  const model: Model = {
+    id: 'phased',
+    respond: async (request, watch) => {
+      asked.push(request)
+      for (const part of parts) watch(part)
+      return { parts: [...parts], stop: 'end' }
+    },
+  }
+  const at = await rig(t, { model })
+  for (const store of [true, false])
+    for (const stream of [true, false]) {
+      const first = { model: 'helper', input: 'x', store, stream }
+      const answer = at.post(first)
+      const body = stream ? (await eventsOf(answer)).at(-1)!.response : await ok(answer)
+      assert.deepEqual(
+        body.output.map(item => item['phase']),
+        ['commentary', 'final_answer'],
+      )
+      const items = [user('x'), ...body.output, user('y')]
+      await ok(at.post({ model: 'helper', input: items, store: false }))
+      const said = asked.at(-1)?.history.find(({ role }) => role === 'assistant')
+      assert.deepEqual(said?.role === 'assistant' && said.parts, parts)
+    }
+})
 
 test(cites('RESP-REQ-07', 'RESP-REQ-08', 'unknown and moved parameters are refused'), async t => {
   const at = await rig(t)
@@ -462,7 +511,7 @@ test(
       (await send({ tools: [weather], tool_choice: { type: 'function', name: 'no' } })).param,
       'tool_choice',
     )
-    const kinds = ['mcp', 'web_search', 'code_interpreter', 'namespace', 'toString']
+    const kinds = ['mcp', 'file_search', 'code_interpreter', 'toString']
     for (const type of kinds) {
       const error = await send({ tools: [{ type, server_label: 'x', server_url: 'http://169.254.169.254' }] })
       assert.deepEqual([error.status, error.param], [400, 'tools[0].type'])

@@ -94,6 +94,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     about: local.description,
     serverTools: new Set(options.serverTools ? [agent.name] : []),
     seal: text => ports.vault.seal(text),
+    sign: text => text,
     unseal: sealed => ports.vault.open(sealed),
     limits: {
       bodyBytes: 1024 * 1024,

@@ -107,7 +107,7 @@ test(
     const allowed = await start(t, configOf('memory', runs, true))
     const refusing = await start(t, configOf('memory', runs, false))
     const input = 'What is the weather in Paris?'
-    await ok(asked(allowed.url, '/v1/responses', { model: 'helper', input }))
+    await ok(asked(allowed.url, '/v1/responses', { model: 'helper', input, store: false }))
     await ok(asked(refusing.url, '/v1/responses', { model: 'helper', input, store: true }))
     assert.deepEqual(runs, [])
   },

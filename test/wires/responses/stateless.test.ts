@@ -20,12 +20,18 @@ import {
   type Rig,
   type RigOptions,
   refused,
-  rig,
   type StreamEvent,
+  rig as storingRig,
   textOf,
   user,
   weather,
 } from './rig.ts'
+
+/** Requests that do not say otherwise are not stored. */
+async function rig(...given: Parameters<typeof storingRig>): Promise<Rig> {
+  const at = await storingRig(...given)
+  return { ...at, post: (body, ...more) => at.post({ store: false, ...(body as object) }, ...more) }
+}
 
 const asks: NonNullable<RigOptions['script']> = [
   {
@@ -267,8 +273,9 @@ test(cites('RESP-STRM-11', 'a client that disconnects cancels the response'), as
   const started = latch()
   const model: Model = {
     id: 'endless',
-    respond: (_, __, signal) =>
+    respond: (_, watch, signal) =>
       new Promise((_resolve, reject) => {
+        watch({ type: 'text', text: 'On and' })
         signal.addEventListener('abort', () => {
           aborted.open()
           reject(signal.reason)
@@ -282,7 +289,7 @@ test(cites('RESP-STRM-11', 'a client that disconnects cancels the response'), as
     const asked = fetch(`${at.url}/v1/responses`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'helper', input: 'x', stream }),
+      body: JSON.stringify({ model: 'helper', input: 'x', stream, store: false }),
       signal: gone.signal,
     })
     await started.wait()
@@ -340,20 +347,32 @@ test(
   cites(
     'RESP-RES-08',
     'RESP-ERR-04',
-    'a model that fails is an HTTP error, and a failed response in a stream',
+    'a model that fails is an HTTP error, and a failed response once a stream has begun',
   ),
   async t => {
-    const failing = (code: 'model_failed' | 'model_rejected' | 'model_timeout', after = 0): RigOptions => ({
+    const failing = (
+      code: 'model_failed' | 'model_limited' | 'model_rejected' | 'model_timeout',
+      after = 0,
+    ): RigOptions => ({
       script: [{ text: 'some words', chunk: 2, fail: { code, message: 'sk-secret went wrong', after } }],
     })
-    for (const [code, status] of [
-      ['model_failed', 502],
-      ['model_rejected', 502],
-      ['model_timeout', 504],
-    ] as const) {
+    for (const [code, status, type, given, inStream] of [
+      ['model_failed', 502, 'server_error', code => code, 'server_error'],
+      ['model_limited', 429, 'rate_limit_error', () => 'rate_limit_exceeded', 'rate_limit_exceeded'],
+      ['model_rejected', 400, 'invalid_request_error', code => code, 'invalid_prompt'],
+      ['model_timeout', 504, 'server_error', code => code, 'server_error'],
+    ] as const satisfies [string, number, string, (code: string) => string, string][]) {
       const at = await rig(t, failing(code))
-      const error = await refused(at.post({ model: 'helper', input: 'x' }))
-      assert.deepEqual([error.status, error.type, error.code], [status, 'server_error', code])
+      for (const stream of [false, true]) {
+        const answer = await at.post({ model: 'helper', input: 'x', stream, store: false })
+        assert.equal(answer.headers.get('x-should-retry'), String(code !== 'model_rejected'))
+        const error = await refused(answer)
+        assert.deepEqual([error.status, error.type, error.code], [status, type, given(code)])
+      }
+      const later = await rig(t, failing(code, 2))
+      const body = { model: 'helper', input: 'x', stream: true, store: false }
+      const last = (await eventsOf(later.post(body))).at(-1)
+      assert.equal((last?.response['error'] as { code: string } | undefined)?.code, inStream)
     }
     const at = await rig(t, failing('model_rejected', 2))
     assert.ok(!(await refused(at.post({ model: 'helper', input: 'x' }))).message.includes('sk-secret'))
@@ -369,7 +388,16 @@ test(cites('RESP-RES-08', 'a model that hangs is 504, and a failed response in a
   const at = await rig(t, {
     script: [{ text: 'half', hang: true }],
     agent: {
-      limits: { steps: 9, calls: 9, identicalCalls: 9, time: 30, bytes: 9999, tokens: 9999, money: 1e9 },
+      limits: {
+        steps: 9,
+        calls: 9,
+        identicalCalls: 9,
+        time: 30,
+        bytes: 9999,
+        tokens: 9999,
+        money: 1e9,
+        sessionBytes: 1e12,
+      },
     },
   })
   const error = await refused(at.post({ model: 'helper', input: 'x' }))
@@ -383,7 +411,16 @@ test(cites('RESP-RES-09', 'a limit of the runtime gives incomplete'), async t =>
   const at = await rig(t, {
     script: [{ text: 'half', hang: true }],
     agent: {
-      limits: { steps: 9, calls: 9, identicalCalls: 9, time: 30, bytes: 9999, tokens: 9999, money: 1e9 },
+      limits: {
+        steps: 9,
+        calls: 9,
+        identicalCalls: 9,
+        time: 30,
+        bytes: 9999,
+        tokens: 9999,
+        money: 1e9,
+        sessionBytes: 1e12,
+      },
     },
   })
   const body = await ok(at.post({ model: 'helper', input: 'x', store: true }))

@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { nativeFor, sameOrigin } from '../../common/artifacts.ts'
 import { unpairedIds } from '../../common/history.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
+import { isMarked } from './cache.ts'
 
 export type Surroundings = {
   /** The block with this id, or the call with this caller, would be refused: its counterpart is missing. */
@@ -73,6 +74,8 @@ export type HistoryFacts = {
   found: Set<string>
   /** The history has blocks of the vendor's MCP connector. */
   usesMcp: boolean
+  /** The caller has set cache marks in it. */
+  marked: boolean
   /** The latest container. Calls that code made can be answered only there. */
   container: string | undefined
 }
@@ -86,10 +89,12 @@ export function historyFacts(cache: SessionCache, spoken: readonly Entry[], orig
       dropped: new Set(),
       found: new Set(),
       usesMcp: false,
+      marked: false,
       container: undefined,
     }),
     add(facts, entries, index) {
       const entry = entries[index]!
+      facts.marked ||= isMarked(entry, origin)
       // Whether an answer's calls have results is known once the next entry is there.
       if (entries[index - 1]?.role === 'assistant') noteUnpaired(facts, entries, index - 1)
       if (entry.role === 'tool') noteUnpaired(facts, entries, index)

@@ -246,7 +246,9 @@ describe('through the runner', () => {
     assert.deepEqual(double.rejections(), [])
   })
 
-  test('overload and rate limits are tried again, a stream that was shown and broke is not', async t => {
+  const mcpUse = { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'send', server_name: 'mail', input: {} }
+
+  test('overload, rate limits and a stream that broke after it was shown are tried again', async t => {
     const double = await startDouble({
       vendor: 'anthropic',
       script: [
@@ -255,6 +257,8 @@ describe('through the runner', () => {
         { text: 'there', fault: { kind: 'error-event', after: 1 } },
         { text: 'there' },
         { text: 'broken off', fault: { kind: 'eof-before-end' } },
+        { text: 'whole' },
+        { text: 'broken off', native: [mcpUse], fault: { kind: 'eof-before-end' } },
       ],
     })
     t.after(() => double.close())
@@ -266,7 +270,10 @@ describe('through the runner', () => {
     })
     const ask = () => model.respond(request(), () => {}, new AbortController().signal)
     assert.equal((await ask()).stop, 'end')
+    assert.equal((await ask()).stop, 'end')
+    assert.equal(double.exchanges.length, 6)
+    // The vendor has called an MCP server for it: nobody knows what asking again would do.
     await assert.rejects(ask(), /closed the stream/)
-    assert.equal(double.exchanges.length, 5)
+    assert.equal(double.exchanges.length, 7)
   })
 })

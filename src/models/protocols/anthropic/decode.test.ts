@@ -289,7 +289,7 @@ describe('faults', () => {
       [404, 'model_rejected', false],
       [413, 'model_rejected', false],
       [408, 'model_timeout', true],
-      [429, 'model_failed', true],
+      [429, 'model_limited', true],
       [500, 'model_failed', true],
       [504, 'model_timeout', true],
       [529, 'model_failed', true],

@@ -280,6 +280,11 @@ const STOPS: Readonly<Record<string, AnswerStop>> = {
 }
 const SUMMARY_CHARS = 300
 
+/** Searches, fetches and code in the vendor's own container may be repeated; calls of an MCP server may not. */
+export function hasRun({ blocks }: State): boolean {
+  return blocks.some(block => block.type === 'mcp_tool_use')
+}
+
 export function halt(state: State): Halted {
   if (state.failure) return { failure: state.failure }
   if (!state.done)

@@ -5,10 +5,18 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
-import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
+import type { AnswerFormat } from '../../../language/format.ts'
+import {
+  type AssistantEntry,
+  callsOf,
+  type Entry,
+  type SystemEntry,
+  type ToolEntry,
+} from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
 import { bodyWith, isFailed, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   CONTINUE,
@@ -17,16 +25,20 @@ import {
   splitSystem,
   systemNote,
 } from '../../common/history.ts'
+import { asObject } from '../../common/json-read.ts'
+import { anthropicStrict } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
+import { markedTools, markOf, setsMarks, systemField, withMark } from './cache.ts'
 import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
 import type { Reading } from './decode.ts'
+import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
-import { declareTools, nameRuleFor } from './tools.ts'
+import { declareTools, fitsStrict, nameRuleFor } from './tools.ts'
 
 export const protocolName = 'anthropic'
 
@@ -38,14 +50,17 @@ const DEFAULT_MAX_TOKENS = 32_000
 const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
 
 export function prepare(
-  request: ModelRequest,
+  asked: ModelRequest,
   target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
-  const { system, spoken } = splitSystem(request)
+  const { systemParts, spoken } = splitSystem(request)
   const facts = historyFacts(cache, spoken, origin)
+  const isCallers = systemParts.some(part => markOf(part, origin) !== undefined)
+  const sets = setsMarks(request, target, facts.marked || isCallers)
   const stored = target.forgotten ? undefined : facts.container
   const nameRule = nameRuleFor(target.hosted)
   const names = toolNames(request.tools, nameRule)
@@ -56,12 +71,14 @@ export function prepare(
     ids: wireIds(cache, spoken, origin, ID_RULE),
     surroundings: surroundingsIn(spoken, facts, { origin, hosted: target.hosted, container: stored }),
     spoken,
+    marksEnd: sets,
     warn,
   })
   const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : DEFAULT_MAX_TOKENS)
-  const thinking = thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
-  const thinks = thinking !== undefined && thinking['type'] !== 'disabled'
-  const declared = declareTools({ request, target, names, spoken, found: facts.found, thinks, warn })
+  const declared = declareTools({ request, target, names, spoken, found: facts.found, format, warn })
+  const thinking = declared.isForced
+    ? withoutThinking(target.body, warn)
+    : thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
   const usesContainer = runsCode(target) || callersIn(spoken, origin).size > 0
   const container = usesContainer ? stored : undefined
   const fields: JsonObject = {
@@ -69,8 +86,9 @@ export function prepare(
     model: target.model,
     max_tokens: maxTokens,
     ...(thinking && { thinking }),
-    ...(system.length > 0 && { system: system.join('\n\n') }),
-    ...declared.fields,
+    ...(format && { output_config: { ...asObject(target.body['output_config']), format } }),
+    ...systemField(systemParts, origin, sets),
+    ...(sets && systemParts.length === 0 ? markedTools(declared.fields) : declared.fields),
     stream: true,
   }
   return {
@@ -79,6 +97,7 @@ export function prepare(
     body: bodyWith(fields, 'messages', history.messages),
     warnings,
     reading: { origin, names: declared.names, textTools: declared.textTools },
+    ...(unchecked && { unchecked }),
     usesStored: container !== undefined,
     encoded: history.encoded,
   }
@@ -110,6 +129,18 @@ function operatorFields(
   }
 }
 
+/** These came out before the API could be given a schema for an answer. */
+const WITHOUT_FORMAT = /claude-(?:2|3|instant|(?:opus|sonnet)-4-(?:0$|2\d{7}))/
+
+/** A schema is taken whole or not at all, and there is no form for any JSON. */
+function vendorFormat(format: AnswerFormat, target: ModelTarget): VendorFormat | undefined {
+  if (format.type === 'json' || target.quirks.has(noOutputFormat) || WITHOUT_FORMAT.test(target.model))
+    return undefined
+  const own = formatSchema(format.schema, anthropicStrict)
+  if (own === undefined || !fitsStrict(own.schema)) return undefined
+  return { field: { type: 'json_schema', schema: own.schema }, holds: 'whole' }
+}
+
 /** The API refuses a server that no toolset names. */
 function usedServers(
   servers: Json | undefined,
@@ -124,6 +155,14 @@ function usedServers(
       warn('A server of `mcp_servers` was left out: no `mcp_toolset` among the hosted tools names it.')
     return false
   })
+}
+
+/** The API refuses a demanded call while the model thinks. The caller's demand comes before the operator's setting. */
+function withoutThinking({ thinking }: JsonObject, warn: Warn): undefined {
+  if (isJsonObject(thinking) && thinking['type'] !== 'disabled')
+    warn(
+      'Thinking is off for this step: a call was demanded, which Anthropic refuses while the model thinks.',
+    )
 }
 
 /** As the target has it, except for manual thinking that the API would refuse in this request. */
@@ -177,6 +216,8 @@ type EncodingContext = {
   surroundings: Surroundings
   /** The history without its leading system entries. */
   spoken: readonly Entry[]
+  /** A cache mark is set on the last block. */
+  marksEnd: boolean
   warn: Warn
 }
 
@@ -221,7 +262,8 @@ const userMessage = (text: string): string => `{"role":"user","content":[${textB
 /** The last message must be a user's, unless the vendor paused its answer and is to continue it. */
 function endWithUser(context: EncodingContext, messages: string, last: Role | undefined): string {
   if (last === undefined) return userMessage(OPENING)
-  if (last === 'user' || context.surroundings.endsPaused) return `${messages}]}`
+  if (last === 'user') return `${context.marksEnd ? withMark(messages) : messages}]}`
+  if (context.surroundings.endsPaused) return `${messages}]}`
   context.warn(ASKED_TO_CONTINUE)
   return `${messages}]},${userMessage(CONTINUE)}`
 }
@@ -276,15 +318,23 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): str
   switch (entry.role) {
     case 'system':
       // The vendor's own system role may not stand between two messages of one role, nor before results.
-      return textBlock(systemNote(entry.text, context.warn)) ?? ''
+      return encodeNote(context, entry)
     case 'user':
-      return encodeContent(entry.parts, context.warn).join(',')
+      return encodeContent(entry.parts, context.origin, context.warn).join(',')
     case 'assistant':
       return encodeAnswer(context, entry, index).join(',')
     case 'tool':
       return encodeResults(context, entry, index).join(',')
   }
 }
+
+function encodeNote({ origin, warn }: EncodingContext, entry: SystemEntry): string {
+  const block = textBlock(systemNote(entry.text, warn))
+  return block === undefined ? '' : marked(block, markOf(entry, origin))
+}
+
+const marked = (block: string, mark: Json | undefined): string =>
+  mark === undefined ? block : withMark(block, mark)
 
 function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: number): string[] {
   const { origin, surroundings } = context
@@ -314,9 +364,9 @@ function isDropped(block: JsonObject, surroundings: Surroundings): boolean {
 function encodeText(text: string, native: unknown, keepsAllBlocks: boolean): string | undefined {
   const citations = isJsonObject(native) && keepsAllBlocks ? native['citations'] : undefined
   const block = textBlock(text)
-  return block === undefined || citations === undefined
-    ? block
-    : `${block.slice(0, -1)},"citations":${wireJson(citations)}}`
+  if (block === undefined) return undefined
+  const cited = citations === undefined ? block : `${block.slice(0, -1)},"citations":${wireJson(citations)}}`
+  return marked(cited, isJsonObject(native) ? native['cache_control'] : undefined)
 }
 
 function encodeCall(context: EncodingContext, call: CallPart, index: number): string {
@@ -330,7 +380,7 @@ function encodeCall(context: EncodingContext, call: CallPart, index: number): st
       block += `,"caller":${wireJson(native['caller'])}`
     if (native['toolset_name'] !== undefined) block += `,"toolset_name":${wireJson(native['toolset_name'])}`
   }
-  return `${block}}`
+  return marked(`${block}}`, isJsonObject(native) ? native['cache_control'] : undefined)
 }
 
 /**
@@ -366,15 +416,23 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
 
 function encodeResult(
   { origin, ids, warn }: EncodingContext,
-  { callId, outcome }: CallResult,
+  result: CallResult,
   call: CallPart | undefined,
   index: number,
 ): string {
-  const content = encodeResultContent(outcome, warn)
+  const { callId, outcome } = result
+  const content = referencesIn(result, origin) ?? encodeResultContent(outcome, origin, warn)
   let block = `${RESULT_PREFIX},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${content}`
   if (isFailed(outcome)) block += ',"is_error":true'
   const native = call && nativeFor(call, origin)
   if (isJsonObject(native) && native['toolset_name'] !== undefined)
     block += `,"toolset_name":${wireJson(native['toolset_name'])}`
-  return `${block}}`
+  return marked(`${block}}`, markOf(result, origin))
+}
+
+/** Tools that the client's own search has found: the vendor takes references to them in place of text. */
+function referencesIn(result: CallResult, origin: Origin): string | undefined {
+  const data = nativeFor(result, origin)
+  const found = isJsonObject(data) ? data['tool_references'] : undefined
+  return Array.isArray(found) && !isFailed(result.outcome) ? wireJson(found) : undefined
 }

@@ -2,9 +2,21 @@
 // the headers about that, are the runner's.
 
 import type { Json, JsonObject } from '../../../lib/json.ts'
-import { failureText, finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
+import {
+  failureText,
+  finalFailure,
+  limitedFailure,
+  passingFailure,
+  statusFailure,
+} from '../../common/failure.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import type { ModelFailure } from '../../protocol.ts'
+
+/** The quirk of a model that cannot be given a schema for its answer. */
+export const noOutputFormat = 'no-output-format'
+
+const REFUSES_FORMAT =
+  /output_config(?:\.format)?: extra inputs|(?:not support|unsupported).{0,60}(?:output[_ ](?:config\.)?format|structured output)|(?:output[_ ](?:config\.)?format|structured output).{0,60}(?:not support|unsupported)/i
 
 /** Types of errors that are about what we sent. All others may pass. */
 const FINAL: ReadonlySet<string> = new Set([
@@ -24,7 +36,12 @@ export function failure(status: number, headers: Headers, body: Json | string): 
     typeof body === 'string' && body !== '' ? { message: body } : asObject(asObject(body)['error'])
   const message = describeError(error, where)
   const forgotten = (status === 400 || status === 404) && /\bcontainer\b/i.test(message)
-  return { ...statusFailure(status, message), ...(forgotten && { forgotten: true }) }
+  const lacksFormat = status === 400 && REFUSES_FORMAT.test(message)
+  return {
+    ...statusFailure(status, message),
+    ...(forgotten && { forgotten: true }),
+    ...(lacksFormat && { quirk: noOutputFormat }),
+  }
 }
 
 /** An `error` event after a good status. */
@@ -32,6 +49,7 @@ export function streamFailure(error: JsonObject): ModelFailure {
   const type = asString(error['type'])
   const message = describeError(error, 'in mid-answer')
   if (type === 'timeout_error') return { code: 'model_timeout', message: failureText(message), retry: true }
+  if (type === 'rate_limit_error') return limitedFailure(message)
   return FINAL.has(type) ? finalFailure(message) : passingFailure(message)
 }
 

@@ -3,7 +3,7 @@
 // Body fields that are not the API's own: `betas` is a list that becomes a header.
 
 import type { Protocol } from '../../protocol.ts'
-import { halt, initial, type Reading, type State, step } from './decode.ts'
+import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
@@ -13,5 +13,6 @@ export const anthropicMessages: Protocol<State, Reading> = {
   initial,
   step,
   halt,
+  hasRun,
   failure,
 }

@@ -2,7 +2,7 @@
 // would refuse, now and in every later request of the session, is mentioned in words. Each block is JSON text.
 
 import type { Outcome } from '../../../language/calls.ts'
-import type { InputPart, ResultPart } from '../../../language/content.ts'
+import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import { emptyWords, isFailed, mediaNote, resultText, wireJson } from '../../common/artifacts.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
@@ -18,6 +18,7 @@ import {
   textOfFile,
 } from '../../common/media.ts'
 import type { Warn } from '../../common/warnings.ts'
+import { markOf, withMark } from './cache.ts'
 
 /** The API refuses empty and blank text, so it gives no block. */
 export function textBlock(text: string): string | undefined {
@@ -25,31 +26,37 @@ export function textBlock(text: string): string | undefined {
 }
 
 /** The blocks of a user's message: at least one. */
-export function encodeContent(parts: readonly InputPart[], warn: Warn): string[] {
-  const blocks = encodeParts(parts, warn)
+export function encodeContent(parts: readonly InputPart[], origin: Origin, warn: Warn): string[] {
+  const blocks = encodeParts(parts, origin, warn)
   return blocks.length > 0 ? blocks : [textBlock(EMPTY_MESSAGE)!]
 }
 
 /** The content of a result. A failed call may give text only. */
-export function encodeResultContent(outcome: Outcome, warn: Warn): string {
+export function encodeResultContent(outcome: Outcome, origin: Origin, warn: Warn): string {
   const hasMedia = outcome.parts.some(part => part.type !== 'text')
   if (!hasMedia) return wireJson(resultText(outcome))
   if (isFailed(outcome)) {
     warn('Images and files of a failed call were left out: Anthropic takes only text there.')
     return wireJson(resultText(outcome))
   }
-  const blocks = encodeParts(outcome.parts, warn)
+  const blocks = encodeParts(outcome.parts, origin, warn)
   return blocks.length > 0 ? `[${blocks.join(',')}]` : wireJson(emptyWords(outcome))
 }
 
-function encodeParts(parts: readonly (InputPart | ResultPart)[], warn: Warn): string[] {
+function encodeParts(parts: readonly (InputPart | ResultPart)[], origin: Origin, warn: Warn): string[] {
   return parts.flatMap(part => {
-    if (part.type === 'text') return textBlock(part.text) ?? []
-    const media = encodeMedia(part)
-    if (media !== undefined) return wireJson(media)
-    warn(`${mediaNote(part)} could not be sent to Anthropic and was only mentioned.`)
-    return textBlock(mention(part)) ?? []
+    const block = encodePart(part, warn)
+    const mark = markOf(part, origin)
+    return block === undefined || mark === undefined ? (block ?? []) : withMark(block, mark)
   })
+}
+
+function encodePart(part: InputPart | ResultPart, warn: Warn): string | undefined {
+  if (part.type === 'text') return textBlock(part.text)
+  const media = encodeMedia(part)
+  if (media !== undefined) return wireJson(media)
+  warn(`${mediaNote(part)} could not be sent to Anthropic and was only mentioned.`)
+  return textBlock(mention(part))
 }
 
 function encodeMedia(part: Media): JsonObject | undefined {

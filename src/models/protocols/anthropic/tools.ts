@@ -4,9 +4,10 @@
 
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { Entry } from '../../../language/history.ts'
-import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
+import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import { calledNames } from '../../common/history.ts'
+import { asObject } from '../../common/json-read.ts'
 import { anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
@@ -17,12 +18,23 @@ import type { ModelTarget } from '../../protocol.ts'
 /** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
 
+/** A single schema stays within the limits. */
+export function fitsStrict(schema: JsonObject): boolean {
+  const { optional, unions, characters } = strictCost(schema)
+  return (
+    optional <= STRICT_LIMITS.optional &&
+    unions <= STRICT_LIMITS.unions &&
+    characters <= STRICT_LIMITS.characters
+  )
+}
+
 /** Names of the vendor's own tools are taken: a tool of ours with such a name gets another spelling. */
 export function nameRuleFor(hosted: readonly JsonObject[]): NameRule & { reserved: ReadonlySet<string> } {
-  const taken = hosted.flatMap(tool =>
-    typeof tool['name'] === 'string' && !isOverlay(tool) ? tool['name'] : [],
-  )
-  return { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128, reserved: new Set(taken) }
+  return { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128, reserved: new Set(hostedNames(hosted)) }
+}
+
+function hostedNames(hosted: readonly JsonObject[]): string[] {
+  return hosted.flatMap(tool => (typeof tool['name'] === 'string' && !isOverlay(tool) ? tool['name'] : []))
 }
 
 /**
@@ -43,14 +55,16 @@ export type ToolContext = {
   spoken: readonly Entry[]
   /** Wire names that the vendor's tool search found: each must be declared, whatever is offered. */
   found: ReadonlySet<string>
-  /** The model thinks in this request. */
-  thinks: boolean
+  /** The form of the answer, which counts as one more strict schema. */
+  format: JsonObject | undefined
   warn: Warn
 }
 
 export type Declarations = {
   /** `tools` and `tool_choice`. */
   fields: JsonObject
+  /** A call is demanded. */
+  isForced: boolean
   /** Wire name → our name, of the tools that are declared. */
   names: ReadonlyMap<string, string>
   textTools: ReadonlySet<string>
@@ -63,7 +77,7 @@ export function declareTools(context: ToolContext): Declarations {
     ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
   )
   const own = wanted.flatMap(tool => declareTool(tool, names, target.hosted, warn) ?? [])
-  allowStrict(own, warn)
+  allowStrict(own, asObject(context.format?.['schema']), warn)
   const tools = [...own.map(({ json }) => json), ...target.hosted.filter(tool => !isOverlay(tool))]
   addPlaceholders(tools, found)
   const hasTools = tools.length > 0
@@ -73,6 +87,7 @@ export function declareTools(context: ToolContext): Declarations {
   const tool_choice = hasTools ? encodeChoice(context, choice, loaded) : noChoice(context, loaded)
   return {
     fields: { ...(loaded.length > 0 && { tools: loaded }), ...(tool_choice && { tool_choice }) },
+    isForced: tool_choice?.['type'] === 'any' || tool_choice?.['type'] === 'tool',
     names: new Map(own.map(({ wire, tool }) => [wire, tool.name])),
     textTools: textToolNames(
       own.map(({ tool }) => tool),
@@ -103,13 +118,18 @@ function declareTool(
     const { name: _, type: __, ...fields } = overlay
     Object.assign(json, fields)
   }
+  Object.assign(json, tool.fields?.['anthropic'])
   const wantsStrict = tool.input.form === 'json' && tool.input.strict === true && !isCalledFromCode(json)
   return { tool, wire, json, strict: wantsStrict ? strictSchema(tool, anthropicStrict, warn) : undefined }
 }
 
 /** In the order of declaration, as many as the limits hold. Our own gate checks every call anyway. */
-function allowStrict(declared: readonly DeclaredTool[], warn: Warn): void {
+function allowStrict(declared: readonly DeclaredTool[], format: JsonObject, warn: Warn): void {
+  const used = strictCost(format)
   const left = { ...STRICT_LIMITS }
+  left.optional -= used.optional
+  left.unions -= used.unions
+  left.characters -= used.characters
   for (const { tool, json, strict } of declared) {
     if (strict === undefined || json['strict'] !== undefined) continue
     const { optional, unions, characters } = strictCost(strict)
@@ -160,32 +180,18 @@ type SettledChoice = {
   choice: 'auto' | 'none' | 'any' | { tool: string }
 }
 
-/** The API refuses a forced call while the model thinks: the choice is then made by offering fewer tools. */
-function settleChoice({ request: { choice, tools }, thinks, warn }: ToolContext): SettledChoice {
-  const known = new Set(tools.map(tool => tool.name))
+function settleChoice({ request: { choice, tools }, target, warn }: ToolContext): SettledChoice {
+  const known = new Set([...tools.map(tool => tool.name), ...hostedNames(target.hosted)])
   if (choice === 'auto' || choice === 'none') return { offered: undefined, choice }
-  if (choice === 'required') return { offered: undefined, choice: thinks ? unforced(choice, warn) : 'any' }
+  if (choice === 'required') return { offered: undefined, choice: 'any' }
   if ('tool' in choice) {
-    if (!known.has(choice.tool)) {
-      warn(`The tool "${choice.tool}" cannot be forced: it is not offered.`)
-      return { offered: undefined, choice: 'auto' }
-    }
-    return thinks
-      ? { offered: new Set([choice.tool]), choice: unforced(choice, warn) }
-      : { offered: undefined, choice }
+    if (known.has(choice.tool)) return { offered: undefined, choice }
+    warn(`The tool "${choice.tool}" cannot be forced: it is not offered.`)
+    return { offered: undefined, choice: 'auto' }
   }
   const offered = new Set(choice.allowed.filter(name => known.has(name)))
   if (offered.size === 0) return { offered: undefined, choice: 'none' }
-  if (choice.mode === 'auto') return { offered, choice: 'auto' }
-  return { offered, choice: thinks ? unforced(choice, warn) : 'any' }
-}
-
-function unforced(choice: ToolChoice, warn: Warn): 'auto' {
-  const what = typeof choice === 'object' && 'tool' in choice ? `"${choice.tool}"` : 'a tool'
-  warn(
-    `A call of ${what} was demanded, which Anthropic refuses while the model thinks: the model may choose.`,
-  )
-  return 'auto'
+  return { offered, choice: choice.mode === 'auto' ? 'auto' : 'any' }
 }
 
 /** Nothing but placeholders is declared. */
@@ -197,7 +203,7 @@ function noChoice({ request, warn }: ToolContext, tools: readonly JsonObject[]):
 
 /** Undefined: the model chooses, which is the default. */
 function encodeChoice(
-  { request, names, warn }: ToolContext,
+  { request, target, names, warn }: ToolContext,
   choice: SettledChoice['choice'],
   tools: readonly JsonObject[],
 ): JsonObject | undefined {
@@ -206,7 +212,7 @@ function encodeChoice(
   const auto = Object.keys(single).length === 0 ? undefined : { type: 'auto', ...single }
   if (choice === 'auto') return auto
   if (choice === 'any') return { type: 'any', ...single }
-  const name = names.toWire(choice.tool)
+  const name = hostedNames(target.hosted).includes(choice.tool) ? choice.tool : names.toWire(choice.tool)
   const tool = tools.find(each => each['name'] === name)
   if (tool !== undefined && !isCalledFromCode(tool)) return { type: 'tool', name, ...single }
   const why = tool === undefined ? 'it could not be declared' : 'it is called from code'

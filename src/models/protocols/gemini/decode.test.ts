@@ -324,7 +324,7 @@ test('error statuses are failures, with the vendor’s retry delay', () => {
   const headers = (init: Record<string, string> = {}) => new Headers(init)
   const fail = (...given: Parameters<typeof geminiGenerate.failure>) => geminiGenerate.failure(...given)
   assert.deepEqual(fail(429, headers({ 'retry-after': '7' }), error(429)), {
-    code: 'model_failed',
+    code: 'model_limited',
     message: '429 X: no',
     retry: true,
     retryAfterMs: 7000,

@@ -282,6 +282,13 @@ const FILTERED: ReadonlySet<string> = new Set([
   'OTHER',
 ])
 
+/** Searches and code in the vendor's own container may be repeated; calls of an MCP server may not. */
+export function hasRun({ pieces }: State): boolean {
+  return pieces.some(
+    piece => piece.kind === 'hosted' && /mcp/i.test(asString(asObject(piece.part['toolCall'])['toolType'])),
+  )
+}
+
 export function halt(state: State): Halted {
   if (state.failure) return { failure: state.failure }
   const { finish } = state

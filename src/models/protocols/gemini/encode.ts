@@ -6,11 +6,13 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
+import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
 import { historyArguments } from '../../common/arguments.ts'
 import { bodyWith, isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
+import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   type CallPair,
@@ -24,9 +26,10 @@ import {
 } from '../../common/history.ts'
 import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
+import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
-import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
@@ -36,11 +39,12 @@ import { declareTools, nameRule } from './tools.ts'
 export const protocolName = 'gemini'
 
 export function prepare(
-  request: ModelRequest,
+  asked: ModelRequest,
   target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, asked, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const names = toolNames(request.tools, nameRule)
   const declared = declareTools(request, target, names, warn)
@@ -52,7 +56,7 @@ export function prepare(
     ...own,
     ...(system.length > 0 && { systemInstruction: { parts: system.map(text => ({ text })) } }),
     ...declared,
-    ...generationField(request, target),
+    ...generationField(request, target, format),
   }
   return {
     path: `/models/${encodeURIComponent(target.model)}:streamGenerateContent?alt=sse`,
@@ -60,6 +64,7 @@ export function prepare(
     body: bodyWith(fields, 'contents', contents),
     warnings,
     reading: googleReading(request, names, origin),
+    ...(unchecked && { unchecked }),
     usesStored: false,
     encoded,
   }
@@ -68,11 +73,27 @@ export function prepare(
 // ---- fields ----------------------------------------------------------------------------------------------
 
 /** Without a positive limit the model's own holds. */
-function generationField(request: ModelRequest, target: ModelTarget): JsonObject {
-  const own = asObject(target.body['generationConfig'])
+function generationField(request: ModelRequest, target: ModelTarget, format?: JsonObject): JsonObject {
+  const own = { ...asObject(target.body['generationConfig']), ...format }
   const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
   const generationConfig: JsonObject = limit === undefined ? own : { ...own, maxOutputTokens: limit }
   return isEmptyObject(generationConfig) ? {} : { generationConfig }
+}
+
+/** Before version 3 a form cannot be combined with tools. */
+function vendorFormat(
+  format: AnswerFormat,
+  { tools }: ModelRequest,
+  target: ModelTarget,
+): VendorFormat | undefined {
+  if (isOlderGemini(target) && (tools.length > 0 || target.hosted.length > 0)) return undefined
+  const json: JsonObject = { responseMimeType: 'application/json' }
+  if (format.type === 'json') return { field: json, holds: 'whole', needsWords: true }
+  const isOpenApi = target.quirks.has('openapi-schemas')
+  const own = formatSchema(format.schema, isOpenApi ? geminiOpenApi : geminiJson)
+  if (own === undefined) return { field: json, holds: 'hint' }
+  const field = { ...json, [isOpenApi ? 'responseSchema' : 'responseJsonSchema']: own.schema }
+  return { field, holds: own.isWhole ? 'whole' : 'part' }
 }
 
 // ---- the history -----------------------------------------------------------------------------------------
@@ -178,9 +199,15 @@ function encodeCall(context: EncodingContext, call: CallPart, entry: AssistantEn
 
 type NativeCall = JsonObject & { functionCall: JsonObject }
 
+/**
+ * Undefined also if the model made up a name that the API refuses, or if its arguments were redacted: the signature would
+ * not cover another spelling.
+ */
 function nativeCall(context: EncodingContext, call: CallPart): NativeCall | undefined {
   const native = nativeFor(call, context.origin)
-  if (!isJsonObject(native) || !isJsonObject(native['functionCall'])) return undefined
+  if (call.sealed !== undefined || !isJsonObject(native) || !isJsonObject(native['functionCall']))
+    return undefined
+  if (!isAllowedName(asString(native['functionCall']['name']), nameRule)) return undefined
   return { ...native, functionCall: native['functionCall'] }
 }
 

@@ -25,7 +25,7 @@ export function isOlderGemini(target: ModelTarget): boolean {
 }
 
 /** Everything that the encoding of an entry depends on besides the entries. */
-export function googleKey({ protocol, family }: Origin, names: WireNames, isOlder: boolean): string {
+export function googleKey({ protocol, family }: Origin, names: WireNames, isOlder = false): string {
   let key = `${protocol} ${family} ${isOlder ? 'older' : ''}`
   for (const [wire, name] of names.fromWire) if (wire !== name) key += ` ${wire}`
   return key

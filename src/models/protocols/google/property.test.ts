@@ -272,7 +272,9 @@ const scripted: fc.Arbitrary<ScriptedTurn> = fc
     thinking: fc.option(fc.string({ minLength: 1, maxLength: 8 }), { nil: undefined }),
     text: fc.option(fc.string({ minLength: 1, maxLength: 8 }), { nil: undefined }),
     calls: fc.array(
-      fc.constantFrom('read', 'patch', 'fs.read').map(name => ({ name, input: { p: 'x' } })),
+      fc
+        .constantFrom('read', 'patch', 'fs.read', 'wipe disk', 'w'.repeat(400))
+        .map(name => ({ name, input: { p: 'x' } })),
       { maxLength: 3 },
     ),
     fault,

@@ -298,6 +298,11 @@ function joinTexts(contents: readonly JsonObject[]): string {
 
 // ---- the answer ------------------------------------------------------------------------------------------
 
+/** Searches and code in the vendor's own container may be repeated; calls of an MCP server may not. */
+export function hasRun({ steps }: State): boolean {
+  return steps.some(each => each.kind === 'hosted' && each.given['type'] === 'mcp_server_tool_call')
+}
+
 export function halt(state: State): Halted {
   if (state.failure) return { failure: state.failure }
   if (!state.done)

@@ -5,11 +5,13 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
+import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { historyArguments } from '../../common/arguments.ts'
 import { bodyWith, isFailed, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
+import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   type CallPair,
@@ -24,10 +26,11 @@ import {
 } from '../../common/history.ts'
 import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
+import { geminiJson } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
-import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
@@ -40,16 +43,17 @@ export const protocolName = 'gemini-interactions'
 const ID_RULE: IdRule = { pattern: /^[\x21-\x7e]+$/, maxLength: 1024 }
 
 export function prepare(
-  request: ModelRequest,
+  asked: ModelRequest,
   target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, asked, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const names = toolNames(request.tools, nameRule)
   const { system, spoken } = splitSystem(request)
   const ids = wireIds(cache, spoken, origin, ID_RULE)
-  const context: EncodingContext = { spoken, origin, names, ids, isOlder: isOlderGemini(target), warn }
+  const context: EncodingContext = { spoken, origin, names, ids, warn }
   const range = rangeToSend(cache, context, target)
   const { steps, encoded, hasResults } = encodeHistory(cache, context, range)
   const called = hasResults ? calledNames(spoken, names) : []
@@ -61,6 +65,7 @@ export function prepare(
     ...(system.length > 0 && { system_instruction: system.join('\n\n') }),
     ...(declared.tools.length > 0 && { tools: declared.tools }),
     ...generationField(request, target, declared),
+    ...(format && { response_format: format }),
     ...range.fields,
     store: target.stateful,
     stream: true,
@@ -74,6 +79,7 @@ export function prepare(
       ...googleReading(request, names, origin),
       ...(target.stateful && { seen: digestHistory(cache, spoken) }),
     },
+    ...(unchecked && { unchecked }),
     usesStored: 'previous_interaction_id' in range.fields,
     encoded,
   }
@@ -92,6 +98,20 @@ function generationField(request: ModelRequest, target: ModelTarget, { choice }:
   return isEmptyObject(generation_config) ? {} : { generation_config }
 }
 
+/** Before version 3 a form cannot be combined with tools. */
+function vendorFormat(
+  format: AnswerFormat,
+  { tools }: ModelRequest,
+  target: ModelTarget,
+): VendorFormat | undefined {
+  if (isOlderGemini(target) && (tools.length > 0 || target.hosted.length > 0)) return undefined
+  const json: JsonObject = { type: 'text', mime_type: 'application/json' }
+  if (format.type === 'json') return { field: json, holds: 'whole', needsWords: true }
+  const own = formatSchema(format.schema, geminiJson)
+  if (own === undefined) return { field: json, holds: 'hint' }
+  return { field: { ...json, schema: own.schema }, holds: own.isWhole ? 'whole' : 'part' }
+}
+
 // ---- the history -----------------------------------------------------------------------------------------
 
 type EncodingContext = {
@@ -100,8 +120,6 @@ type EncodingContext = {
   origin: Origin
   names: WireNames
   ids: WireIds
-  /** Thoughts are optional. */
-  isOlder: boolean
   warn: Warn
 }
 
@@ -145,7 +163,13 @@ function storedInteraction(
   const { id, said, seen } = asObject(continuityData(entry, origin))
   if (asString(id) === '' || entry.parts.some(part => part.type === 'call' && part.cut)) return undefined
   const isSame = said === digestParts(entry.parts) && seen === digestHistory(cache, spoken, at)
-  return isSame && keepsNativeIds(entry, at, ids) ? asString(id) : undefined
+  const isKept = keepsNativeIds(entry, at, ids) && keepsNativeNames(entry, origin)
+  return isSame && isKept ? asString(id) : undefined
+}
+
+/** A result must have the name that its stored call has. */
+function keepsNativeNames({ parts }: AssistantEntry, origin: Origin): boolean {
+  return parts.every(part => part.type !== 'call' || nativeCall({ origin }, part) !== undefined)
 }
 
 /** Not empty when the answer stopped at the vendor's own limit, and the next answer is the rest of it. */
@@ -165,11 +189,11 @@ const ASK = wireJson(userStep([{ type: 'text', text: CONTINUE }]))
 type Steps = { steps: string | undefined; encoded: number; hasResults: boolean }
 
 function encodeHistory(cache: SessionCache, context: EncodingContext, range: Range): Steps {
-  const { spoken, origin, names, ids, isOlder, warn } = context
+  const { spoken, origin, names, ids, warn } = context
   const { from, to, continues } = range
   if (from === to && continues && from > 0) return { steps: undefined, encoded: 0, hasResults: false }
   const encoder = {
-    key: googleKey(origin, names, isOlder),
+    key: googleKey(origin, names),
     variant: (index: number) => joinVariants(unpairedIds(spoken, index).join(' '), ids.variant(index)),
     encode: (entry: Entry, index: number) => encodeEntry(context, entry, index).map(wireJson).join(','),
   }
@@ -256,7 +280,7 @@ function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: nu
     else if (part.type === 'text') addOutput(steps, part.text)
   }
   const needsThought = steps.some(step => step['type'] === 'thought' || step['type'] === 'function_call')
-  return context.isOlder || !needsThought || steps[0]?.['type'] === 'thought'
+  return !needsThought || steps[0]?.['type'] === 'thought'
     ? steps
     : [{ type: 'thought', signature: FOREIGN_SIGNATURE }, ...steps]
 }
@@ -270,7 +294,7 @@ function hasItsFirstCall(
 ): boolean {
   const first = entry.parts.find(part => part.type === 'call')
   if (first === undefined) return true
-  if (!paired.has(first) || nativeFor(first, context.origin) === undefined) return false
+  if (!paired.has(first) || nativeCall(context, first) === undefined) return false
   return context.ids.of(index, first.id) === first.nativeId
 }
 
@@ -284,19 +308,28 @@ function addOutput(steps: JsonObject[], text: string): void {
 }
 
 function encodeCall(context: EncodingContext, call: CallPart, index: number): JsonObject {
-  const native = nativeFor(call, context.origin)
   return {
     type: 'function_call',
     arguments: historyArguments(call),
-    ...(isJsonObject(native) && native),
+    ...nativeCall(context, call),
     id: context.ids.of(index, call.id),
     name: wireNameOf(context, call),
   }
 }
 
+/**
+ * Undefined also if the model made up a name that the API refuses, or if its arguments were redacted: such a call is sent
+ * as another model's.
+ */
+function nativeCall({ origin }: Pick<EncodingContext, 'origin'>, call: CallPart): JsonObject | undefined {
+  const native = nativeFor(call, origin)
+  if (call.sealed !== undefined || !isJsonObject(native)) return undefined
+  const { name } = native
+  return name === undefined || isAllowedName(asString(name), nameRule) ? native : undefined
+}
+
 function wireNameOf(context: EncodingContext, call: CallPart): string {
-  const native = asObject(nativeFor(call, context.origin))
-  return asString(native['name']) || context.names.toWire(call.name)
+  return asString(nativeCall(context, call)?.['name']) || context.names.toWire(call.name)
 }
 
 function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): JsonObject[] {

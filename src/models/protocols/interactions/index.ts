@@ -5,7 +5,7 @@
 // Quirk: `no-thought-signatures` treats a model as older than version 3, whatever its name is.
 
 import type { Protocol } from '../../protocol.ts'
-import { halt, initial, type Reading, type State, step } from './decode.ts'
+import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
@@ -17,5 +17,6 @@ export const geminiInteractions: Protocol<State, Reading> = {
   initial,
   step,
   halt,
+  hasRun,
   failure,
 }

@@ -157,6 +157,11 @@ function isCutShort(finish: string): boolean {
   return finish === 'length' || finish === 'content_filter'
 }
 
+/** A vendor that runs tools of its own says nothing of it. */
+export function hasRun(): boolean {
+  return false
+}
+
 export function halt(state: State): Halted {
   if (state.failure !== undefined) return { failure: state.failure }
   const { finish, origin, usage } = state

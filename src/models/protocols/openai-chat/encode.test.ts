@@ -409,7 +409,7 @@ test('which failures may be retried', () => {
     false,
     '400: bad (invalid_value)',
   ])
-  assert.deepEqual(failed(429, { error: { message: 'slow' } }), ['model_failed', true, '429: slow'])
+  assert.deepEqual(failed(429, { error: { message: 'slow' } }), ['model_limited', true, '429: slow'])
   assert.deepEqual(failed(429, { error: { message: 'pay', code: 'insufficient_quota' } }).slice(0, 2), [
     'model_rejected',
     false,

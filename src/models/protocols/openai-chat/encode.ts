@@ -4,11 +4,13 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { InputPart, Origin } from '../../../language/content.ts'
+import type { AnswerFormat } from '../../../language/format.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { wellFormed } from '../../../lib/text.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
 import { bodyWith, flaggedText, mediaNote, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { openaiFormat, settleFormat, type VendorFormat, withWords } from '../../common/format.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
 import {
   commonPictures,
@@ -36,11 +38,16 @@ const MAX_CALLS = 128
 const FILLER = { role: 'assistant', content: '(no answer was given)' }
 
 export function prepare(
-  request: ModelRequest,
+  asked: ModelRequest,
   target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const {
+    request,
+    field: format,
+    unchecked,
+  } = settleFormat(demanded(asked, target), each => vendorFormat(each, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const names = toolNames(request.tools, nameRule)
   const declared = declareTools(request, target, names, warn)
@@ -49,6 +56,7 @@ export function prepare(
   const { messages, encoded } = encodeHistory(cache, { history, system, origin, target, names, ids, warn })
   const fields: JsonObject = {
     ...operatorFields(request, target),
+    ...(format && { response_format: format }),
     model: target.model,
     ...streamFields(target),
     ...declared.fields,
@@ -59,6 +67,7 @@ export function prepare(
     body: bodyWith(fields, 'messages', `[${messages}]`),
     warnings,
     reading: { origin, names: names.fromWire, textTools: declared.textTools, single: !request.parallel },
+    ...(unchecked && { unchecked }),
     usesStored: false,
     encoded,
   }
@@ -74,6 +83,34 @@ function operatorFields(request: ModelRequest, target: ModelTarget): JsonObject 
   // Without a positive limit the server's own holds.
   if (typeof limit !== 'number' || !Number.isFinite(limit) || limit < 1) return fields
   return { ...fields, [name]: Math.floor(limit) }
+}
+
+/** Any object is asked for in words too: the vendor refuses the form if no message speaks of JSON. */
+function vendorFormat(format: AnswerFormat, target: ModelTarget): VendorFormat | undefined {
+  if (hasQuirk(target, 'no-response-format')) return undefined
+  const json: JsonObject = { type: 'json_object' }
+  if (format.type === 'json') return { field: json, holds: 'whole', needsWords: true }
+  if (hasQuirk(target, 'no-response-schema')) return { field: json, holds: 'hint' }
+  const own = openaiFormat(
+    hasQuirk(target, 'no-strict') ? { ...format, strict: format.strict ?? false } : format,
+  )
+  return own && { field: { type: 'json_schema', json_schema: own.fields }, holds: own.holds }
+}
+
+/** A server that cannot be made to use a tool is told in words. The runner sees to it that the model does. */
+function demanded(request: ModelRequest, target: ModelTarget): ModelRequest {
+  const { choice, tools } = request
+  if (
+    !hasQuirk(target, 'no-required') ||
+    tools.length === 0 ||
+    (typeof choice === 'string' && choice !== 'required')
+  )
+    return request
+  if (typeof choice === 'object' && 'allowed' in choice && choice.mode === 'auto') return request
+  const names = choice === 'required' ? [] : 'tool' in choice ? [choice.tool] : choice.allowed
+  const which =
+    names.length === 0 ? 'one of the tools' : `the tool ${names.map(name => `"${name}"`).join(' or ')}`
+  return withWords(request, `Answer this time with a call of ${which}.`)
 }
 
 function streamFields(target: ModelTarget): JsonObject {

@@ -16,6 +16,10 @@ export const chatQuirks = {
   'no-allowed-tools': 'no allowed_tools',
   /** A call cannot be demanded. */
   'no-required': 'no tool_choice required',
+  /** Of a form for the answer, the server knows only `json_object`. */
+  'no-response-schema': 'no json_schema',
+  /** The server has no form for the answer. */
+  'no-response-format': 'no response_format',
   'no-stream-options': 'no stream_options',
   /** The answer comes in one piece. */
   'no-stream': 'no stream',

@@ -15,7 +15,7 @@ import { hasQuirk } from './quirks.ts'
 
 export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
-const MAX_TOOLS = 128
+export const MAX_TOOLS = 128
 
 export type Declarations = {
   /** `tools`, and the fields that the vendor takes only beside them. */

@@ -96,6 +96,12 @@ const QUESTIONS: ReadonlySet<string> = new Set([
   'tool_search_call',
 ])
 
+/** The items that ask something of the caller, and that the vendor has not answered itself. */
+export function unansweredIn(items: readonly JsonObject[]): Set<JsonObject> {
+  const answered = new Set(items.map(answerKey))
+  return new Set(items.filter(item => questionKey(item) !== '' && !answered.has(questionKey(item))))
+}
+
 /** '' for an item that asks nothing of the caller. */
 function questionKey(item: JsonObject): string {
   const type = asString(item['type'])

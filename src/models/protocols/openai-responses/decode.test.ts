@@ -93,7 +93,7 @@ test('thinking, text and parallel calls come in order, each with its own item', 
   const { answer, deltas } = answerOf(frames)
   assert.deepEqual(answer.parts.map(bare), [
     { type: 'thinking', text: 'I should look' },
-    { type: 'text', text: 'let me see' },
+    { type: 'text', text: 'let me see', phase: 'commentary' },
     { type: 'call', name: 'fs.read', form: 'json', text: '{"path":"ä"}', nativeId: 'call_1' },
     { type: 'call', name: 'sql', form: 'text', text: 'SELECT "ü"\n', nativeId: 'call_2' },
   ])
@@ -309,7 +309,7 @@ test('an error event ends the answer; later events are ignored', () => {
 
 const failures: [fields: JsonObject, code: string, retry: boolean][] = [
   [{ status: 'failed', error: { code: 'server_error', message: 'sorry' } }, 'model_failed', true],
-  [{ status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow' } }, 'model_failed', true],
+  [{ status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow' } }, 'model_limited', true],
   [{ status: 'failed', error: { code: 'invalid_prompt', message: 'no' } }, 'model_rejected', false],
   [{ status: 'cancelled' }, 'model_failed', true],
   [{ status: 'queued' }, 'model_rejected', false],

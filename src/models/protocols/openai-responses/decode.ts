@@ -11,6 +11,7 @@ import { digestParts } from '../../common/continuity.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
+import { unansweredIn } from './context.ts'
 import { streamFailure } from './failure.ts'
 import {
   approvalRequest,
@@ -20,6 +21,7 @@ import {
   hasRefusal,
   objectsOf,
   ourName,
+  phaseOf,
   readItem,
   SEGMENT_BREAK,
 } from './items.ts'
@@ -202,7 +204,7 @@ function addText(state: State, event: JsonObject, kind: TextKind, delta: Json | 
   output.texts.set(key, (output.texts.get(key) ?? '') + text)
   const shown = isNext ? SEGMENT_BREAK + text : text
   state.shown[type] += shown
-  return [{ type, text: shown }]
+  return type === 'text' ? [{ type, text: shown, ...phaseOf(output.item) }] : [{ type, text: shown }]
 }
 
 /** Adds what the deltas left out of a text that is now whole. */
@@ -250,6 +252,11 @@ function showArguments(state: State, { call: index }: OutputItem, text: string):
 
 // ---- the answer ------------------------------------------------------------------------------------------
 
+/** Searches and code in the vendor's own container may be repeated; calls of an MCP server may not. */
+export function hasRun({ items }: State): boolean {
+  return [...items.values()].some(({ item }) => item['type'] === 'mcp_call')
+}
+
 export function halt(state: State): Halted {
   if (state.failure !== undefined) return { failure: state.failure }
   if (state.answer !== undefined) return { answer: state.answer }
@@ -270,14 +277,27 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
     // A call in a filtered answer must not run, however whole it looks.
     isFiltered && callKinds.has(each.item['type']) ? { ...each, cut: true } : each,
   )
-  const parts = items.map(({ item, cut }) => readItem(item, cut, state.origin, state.names))
+  const unanswered = unansweredIn(items.map(({ item }) => item))
+  const parts = items.map(({ item, cut }) => {
+    const part = readItem(item, cut, state.origin, state.names)
+    return part.type === 'hosted' && unanswered.has(item) ? { ...part, summary: NOT_RUN } : part
+  })
   const deltas = showMissing(state, parts)
   const usage = readUsage(response['usage'])
   const isWhole = status === 'completed' && !items.some(({ cut }) => cut)
   const stop = readStop(status, isFiltered, parts)
   const continuity = isWhole ? continuityOf(state, asString(response['id']), parts) : undefined
-  state.answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity })
+  const warnings = [...unanswered].map(askedOfNobody)
+  state.answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity, warnings })
   return deltas
+}
+
+const NOT_RUN = 'not run: the vendor only defines this tool'
+
+/** The vendor only defines such a tool, whatever status it gives. */
+function askedOfNobody(item: JsonObject): string {
+  const tool = asString(item['type']).replace(/_call$/, '')
+  return `The model asked for "${tool}", which its caller would have to run. Nobody did.`
 }
 
 /** What the next request needs to continue from this response, if the vendor stores it. */
@@ -384,7 +404,7 @@ function showMissing(state: State, parts: readonly ModelPart[]): ModelDelta[] {
     if (part.type === 'text' || part.type === 'thinking') {
       const rest = part.text.slice(skip[part.type])
       skip[part.type] = Math.max(0, skip[part.type] - part.text.length)
-      if (rest !== '') deltas.push({ type: part.type, text: rest })
+      if (rest !== '') deltas.push(textDelta(part, rest))
     } else if (part.type === 'call') {
       const known = shown.calls[index]
       if (known === undefined) deltas.push({ type: 'call', index, name: part.name, form: part.form })
@@ -395,6 +415,12 @@ function showMissing(state: State, parts: readonly ModelPart[]): ModelDelta[] {
   }
   state.shown = whole
   return deltas
+}
+
+function textDelta(part: Extract<ModelPart, { type: 'text' | 'thinking' }>, text: string): ModelDelta {
+  return part.type === 'text' && part.phase
+    ? { type: 'text', text, phase: part.phase }
+    : { type: part.type, text }
 }
 
 function shownContent(parts: readonly ModelPart[]): ShownAnswer {

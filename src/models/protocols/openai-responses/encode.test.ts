@@ -353,7 +353,7 @@ test('which statuses may be retried', () => {
     openaiResponses.failure(status, new Headers(), body)
   assert.deepEqual(failure(400), { code: 'model_rejected', message: '400: words', retry: false })
   assert.equal(failure(401).retry, false)
-  assert.deepEqual(failure(429), { code: 'model_failed', message: '429: words', retry: true })
+  assert.deepEqual(failure(429), { code: 'model_limited', message: '429: words', retry: true })
   assert.equal(failure(429, error('insufficient_quota')).retry, false)
   assert.equal(failure(503, '<html>').message, '503: <html>')
   assert.equal(failure(500, '').message, '500: The model provider answered 500.')

@@ -5,6 +5,7 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
+import type { AnswerFormat } from '../../../language/format.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { cutMiddle } from '../../../lib/text.ts'
@@ -19,8 +20,9 @@ import {
   wireJson,
 } from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
+import { openaiFormat, settleFormat, type VendorFormat } from '../../common/format.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
-import { asList, asString } from '../../common/json-read.ts'
+import { asList, asObject, asString } from '../../common/json-read.ts'
 import {
   commonPictures,
   inlineOf,
@@ -50,11 +52,12 @@ const FEWEST_TOKENS = 16
 const MAX_OUTPUT_BYTES = 10_485_760
 
 export function prepare(
-  request: ModelRequest,
+  asked: ModelRequest,
   target: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const { request, field: format, unchecked } = settleFormat(asked, vendorFormat)
   const origin: Origin = { protocol: protocolName, family: target.family }
   const { history } = request
   const names = toolNames(request.tools, nameRule)
@@ -65,6 +68,7 @@ export function prepare(
   const input = encodeHistory(cache, context, resumed?.from ?? 0)
   const fields: JsonObject = {
     ...operatorFields(target, warn),
+    ...(format && { text: { ...asObject(target.body['text']), format } }),
     model: target.model,
     ...(request.system !== undefined && request.system !== '' && { instructions: request.system }),
     ...(resumed && { previous_response_id: resumed.response }),
@@ -84,6 +88,7 @@ export function prepare(
       names: names.fromWire,
       ...(target.stateful && { before: digestHistory(cache, history) }),
     },
+    ...(unchecked && { unchecked }),
     usesStored: resumed !== undefined,
     encoded: input.encoded,
   }
@@ -107,6 +112,13 @@ function limitFields(wanted: number, warn: Warn): JsonObject {
   if (wanted >= FEWEST_TOKENS) return { max_output_tokens: Math.floor(wanted) }
   warn(`The vendor takes no limit below ${FEWEST_TOKENS} tokens, so the limit of ${wanted} was raised to it.`)
   return { max_output_tokens: FEWEST_TOKENS }
+}
+
+/** Any object is asked for in words too: the vendor refuses the form if nothing in the request speaks of JSON. */
+function vendorFormat(format: AnswerFormat): VendorFormat | undefined {
+  if (format.type === 'json') return { field: { type: 'json_object' }, holds: 'whole', needsWords: true }
+  const own = openaiFormat(format)
+  return own && { field: { type: 'json_schema', ...own.fields }, holds: own.holds }
 }
 
 function takesReasoning(target: ModelTarget): boolean {
@@ -264,7 +276,7 @@ function nativePartsAt({ origin, plain }: EncodingContext, answer: AssistantEntr
 function encodePlain(context: EncodingContext, part: AnswerPart, index: number): JsonObject[] {
   switch (part.type) {
     case 'text': {
-      const phase = phaseField(nativeFor(part, context.origin))
+      const phase = part.phase && { phase: part.phase }
       return part.text === '' ? [] : [{ type: 'message', role: 'assistant', content: part.text, ...phase }]
     }
     case 'call':
@@ -284,11 +296,6 @@ function encodeCall(context: EncodingContext, call: CallPart, index: number): Js
   return call.form === 'text'
     ? { type: 'custom_tool_call', ...shared, input: call.text }
     : { type: 'function_call', ...shared, arguments: historyArgumentsText(call) }
-}
-
-function phaseField(native: Json | undefined): JsonObject {
-  const phase = isJsonObject(native) ? native['phase'] : undefined
-  return phase === 'commentary' || phase === 'final_answer' ? { phase } : {}
 }
 
 function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): JsonObject[] {

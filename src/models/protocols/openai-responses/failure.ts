@@ -2,7 +2,7 @@
 // there are any, else the status.
 
 import type { Json, JsonObject } from '../../../lib/json.ts'
-import { finalFailure, passingFailure, statusFailure } from '../../common/failure.ts'
+import { finalFailure, limitedFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import { quotaCodes } from '../../common/openai.ts'
 import type { ModelFailure } from '../../protocol.ts'
@@ -16,8 +16,6 @@ const REFUSES_REASONING = /encrypted content is not supported|reasoning input it
 /** Codes after which a later attempt may succeed. Every other code of a failed response is about what we sent. */
 const PASSING: ReadonlySet<string> = new Set([
   'server_error',
-  'rate_limit_exceeded',
-  'rate_limit_error',
   'server_overloaded',
   'overloaded_error',
   'slow_down',
@@ -43,6 +41,7 @@ export function failure(status: number, _headers: Headers, body: Json | string):
 export function streamFailure(error: JsonObject): ModelFailure {
   const code = asString(error['code']) || asString(error['type'])
   const message = describeError(error, 'The model provider reported an error in the middle of its answer.')
+  if (code.startsWith('rate_limit')) return limitedFailure(message)
   const mayPass = code === '' || code === 'error' || PASSING.has(code)
   return mayPass ? passingFailure(message) : finalFailure(message)
 }

@@ -5,7 +5,7 @@
 // Quirk: `no-reasoning` is a model that neither gives reasoning nor takes it back.
 
 import type { Protocol } from '../../protocol.ts'
-import { halt, initial, type Reading, type State, step } from './decode.ts'
+import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
@@ -18,5 +18,6 @@ export const openaiResponses: Protocol<State, Reading> = {
   initial,
   step,
   halt,
+  hasRun,
   failure,
 }

@@ -2,7 +2,7 @@
 // whether a kept item still says what its part says.
 
 import type { CallForm } from '../../../language/calls.ts'
-import type { Origin } from '../../../language/content.ts'
+import type { Origin, Phase } from '../../../language/content.ts'
 import { hostedApproval } from '../../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { printable } from '../../../lib/text.ts'
@@ -60,9 +60,14 @@ export function readItem(
     const call = { name: ourName(item, names), form: kind.form, text: callText(item, kind, cut) }
     return wholeCall(call, cut, asString(item['call_id']), native)
   }
-  if (item['type'] === 'message') return { type: 'text', text: messageText(item), native }
+  if (item['type'] === 'message') return { type: 'text', text: messageText(item), ...phaseOf(item), native }
   if (item['type'] === 'reasoning') return { type: 'thinking', text: reasoningText(item), native }
   return { type: 'hosted', tool: hostedTool(item), summary: hostedSummary(item), native }
+}
+
+/** Of a message: whether it is a remark or the answer itself. */
+export function phaseOf({ phase }: JsonObject): { phase?: Phase } {
+  return phase === 'commentary' || phase === 'final_answer' ? { phase } : {}
 }
 
 /** Whole but empty arguments of a function become an empty object. */

@@ -14,6 +14,7 @@ import {
   inputShouldBe,
   unexpectedTag,
 } from './refusals.ts'
+import { checkStrictTools } from './schema.ts'
 import { checkThinking } from './thinking.ts'
 import { checkThread, withThread } from './threads.ts'
 import { checkAnthropicChoice, checkAnthropicTools, checkMcpConnector } from './tools.ts'
@@ -103,6 +104,7 @@ function* checkSettings(body: JsonRecord): Rejections {
     if (body[key] === undefined) continue
     yield anthropicError('A-27', `${key}: \`${key}\` is not supported for this model.`)
   }
+  yield* checkOutputConfig(body['output_config'])
   const thinking = body['thinking']
   if (thinking === undefined) return
   if (!isRecord(thinking)) return yield inputShouldBe('A-27', 'thinking', 'an object')
@@ -111,6 +113,22 @@ function* checkSettings(body: JsonRecord): Rejections {
   if (keys === undefined) return yield unexpectedTag('A-27', 'thinking', type, Object.keys(THINKING_KEYS))
   for (const key of extraKeys(thinking, wordList(keys))) yield extraInput(`thinking.${type}.${key}`)
   if (type === 'enabled') yield* checkBudget(model, thinking['budget_tokens'], body['max_tokens'])
+}
+
+function* checkOutputConfig(config: unknown): Rejections {
+  if (config === undefined) return
+  if (!isRecord(config)) return yield inputShouldBe('A-00', 'output_config', 'an object')
+  for (const key of extraKeys(config, wordList('effort format task_budget')))
+    yield extraInput(`output_config.${key}`)
+  const { format } = config
+  if (format === undefined || format === null) return
+  const path = 'output_config.format'
+  if (!isRecord(format)) return yield inputShouldBe('A-00', path, 'an object')
+  if (format['type'] !== 'json_schema')
+    return yield unexpectedTag('A-00', path, asString(format['type']), ['json_schema'])
+  for (const key of extraKeys(format, wordList('type schema'))) yield extraInput(`${path}.${key}`)
+  if (!isRecord(format['schema'])) return yield fieldRequired('A-00', `${path}.schema`)
+  yield* checkStrictTools([{ schema: format['schema'], at: `${path}.schema` }])
 }
 
 function* checkBudget(model: string, budget: unknown, most: unknown): Rejections {

@@ -1,6 +1,6 @@
 // Rules of Gemini about single contents: roles, and parts with their one data field, calls, responses and pictures.
 // `history.ts` checks how contents follow one another.
-import { googlePictureProblem } from '../google/signatures.ts'
+import { googlePictureProblem, INVALID_NAME, isGoogleName } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
 import { asRecord, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { field, geminiError, invalidValue, unknownFields } from './refusals.ts'
@@ -65,6 +65,9 @@ function* checkPart(part: JsonRecord, path: string): Rejections {
 
 function* checkPartName({ name }: JsonRecord, path: string): Rejections {
   if (!name) yield geminiError('G-03', `GenerateContentRequest.${path}.name: Name cannot be empty.`)
+  else if (!isGoogleName(asString(name))) {
+    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${INVALID_NAME}`)
+  }
 }
 
 function* checkStruct(value: unknown, path: string): Rejections {

@@ -66,6 +66,16 @@ const geminiCases: Case[] = [
     turns(call({ name: '' }), response()),
   ],
   [
+    'G-08',
+    'GenerateContentRequest.contents[1].parts[0].function_call.name: Invalid function name.',
+    turns(call({ name: 'wipe disk' }), response({ name: 'wipe disk' })),
+  ],
+  [
+    'G-08',
+    'GenerateContentRequest.contents[2].parts[0].function_response.name: Invalid function name.',
+    turns(call(), response({ name: 'f'.repeat(65) })),
+  ],
+  [
     'G-00',
     'Invalid JSON payload received. Unknown name "result" at \'contents[2].parts[0].function_response\'',
     turns(call(), response({ result: 1 })),

@@ -27,7 +27,19 @@ export function* checkGemini({ body, route }: DoubleRequest, memory: GeminiMemor
   if (isRecord(config)) yield* unknownFields(config, GENERATION_FIELDS, 'generation_config')
   else if (config !== undefined) yield geminiError('G-00', "Invalid value at 'generation_config'")
   const { model = '', platform } = route.params
+  if (isRecord(config)) yield* checkForm(config, body, model)
   yield* checkContents({ body, memory, mode, model, isVertex: platform === 'vertex' })
+}
+
+function* checkForm(config: JsonRecord, body: JsonRecord, model: string): Rejections {
+  const isJson = field(config, 'responseMimeType') === 'application/json'
+  const schemas = ['responseSchema', 'responseJsonSchema'].filter(name => field(config, name) !== undefined)
+  if (schemas.length > 1)
+    yield geminiError('G-00', 'Only one of response_schema and response_json_schema may be set.')
+  if (schemas.length > 0 && !isJson)
+    yield geminiError('G-00', "A response schema requires the response mime type 'application/json'.")
+  if (isJson && /gemini-[12][.-]/.test(model) && asRecords(body['tools']).length > 0)
+    yield geminiError('G-00', "Function calling with a response mime type: 'application/json' is unsupported")
 }
 
 function* checkSystemInstruction(body: JsonRecord): Rejections {

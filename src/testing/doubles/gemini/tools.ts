@@ -1,4 +1,5 @@
 // Rules of Gemini about tools as they are declared, and about the tool configuration.
+import { INVALID_NAME, isGoogleName } from '../google/signatures.ts'
 import type { Mode, Rejections } from '../script.ts'
 import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { field, geminiError, invalidValue, PROTO, unknownFields } from './refusals.ts'
@@ -36,9 +37,8 @@ export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
 function* checkDeclaration(declaration: JsonRecord, path: string, mode: Mode): Rejections {
   yield* unknownFields(declaration, DECLARATION_FIELDS, path)
   const name = asString(declaration['name'])
-  if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]*$/.test(name) || name.length > (mode === 'strict' ? 64 : 128)) {
-    const text = `GenerateContentRequest.${path}.name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.`
-    yield geminiError('G-08', text)
+  if (!isGoogleName(name, mode === 'strict' ? 64 : 128)) {
+    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${INVALID_NAME}`)
   }
   const parameters = declaration['parameters']
   const jsonSchema = field(declaration, 'parametersJsonSchema')

@@ -1,6 +1,6 @@
 // Rules of Interactions about how steps follow one another: calls and results, tools that must be sent again, and
 // thoughts that do not come back as they were issued.
-import { DUMMY_SIGNATURES, needsSignatures } from '../google/signatures.ts'
+import { DUMMY_SIGNATURES } from '../google/signatures.ts'
 import type { Check, Rejection, Rejections } from '../script.ts'
 import { inspectSeal } from '../seal.ts'
 import { asRecords, asString, type JsonRecord } from '../shape.ts'
@@ -17,7 +17,7 @@ export function* checkInteractionsHistory(check: InteractionsCheck, steps: JsonR
     const text = "Function results were given, but 'tools' is empty: tools are sent with every interaction."
     yield interactionsError('I-03', text)
   }
-  if (needsSignatures(asString(body['model']))) yield* checkThoughts(steps, check)
+  yield* checkThoughts(steps, check)
 }
 
 function* checkStepPairs(body: JsonRecord, steps: JsonRecord[], memory: InteractionsMemory): Rejections {

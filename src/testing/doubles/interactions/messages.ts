@@ -1,6 +1,6 @@
 // Rules of Interactions about single steps of the input: types, fields, results and pictures.
 // `history.ts` checks how steps follow one another.
-import { googlePictureProblem } from '../google/signatures.ts'
+import { googlePictureProblem, INVALID_NAME, isGoogleName } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
 import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { interactionsError } from './refusals.ts'
@@ -30,6 +30,10 @@ export function* checkStep(step: JsonRecord, path: string): Rejections {
   const required = type === 'function_call' ? ['id', 'name'] : type === 'function_result' ? ['call_id'] : []
   for (const name of required) {
     if (asString(step[name]) === '') yield interactionsError('I-01', `${path}.${name} is required.`)
+  }
+  const isNamed = type === 'function_call' || type === 'function_result'
+  if (isNamed && asString(step['name']) !== '' && !isGoogleName(asString(step['name']))) {
+    yield interactionsError('I-01', `${path}.name: ${INVALID_NAME}`)
   }
   if (type === 'function_call' && !isRecord(step['arguments'])) {
     yield interactionsError('I-01', `${path}.arguments must be an object.`)

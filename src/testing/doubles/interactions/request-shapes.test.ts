@@ -34,6 +34,16 @@ const f = { type: 'function', name: 'f' }
 const interactionsCases: Case[] = [
   ['I-01', "'input' must not be empty.", { input: [] }],
   ['I-01', "'input' must be a string, content, or a list", { input: 5 }],
+  [
+    'I-01',
+    'input[2].name: Invalid function name.',
+    steps(user, thought, asked({ name: 'wipe disk' }), result({ name: 'wipe disk' })),
+  ],
+  [
+    'I-05',
+    'input[1]: a function_call needs the thought that came before it.',
+    { ...steps(user, asked(), result()), model: 'gemini-2.5-flash' },
+  ],
   ['I-01', 'input[2].id is required.', steps(user, thought, asked({ id: '' }), result())],
   ['I-01', 'input[0].content must not be empty.', steps({ type: 'user_input', content: [] })],
   [

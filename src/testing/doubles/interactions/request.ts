@@ -17,6 +17,7 @@ export function* checkInteraction(body: unknown, memory: InteractionsMemory, mod
   if (!isRecord(body)) return yield interactionsError('I-01', 'The body must be a JSON object.')
   const steps = readSteps(body['input'])
   yield* checkFields(body)
+  yield* checkResponseFormat(body['response_format'])
   yield* checkInteractionsTools(body['tools'])
   yield* checkInteractionsChoice(body['generation_config'])
   for (const [at, step] of steps.entries()) yield* checkStep(step, `input[${at}]`)
@@ -37,6 +38,20 @@ function* checkFields(body: JsonRecord): Rejections {
     yield interactionsError('I-01', "'input' must not be empty.")
   } else if (typeof input !== 'string' && typeof input !== 'object') {
     yield interactionsError('I-01', "'input' must be a string, content, or a list of content or steps.")
+  }
+}
+
+function* checkResponseFormat(given: unknown): Rejections {
+  if (given === undefined) return
+  for (const format of Array.isArray(given) ? given : [given]) {
+    if (!isRecord(format) || typeof format['type'] !== 'string')
+      yield interactionsError('I-01', "'response_format' must have a 'type'.")
+    else if (format['type'] === 'text') {
+      for (const key of extraKeys(format, wordList('type mime_type schema')))
+        yield interactionsError('I-01', `Unknown parameter 'response_format.${key}'.`)
+      if (format['schema'] !== undefined && format['mime_type'] !== 'application/json')
+        yield interactionsError('I-01', "'response_format.schema' needs the mime_type application/json.")
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 // Rules of Interactions about tools as they are declared, and about the tool choice.
+import { isGoogleName } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
 import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { interactionsError } from './refusals.ts'
@@ -27,7 +28,7 @@ function* checkFunctionTool(tool: JsonRecord, path: string): Rejections {
   for (const key of extraKeys(tool, ['type', 'name', 'description', 'parameters'])) {
     yield interactionsError('I-03', `${path}: unknown parameter '${key}'.`)
   }
-  if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/.test(asString(tool['name']))) {
+  if (!isGoogleName(asString(tool['name']))) {
     yield interactionsError('I-03', `${path}.name: Invalid function name.`)
   }
   if (tool['parameters'] !== undefined && !isRecord(tool['parameters'])) {

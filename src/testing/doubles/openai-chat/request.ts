@@ -24,6 +24,7 @@ export function* checkChat(body: unknown): Rejections {
   yield* checkChatHistory(body['messages'])
   yield* checkChatChoice(body)
   yield* checkResponseFormat(body['response_format'])
+  yield* checkJsonWord(body)
 }
 
 /** An OpenAI-compatible server still refuses messages without a role, and arguments that are not text. */
@@ -60,6 +61,14 @@ function* checkParameters(body: JsonRecord): Rejections {
       "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported. Please use only one of them."
     yield openaiError('C-00', message, 'max_tokens', 'invalid_parameter_combination')
   }
+}
+
+/** The vendor wants to be sure that the model was told of the form. */
+function* checkJsonWord({ response_format: format, messages }: JsonRecord): Rejections {
+  if (!isRecord(format) || format['type'] !== 'json_object' || /json/i.test(JSON.stringify(messages))) return
+  const message =
+    "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+  yield openaiError('C-09', message, 'messages')
 }
 
 function* checkResponseFormat(format: unknown): Rejections {

@@ -59,6 +59,7 @@ export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory,
   yield* checkResponsesTools(body['tools'], 'tools')
   yield* checkResponsesChoice(body['tool_choice'], asRecords(body['tools']))
   yield* checkTextFormat(asRecord(body['text'])['format'])
+  yield* checkJsonWord(body)
   yield* checkReasoningModel(body, memory)
   yield* checkResponsesHistory({ body, memory, mode }, organisationOf(headers))
 }
@@ -136,6 +137,15 @@ function* checkReasoningModel(body: JsonRecord, memory: ResponsesMemory): Reject
   const message =
     'Reasoning input items can only be provided to a reasoning or computer use model. Remove reasoning items from your input and try again.'
   yield openaiError('R-NR', message, 'input')
+}
+
+/** The vendor wants to be sure that the model was told of the form. */
+function* checkJsonWord({ text, input, instructions }: JsonRecord): Rejections {
+  if (asRecord(asRecord(text)['format'])['type'] !== 'json_object') return
+  if (/json/i.test(JSON.stringify([input, instructions]))) return
+  const message =
+    "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
+  yield openaiError('R-00', message, 'input')
 }
 
 function* checkTextFormat(format: unknown): Rejections {

@@ -1,6 +1,6 @@
 // An estimate of a request's tokens. No vendor's tokenizer is here. Four characters count as one token, an image or a
 // document as the vendor's guide says of a large one.
-import type { StatelessRequest } from '../stateless/index.ts'
+import type { StatelessRequest } from './serve.ts'
 
 const charsPerToken = 4
 const tokensPerMedium = 1600

@@ -1,0 +1,2 @@
+/** The path of a Chromium: `CHROMIUM_PATH`, or the first one in PATH. */
+export function findChromium(): string | undefined

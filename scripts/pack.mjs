@@ -1,0 +1,36 @@
+// Makes `npm pack` pack what can be installed. Before it packs, npm runs `pack.mjs before`: the build, and the package.json
+// of the published package in place of the checkout's. After it, `pack.mjs after` puts the checkout's own back. So does
+// the next `before`, if npm was killed in between. Publish the tarball: npm publish <file>.tgz
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const manifest = `${root}package.json`
+const kept = `${root}package.json.checkout`
+
+/** The docs link to these pages. */
+const pages = ['ARCHITECTURE.md', 'CONTEXT.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+
+function published(checkout) {
+  const { scripts: _s, devDependencies: _d, optionalDependencies: _o, private: _p, ...rest } = checkout
+  const built = path => path.replace('./src/', './dist/').replace(/\.ts$/, '.js')
+  const exports = Object.fromEntries(
+    Object.entries(rest.exports).map(([name, path]) => [
+      name,
+      path.endsWith('.ts') ? { types: built(path).replace(/\.js$/, '.d.ts'), default: built(path) } : path,
+    ]),
+  )
+  return { ...rest, exports, files: ['bin', 'dist', 'docs', 'examples', '!**/.turnwire', ...pages] }
+}
+
+function putBack() {
+  if (existsSync(kept)) renameSync(kept, manifest)
+}
+
+putBack()
+if (process.argv[2] === 'before') {
+  await import('./build.mjs')
+  const text = readFileSync(manifest, 'utf8')
+  writeFileSync(kept, text)
+  writeFileSync(manifest, `${JSON.stringify(published(JSON.parse(text)), null, 2)}\n`)
+}

@@ -1,0 +1,31 @@
+// How a turn ended, in words.
+import type { RunTurnResult } from '../../client/index.ts'
+import { printable } from '../../lib/text.ts'
+
+export function endsInWords({ messages }: RunTurnResult): boolean {
+  const last = messages.findLast(message => message.role === 'assistant')
+  if (last === undefined || typeof last.content === 'string') return (last?.content ?? '') !== ''
+  return last.content.some(block => block.type === 'text')
+}
+
+/** Text about how a turn stopped. */
+export function closingOf({ stopReason, pending, error, limit }: RunTurnResult): string {
+  switch (stopReason) {
+    case 'cancelled':
+      return 'Cancelled.'
+    case 'max_tokens':
+      return limit === undefined
+        ? 'It stopped at a limit.'
+        : `It stopped at a limit: ${printable(limit, 80)}.`
+    case 'refusal':
+      return 'The model refused.'
+    case 'error':
+      return error === undefined
+        ? 'It failed. The log of the server says why.'
+        : `It failed: ${printable(error, 1000)}`
+    case 'tool_use':
+      return `It waits for ${pending.map(call => printable(call.name, 80)).join(', ') || 'something'}, which cannot be answered from here.`
+    default:
+      return ''
+  }
+}

@@ -1,0 +1,149 @@
+// One message and its answer, for scripts: the answer alone on standard output, or one JSON object, and an exit code that
+// says how it ended. Nobody is asked: a call that needs a permission ends it as waiting, and the session can be continued.
+import {
+  type AapClient,
+  type AgentInfo,
+  type RunTurnResult,
+  type ToolCall,
+  textOfContent,
+} from '../../client/index.ts'
+import { printable } from '../../lib/text.ts'
+import { localToolSpecs, localTools } from './local-tools.ts'
+
+export type OneShot = {
+  client: AapClient
+  agent: AgentInfo
+  /** Tools that run without asking. */
+  trusted: ReadonlySet<string>
+  text: string
+  session?: string
+  json: boolean
+  /** The command that continues here, without the session. */
+  again: string
+  /** New lines of the server's log, if they are known here. */
+  troubles(): string[]
+}
+
+type Status = 'done' | 'failed' | 'refused' | 'waiting' | 'cancelled'
+
+/** 2 is for a mistake on the command line. */
+export const exitCodes: Readonly<Record<Status, number>> = {
+  done: 0,
+  failed: 1,
+  refused: 3,
+  waiting: 4,
+  cancelled: 130,
+}
+
+export async function runOneShot(shot: OneShot): Promise<number> {
+  const session = shot.session ?? (await createSession(shot))
+  const controller = new AbortController()
+  const interrupt = (): void => controller.abort()
+  process.once('SIGINT', interrupt)
+  try {
+    const { client, text } = shot
+    const result = await client.runTurn({
+      sessionId: session,
+      text,
+      tools: localTools,
+      signal: controller.signal,
+    })
+    const status = statusOf(result)
+    if (shot.json) writeJson(session, status, result, shot.troubles())
+    else writeText(shot, session, status, result)
+    return exitCodes[status]
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+}
+
+function createSession({ client, agent, trusted }: OneShot): Promise<string> {
+  const takesTools = agent.capabilities?.application?.tools !== undefined
+  const tools = (agent.tools ?? []).map(({ name }) => ({ name, trust: trusted.has(name) }))
+  return client.createSession({
+    agent: { name: agent.name, tools },
+    ...(takesTools && { tools: localToolSpecs }),
+  })
+}
+
+function statusOf({ stopReason }: RunTurnResult): Status {
+  switch (stopReason) {
+    case 'end_turn':
+      return 'done'
+    case 'refusal':
+      return 'refused'
+    case 'tool_use':
+      return 'waiting'
+    case 'cancelled':
+      return 'cancelled'
+    default:
+      return 'failed'
+  }
+}
+
+function answerOf({ messages }: RunTurnResult): string {
+  const last = messages.findLast(message => message.role === 'assistant')
+  if (last === undefined) return ''
+  if (typeof last.content === 'string') return last.content
+  return last.content.flatMap(block => (block.type === 'text' ? [block.text] : [])).join('')
+}
+
+function writeJson(
+  session: string,
+  status: Status,
+  result: RunTurnResult,
+  troubles: readonly string[],
+): void {
+  const { stopReason, pending, error = troubles[0], code, limit } = result
+  const calls = pending.map(({ toolCallId, name, input, reason }) => ({
+    callId: toolCallId,
+    name,
+    input,
+    ...(reason !== undefined && { reason }),
+  }))
+  const shown = {
+    status,
+    session,
+    text: answerOf(result),
+    stop: stopReason,
+    ...(calls.length > 0 && { pending: calls }),
+    ...(error !== undefined && status === 'failed' && { error }),
+    ...(code !== undefined && { code }),
+    ...(limit !== undefined && { limit }),
+    results: result.messages.flatMap(message =>
+      message.role === 'tool' ? [{ callId: message.toolCallId, text: textOfContent(message.content) }] : [],
+    ),
+  }
+  process.stdout.write(`${JSON.stringify(shown)}\n`)
+}
+
+function writeText(shot: OneShot, session: string, status: Status, result: RunTurnResult): void {
+  const answer = answerOf(result)
+  if (answer !== '') process.stdout.write(`${printable(answer, { multiline: true })}\n`)
+  const words = closingWords(status, result, shot)
+  if (words !== '') process.stderr.write(`${words}\n`)
+  if (status === 'waiting')
+    process.stderr.write(
+      `Answer it with: ${printable(shot.again, 300)} --session ${printable(session, 80)}\n`,
+    )
+}
+
+function closingWords(status: Status, { error, limit, pending }: RunTurnResult, shot: OneShot): string {
+  switch (status) {
+    case 'waiting':
+      return `It waits for a permission: ${pending.map(callWords).join(', ')}.`
+    case 'refused':
+      return 'The model refused.'
+    case 'cancelled':
+      return 'Cancelled.'
+    case 'failed':
+      if (limit !== undefined) return `It stopped at a limit: ${printable(limit, 80)}.`
+      return printable(shot.troubles()[0] ?? error ?? 'It failed. The log of the server says why.', 2000)
+    default:
+      return ''
+  }
+}
+
+function callWords({ name, input }: ToolCall): string {
+  return `${printable(name, 80)} ${printable(JSON.stringify(input), 200)}`
+}

@@ -1,0 +1,124 @@
+// The permissions that a turn needs. A question is put as soon as the session's events hold it, also while other calls of
+// the same answer run. The protocol takes answers when the turn has stopped for them, so an early answer is kept until
+// then. One question is put at a time, and the turn's own output waits for its end.
+import type { Permission, ToolCall } from '../../client/index.ts'
+import type { Event } from '../../language/events.ts'
+import { printable } from '../../lib/text.ts'
+
+/** The input ended during a question, which stays open. */
+export class Gone extends Error {}
+
+/** The question was taken back, because it needs no answer any more. The message says why. */
+export class Withdrawn extends Error {}
+
+/** Puts one question. When the signal aborts, it is taken back and the signal's reason is thrown. */
+type Ask = (call: ToolCall, withdrawn: AbortSignal) => Promise<Permission>
+
+type Requested = Extract<Event, { type: 'approval.requested' }>
+
+export class TurnQuestions {
+  readonly #ask: Ask
+  readonly #say: (words: string) => void
+  /** Calls of this turn. Questions of earlier turns, which the events may repeat, concern none of them. */
+  readonly #calls = new Map<string, ToolCall>()
+  readonly #requested = new Map<string, Requested>()
+  readonly #asked = new Set<string>()
+  readonly #open = new Map<string, AbortController>()
+  /** Early answers that were not sent yet. */
+  readonly #kept = new Map<string, Promise<Permission>>()
+  #last: Promise<unknown> = Promise.resolve()
+  #held: (() => void)[] | undefined
+  #gone: Gone | undefined
+
+  constructor(ask: Ask, say: (words: string) => void) {
+    this.#ask = ask
+    this.#say = say
+  }
+
+  /** Runs it now, or after the question that is on the screen. */
+  show(output: () => void): void {
+    if (this.#held) this.#held.push(output)
+    else output()
+  }
+
+  called(call: ToolCall): void {
+    this.#calls.set(call.toolCallId, call)
+    this.#askEarly(call.toolCallId)
+  }
+
+  take(event: Event): void {
+    if (event.type === 'approval.requested') {
+      this.#requested.set(event.callId, event)
+      this.#askEarly(event.callId)
+    } else if (event.type === 'approval.decided') {
+      const name = printable(this.#calls.get(event.callId)?.name ?? event.callId, 128)
+      const decision = event.granted ? 'allowed' : 'refused'
+      this.#settle(event.callId, `${name} was ${decision} elsewhere, by ${printable(event.by, 80)}.`)
+    } else if (event.type === 'call.settled') {
+      const name = printable(this.#calls.get(event.callId)?.name ?? event.callId, 128)
+      this.#settle(event.callId, `${name} needs no answer any more.`)
+    }
+  }
+
+  /** The answer for a turn that has stopped for this call. */
+  permission(call: ToolCall): Promise<Permission> {
+    const kept = this.#kept.get(call.toolCallId)
+    this.#kept.delete(call.toolCallId)
+    return kept ?? this.#put(call)
+  }
+
+  /** Takes all questions back. */
+  async end(): Promise<void> {
+    for (const open of this.#open.values()) open.abort(new Withdrawn('The turn is over.'))
+    await this.#last
+  }
+
+  #askEarly(id: string): void {
+    const call = this.#calls.get(id)
+    const requested = this.#requested.get(id)
+    if (!call || !requested || this.#asked.has(id)) return
+    const { reason, expiresAt } = requested
+    this.#kept.set(
+      id,
+      this.#put({
+        ...call,
+        ...(reason !== undefined && { reason }),
+        ...(expiresAt !== undefined && { expiresAt }),
+      }),
+    )
+  }
+
+  #put(call: ToolCall): Promise<Permission> {
+    const id = call.toolCallId
+    const withdrawal = new AbortController()
+    this.#asked.add(id)
+    this.#open.set(id, withdrawal)
+    const answer = this.#last.then(() => this.#askNow(call, withdrawal.signal))
+    // A kept answer may never be read: the failure is then nobody's.
+    this.#last = answer.catch(() => {})
+    return answer
+  }
+
+  async #askNow(call: ToolCall, withdrawn: AbortSignal): Promise<Permission> {
+    if (this.#gone) throw this.#gone
+    this.#held = []
+    try {
+      return await this.#ask(call, withdrawn)
+    } catch (error) {
+      if (error instanceof Gone) this.#gone = error
+      throw error
+    } finally {
+      this.#open.delete(call.toolCallId)
+      const held = this.#held
+      this.#held = undefined
+      for (const output of held) output()
+    }
+  }
+
+  #settle(id: string, words: string): void {
+    this.#requested.delete(id)
+    const open = this.#open.get(id)
+    if (open) open.abort(new Withdrawn(words))
+    else if (this.#kept.delete(id)) this.show(() => this.#say(words))
+  }
+}

@@ -1,0 +1,52 @@
+// One model step of a session: the request, shown while it is answered, and the answer as the hooks leave it.
+import { hidesArguments } from './hidden-arguments.ts'
+import { afterStep, beforeStep, recorder, subjectOf } from './hooks.ts'
+import type { Model, ModelAnswer, ModelRequest } from './ports.ts'
+import type { Session } from './session.ts'
+import { type Step, translate } from './step.ts'
+
+/** `number`: of the step in its turn. A promise that rejects when the step is ended. */
+export function askModel(session: Session, model: Model, step: Step, number: number): Promise<ModelAnswer> {
+  // Without hooks nothing stands between the model's promise and the one who waits: thousands of steps wait at once.
+  return session.ports.hooks
+    ? askWithHooks(session, model, step, number)
+    : step.stop.until(respond(session, model, session.request(), step, number))
+}
+
+async function askWithHooks(
+  session: Session,
+  model: Model,
+  step: Step,
+  number: number,
+): Promise<ModelAnswer> {
+  const { ports } = session
+  const subject = subjectOf(session)
+  const before = beforeStep(ports, subject, session.request(), recorder(session, 'beforeStep'))
+  const request = await step.stop.until(before)
+  const answer = await step.stop.until(respond(session, model, request, step, number))
+  return step.stop.until(afterStep(ports, subject, answer, recorder(session, 'afterStep')))
+}
+
+function respond(
+  session: Session,
+  model: Model,
+  request: ModelRequest,
+  step: Step,
+  number: number,
+): Promise<ModelAnswer> {
+  const { feed, ports } = session
+  const { hooks, world } = ports
+  return model.respond(
+    request,
+    delta => {
+      if (step.over) return
+      const shown = translate(step, delta, number, world)
+      if (!shown) return
+      // A secret may arrive in pieces: such arguments are shown once they are whole.
+      if (delta.type === 'arguments' && hidesArguments(session, step.calls[delta.index]?.name ?? '')) return
+      // Nothing is shown that a hook may still withhold.
+      if (!hooks?.afterStep) feed.delta(shown)
+    },
+    step.stop.signal,
+  )
+}

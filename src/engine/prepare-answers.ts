@@ -1,0 +1,74 @@
+// What a client or a person answers, made ready to be decided on: results pass the gate, changed arguments are judged.
+import type { ResultPart } from '../language/content.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Ask, Settings } from '../language/events.ts'
+import type { RequestKey } from './boundary.ts'
+import { awaited, type Decision, type Respond } from './decide.ts'
+import { isAsShown } from './hidden-arguments.ts'
+import { afterClientCall } from './hooks.ts'
+import { judgeEdit } from './judge.ts'
+import type { Session } from './session.ts'
+import { findCall } from './state.ts'
+
+/** A client's own results and a person's decisions, as a wire hands them over. */
+export type Answers = {
+  results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
+  decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
+  ask?: Ask
+  settings?: Partial<Settings>
+  request?: RequestKey
+}
+
+type Blob = { name: string; body: string }
+
+/** `blobs` are to be kept before the answers are recorded. */
+export async function prepareAnswers(
+  session: Session,
+  answers: Answers,
+): Promise<{ respond: Respond; blobs: Blob[] }> {
+  const blobs: Blob[] = []
+  const results: Respond['results'] = []
+  for (const { callId, parts, failed } of answers.results) {
+    const finished = session.agent.gate.finishClient(parts, failed === true, callId)
+    const { outcome, blob } = await afterClientCall(session, callId, finished)
+    // Kept only for an open call: an unknown id must leave no trace.
+    if (blob && findCall(session.state, callId)?.stage === 'handed') blobs.push(blob)
+    results.push({ callId, outcome })
+  }
+  const decisions: Decision[] = []
+  for (const { edit, ...decision } of answers.decisions) {
+    const call = findCall(session.state, decision.callId)
+    if (edit === undefined || !decision.granted || (call && isAsShown(call, edit))) decisions.push(decision)
+    else decisions.push({ ...decision, edit: await checkEdit(session, decision.callId, edit) })
+  }
+  const { ask, settings, request } = answers
+  return {
+    blobs,
+    respond: {
+      results,
+      decisions,
+      ...(ask && { ask }),
+      ...(settings && { settings }),
+      ...(request && { request }),
+    },
+  }
+}
+
+async function checkEdit(
+  session: Session,
+  callId: string,
+  text: string,
+): Promise<{ text: string; argsHash: string }> {
+  const call = awaited(session.state, callId, 'asking')
+  const late = Promise.withResolvers<never>()
+  late.promise.catch(() => {})
+  const stopClock = session.ports.world.timer(session.agent.limits.time, () =>
+    late.reject(new TurnwireError('invalid_edit', 'Policy has not judged the changed arguments in time.')),
+  )
+  try {
+    const { argsHash } = await Promise.race([judgeEdit(session, call, text), late.promise])
+    return { text, argsHash }
+  } finally {
+    stopClock()
+  }
+}

@@ -1,0 +1,158 @@
+// Recovery: which unfinished sessions are continued after a start, in which order, and which are left alone. A session
+// that ended the process before is tried again apart from all others, so that it cannot be mistaken for them; after three
+// such attempts it is left alone. The attempts are counted in the store before anything of the session is loaded.
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { toolHash } from '../language/tools.ts'
+import { decideRecovery } from './decide-turn.ts'
+import type { EnginePorts, SessionRow, World } from './ports.ts'
+import type { Session } from './session.ts'
+import type { CallState } from './state.ts'
+
+const mostRecoveries = 3
+/** A larger session is recovered alone. */
+const largeBytes = 4 * 1024 * 1024
+/** A session that works this long after it was loaded did not end the process. */
+const provenMs = 5_000
+/** What loading a session and asking its model takes, as a multiple of its log. */
+const memoryPerByte = 3
+
+/** Why a session that is at work is not continued. Undefined: it can be. */
+export function leftAlone(row: SessionRow, world: World): TurnwireError | undefined {
+  const tooLarge = unloadable(row, world)
+  if (tooLarge) return tooLarge
+  if (row.status !== 'running' || row.recoveries < mostRecoveries) return undefined
+  return new TurnwireError(
+    'recovery_failed',
+    `The server ended ${row.recoveries} times while it continued this session, so it is left alone. Read it, cancel its turn, or delete it.`,
+  )
+}
+
+/** Refuses a session that would not fit into the memory of this process. */
+export function unloadable({ bytes }: SessionRow, world: World): TurnwireError | undefined {
+  const free = world.freeMemory?.() ?? Infinity
+  if (bytes < largeBytes || bytes * memoryPerByte < free) return undefined
+  return new TurnwireError(
+    'too_large',
+    `The session has about ${bytes} bytes, more than this server has memory for. It can be read and deleted; to continue it, give the server more memory.`,
+  )
+}
+
+/** `recovering`: the attempt is counted in the store first. */
+type Load = (id: string, options: { recovering?: true }) => Promise<Session>
+
+export class Recovery {
+  readonly #ports: EnginePorts
+  readonly #load: Load
+  #stopped = false
+  /** How often the recovery of a session was put off because the store failed. */
+  readonly #delays = new Map<string, number>()
+
+  constructor(ports: EnginePorts, load: Load) {
+    this.#ports = ports
+    this.#load = load
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Gives how many sessions are continued. Large and suspect ones are still to come when it resolves. */
+  async all(): Promise<number> {
+    const { store } = this.#ports
+    const rows = await Promise.all((await store.unfinished()).map(id => store.row(id)))
+    const found = rows.filter(row => row !== undefined).filter(row => this.#mayRecover(row))
+    const alone = found.filter(isApart).sort((a, b) => a.recoveries - b.recoveries || a.bytes - b.bytes)
+    // Together, so that they share their commits.
+    await Promise.all(found.filter(row => !isApart(row)).map(({ id }) => this.#one(id, true)))
+    void this.#oneByOne(alone)
+    return found.length
+  }
+
+  #mayRecover(row: SessionRow): boolean {
+    const reason = leftAlone(row, this.#ports.world)
+    if (reason)
+      this.#ports.log('error', 'A session is left alone.', { session: row.id, reason: reason.message })
+    return reason === undefined
+  }
+
+  async #oneByOne(rows: readonly SessionRow[]): Promise<void> {
+    for (const { id } of rows) {
+      if (this.#stopped) return
+      const session = await this.#one(id, true)
+      if (session) await proven(session)
+    }
+  }
+
+  /** `recovering`: the first attempt after a start. What the store refuses after that did not end the process. */
+  async #one(id: string, recovering?: true): Promise<Session | undefined> {
+    try {
+      const isUnfinished = (await this.#ports.store.row(id))?.status === 'running'
+      const session = isUnfinished ? await this.#load(id, recovering ? { recovering } : {}) : undefined
+      this.#delays.delete(id)
+      return session
+    } catch (error) {
+      if (this.#stopped) return undefined
+      this.#ports.log('error', 'A session could not be recovered.', { session: id, error: wordsOf(error) })
+      if (mayPass(error)) this.later(id)
+      return undefined
+    }
+  }
+
+  /** The store failed in a way that may pass: recovery is tried again, at longer and longer intervals. */
+  later(id: string): void {
+    const tries = (this.#delays.get(id) ?? 0) + 1
+    this.#delays.set(id, tries)
+    this.#ports.world.timer(Math.min(500 * 2 ** tries, 60_000), () => {
+      if (!this.#stopped) void this.#one(id)
+    })
+  }
+}
+
+function isApart({ recoveries, bytes }: SessionRow): boolean {
+  return recoveries > 0 || bytes > largeBytes
+}
+
+/** Finishes the calls that a writer left unfinished, or settles them as unknown, before anything else happens. */
+export async function recoverTurn(session: Session, row: SessionRow): Promise<void> {
+  if (session.status !== 'running') return
+  const before = session.state.seq
+  const started = session.state.batch.filter(call => call.stage === 'started')
+  const mayRepeat = (call: CallState): boolean => {
+    const offered = session.offer.byName.get(call.part.name)
+    if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
+    // A tool that crashes the process must not do so at every start.
+    return (offered.tool.readOnly || offered.tool.idempotent) && call.attempt <= offered.tool.retries + 2
+  }
+  const events = decideRecovery(session.state, mayRepeat, session.context)
+  if (events.length > 0) await session.save(events)
+  // Under manual control the rest is up to the person.
+  if (session.state.controlledBy === undefined) {
+    await session.driver.repeat(started.filter(call => call.stage === 'started'))
+    session.driver.wake()
+  }
+  if (session.state.seq > before) return
+  session.unproven = true
+  if (isApart(row)) session.ports.world.timer(provenMs, () => session.prove())
+  else session.prove()
+}
+
+/** Resolves when the session has recorded something, is over, or has worked for long enough. */
+function proven(session: Session): Promise<void> {
+  if (session.status !== 'running' || session.lost) return Promise.resolve()
+  return new Promise(resolve => {
+    const unwatch = session.feed.watch(item => {
+      if (item.type === 'delta') return
+      unwatch()
+      resolve()
+    })
+    session.ports.world.timer(provenMs, () => {
+      unwatch()
+      resolve()
+    })
+  })
+}
+
+/** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */
+export function mayPass(reason: unknown): boolean {
+  return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
+}

@@ -1,0 +1,31 @@
+// What a model may know of a tool's exception. The words that the tool's author gave an error are meant to be read. Those of
+// the system and of the language hold paths, addresses and pieces of data: of these only the kind is told. The operator's log
+// says where it was thrown.
+import { wordsOf } from '../language/errors.ts'
+import { printable } from '../lib/text.ts'
+
+const MOST_CHARS = 500
+const CODE = /^[A-Z][A-Z0-9_]{1,40}$/
+const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'EvalError',
+  'URIError',
+  'AggregateError',
+])
+
+export function safeReason(error: unknown): string {
+  const kind = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined)
+  if (kind !== undefined) return `it met the error ${kind}.`
+  if (error instanceof Error && OF_THE_LANGUAGE.has(error.name)) return `it has a defect (${error.name}).`
+  return printable(wordsOf(error), MOST_CHARS)
+}
+
+/** Errors of the system, and of many libraries, have a code in capitals. */
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  const { code } = error
+  return typeof code === 'string' && CODE.test(code) ? code : undefined
+}

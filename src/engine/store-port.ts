@@ -1,0 +1,103 @@
+// The store, as a type: where sessions live. It is one of the ports, and everyone imports it from ports.ts.
+import type { ErrorCode } from '../language/errors.ts'
+import type { Event, Recorded, Settings } from '../language/events.ts'
+
+export type SessionStatus = 'idle' | 'running' | 'waiting'
+
+export type SessionRow = {
+  id: string
+  owner: string
+  agent: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  head: number
+  /** About the length of its log as JSON, in characters: what loading it takes is known before it is read. */
+  bytes: number
+  /** The same of everything that is kept beside the log. */
+  blobBytes: number
+  /** How often its recovery began since something was last written to it. */
+  recoveries: number
+}
+
+/** What a list of sessions shows of each. Stored beside the log, so that listing reads no log. */
+export type ListSummary = {
+  settings: Settings
+  /** The beginning of the first user message. */
+  opening?: string
+}
+
+/** `summary` is the newest one written, if any was. */
+export type ListedRow = SessionRow & { summary?: ListSummary }
+
+export type Append = {
+  session: string
+  epoch: number
+  /** The number of the first of these events: one more than the last recorded. */
+  seq: number
+  events: readonly Event[]
+  status: SessionStatus
+  /** Only when it changed. */
+  summary?: ListSummary
+}
+
+export type NewSession = {
+  row: Pick<SessionRow, 'id' | 'owner' | 'agent' | 'status' | 'createdAt'>
+  events: readonly Event[]
+  summary?: ListSummary
+  /** An idempotency key: a second creation with the same owner and key gives the first session. */
+  request?: { key: string; hash: string }
+}
+
+export type ReadOptions = {
+  /**
+   * Stop after about this many bytes of stored JSON, for reading a log in pages: the events before the last one of a
+   * page take less than this. A page has at least one event, unless there is none. Absent: read everything.
+   */
+  maxBytes?: number
+}
+
+/**
+ * Contract.
+ * - A write is all or nothing: one that rejects has recorded nothing. A write that resolves is durable.
+ * - Writes of one session are recorded in the order of the calls. A write that fails also fails the writes of its
+ *   session that were called before the caller could know.
+ * - `append` rejects with `lease_lost` if `epoch` is not the session's current epoch or `seq` is not next.
+ * - Methods never throw; they reject, with a TurnwireError (`store_*`, `lease_lost`, `bad_request`).
+ * - Reads see every write that resolved before.
+ */
+export type Store = {
+  /** `existing`: this owner used the request key before, and nothing was written. */
+  create(session: NewSession): Promise<{ epoch: number } | { existing: string; hash: string }>
+  /**
+   * Makes the caller the only writer: all earlier epochs become invalid. Undefined: no such session. `recovering`: counts
+   * one more recovery that began, durably, before anything of the session is loaded.
+   */
+  claim(session: string, recovering?: true): Promise<{ epoch: number; row: SessionRow } | undefined>
+  /** Also shows that the session could be recovered. Without events it shows only that. */
+  append(batch: Append): Promise<void>
+  /**
+   * How long the engine may hold back deferrable events, so that one append carries several. Absent: appends are so
+   * cheap that it should hold back nothing.
+   */
+  readonly lingerMs?: number
+  row(session: string): Promise<SessionRow | undefined>
+  /** The session that this owner's request key created. */
+  requested(owner: string, key: string): Promise<string | undefined>
+  /** Events with a number greater than `after`, in order. Empty: there are no more. */
+  read(session: string, after?: number, options?: ReadOptions): Promise<Recorded[]>
+  /** Newest first. `after` is the `next` of the page before. */
+  list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
+  /** All owners that have a session, in any order. For the operator only. */
+  owners(): Promise<string[]>
+  /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */
+  usage(owner: string): Promise<{ sessions: number; bytes: number }>
+  /** All sessions whose status is `running`. Asked once, when a process starts: it may look at every session. */
+  unfinished(): Promise<string[]>
+  remove(session: string): Promise<boolean>
+  putBlob(session: string, name: string, body: string): Promise<void>
+  blob(session: string, name: string): Promise<string | undefined>
+  /** Why writes fail now, as far as is known without one; for health checks. Absent: it cannot tell. */
+  failure?(): { code: ErrorCode; message: string } | undefined
+  close(): Promise<void>
+}

@@ -1,0 +1,11 @@
+// The form that a caller wants the text of an answer to have.
+import type { JsonObject } from '../lib/json.ts'
+
+export type AnswerFormat =
+  /** Any JSON object. */
+  | { type: 'json' }
+  /**
+   * JSON that matches a schema. `strict`: an answer that does not match is an error, so what the vendor does not guarantee
+   * is checked here. Otherwise the schema is told to the vendor in its own way, and the model may stray from it.
+   */
+  | { type: 'schema'; schema: JsonObject; name?: string; description?: string; strict?: boolean }

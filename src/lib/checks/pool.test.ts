@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CheckJob } from './jobs.ts'
+import { CheckPool } from './pool.ts'
+
+const small: CheckJob = { kind: 'schema', schema: '{"type":"object"}', value: '{}' }
+/** Each level of the value is checked twice as often as the one above it. */
+const endless: CheckJob = {
+  kind: 'schema',
+  schema: JSON.stringify({ properties: { x: { anyOf: [{ $ref: '#' }, { $ref: '#' }] } }, required: ['y'] }),
+  value: `${'{"y":1,"x":'.repeat(60)}{}${'}'.repeat(60)}`,
+}
+
+test('a check in a thread gives what the check would give here', async () => {
+  const pool = new CheckPool()
+  assert.deepEqual(await pool.run(small, 'ann'), { issues: null })
+  assert.deepEqual(await pool.run({ ...small, value: '[]' }, 'ann'), {
+    issues: [{ path: '', message: 'must be object, but is array' }],
+  })
+  const bad = await pool.run({ ...small, schema: '{"type":"strin"}' }, 'ann')
+  assert.match('unusable' in bad ? bad.unusable : '', /not valid JSON Schema/)
+  const grammar = { kind: 'grammar', syntax: 'lark', definition: 'start: "a"+' } as const
+  assert.deepEqual(await pool.run(grammar, 'ann'), { mismatch: null })
+  assert.deepEqual(await pool.run({ ...grammar, text: 'aaa' }, 'ann'), { mismatch: null })
+  const other = await pool.run({ ...grammar, text: 'ab' }, 'ann')
+  assert.equal('mismatch' in other ? other.mismatch?.offset : undefined, 1)
+  assert.ok('unusable' in (await pool.run({ ...grammar, definition: 'begin: "a"' }, 'ann')))
+})
+
+test('a check that takes too long is ended, and the next one is done', async () => {
+  const pool = new CheckPool({ threads: 1, checkMs: 1_500 })
+  const [hostile, honest] = await Promise.all([pool.run(endless, 'eve'), pool.run(small, 'ann')])
+  assert.deepEqual(hostile, { failed: 'took longer than 1.5 seconds' })
+  assert.deepEqual(honest, { issues: null })
+})
+
+test('a check that needs too much memory is ended, and the next one is done', async () => {
+  const pool = new CheckPool({ threads: 1, heapMiB: 32, checkMs: 60_000 })
+  const value = `[${'{"a":[[],[]]},'.repeat(400_000)}0]`
+  const [hostile, honest] = await Promise.all([pool.run({ ...small, value }, 'eve'), pool.run(small, 'ann')])
+  assert.deepEqual(hostile, { failed: 'needed too much memory' })
+  assert.deepEqual(honest, { issues: null })
+})
+
+test('one owner holds one thread, and owners take turns', async () => {
+  const pool = new CheckPool({ threads: 2, checkMs: 4_000 })
+  await Promise.all([pool.run(small, 'ann'), pool.run(small, 'bob')])
+  const order: string[] = []
+  const run = async (job: CheckJob, owner: string): Promise<void> => {
+    await pool.run(job, owner)
+    order.push(owner)
+  }
+  const hostile = [1, 2].map(() => run(endless, 'eve'))
+  await Promise.all([run(small, 'ann'), run(small, 'bob'), run(small, 'ann')])
+  assert.deepEqual(order, ['ann', 'bob', 'ann'])
+  await Promise.all(hostile)
+  assert.deepEqual(order.slice(3), ['eve', 'eve'])
+})

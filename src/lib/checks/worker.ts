@@ -1,0 +1,25 @@
+// The worker thread that does the checks which cost too much for the event loop. It has no clock: whoever asked ends the
+// thread when its time is up.
+
+import { parentPort } from 'node:worker_threads'
+import { compileGrammar, GrammarError } from '../grammar/index.ts'
+import type { Json } from '../json.ts'
+import { compileSchema, SchemaError } from '../schema.ts'
+import type { CheckAnswer, CheckJob } from './jobs.ts'
+
+function answer(job: CheckJob): CheckAnswer {
+  try {
+    if (job.kind === 'schema') {
+      // Both texts were made from JSON values.
+      const validator = compileSchema(JSON.parse(job.schema) as Json)
+      return { issues: validator.check(JSON.parse(job.value), Number.POSITIVE_INFINITY) }
+    }
+    const grammar = compileGrammar(job.syntax, job.definition)
+    return { mismatch: job.text === undefined ? null : grammar.match(job.text) }
+  } catch (error) {
+    if (error instanceof SchemaError || error instanceof GrammarError) return { unusable: error.message }
+    throw error
+  }
+}
+
+parentPort?.on('message', (job: CheckJob) => parentPort?.postMessage(answer(job)))

@@ -1,0 +1,25 @@
+// Turns of the event loop for work that comes in many pieces, such as large answers to many readers. Each turn of the loop
+// starts one piece, and the sockets and timers of everyone else are served between two.
+
+const waiting: (() => void)[] = []
+let isScheduled = false
+
+/** Resolves in a later turn of the event loop, in which nobody else who waits here is woken. First come, first served. */
+export function loopTurn(): Promise<void> {
+  return new Promise(resolve => {
+    waiting.push(resolve)
+    schedule()
+  })
+}
+
+function schedule(): void {
+  if (isScheduled) return
+  isScheduled = true
+  setImmediate(wakeOne)
+}
+
+function wakeOne(): void {
+  isScheduled = false
+  waiting.shift()?.()
+  if (waiting.length > 0) schedule()
+}

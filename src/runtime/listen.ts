@@ -1,0 +1,66 @@
+// The HTTP server's socket: requests wait until the app is mounted, and an upgrade is offered to the wires that speak over
+// WebSockets. Everything else that asks for an upgrade (`Upgrade: h2c` of curl and Java) is served as plain HTTP/1.1.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { TurnwireError } from '../language/errors.ts'
+import type { WireEnv } from '../wires/host.ts'
+import { refuseBytes, refuseTarget } from './refusals.ts'
+import type { Sockets } from './upgrades.ts'
+
+/** Requests that come before the app is there wait for it. */
+export class MountedApp {
+  readonly #mounting = Promise.withResolvers<Hono<WireEnv>>()
+  #app: Hono<WireEnv> | undefined
+  #sockets: Sockets | undefined
+
+  mount(app: Hono<WireEnv>, sockets: Sockets): void {
+    this.#app = app
+    this.#sockets = sockets
+    this.#mounting.resolve(app)
+  }
+
+  readonly fetch: Hono<WireEnv>['fetch'] = (request, env) =>
+    this.#app ? this.#app.fetch(request, env) : this.#mounting.promise.then(app => app.fetch(request, env))
+
+  get sockets(): Sockets | undefined {
+    return this.#sockets
+  }
+}
+
+export function listen(app: MountedApp, hostname: string, port: number): Promise<Server> {
+  const shouldUpgradeCallback = (request: IncomingMessage): boolean => app.sockets?.serves(request) === true
+  const server = createServer({ shouldUpgradeCallback }, listenerOf(app))
+  server.on('upgrade', (request, stream, head) => app.sockets?.accept(request, stream, head))
+  server.on('clientError', refuseBytes)
+  server.requestTimeout = 120_000
+  // Outlives the idle time-out of proxies, so that we never close a connection that one is about to use.
+  server.keepAliveTimeout = 75_000
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const words =
+        error.code === 'EADDRINUSE'
+          ? `Port ${port} is taken. Choose another with PORT=<number>, or PORT=0 for any free one.`
+          : `The server cannot listen on ${hostname}:${port}: ${error.message}`
+      reject(new TurnwireError('config_invalid', words, { cause: error }))
+    })
+    server.listen(port, hostname, () => resolve(server))
+  })
+}
+
+function listenerOf({ fetch }: MountedApp): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  const answer = getRequestListener(fetch, { overrideGlobalObjects: false })
+  return (incoming, outgoing) => {
+    if (isReadable(incoming)) void answer(incoming, outgoing)
+    else refuseTarget(incoming, outgoing)
+  }
+}
+
+/** Hono answers other targets with an empty 400. Most targets are plain and need no parsing. */
+function isReadable({ url = '', headers: { host } }: IncomingMessage): boolean {
+  if (host === undefined) return false
+  if (/^\/[\w/.:~-]*$/.test(url)) return true
+  const path = url.split('?', 1)[0] ?? ''
+  if (path.includes('\\')) return false
+  return url.startsWith('/') ? URL.canParse(`http://host${url}`) : /^https?:/.test(url) && URL.canParse(url)
+}

@@ -1,0 +1,29 @@
+// Joins the Model Context Protocol to a runtime: which agent is served, and to whom. A client on a pipe is the user's own
+// program, so all that an agent exposes is served to it.
+import type { Readable, Writable } from 'node:stream'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { mcpServerFor } from '../wires/mcp/index.ts'
+import { localOwner } from './keys.ts'
+import type { Runtime } from './runtime.ts'
+import { hostOf } from './server.ts'
+import { ownVersion } from './version.ts'
+
+export type McpPipe = { close(): Promise<void> }
+
+/** `agent`: default the first of the configuration. Throws `unknown_agent`. */
+export async function serveMcpOverPipe(
+  runtime: Runtime,
+  agent: string | undefined,
+  pipe: { input: Readable; output: Writable },
+): Promise<McpPipe> {
+  const host = await hostOf(runtime)
+  const principal = { owner: localOwner, name: localOwner }
+  const name = agent ?? host.about.agents[0]?.name ?? ''
+  const caller = { principal, agent: name, serving: { tools: true, ask: true }, version: ownVersion() }
+  // Refuses an unknown agent before a client connects.
+  mcpServerFor(host, caller)
+  return serveStdio(() => mcpServerFor(host, caller), {
+    transport: new StdioServerTransport(pipe.input, pipe.output, { maxBufferSize: host.limits.bodyBytes }),
+    onerror: error => runtime.log('warn', 'An MCP message was refused.', { error: error.message }),
+  })
+}

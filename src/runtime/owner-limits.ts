@@ -1,0 +1,135 @@
+// What one owner may have at a time, over all routes of all wires, so that no owner uses up what the others need: requests
+// per second, open requests and sockets, and bodies that are being read are counted here. Turns, sessions and stored bytes
+// are counted by the engine (limited-engine.ts).
+import { TurnwireError } from '../language/errors.ts'
+import type { OwnerAccount } from '../wires/host.ts'
+
+export type OwnerLimits = {
+  /** Requests per second, on average. A frame on a socket counts as one. Default 1,000. */
+  requests: number
+  /** Requests that may come at once after a pause. Default 10,000. */
+  burst: number
+  /** Requests and sockets that are open at the same time, event streams among them. Default 10,000. */
+  streams: number
+  /** Turns and stateless requests that are at work at the same time. Default 1,000. */
+  turns: number
+  /** Sessions that are kept. Default 1,000,000. */
+  sessions: number
+  /** Bytes that these sessions may take. Default 64 GiB. */
+  bytes: number
+}
+
+export const defaultOwnerLimits: OwnerLimits = {
+  requests: 1_000,
+  burst: 10_000,
+  streams: 10_000,
+  turns: 1_000,
+  sessions: 1_000_000,
+  bytes: 64 * 1024 ** 3,
+}
+
+/** How many bodies of the largest size one owner may send at the same time. */
+const largestBodies = 8
+
+/** The accounts of all owners. An owner is the name of a key, so there are never more than there are keys. */
+export class OwnerAccounts {
+  readonly limits: OwnerLimits
+  readonly #mostBodyBytes: number
+  readonly #now: () => number
+  readonly #accounts = new Map<string, Account>()
+
+  /** `bodyBytes`: the largest body. `now`: milliseconds of a clock that is never set back. */
+  constructor(limits: Partial<OwnerLimits>, bodyBytes: number, now = () => performance.now()) {
+    this.limits = { ...defaultOwnerLimits, ...limits }
+    this.#mostBodyBytes = largestBodies * bodyBytes
+    this.#now = now
+  }
+
+  of(owner: string): Account {
+    let account = this.#accounts.get(owner)
+    if (!account) {
+      account = new Account(this.limits, this.#mostBodyBytes, this.#now)
+      this.#accounts.set(owner, account)
+    }
+    return account
+  }
+}
+
+export class Account implements OwnerAccount {
+  readonly #limits: OwnerLimits
+  readonly #mostBodyBytes: number
+  readonly #now: () => number
+  /** Requests left in the bucket, and when that was so. */
+  #left: number
+  #at: number
+  #open = 0
+  #bodyBytes = 0
+
+  constructor(limits: OwnerLimits, mostBodyBytes: number, now: () => number) {
+    this.#limits = limits
+    this.#mostBodyBytes = mostBodyBytes
+    this.#now = now
+    this.#left = limits.burst
+    this.#at = now()
+  }
+
+  /** Counts a request. Throws `rate_limited` if too many came in a short time. */
+  request(): void {
+    const wait = this.#take()
+    if (wait > 0) throw rateLimited('Too many requests in a short time. Wait, then send fewer.', wait)
+  }
+
+  /** Counts a frame of a socket. It has been read already, so it is taken also from an empty bucket. */
+  frame(): void {
+    this.#fill()
+    this.#left -= 1
+  }
+
+  /** The milliseconds until frames may be read again: 0 if they may now. */
+  get debtMs(): number {
+    this.#fill()
+    return this.#left >= 0 ? 0 : (-this.#left / this.#limits.requests) * 1000
+  }
+
+  /** Counts a request or a socket as open. Throws `rate_limited` if too many are. Gives a function that ends it. */
+  open(): () => void {
+    const { streams } = this.#limits
+    if (this.#open >= streams)
+      throw rateLimited(`${streams} requests and streams of this key are open. Close some first.`)
+    this.#open += 1
+    let isOpen = true
+    return () => {
+      if (isOpen) this.#open -= 1
+      isOpen = false
+    }
+  }
+
+  takeBody(bytes: number): void {
+    if (this.#bodyBytes + bytes > this.#mostBodyBytes)
+      throw rateLimited('Too many large bodies are being sent at once. Send one after the other.')
+    this.#bodyBytes += bytes
+  }
+
+  releaseBody(bytes: number): void {
+    this.#bodyBytes -= bytes
+  }
+
+  /** The milliseconds until there is a request left; 0: one was left, and is taken. */
+  #take(): number {
+    this.#fill()
+    if (this.#left < 1) return ((1 - this.#left) / this.#limits.requests) * 1000
+    this.#left -= 1
+    return 0
+  }
+
+  #fill(): void {
+    const { requests, burst } = this.#limits
+    const now = this.#now()
+    this.#left = Math.min(burst, this.#left + ((now - this.#at) / 1000) * requests)
+    this.#at = now
+  }
+}
+
+export function rateLimited(message: string, retryAfterMs = 1000): TurnwireError {
+  return new TurnwireError('rate_limited', message, { retryAfterMs })
+}

@@ -1,0 +1,91 @@
+// The thread that writes to the database, seen from the main thread: it is given groups of writes, one at a time, and
+// answers with their results. So a slow disk never holds the event loop. The thread itself is in write-worker.ts.
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { DatabaseOptions } from './open.ts'
+import type { FilePlaces } from './places.ts'
+import type { GroupResult } from './write-group.ts'
+import type { SentWrite } from './writes.ts'
+
+export type WriterSetup = { options: DatabaseOptions; places: FilePlaces }
+
+/** Compiled, this file and the one of the thread end in .js. */
+const ownProgram = new URL(`write-worker${import.meta.url.slice(-3)}`, import.meta.url)
+
+export class WriteThread {
+  readonly #setup: WriterSetup
+  #worker: Worker | undefined
+  #waiting: PromiseWithResolvers<GroupResult> | undefined
+  /** Why the thread ended, until the next one is started. */
+  #cause: unknown
+
+  readonly #program: URL
+
+  /** The thread is started by the first write: a process that only reads does not pay for its memory. */
+  constructor(setup: WriterSetup, program = ownProgram) {
+    this.#setup = setup
+    this.#program = program
+  }
+
+  /**
+   * One transaction. It is called again only after it has settled. Rejects with a TurnwireError if the thread ended
+   * meanwhile: then it is unknown what was recorded, as after a crash.
+   */
+  async commit(writes: readonly SentWrite[]): Promise<GroupResult> {
+    const waiting = Promise.withResolvers<GroupResult>()
+    this.#waiting = waiting
+    this.#worker ??= this.#start()
+    this.#worker.postMessage(writes)
+    // The process must not end before its writes are recorded.
+    this.#worker.ref()
+    return waiting.promise
+  }
+
+  /** Closes the database. Nothing may be committed any more. */
+  async close(): Promise<void> {
+    const worker = this.#worker
+    if (!worker) return
+    worker.ref()
+    const ended = new Promise(resolve => worker.once('exit', resolve))
+    worker.postMessage('close')
+    await ended
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#program, { workerData: this.#setup, env: threadEnv(), execArgv: [] })
+    worker.unref()
+    worker.on('message', (result: GroupResult) => {
+      worker.unref()
+      this.#settle()?.resolve(result)
+    })
+    worker.on('error', cause => {
+      this.#cause = cause
+    })
+    worker.on('exit', () => {
+      this.#worker = undefined
+      this.#settle()?.reject(
+        new TurnwireError(
+          'store_failed',
+          `The thread that writes to ${this.#setup.options.file} ended: ${wordsOf(this.#cause)}`,
+          { cause: this.#cause },
+        ),
+      )
+    })
+    return worker
+  }
+
+  #settle(): PromiseWithResolvers<GroupResult> | undefined {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    return waiting
+  }
+}
+
+/** Nothing of the process's environment, but where its compiled code is kept: the thread starts in half the time. */
+function threadEnv(): NodeJS.ProcessEnv {
+  // In there each version of Node has a folder of its own.
+  const compiled = getCompileCacheDir()
+  return compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) }
+}

@@ -1,0 +1,63 @@
+// The writing half of the store: group commit to the thread that writes, what is known about its health, and the end.
+import { TurnwireError } from '../../language/errors.ts'
+import { GroupCommit, type GroupOptions } from './group-commit.ts'
+import { placesFailure } from './places.ts'
+import type { SentError } from './write-group.ts'
+import { type WriterSetup, WriteThread } from './write-thread.ts'
+import { encodeWrite, type SentWrite, type Write } from './writes.ts'
+
+export class Writer {
+  readonly #setup: WriterSetup
+  readonly #thread: WriteThread
+  readonly #group: GroupCommit<Write, SentWrite>
+  #probing = false
+  #closed = false
+
+  constructor(setup: WriterSetup, options: GroupOptions | undefined) {
+    this.#setup = setup
+    this.#thread = new WriteThread(setup)
+    this.#group = new GroupCommit(
+      { encode: encodeWrite, commit: writes => this.#thread.commit(writes) },
+      options,
+    )
+  }
+
+  /** `Result` is what `carryOut` gives for this kind of write. */
+  write<Result>(write: Write): Promise<Result> {
+    if (!this.#closed) return this.#group.write(write) as Promise<Result>
+    const { file } = this.#setup.options
+    return Promise.reject(new TurnwireError('store_failed', `The store on ${file} was closed.`))
+  }
+
+  /**
+   * Why the last transaction failed, or why the next one will. A health check must not wait for the disk: a store that
+   * failed is tried again meanwhile, so that it is found working also when nobody writes.
+   */
+  failure(): SentError | undefined {
+    if (this.#closed) return undefined
+    const { failure } = this.#group
+    if (failure) this.#probe()
+    const moved = placesFailure(this.#setup.places)
+    return moved ? { code: moved.code, message: moved.message } : failure
+  }
+
+  /** Refuses further writes. Resolves once all earlier ones are committed or refused. */
+  finish(): Promise<void> {
+    this.#closed = true
+    return this.#group.idle()
+  }
+
+  /** After `finish`. */
+  close(): Promise<void> {
+    return this.#thread.close()
+  }
+
+  #probe(): void {
+    if (this.#probing) return
+    this.#probing = true
+    const over = (): void => {
+      this.#probing = false
+    }
+    this.#group.write({ kind: 'probe', session: '' }).then(over, over)
+  }
+}

@@ -1,0 +1,211 @@
+// `openapi()` makes a tool of each operation of an OpenAPI 3.0 or 3.1 document: its arguments are the operation's
+// parameters and its body, each put where the document says, with the credentials that its security demands.
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import type { Tool } from '../../engine/ports.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { quote } from '../../lib/text.ts'
+import { tool } from '../functions/tool.ts'
+import { type HttpToolSettings, mediaTypes, runs, settingsOf } from './http.ts'
+import { ApiDocument, type ApiOperation, objectAt, refuseDocument, textAt } from './openapi-document.ts'
+import { authOf, type Credentials } from './openapi-security.ts'
+import type { BodyType, Operation } from './operation.ts'
+import type { ParameterStyle, Placement } from './place.ts'
+
+export type OpenApiOptions = Omit<
+  HttpToolSettings,
+  'title' | 'kind' | 'readOnly' | 'destructive' | 'idempotent'
+> & {
+  /** Operations to take, by `operationId` or as `GET /orders/{id}`. `*` at the end stands for anything. Default: all. */
+  include?: readonly string[]
+  exclude?: readonly string[]
+  /** Put before every tool's name. */
+  prefix?: string
+  /** In place of the document's first server. */
+  baseUrl?: string
+  /** By the name of the security scheme. */
+  auth?: Credentials
+  headers?: Readonly<Record<string, string>>
+  /** Other hosts that a redirect may lead to. */
+  hosts?: readonly string[]
+  /** The header in which this API takes an idempotency key, for operations that change something. */
+  idempotencyHeader?: string
+}
+
+const optionNames: ReadonlySet<string> = new Set<keyof OpenApiOptions>([
+  ...(['include', 'exclude', 'prefix', 'baseUrl', 'auth', 'headers', 'hosts', 'idempotencyHeader'] as const),
+  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed'] as const),
+])
+
+/** `document`: the parsed document, or its JSON or YAML text. */
+export function openapi(document: JsonObject | string, options: OpenApiOptions = {}): Tool[] {
+  for (const name of Object.keys(options))
+    if (!optionNames.has(name))
+      refuseDocument(`has no option ${quote(name)}; known are: ${[...optionNames].join(', ')}`)
+  const api = new ApiDocument(typeof document === 'string' ? readDocument(document) : document)
+  const found = api.operations()
+  const { include, exclude = [] } = options
+  for (const pattern of [...(include ?? []), ...exclude])
+    if (!found.some(each => isNamed(each, pattern)))
+      refuseDocument(`has no operation ${quote(pattern)}; there are: ${found.map(({ id }) => id).join(', ')}`)
+  const chosen = found.filter(
+    each =>
+      (include?.some(pattern => isNamed(each, pattern)) ?? true) &&
+      !exclude.some(pattern => isNamed(each, pattern)),
+  )
+  const made = chosen.map(each => new OperationTool(api, each, options).make())
+  const names = new Set(made.map(each => each.name))
+  if (names.size < made.length)
+    refuseDocument(
+      'has two operations whose names are the same; give them an operationId each, or leave one out with "exclude"',
+    )
+  return made
+}
+
+function isNamed({ id, method, path }: ApiOperation, pattern: string): boolean {
+  const matches = (name: string): boolean =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+  return matches(id) || matches(`${method} ${path}`)
+}
+
+function readDocument(text: string): JsonObject {
+  let value: unknown
+  try {
+    // A large package, for the few programs that need it.
+    const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
+    value = parse(text)
+  } catch (error) {
+    refuseDocument(`is neither JSON nor YAML: ${error instanceof Error ? error.message : ''}`)
+  }
+  if (!isJsonObject(value)) refuseDocument('is not an object')
+  return value
+}
+
+class OperationTool {
+  readonly #api: ApiDocument
+  readonly #operation: ApiOperation
+  readonly #options: OpenApiOptions
+  readonly #properties: JsonObject = {}
+  readonly #required: string[] = []
+  readonly #places: Placement[] = []
+
+  constructor(api: ApiDocument, operation: ApiOperation, options: OpenApiOptions) {
+    this.#api = api
+    this.#operation = operation
+    this.#options = options
+  }
+
+  make(): Tool {
+    const { id, method, definition, path } = this.#operation
+    const { prefix = '', headers = {}, hosts = [], idempotencyHeader, auth = {} } = this.#options
+    for (const parameter of this.#operation.parameters) this.#addParameter(parameter)
+    const body = this.#addBody()
+    const sendsKey = idempotencyHeader !== undefined && method !== 'GET' && method !== 'HEAD'
+    const operation: Operation = {
+      method,
+      url: this.#url(),
+      places: this.#places,
+      headers: { accept: 'application/json, */*;q=0.5', ...headers },
+      auth: authOf(this.#api, definition, auth, id),
+      hosts,
+      ...(body && { body }),
+      ...(sendsKey && { idempotencyHeader }),
+    }
+    const title = textAt(definition, 'summary')
+    const { timeoutMs, retries, outputLimit, trust, exposed } = this.#options
+    const given = { ...(title !== undefined && { title }), ...(sendsKey && { idempotencyHeader }) }
+    const settings = settingsOf(method, { ...given, ...kept({ timeoutMs, outputLimit, trust, exposed }) })
+    return tool({
+      ...settings,
+      // Only what may be repeated takes retries.
+      ...(retries !== undefined && settings.idempotent && { retries }),
+      name: `${prefix}${id}`,
+      description: textAt(definition, 'description') ?? title ?? `${method} ${path}`,
+      input: this.#schema(),
+      run: runs(operation),
+    })
+  }
+
+  #url(): string {
+    const { server, path, id } = this.#operation
+    const base = this.#options.baseUrl ?? server
+    if (!/^https?:\/\/[^/{}]+/.test(base))
+      refuseDocument(
+        `says of "${id}" only that its server is ${quote(base)}; name the whole address in "baseUrl"`,
+      )
+    return base.replace(/\/+$/, '') + path
+  }
+
+  #schema(): JsonObject {
+    const schema: JsonObject = { type: 'object', properties: this.#properties, additionalProperties: false }
+    if (this.#required.length > 0) schema['required'] = this.#required
+    return this.#api.withDefinitions(schema)
+  }
+
+  #addParameter(parameter: JsonObject): void {
+    const [as, where] = [textAt(parameter, 'name') ?? '', textAt(parameter, 'in') ?? '']
+    if (where !== 'path' && where !== 'query' && where !== 'header' && where !== 'cookie')
+      refuseDocument(`has a parameter of "${this.#operation.id}" in ${quote(where)}`)
+    // The document's own rule: these headers are described elsewhere, and a parameter of that name is ignored.
+    if (where === 'header' && /^(?:accept|content-type|authorization)$/i.test(as)) return
+    const style = (textAt(parameter, 'style') ??
+      (where === 'query' || where === 'cookie' ? 'form' : 'simple')) as ParameterStyle
+    if (!['simple', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].includes(style))
+      this.#cannot(`its parameter "${as}" has the style ${quote(style)}`)
+    const explode = typeof parameter['explode'] === 'boolean' ? parameter['explode'] : style === 'form'
+    const name = as in this.#properties || as === 'body' ? `${where}_${as}` : as
+    const schema =
+      objectAt(parameter, 'schema') ??
+      objectAt(Object.values(objectAt(parameter, 'content') ?? {})[0], 'schema')
+    this.#properties[name] = this.#described(this.#api.schema(schema ?? {}), textAt(parameter, 'description'))
+    if (parameter['required'] === true || where === 'path') this.#required.push(name)
+    this.#places.push({ name, as, in: where, style, explode })
+  }
+
+  #addBody(): Operation['body'] {
+    const body = this.#api.resolved(this.#operation.definition['requestBody'])
+    const content = objectAt(body, 'content')
+    if (!body || !content) return undefined
+    const found = bodyTypes(content)
+    if (!found) this.#cannot(`its body is ${Object.keys(content).join(' or ')}`)
+    const { mediaType, type } = found
+    const schema = this.#api.schema(objectAt(content[mediaType], 'schema') ?? {})
+    this.#properties['body'] = this.#described(schema, textAt(body, 'description'))
+    if (body['required'] === true) this.#required.push('body')
+    return { from: { argument: 'body' }, type, mediaType: type === 'text' ? mediaType : mediaTypes[type] }
+  }
+
+  #described(schema: JsonObject, description: string | undefined): JsonObject {
+    return description === undefined || schema['description'] !== undefined
+      ? schema
+      : { ...schema, description }
+  }
+
+  #cannot(reason: string): never {
+    const { id } = this.#operation
+    return refuseDocument(
+      `has the operation "${id}", which cannot be a tool: ${reason}. Leave it out with exclude: ['${id}']`,
+    )
+  }
+}
+
+function bodyTypes(content: JsonObject): { mediaType: string; type: BodyType } | undefined {
+  const names = Object.keys(content)
+  const kinds: [BodyType, RegExp][] = [
+    ['json', /^application\/(?:[\w.+-]+\+)?json\b|^\*\/\*$/],
+    ['form', /^application\/x-www-form-urlencoded\b/],
+    ['text', /^text\/|^application\/xml\b/],
+  ]
+  for (const [type, pattern] of kinds) {
+    const mediaType = names.find(name => pattern.test(name))
+    if (mediaType !== undefined) return { mediaType, type }
+  }
+  return undefined
+}
+
+function kept<T extends Record<string, unknown>>(
+  values: T,
+): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  // The filter leaves no undefined value.
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
+}

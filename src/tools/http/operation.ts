@@ -1,0 +1,162 @@
+// One operation of an HTTP API: builds the request from the arguments of a call, sends it through the egress rule, and
+// turns the answer into what the model reads. `http()` and `openapi()` describe operations; this carries them out.
+import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { fillPath, headerOf, type Placement, pairsOf } from './place.ts'
+import { addAuth, type HttpAuth, type RequestParts, withoutSecrets } from './secrets.ts'
+
+export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+export type HttpMethod = (typeof methods)[number]
+
+export type BodyType = 'json' | 'form' | 'text'
+
+export type Operation = {
+  method: HttpMethod
+  /** With `{name}` for the values of its path. */
+  url: string
+  places: readonly Placement[]
+  /** `argument`: its value is the body. `rest`: all arguments that have no place are. */
+  body?: { from: { argument: string } | 'rest'; type: BodyType; mediaType: string }
+  headers: Readonly<Record<string, string>>
+  auth: readonly HttpAuth[]
+  /** Other hosts than the URL's that redirects may lead to. */
+  hosts: readonly string[]
+  /** The header that takes the call's idempotency key. */
+  idempotencyHeader?: string
+}
+
+export async function runOperation(
+  operation: Operation,
+  input: JsonObject,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const { request, secrets } = await requestOf(operation, input, context)
+  const hidden = (text: string): string => withoutSecrets(text, secrets)
+  let response: Response
+  let body: Buffer
+  try {
+    response = await context.fetch(request.url, request.init)
+    body = Buffer.from(await response.arrayBuffer())
+  } catch (error) {
+    // The message may hold the address, and the address a key.
+    throw new Error(hidden(errorMessage(error)))
+  }
+  // The engine repeats what threw, if the tool may be repeated. Other refusals would be the same again.
+  if (response.status === 429 || response.status >= 500)
+    throw new Error(hidden(`${statusLine(response)}${excerpt(body)}`))
+  return outputOf(response, body, hidden)
+}
+
+type BuiltRequest = { url: URL; init: { method: string; headers: Headers; body?: string; hosts: string[] } }
+
+async function requestOf(
+  operation: Operation,
+  input: JsonObject,
+  context: ToolContext,
+): Promise<{ request: BuiltRequest; secrets: string[] }> {
+  const { method, places, hosts, idempotencyHeader } = operation
+  const values = new Map(Object.entries(input))
+  const url = new URL(fillPath(operation.url, values, places))
+  const parts: RequestParts = { headers: new Map(Object.entries(operation.headers)), query: [], cookies: [] }
+  for (const place of places) {
+    const value = values.get(place.name)
+    if (value === undefined || value === null || place.in === 'path') continue
+    if (place.in === 'header') parts.headers.set(place.as.toLowerCase(), headerOf(place, value))
+    else parts[place.in === 'query' ? 'query' : 'cookies'].push(...pairsOf(place, value))
+  }
+  if (idempotencyHeader) parts.headers.set(idempotencyHeader.toLowerCase(), context.idempotencyKey)
+  const body = bodyOf(operation, values)
+  if (body !== undefined && operation.body) parts.headers.set('content-type', operation.body.mediaType)
+  const secrets: string[] = []
+  for (const auth of operation.auth) secrets.push(...(await addAuth(auth, parts, context)))
+  for (const [name, value] of parts.query) url.searchParams.append(name, value)
+  if (parts.cookies.length > 0)
+    parts.headers.set(
+      'cookie',
+      parts.cookies.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('; '),
+    )
+  const init = {
+    method,
+    headers: new Headers([...parts.headers]),
+    hosts: [url.host.includes(':') ? url.host : url.hostname, ...hosts],
+    ...(body !== undefined && { body }),
+  }
+  return { request: { url, init }, secrets }
+}
+
+function bodyOf({ body, places }: Operation, values: ReadonlyMap<string, Json>): string | undefined {
+  if (!body) return undefined
+  const placed = new Set(places.map(place => place.name))
+  const rest = (): JsonObject => Object.fromEntries([...values].filter(([name]) => !placed.has(name)))
+  const value = body.from === 'rest' ? rest() : values.get(body.from.argument)
+  if (value === undefined) return undefined
+  if (body.type === 'json') return JSON.stringify(value)
+  if (body.type === 'text') return typeof value === 'string' ? value : JSON.stringify(value)
+  if (!isJsonObject(value)) throw new InvalidInput('The body must be an object: it is sent as a form.')
+  const pairs = Object.entries(value).flatMap(([name, item]) =>
+    pairsOf(
+      { name, as: name, in: 'query', style: 'form', explode: true },
+      Array.isArray(item) ? item : flat(item),
+    ),
+  )
+  return new URLSearchParams(pairs).toString()
+}
+
+function flat(value: Json): Json {
+  return isJsonObject(value) ? JSON.stringify(value) : value
+}
+
+// ---- the answer --------------------------------------------------------------------------------------------------
+
+const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+function outputOf(response: Response, body: Buffer, hidden: (text: string) => string): ToolOutput {
+  const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  if (!response.ok) return { parts: [text(hidden(`${statusLine(response)}${excerpt(body)}`))], failed: true }
+  if (body.length === 0) return { parts: [text(`${statusLine(response)} There is no content.`)] }
+  if (imageTypes.has(mediaType))
+    return { parts: [{ type: 'image', url: `data:${mediaType};base64,${body.toString('base64')}` }] }
+  if (!isText(mediaType, body))
+    return {
+      parts: [
+        text(
+          `${statusLine(response)} The content is ${body.length} bytes of ${mediaType || 'unknown type'}.`,
+        ),
+      ],
+    }
+  const shown = hidden(body.toString('utf8'))
+  const structured = /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType) ? parsed(shown) : undefined
+  return { parts: [text(shown)], ...(structured !== undefined && { structured }) }
+}
+
+function text(value: string): { type: 'text'; text: string } {
+  return { type: 'text', text: value }
+}
+
+function statusLine({ status }: Response): string {
+  return `The API answered with status ${status}.`
+}
+
+function excerpt(body: Buffer): string {
+  const shown = body.subarray(0, 4096).toString('utf8').trim()
+  return shown === '' ? '' : ` It says:\n${shown}`
+}
+
+function isText(mediaType: string, body: Buffer): boolean {
+  if (
+    /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript|x-www-form-urlencoded)$)/.test(
+      mediaType,
+    )
+  )
+    return true
+  return mediaType === '' && !body.subarray(0, 1024).includes(0)
+}
+
+function parsed(shown: string): Json | undefined {
+  try {
+    return JSON.parse(shown) as Json // JSON text gives only Json.
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,69 @@
+// Puts the values of a call where the API wants them: into the path, the query, headers, cookies or the body. The styles
+// are those of OpenAPI. A value can never leave its place: not the path segment, not the header line.
+import { InvalidInput } from '../../engine/ports.ts'
+import { isJsonObject, type Json } from '../../lib/json.ts'
+
+export type ParameterStyle = 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+
+export type Placement = {
+  /** Of the tool's argument. */
+  name: string
+  /** Of the parameter at the API. */
+  as: string
+  in: 'path' | 'query' | 'header' | 'cookie'
+  style: ParameterStyle
+  explode: boolean
+}
+
+/** Fills `{name}` in a path. Each value stays within its segment. */
+export function fillPath(
+  template: string,
+  values: ReadonlyMap<string, Json>,
+  places: readonly Placement[],
+): string {
+  return template.replace(/\{([^{}]+)\}/g, (_, as: string) => {
+    const place = places.find(each => each.in === 'path' && each.as === as)
+    const value = place && values.get(place.name)
+    if (!place || value === undefined)
+      throw new InvalidInput(`The argument for {${as}} of the path is missing.`)
+    const text = joined(value, ',', place.explode)
+    // Dots alone would climb in the path, also when they are percent-encoded.
+    if (text === '' || text === '.' || text === '..')
+      throw new InvalidInput(
+        `The argument "${place.name}" cannot be ${JSON.stringify(text)}: it is part of a path.`,
+      )
+    return encodeURIComponent(text)
+  })
+}
+
+/** The pairs that a parameter adds to a query, or to the cookies. */
+export function pairsOf({ as, style, explode }: Placement, value: Json): [string, string][] {
+  if (style === 'deepObject' && isJsonObject(value))
+    return Object.entries(value).map(([key, item]) => [`${as}[${key}]`, valueText(item)])
+  if (Array.isArray(value)) {
+    if (style === 'form' && explode) return value.map(item => [as, valueText(item)])
+    const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ','
+    return [[as, value.map(valueText).join(separator)]]
+  }
+  if (isJsonObject(value) && style === 'form' && explode)
+    return Object.entries(value).map(([key, item]) => [key, valueText(item)])
+  return [[as, joined(value, ',', false)]]
+}
+
+export function headerOf({ name, explode }: Placement, value: Json): string {
+  const text = joined(value, ',', explode)
+  if (/[\r\n\0]/.test(text))
+    throw new InvalidInput(`The argument "${name}" cannot have a line break: it is a header.`)
+  return text
+}
+
+function joined(value: Json, separator: string, explode: boolean): string {
+  if (Array.isArray(value)) return value.map(valueText).join(separator)
+  if (!isJsonObject(value)) return valueText(value)
+  const pairs = Object.entries(value).map(([key, item]) => [key, valueText(item)])
+  return pairs.map(pair => pair.join(explode ? '=' : separator)).join(separator)
+}
+
+function valueText(value: Json): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
+}

@@ -1,0 +1,125 @@
+// The MCP servers of a configuration: each is started once with the process that runs the engine, connected again with
+// growing pauses when it is lost, and stopped with the process. One that is down keeps the tools that it had, marked as
+// unavailable, and does not affect the others.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Tool } from '../../engine/ports.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { printable } from '../../lib/text.ts'
+import type { McpOptions } from './index.ts'
+import type { McpServer } from './server.ts'
+import type { McpServerSpec } from './spec.ts'
+
+export type KeptServer = { spec: McpServerSpec; options: McpOptions }
+
+type Log = NonNullable<McpOptions['log']>
+
+const firstPauseMs = 500
+const longestPauseMs = 60_000
+
+export class KeptServers {
+  readonly #servers: readonly KeptServer[]
+  readonly #log: Log
+  readonly #onTools: () => void
+  #running: RunningServers | undefined
+  /** By the servers that an agent has; made anew after a change. */
+  #lists = new Map<string, readonly Tool[]>()
+
+  constructor(servers: readonly KeptServer[], log: Log, onTools: () => void) {
+    this.#servers = servers
+    this.#log = log
+    this.#onTools = onTools
+  }
+
+  /** Resolves when each server was tried once, and no later than `patienceMs`: the rest follow when they can. */
+  async start(patienceMs: number): Promise<void> {
+    if (this.#servers.length === 0) return
+    this.#running ??= new RunningServers(this.#servers, this.#log, () => {
+      this.#lists.clear()
+      this.#onTools()
+    })
+    await Promise.race([this.#running.tried, pause(patienceMs, undefined, { ref: false })])
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running
+    this.#running = undefined
+    this.#lists.clear()
+    await running?.stop()
+  }
+
+  /** Of these servers, in their order. The same list as long as nothing has changed. */
+  tools(names: readonly string[]): readonly Tool[] {
+    const key = names.join(' ')
+    let list = this.#lists.get(key)
+    if (list === undefined) {
+      list = this.#running?.tools(names) ?? []
+      this.#lists.set(key, list)
+    }
+    return list
+  }
+}
+
+class RunningServers {
+  readonly #stop = new AbortController()
+  readonly #open = new Map<string, McpServer>()
+  readonly #ends: Promise<void>[]
+  readonly #log: Log
+  readonly tried: Promise<unknown>
+
+  constructor(servers: readonly KeptServer[], log: Log, onTools: () => void) {
+    this.#log = log
+    const first: Promise<void>[] = []
+    this.#ends = servers.map(server => {
+      const tried = Promise.withResolvers<void>()
+      first.push(tried.promise)
+      return this.#keep(server, onTools, tried.resolve)
+    })
+    this.tried = Promise.all(first)
+  }
+
+  tools(names: readonly string[]): Tool[] {
+    return names.flatMap(name => this.#open.get(name)?.tools ?? [])
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all([...this.#open.values()].map(server => server.close().catch(() => {})))
+    await Promise.all(this.#ends)
+  }
+
+  async #keep({ spec, options }: KeptServer, onTools: () => void, tried: () => void): Promise<void> {
+    const { signal } = this.#stop
+    // The SDK is loaded only if there is a server.
+    const { McpServer } = await import('./server.ts')
+    const server = new McpServer(spec, { ...options, log: this.#log, onTools })
+    this.#open.set(spec.name, server)
+    const stopped = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        await server.open()
+        if (failures > 0) this.#log('info', 'An MCP server is connected again.', { server: spec.name })
+        failures = 0
+        onTools()
+        tried()
+        await Promise.race([server.untilLost(), stopped])
+        if (!signal.aborted)
+          this.#log('warn', 'The connection to an MCP server is lost.', { server: spec.name })
+      } catch (error) {
+        tried()
+        if (signal.aborted) return
+        const words = printable(errorMessage(error), 500)
+        // The first failure is news; the same one every minute is not.
+        this.#log(
+          failures === 0 ? 'warn' : 'info',
+          'An MCP server cannot be used: its tools are unavailable.',
+          {
+            server: spec.name,
+            error: words,
+          },
+        )
+      }
+      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures) * (0.75 + Math.random() / 2)
+      await pause(pauseMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+}

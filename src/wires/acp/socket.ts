@@ -1,0 +1,88 @@
+// Messages over a WebSocket, one in each text frame. A frame that is not JSON is answered with an error and skipped; a
+// client that sends faster than its frames are read, or does not read what it is sent, is dropped.
+import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol/sdk'
+import type { WireHost } from '../host.ts'
+import { decodeMessage, refusedMessage } from './decode-message.ts'
+
+/** What is used of a WebSocket, as the `ws` package has it. */
+export type AcpSocket = {
+  send(text: string): void
+  close(code: number, reason?: string): void
+  terminate(): void
+  readonly bufferedAmount: number
+  on(event: 'message', listener: (data: { toString(): string }, binary: boolean) => void): unknown
+  on(event: 'close', listener: () => void): unknown
+}
+
+const tooMuch = 1008
+/** Frames that may wait for the one that is read. */
+const mostWaiting = 64
+const pollMs = 20
+
+export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Stream {
+  const output = new SocketOutput(socket, limits)
+  let waiting = { frames: 0, characters: 0 }
+  let reading = Promise.resolve()
+  const readable = new ReadableStream<AnyMessage>({
+    start(controller) {
+      const take = async (text: string | undefined): Promise<void> => {
+        const message =
+          text === undefined
+            ? RequestError.invalidRequest(undefined, 'Send text frames: binary frames are not taken.')
+            : await decodeMessage(text, { maxBytes: limits.bodyBytes, maxDepth: limits.jsonDepth })
+        if (output.closed) return
+        if (message instanceof RequestError) await output.send(refusedMessage(message))
+        else controller.enqueue(message)
+      }
+      socket.on('message', (data, binary) => {
+        const text = binary ? undefined : data.toString()
+        const size = text?.length ?? 0
+        // One frame of any allowed size always fits.
+        const full = waiting.frames > 0 && waiting.characters + size > limits.bodyBytes
+        if (full || waiting.frames >= mostWaiting) {
+          socket.close(tooMuch, 'Too many frames at once. Wait for what was sent.')
+          return
+        }
+        waiting = { frames: waiting.frames + 1, characters: waiting.characters + size }
+        reading = reading
+          .then(() => take(text))
+          .catch(() => socket.terminate())
+          .finally(() => {
+            waiting = { frames: waiting.frames - 1, characters: waiting.characters - size }
+          })
+      })
+      socket.on('close', () => {
+        output.closed = true
+        // What has arrived is read first.
+        void reading.then(() => controller.close())
+      })
+    },
+    cancel: () => socket.close(1000),
+  })
+  return { readable, writable: new WritableStream<AnyMessage>({ write: message => output.send(message) }) }
+}
+
+class SocketOutput {
+  readonly #socket: AcpSocket
+  readonly #limits: WireHost['limits']
+  closed = false
+
+  constructor(socket: AcpSocket, limits: WireHost['limits']) {
+    this.#socket = socket
+    this.#limits = limits
+  }
+
+  /** Resolves when the client has little left to read. Rejects if it is gone. */
+  async send(message: unknown): Promise<void> {
+    if (this.closed) throw new Error('The client is gone.')
+    this.#socket.send(JSON.stringify(message))
+    const { unsentBytes, stallMs = 30_000 } = this.#limits
+    let least = this.#socket.bufferedAmount
+    for (let waited = 0; this.#socket.bufferedAmount > unsentBytes && !this.closed; waited += pollMs) {
+      if (this.#socket.bufferedAmount < least) waited = 0
+      least = Math.min(least, this.#socket.bufferedAmount)
+      if (waited >= stallMs) this.#socket.terminate()
+      await new Promise(resolve => setTimeout(resolve, pollMs))
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// The frames of one WebSocket client, handled one after another in the order in which they came. A client that sends faster
+// than its frames are handled is refused, so that what waits stays small.
+
+/** What is used of a WebSocket, as the `ws` package has it. */
+export type Socket = {
+  send(text: string): void
+  close(code: number, reason?: string): void
+  terminate(): void
+  readonly bufferedAmount: number
+  on(event: 'message', listener: (data: { toString(): string }, binary: boolean) => void): unknown
+  on(event: 'close', listener: () => void): unknown
+}
+
+/** Frames that may wait for the one that is handled. */
+const mostWaiting = 64
+/** The close code for a client that breaks a rule of the server. */
+const policyViolation = 1008
+
+export class FrameQueue {
+  readonly #socket: Pick<Socket, 'close'>
+  readonly #mostChars: number
+  #last: Promise<void> = Promise.resolve()
+  #frames = 0
+  #chars = 0
+
+  constructor(socket: Pick<Socket, 'close'>, mostChars: number) {
+    this.#socket = socket
+    this.#mostChars = mostChars
+  }
+
+  /** `size`: of the frame, in characters. `handle` must not reject. */
+  add(size: number, handle: () => Promise<void>): void {
+    // One frame of any allowed size always fits; a flood of frames is refused.
+    const isFull = this.#frames > 0 && this.#chars + size > this.#mostChars
+    if (isFull || this.#frames >= mostWaiting) {
+      this.#socket.close(policyViolation, 'Too many frames at once. Wait for what was sent.')
+      return
+    }
+    this.#frames += 1
+    this.#chars += size
+    this.afterAll(async () => {
+      await handle()
+      this.#frames -= 1
+      this.#chars -= size
+    })
+  }
+
+  /** Runs when everything that was added before has been handled. */
+  afterAll(run: () => void | Promise<void>): void {
+    this.#last = this.#last.then(run)
+  }
+}

@@ -1,0 +1,23 @@
+// Sends a failure in the wire's own form, with the headers that say whether, and when, to send the request again.
+import type { Context, ErrorHandler } from 'hono'
+import type { WireEnv, WireHost } from '../host.ts'
+import { type Failure, failureOf, setRetryHeaders } from './failure.ts'
+import { sendJson } from './send.ts'
+
+/** For wires whose protocol has no error body of its own. */
+export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
+  return (error, c) => {
+    const failure = failureOf(error, host.log)
+    return sendFailure(c, failure, { error: failure.message, code: failure.code })
+  }
+}
+
+/** `body`: in the wire's own form. The headers say whether, and when, to send the request again. */
+export function sendFailure(
+  c: Context<WireEnv>,
+  { code, status, retryAfterMs }: Failure,
+  body: unknown,
+): Response {
+  setRetryHeaders(c.env, { code, retryAfterMs })
+  return sendJson(c, body, status)
+}

@@ -1,0 +1,132 @@
+// What an MCP client is shown: the agent's tools as MCP tools, questions to a person as elicitations, and outcomes as
+// results. Pure.
+import type {
+  CallToolResult,
+  ContentBlock,
+  InputRequest,
+  Tool as McpTool,
+} from '@modelcontextprotocol/server'
+import type { AgentInfo, CallState } from '../../engine/index.ts'
+import type { Outcome } from '../../language/calls.ts'
+import type { ResultPart } from '../../language/content.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+
+type AgentTool = AgentInfo['tools'][number]
+
+/** The name of the tool that is the agent itself. */
+export function askToolName({ name }: AgentInfo): string {
+  return `ask_${name.replace(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, 128)
+}
+
+export function askTool(agent: AgentInfo): McpTool {
+  return {
+    name: askToolName(agent),
+    title: agent.title ?? agent.name,
+    description:
+      agent.description ?? `Asks the agent "${agent.name}", which may use tools of its own to answer.`,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        message: { type: 'string', description: 'What to ask.' },
+        session: { type: 'string', description: 'The session of an earlier answer, to go on with it.' },
+      },
+      required: ['message'],
+    },
+    outputSchema: {
+      type: 'object',
+      properties: { text: { type: 'string' }, session: { type: 'string' }, stop: { type: 'string' } },
+      required: ['text', 'session', 'stop'],
+    },
+    annotations: { readOnlyHint: false, openWorldHint: true },
+  }
+}
+
+/** A tool that takes free text gets an object with that text, because MCP knows objects only. */
+export function encodeTool(tool: AgentTool): McpTool {
+  const { name, title, description, readOnly, destructive, idempotent, output } = tool
+  const schema =
+    tool.input.form === 'json'
+      ? tool.input.schema
+      : { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] }
+  const encoded: McpTool = {
+    name,
+    description,
+    // Its shape was checked when the tool was declared.
+    inputSchema: { ...schema, type: 'object' } as McpTool['inputSchema'],
+    annotations: { readOnlyHint: readOnly, destructiveHint: destructive, idempotentHint: idempotent },
+  }
+  if (title !== undefined) encoded.title = title
+  if (output?.['type'] === 'object') encoded.outputSchema = output as NonNullable<McpTool['outputSchema']>
+  return encoded
+}
+
+export function encodeOutcome(
+  { kind, parts, structured }: Outcome,
+  tool: AgentTool | undefined,
+): CallToolResult {
+  const result: CallToolResult = { content: parts.map(encodePart) }
+  if (kind !== 'ok') return { ...result, isError: true }
+  const isDeclared = tool?.output?.['type'] === 'object'
+  if (isJsonObject(structured) && isDeclared) result.structuredContent = structured
+  return result
+}
+
+function encodePart(part: ResultPart): ContentBlock {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const data = /^data:([^;,]+);base64,(.*)$/s.exec(part.url)
+  const [, mimeType = 'application/octet-stream', base64 = ''] = data ?? []
+  const name = part.type === 'file' ? (part.name ?? 'file') : 'image'
+  if (!data) return { type: 'resource_link', uri: part.url, name }
+  if (part.type === 'image') return { type: 'image', data: base64, mimeType }
+  return {
+    type: 'resource',
+    resource: { uri: `turnwire:///${encodeURIComponent(name)}`, mimeType, blob: base64 },
+  }
+}
+
+export function failedResult(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+// ---- questions ---------------------------------------------------------------------------------------------------
+
+const choices = { once: 'Allow once', always: 'Allow always in this session', deny: 'Deny' } as const
+
+/** Asks a person about a call, with all of its arguments. */
+export function encodeQuestion({ part, text, reason }: CallState): InputRequest {
+  const why = reason === undefined ? '' : `\n${reason}`
+  return {
+    method: 'elicitation/create',
+    params: {
+      mode: 'form',
+      message: `Allow the tool "${part.name}" to run?${why}\nArguments: ${text}`,
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          decision: {
+            type: 'string',
+            title: 'Decision',
+            oneOf: Object.entries(choices).map(([value, title]) => ({ const: value, title })),
+          },
+          reason: { type: 'string', title: 'Reason, for the model', maxLength: 2000 },
+        },
+        required: ['decision'],
+      },
+    },
+  }
+}
+
+export type McpDecision = { granted: boolean; remember: boolean; reason?: string }
+
+/** Undefined: there is no answer to this question. Anything but a clear yes is a no. */
+export function decodeDecision(answer: Json | undefined): McpDecision | undefined {
+  if (!isJsonObject(answer) || typeof answer['action'] !== 'string') return undefined
+  const content: JsonObject = isJsonObject(answer['content']) ? answer['content'] : {}
+  const { decision, reason } = content
+  const granted = answer['action'] === 'accept' && (decision === 'once' || decision === 'always')
+  return {
+    granted,
+    remember: granted && decision === 'always',
+    ...(typeof reason === 'string' && reason !== '' && { reason }),
+  }
+}

@@ -1,0 +1,117 @@
+// The routes: one endpoint per agent, for both revisions of the protocol. A modern client sends whole requests and has no
+// session. A legacy client begins a session of the protocol, which lives in memory and ends when it has been idle.
+import { randomUUID } from 'node:crypto'
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { type Context, Hono } from 'hono'
+import { TurnwireError } from '../../language/errors.ts'
+import type { WireEnv, WireHost } from '../host.ts'
+import { plainErrors, readJsonObject } from '../http/index.ts'
+import { type McpServing, mcpServerFor } from './server.ts'
+
+/** Per owner: one that begins many ends its own oldest, never another's. */
+const mostSessions = 100
+const idleMs = 30 * 60_000
+
+type LegacySession = {
+  owner: string
+  agent: string
+  transport: WebStandardStreamableHTTPServerTransport
+  usedAt: number
+}
+
+/** `serving`: by agent, what of it is served. */
+export function mcpRoutes(
+  host: WireHost,
+  serving: ReadonlyMap<string, McpServing>,
+  version: string,
+): Hono<WireEnv> {
+  const app = new Hono<WireEnv>()
+  app.onError(plainErrors(host))
+  const served = new McpEndpoint(host, serving, version)
+  app.all('/mcp/:agent', c => served.serve(c, c.req.param('agent') ?? ''))
+  return app
+}
+
+class McpEndpoint {
+  readonly #host: WireHost
+  readonly #serving: ReadonlyMap<string, McpServing>
+  readonly #version: string
+  /** By the id that the client sends, in the order in which they were last used. */
+  readonly #sessions = new Map<string, LegacySession>()
+
+  constructor(host: WireHost, serving: ReadonlyMap<string, McpServing>, version: string) {
+    this.#host = host
+    this.#serving = serving
+    this.#version = version
+  }
+
+  async serve(c: Context<WireEnv>, agent: string): Promise<Response> {
+    if (!this.#serving.has(agent))
+      throw new TurnwireError(
+        'not_found',
+        `The agent "${agent}" is not served over MCP. Set agents[].serveMcp in the configuration.`,
+      )
+    const parsedBody = c.req.method === 'POST' ? await readJsonObject(c, this.#host.limits) : undefined
+    const request = c.req.raw
+    if (await isLegacyRequest(request, parsedBody)) return this.#serveLegacy(c, agent, parsedBody)
+    const handler = createMcpHandler(() => this.#server(c, agent), {
+      legacy: 'reject',
+      onerror: error => this.#log(error),
+      keepAliveMs: this.#host.limits.heartbeatMs,
+    })
+    return handler.fetch(request, { parsedBody })
+  }
+
+  #server(c: Context<WireEnv>, agent: string): Server {
+    const serving = this.#serving.get(agent) ?? {}
+    return mcpServerFor(this.#host, { principal: c.get('principal'), agent, serving, version: this.#version })
+  }
+
+  async #serveLegacy(c: Context<WireEnv>, agent: string, parsedBody: unknown): Promise<Response> {
+    const { owner } = c.get('principal')
+    this.#dropIdle(owner)
+    const id = c.req.header('mcp-session-id')
+    const known = id === undefined ? undefined : this.#sessions.get(id)
+    // To anyone but its owner a session does not exist. The protocol's 404 makes a client begin anew.
+    if (id !== undefined && (known?.owner !== owner || known.agent !== agent))
+      return c.json({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }, 404)
+    if (known && id !== undefined) {
+      known.usedAt = Date.now()
+      this.#sessions.delete(id)
+      this.#sessions.set(id, known)
+      return known.transport.handleRequest(c.req.raw, { parsedBody })
+    }
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      keepAliveMs: this.#host.limits.heartbeatMs,
+      onsessioninitialized: made =>
+        void this.#sessions.set(made, { owner, agent, transport, usedAt: Date.now() }),
+      onsessionclosed: closed => void this.#sessions.delete(closed),
+    })
+    await this.#server(c, agent).connect(transport)
+    return transport.handleRequest(c.req.raw, { parsedBody })
+  }
+
+  #dropIdle(owner: string): void {
+    const before = Date.now() - idleMs
+    const own = [...this.#sessions.values()].filter(session => session.owner === owner)
+    let over = own.length - mostSessions + 1
+    for (const [id, session] of this.#sessions) {
+      const { usedAt, transport } = session
+      const isOver = session.owner === owner && over > 0
+      if (usedAt >= before && !isOver) continue
+      if (isOver) over -= 1
+      this.#sessions.delete(id)
+      void transport.close().catch(error => this.#log(error))
+    }
+  }
+
+  #log(error: unknown): void {
+    this.#host.log('warn', 'An MCP client was refused.', { error: String(error) })
+  }
+}

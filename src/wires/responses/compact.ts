@@ -1,0 +1,110 @@
+// A whole conversation made short: what the user said, and a sealed summary of the rest. And an estimate of what a request
+// would cost to read. Neither keeps anything.
+import type { Context } from 'hono'
+import type { OnceAnswer } from '../../engine/index.ts'
+import { textOf } from '../../language/content.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Entry } from '../../language/history.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { isAbsent, names } from '../fields.ts'
+import type { WireEnv, WireHost } from '../host.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
+import { clientGone } from '../http/stream.ts'
+import { missingParameter, refuseParameter } from '../openai-refusal.ts'
+import { estimateTokens } from '../stateless/index.ts'
+import { openConversation, readConversation } from './conversations.ts'
+import { decodeRequest } from './decode.ts'
+import { decodeHistory } from './decode-history.ts'
+import type { InputItem } from './decode-items.ts'
+import { encodeInputItems } from './encode-input.ts'
+import { encodeUsage } from './encode-response.ts'
+import { stemOf } from './ids.ts'
+import { prepareOnce, readHistory, readItems } from './once.ts'
+import { sealSummary } from './sealed.ts'
+import { field } from './wordings.ts'
+
+const compactFields = names(
+  'model input previous_response_id instructions prompt_cache_key prompt_cache_options prompt_cache_retention service_tier agent_id',
+)
+
+export async function compactConversation(
+  c: Context<WireEnv>,
+  host: WireHost,
+  newId: (prefix: string) => string,
+): Promise<Response> {
+  const body = await readJsonObject(c, host.limits)
+  field.onlyKnown(body, compactFields, '')
+  if (isAbsent(body['model']) && isAbsent(body['agent_id'])) throw missingParameter('model')
+  if (isAbsent(body['input']) && isAbsent(body['previous_response_id']))
+    refuseParameter(
+      'One of "input" or "previous_response_id" must be provided.',
+      'input',
+      'missing_required_parameter',
+    )
+  const { owner } = c.get('principal')
+  const asked = decodeRequest(catalogOf(host), { ...body, store: false }, undefined)
+  const { items } = await readItems(host, owner, asked)
+  const history = await readHistory(host.engine, owner, asked.previous, items)
+  const session = newId('sess')
+  const { once } = prepareOnce(host, owner, { ...asked, compacts: true }, history, session)
+  const answer = await answerOf(host.engine.answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
+  if (!answer) return c.body(null)
+  const summary = textOf(answer.parts)
+  if (summary === '') throw new TurnwireError('model_failed', 'The model gave no summary. Try again.')
+  const encrypted_content = sealSummary(summary, owner, text => host.seal(text))
+  return sendJson(c, {
+    id: `resp_${stemOf(session)}`,
+    object: 'response.compaction',
+    created_at: Math.floor(Date.now() / 1000),
+    output: [
+      ...encodeInputItems(
+        session,
+        history.filter(({ role }) => role === 'user'),
+      ),
+      { type: 'compaction', id: `cmp_${stemOf(session)}_0_0_0`, encrypted_content },
+    ],
+    usage: encodeUsage(answer.usage ?? { input: 0, output: 0 }),
+  })
+}
+
+async function answerOf(
+  items: ReturnType<WireHost['engine']['answerOnce']>,
+): Promise<OnceAnswer | undefined> {
+  for await (const batch of items) for (const item of batch) if (item.type === 'answer') return item.answer
+  return undefined
+}
+
+const countFields = names(
+  'model input instructions previous_response_id conversation tools tool_choice parallel_tool_calls reasoning text truncation personality agent_id',
+)
+
+export async function countInputTokens(c: Context<WireEnv>, host: WireHost): Promise<Response> {
+  const { personality: _, ...body } = await readJsonObject(c, host.limits)
+  field.onlyKnown(body, countFields, '')
+  const { owner } = c.get('principal')
+  const [first] = host.about.agents
+  const given: JsonObject = { ...body, ...(isAbsent(body['model']) && { model: first?.name ?? '' }) }
+  const asked = decodeRequest(catalogOf(host), given, undefined, true)
+  const { items } = await readItems(host, owner, asked)
+  const history =
+    asked.conversation === undefined
+      ? await readHistory(host.engine, owner, asked.previous, items)
+      : await conversationHistory(host, owner, asked.conversation, items)
+  const { agent, ask, clientTools } = asked
+  const input_tokens = estimateTokens({ agent: agent.name, history, ask, clientTools }, agent.system)
+  return sendJson(c, { object: 'response.input_tokens', input_tokens })
+}
+
+async function conversationHistory(
+  { engine }: WireHost,
+  owner: string,
+  id: string,
+  items: readonly InputItem[],
+): Promise<Entry[]> {
+  const { entries, calls } = await readConversation(engine, await openConversation(engine, owner, id))
+  return [...entries, ...decodeHistory(items, calls)]
+}
+
+function catalogOf({ about, serverTools }: WireHost): Parameters<typeof decodeRequest>[0] {
+  return { ...about, serverTools }
+}

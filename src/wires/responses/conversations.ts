@@ -1,0 +1,148 @@
+// Conversations that clients make and edit as objects of their own. A conversation is a session, with a record beside its
+// log. A log only grows, so an edit (items added without a turn, an item deleted, another agent) makes a new session with
+// the edited history, and the record names it. The conversation keeps its id, and items keep theirs.
+import type { Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Entry } from '../../language/history.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { wireName } from './decode.ts'
+import { encodeInputItems, type ListedItem } from './encode-input.ts'
+import { stemOf } from './ids.ts'
+import type { Conversation } from './stored.ts'
+import { noSuchConversation } from './wordings.ts'
+
+const recordName = 'responses.conversation'
+
+type ConversationRecord = {
+  metadata: JsonObject
+  /** The session that holds the conversation now. Absent: the one that the conversation is named after. */
+  session?: string
+  /** The ids of the first items, which were there when that session was made. */
+  ids?: string[]
+  deleted?: true
+}
+
+export type OpenConversation = {
+  id: string
+  /** The session that the conversation is named after. It has the record. */
+  home: SessionRef
+  /** The session that holds the conversation. */
+  ref: SessionRef
+  createdAt: number
+  agent: string
+  /** Absent for a session that was not made as a conversation. It cannot be edited. */
+  record: ConversationRecord | undefined
+}
+
+const prefix = 'conv_'
+
+function sessionOf(id: string): string {
+  return id.startsWith(prefix) ? `sess_${id.slice(prefix.length)}` : id
+}
+
+export async function createConversation(
+  engine: Engine,
+  owner: string,
+  agent: string,
+  metadata: JsonObject,
+  seed: Entry[],
+): Promise<OpenConversation> {
+  const home = await newSession(engine, owner, agent, seed)
+  const id = prefix + stemOf(home.session)
+  const record = { metadata }
+  await keep(engine, home, record)
+  return { id, home, ref: home, createdAt: Date.now(), agent, record }
+}
+
+async function newSession(engine: Engine, owner: string, agent: string, seed: Entry[]): Promise<SessionRef> {
+  const settings = { tools: null, options: {}, clientTools: [] }
+  const { session } = await engine.create({ owner, agent, wire: wireName, settings, seed, clientOnly: true })
+  return { owner, session }
+}
+
+/** To anyone but its owner, and once it is deleted, a conversation does not exist. */
+export async function openConversation(engine: Engine, owner: string, id: string): Promise<OpenConversation> {
+  const home = { owner, session: sessionOf(id) }
+  try {
+    const { createdAt, agent } = await engine.summary(home)
+    const record = await readRecord(engine, home)
+    if (record?.deleted) throw noSuchConversation(id)
+    const ref = { owner, session: record?.session ?? home.session }
+    return { id, home, ref, createdAt, agent, record }
+  } catch (error) {
+    throw isMissing(error) ? noSuchConversation(id) : error
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof TurnwireError && (error.code === 'session_not_found' || error.code === 'not_found')
+}
+
+async function readRecord(engine: Engine, home: SessionRef): Promise<ConversationRecord | undefined> {
+  try {
+    // Only `keep` writes it.
+    return JSON.parse(await engine.blob(home, recordName)) as ConversationRecord
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function keep(engine: Engine, home: SessionRef, record: ConversationRecord): Promise<void> {
+  return engine.keepBlob(home, recordName, JSON.stringify(record))
+}
+
+export async function setMetadata(
+  engine: Engine,
+  { home, record }: OpenConversation,
+  metadata: JsonObject,
+): Promise<void> {
+  await keep(engine, home, { ...record, metadata })
+}
+
+/** Its responses can still be read. */
+export async function deleteConversation(engine: Engine, { home, record }: OpenConversation): Promise<void> {
+  await keep(engine, home, { metadata: {}, ...record, deleted: true })
+}
+
+// ---- items -----------------------------------------------------------------------------------------------------
+
+export type ConversationItems = Conversation & { items: ListedItem[] }
+
+export async function readConversation(
+  engine: Engine,
+  { ref, record }: OpenConversation,
+): Promise<ConversationItems> {
+  const { entries, calls } = await engine.history(ref, false)
+  const items = encodeInputItems(ref.session, entries)
+  const { ids = [] } = record ?? {}
+  for (const [index, id] of ids.entries()) if (items[index]) items[index].id = id
+  return { entries, calls, items }
+}
+
+/** Makes the session that holds the conversation from now on. `ids`: of the items in it that are known already. */
+export async function moveConversation(
+  engine: Engine,
+  conversation: OpenConversation,
+  seed: Entry[],
+  ids: string[],
+): Promise<void> {
+  const { home, agent } = conversation
+  const { session } = await newSession(engine, home.owner, agent, seed)
+  await pointTo(engine, conversation, session, ids)
+}
+
+/** The session that held the conversation is removed if nothing else refers to it. */
+export async function pointTo(
+  engine: Engine,
+  { home, ref, record }: OpenConversation,
+  session: string,
+  ids: string[],
+): Promise<void> {
+  await keep(engine, home, { metadata: {}, ...record, session, ids })
+  if (ref.session !== home.session && isUnused(await engine.summary(ref))) await engine.remove(ref)
+}
+
+function isUnused({ turn, lastStop }: SessionSummary): boolean {
+  return turn === undefined && lastStop === undefined
+}

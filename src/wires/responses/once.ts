@@ -1,0 +1,85 @@
+// A response that is not kept: what it reads, what the model is asked, and how the answer is encoded. The same for HTTP and
+// for WebSockets.
+import { type Engine, type OnceRequest, summaryInstructions } from '../../engine/index.ts'
+import type { Entry } from '../../language/history.ts'
+import type { WireHost } from '../host.ts'
+import { modelInfo } from '../stateless/index.ts'
+import { protocol, type ResponsesRequest, wireName } from './decode.ts'
+import { decodeHistory } from './decode-history.ts'
+import { decodeItems, type InputItem } from './decode-items.ts'
+import type { EncoderOptions } from './encode.ts'
+import { calledIn, requestFields } from './encode-response.ts'
+import { resolveReferences } from './references.ts'
+import { type Repeated, splitInput } from './same-session.ts'
+import { openerFor, sealAnswer, sealSummary, summaryOpenerFor } from './sealed.ts'
+import { previousResponse } from './stored.ts'
+import { lastRead } from './stored-log.ts'
+
+export type ReadInput = { items: InputItem[]; repeated: Repeated | undefined }
+
+export async function readItems(
+  host: WireHost,
+  owner: string,
+  { agent, model, input = [] }: Pick<ResponsesRequest, 'agent' | 'model' | 'input'>,
+): Promise<ReadInput> {
+  const { engine, about } = host
+  const seal = (text: string): string => host.seal(text)
+  const unseal = (text: string): string => host.unseal(text)
+  const whole = await resolveReferences({ engine, agents: about.agents, owner, seal }, input)
+  const { origin } = (model === undefined ? agent.model : modelInfo(about, model)) ?? {}
+  const items = decodeItems(whole, {
+    images: agent.images,
+    open: openerFor(owner, unseal),
+    openSummary: summaryOpenerFor(owner, unseal),
+    ...(origin?.protocol === protocol && { origin }),
+  })
+  return { items: items.flat(), repeated: splitInput(whole, items) }
+}
+
+/** The input, after all that the response before it had read and said. */
+export async function readHistory(
+  engine: Engine,
+  owner: string,
+  previous: string | undefined,
+  items: readonly InputItem[],
+): Promise<Entry[]> {
+  if (previous === undefined) return decodeHistory(items)
+  const response = await previousResponse(engine, owner, previous)
+  const { entries, calls } = await engine.history(response.ref, true, lastRead(response))
+  return [...entries, ...decodeHistory(items, calls)]
+}
+
+export type PreparedOnce = { once: Omit<OnceRequest, 'deltas'>; options: EncoderOptions }
+
+/** `id`: names the response. */
+export function prepareOnce(
+  host: WireHost,
+  owner: string,
+  request: ResponsesRequest,
+  history: Entry[],
+  id: string,
+): PreparedOnce {
+  const { agent, model, clientTools, ask, note, compacts } = request
+  const named = model === undefined ? {} : { model }
+  const seal = (text: string): string => host.seal(text)
+  const settings = { clientTools, ...named, wires: { [wireName]: note } }
+  const options: EncoderOptions = {
+    place: { session: id, first: 1 },
+    agent: agent.name,
+    createdAt: Date.now(),
+    request: requestFields(agent, settings, ask),
+    called: calledIn(note),
+    now: Date.now,
+    ...(request.carriesSealed && { seal: answer => sealAnswer(answer, owner, seal) }),
+    ...(compacts && { compact: summary => sealSummary(summary, owner, seal) }),
+  }
+  const once = { owner, agent: agent.name, ...named, clientTools, ask, history }
+  return { once: compacts ? summarising(once) : once, options }
+}
+
+/** Tools stay declared, since vendors refuse calls in a history whose tools are not. */
+export function summarising<Asked extends Pick<OnceRequest, 'ask' | 'history'>>(asked: Asked): Asked {
+  const { choice: _, format: __, maxTokens: ___, ...ask } = asked.ask ?? {}
+  const question: Entry = { role: 'user', parts: [{ type: 'text', text: summaryInstructions }] }
+  return { ...asked, ask: { ...ask, choice: 'none' }, history: [...asked.history, question] }
+}

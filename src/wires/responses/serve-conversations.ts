@@ -1,0 +1,128 @@
+// The routes of conversations.
+import type { Context, Hono } from 'hono'
+import type { JsonObject } from '../../lib/json.ts'
+import { isAbsent, names, optional } from '../fields.ts'
+import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
+import { missingParameter } from '../openai-refusal.ts'
+import {
+  createConversation,
+  deleteConversation,
+  moveConversation,
+  type OpenConversation,
+  openConversation,
+  readConversation,
+  setMetadata,
+} from './conversations.ts'
+import { decodeMetadata } from './decode.ts'
+import { decodeHistory } from './decode-history.ts'
+import type { InputItem } from './decode-items.ts'
+import { decodePage } from './decode-page.ts'
+import { pageOfItems } from './encode-input.ts'
+import { readItems } from './once.ts'
+import { field, noSuchItem, notEditable } from './wordings.ts'
+
+const mostItems = 20
+
+export function mountConversations(app: Hono<WireEnv>, host: WireHost): void {
+  const { engine } = host
+  const found = (c: Context<WireEnv>): Promise<OpenConversation> =>
+    openConversation(engine, c.get('principal').owner, c.req.param('id') ?? '')
+  app.post('/v1/conversations', c => create(c, host))
+  app.get('/v1/conversations/:id', async c => sendJson(c, encodeConversation(await found(c))))
+  app.post('/v1/conversations/:id', async c => {
+    const body = await readJsonObject(c, host.limits)
+    const conversation = await found(c)
+    const { metadata } = onlyKnown(body, 'metadata')
+    if (metadata === undefined) throw missingParameter('metadata')
+    await setMetadata(engine, conversation, optional(metadata, 'metadata', decodeMetadata) ?? {})
+    return sendJson(c, encodeConversation(await found(c)))
+  })
+  app.delete('/v1/conversations/:id', async c => {
+    const conversation = await found(c)
+    await deleteConversation(engine, conversation)
+    return sendJson(c, { id: conversation.id, object: 'conversation.deleted', deleted: true })
+  })
+  app.get('/v1/conversations/:id/items', async c => {
+    const { items } = await readConversation(engine, await found(c))
+    return sendJson(c, pageOfItems(items, decodePage(c.req.query())))
+  })
+  app.post('/v1/conversations/:id/items', async c => addItems(c, host, await found(c)))
+  app.get('/v1/conversations/:id/items/:item', async c => {
+    const id = c.req.param('item')
+    const { items } = await readConversation(engine, await found(c))
+    const item = items.find(each => each.id === id)
+    if (!item) throw noSuchItem(id)
+    return sendJson(c, item)
+  })
+  app.delete('/v1/conversations/:id/items/:item', async c => deleteItem(c, host, await found(c)))
+}
+
+function encodeConversation({ id, createdAt, record }: OpenConversation): JsonObject {
+  const created_at = Math.floor(createdAt / 1000)
+  return { id, object: 'conversation', created_at, metadata: record?.metadata ?? {} }
+}
+
+function onlyKnown(body: JsonObject, known: string): JsonObject {
+  field.onlyKnown(body, names(known), '')
+  return body
+}
+
+/** `agent_id`: the agent that the conversation begins with. Default: the first. */
+async function create(c: Context<WireEnv>, host: WireHost): Promise<Response> {
+  const body = onlyKnown(await readJsonObject(c, host.limits), 'items metadata agent_id')
+  const { owner } = c.get('principal')
+  const agent = optional(body['agent_id'], 'agent_id', field.text) ?? host.about.agents[0]?.name ?? ''
+  const metadata = optional(body['metadata'], 'metadata', decodeMetadata) ?? {}
+  const given = isAbsent(body['items']) ? [] : field.list(body['items'], 'items', { max: mostItems })
+  const items = await decodeGiven(host, owner, agent, given)
+  return sendJson(
+    c,
+    encodeConversation(await createConversation(host.engine, owner, agent, metadata, decodeHistory(items))),
+  )
+}
+
+async function decodeGiven(
+  host: WireHost,
+  owner: string,
+  agent: string,
+  input: Parameters<typeof readItems>[2]['input'],
+): Promise<InputItem[]> {
+  return (await readItems(host, owner, { agent: agentNamed(host, agent), input })).items
+}
+
+async function addItems(
+  c: Context<WireEnv>,
+  host: WireHost,
+  conversation: OpenConversation,
+): Promise<Response> {
+  const { id, home, agent, record } = conversation
+  if (!record) throw notEditable(id)
+  const body = onlyKnown(await readJsonObject(c, host.limits), 'items')
+  const given = field.list(body['items'], 'items', { min: 1, max: mostItems })
+  const added = await decodeGiven(host, home.owner, agent, given)
+  const { entries, calls, items } = await readConversation(host.engine, conversation)
+  const ids = items.map(item => item.id)
+  await moveConversation(host.engine, conversation, [...entries, ...decodeHistory(added, calls)], ids)
+  const now = await readConversation(host.engine, await openConversation(host.engine, home.owner, id))
+  const page = { limit: now.items.length, order: 'asc', after: undefined } as const
+  return sendJson(c, pageOfItems(now.items.slice(items.length), page))
+}
+
+/** The rest must be a conversation by itself: a call goes with its output. */
+async function deleteItem(
+  c: Context<WireEnv>,
+  host: WireHost,
+  conversation: OpenConversation,
+): Promise<Response> {
+  const { id, home, agent, record } = conversation
+  if (!record) throw notEditable(id)
+  const { items } = await readConversation(host.engine, conversation)
+  const item = c.req.param('item') ?? ''
+  const rest = items.filter(each => each.id !== item)
+  if (rest.length === items.length) throw noSuchItem(item)
+  const entries = decodeHistory(await decodeGiven(host, home.owner, agent, rest))
+  const ids = rest.map(each => each.id)
+  await moveConversation(host.engine, conversation, entries, ids)
+  return sendJson(c, encodeConversation(await openConversation(host.engine, home.owner, id)))
+}

@@ -1,0 +1,291 @@
+// Responses over a WebSocket: each `response.create` is answered with the events of its stream, one after another. The
+// connection remembers the conversation of its last responses, so that they can be continued although they are not stored.
+// Authentication happens before a socket gets here.
+import type { FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
+import { callsOf, type Entry } from '../../language/history.ts'
+import { isJsonObject, JsonError, type JsonObject } from '../../lib/json.ts'
+import { parseTextSoon } from '../../lib/parse-soon.ts'
+import { randomIds } from '../../lib/random.ts'
+import type { Principal, WireHost } from '../host.ts'
+import { FrameQueue, type Socket } from '../http/frame-queue.ts'
+import { failureOf } from '../http/index.ts'
+import { OpenAiRefusal, refuseParameter } from '../openai-refusal.ts'
+import { decodeRequest, type ResponsesRequest } from './decode.ts'
+import { decodeHistory } from './decode-history.ts'
+import { ResponseEncoder } from './encode.ts'
+import { responseId } from './ids.ts'
+import { prepareOnce, type ReadInput, readHistory, readItems } from './once.ts'
+import { acceptRequest, type Conversation } from './stored.ts'
+import { storedEncoder } from './stored-log.ts'
+import { failureBody, field, unsupportedParameter } from './wordings.ts'
+
+/** Responses of a connection that can be continued although they are not stored. */
+const mostRemembered = 4
+const longestConnectionMs = 60 * 60 * 1000
+
+export function responsesSocket(
+  host: WireHost,
+  socket: Socket,
+  principal: Principal,
+  connectionMs = longestConnectionMs,
+): void {
+  const client = new ResponsesSocket(host, socket, principal)
+  const timer = setTimeout(() => client.expire(), connectionMs)
+  timer.unref()
+  socket.on('message', (data, binary) => client.take(binary ? undefined : data.toString()))
+  socket.on('close', () => {
+    clearTimeout(timer)
+    client.leave()
+  })
+}
+
+type Items = AsyncIterable<readonly (FollowItem | OnceItem)[]>
+
+class ResponsesSocket {
+  readonly #host: WireHost
+  readonly #socket: Socket
+  readonly #principal: Principal
+  readonly #newId = randomIds()
+  readonly #gone = new AbortController()
+  readonly #frames: FrameQueue
+  /** By response id, oldest first. */
+  readonly #remembered = new Map<string, Conversation>()
+
+  constructor(host: WireHost, socket: Socket, principal: Principal) {
+    this.#host = host
+    this.#socket = socket
+    this.#principal = principal
+    this.#frames = new FrameQueue(socket, host.limits.bodyBytes)
+  }
+
+  /** `undefined`: a binary frame. */
+  take(text: string | undefined): void {
+    this.#frames.add(text?.length ?? 0, async () => {
+      if (!this.#gone.signal.aborted) await this.#handle(text)
+    })
+  }
+
+  leave(): void {
+    this.#gone.abort()
+    this.#remembered.clear()
+  }
+
+  /** What was sent before is still answered. */
+  expire(): void {
+    this.#frames.afterAll(() => {
+      const message = 'This connection has reached its time limit. Open a new one.'
+      this.#fail(new OpenAiRefusal(message, null, 'websocket_connection_limit_reached'), {})
+      this.#socket.close(1000, 'The time limit of a connection is reached.')
+    })
+  }
+
+  // ---- frames -----------------------------------------------------------------------------------------------
+
+  /** Never rejects. */
+  async #handle(text: string | undefined): Promise<void> {
+    let frame: JsonObject = {}
+    try {
+      frame = await this.#read(text)
+      const type = field.text(frame['type'], 'type')
+      if (type === 'response.create') await this.#create(frame)
+      else if (type === 'response.steer') this.#refuseSteering(frame)
+      // A client's note that it has read a response.
+      else if (type !== 'response.processed')
+        refuseParameter(`Unknown event type. Send 'response.create'.`, 'type', 'unknown_event')
+    } catch (error) {
+      this.#fail(error, frame)
+    }
+  }
+
+  async #read(text: string | undefined): Promise<JsonObject> {
+    if (text === undefined) refuseParameter('Send text frames with JSON.', null, 'invalid_frame')
+    const { bodyBytes, jsonDepth } = this.#host.limits
+    try {
+      const frame = await parseTextSoon(text, { maxBytes: bodyBytes, maxDepth: jsonDepth })
+      if (isJsonObject(frame)) return frame
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error
+      refuseParameter(error.message, null, 'invalid_json')
+    }
+    return refuseParameter('A frame must be a JSON object.', null, 'invalid_json')
+  }
+
+  #fail(error: unknown, { previous_response_id: previous, stream_id }: JsonObject): void {
+    // A continuation that failed is not tried again from memory: its client sends the whole conversation.
+    if (typeof previous === 'string') this.#remembered.delete(previous)
+    const failure = failureOf(error, this.#host.log)
+    const { retryAfterMs } = failure
+    const headers = retryAfterMs !== undefined && {
+      headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
+    }
+    const { error: shown } = failureBody(failure, error)
+    this.#send(
+      JSON.stringify({
+        type: 'error',
+        status: failure.status,
+        error: shown,
+        ...headers,
+        ...(typeof stream_id === 'string' && { stream_id }),
+      }),
+    )
+  }
+
+  #refuseSteering({ input = null, previous_response_id = null }: JsonObject): void {
+    const message = 'A response cannot be steered here. Wait for its end.'
+    const error = { type: 'invalid_request_error', code: 'steering_not_supported', message }
+    const steer = { input, previous_response_id }
+    this.#send(JSON.stringify({ type: 'response.steer.failed', error, steer }))
+  }
+
+  #send(text: string): void {
+    // A client that does not read is dropped.
+    if (this.#socket.bufferedAmount > this.#host.limits.unsentBytes) this.#socket.terminate()
+    else if (!this.#gone.signal.aborted) this.#socket.send(text)
+  }
+
+  // ---- responses ----------------------------------------------------------------------------------------------
+
+  async #create(frame: JsonObject): Promise<void> {
+    const { type: _, generate, stream_id, ...body } = frame
+    for (const name of ['stream_options', 'background'])
+      if (body[name] !== undefined) unsupportedParameter(name)
+    const { about, serverTools } = this.#host
+    const request = decodeRequest({ ...about, serverTools }, { ...body, stream: true }, undefined)
+    const read = await readItems(this.#host, this.#principal.owner, request)
+    const mark = typeof stream_id === 'string' ? stream_id : undefined
+    const before = request.previous === undefined ? undefined : this.#remembered.get(request.previous)
+    if (generate === false) await this.#prepareOnly(request, read, before, mark)
+    else if (request.stored && !request.compacts) await this.#answerStored(request, read, before, mark)
+    else await this.#answerOnce(request, read, before, mark)
+  }
+
+  /** Nothing is asked of the model. The response can be continued like any other. */
+  async #prepareOnly(
+    request: ResponsesRequest,
+    read: ReadInput,
+    before: Conversation | undefined,
+    mark: string | undefined,
+  ): Promise<void> {
+    const { id, history, encoder } = await this.#prepare(request, read, before)
+    this.#sendLines(encoder.begin(), mark)
+    encoder.take({ type: 'ended' })
+    this.#sendLines(encoder.end(), mark)
+    this.#remember(id, { entries: history, calls: [] })
+  }
+
+  async #answerOnce(
+    request: ResponsesRequest,
+    read: ReadInput,
+    before: Conversation | undefined,
+    mark: string | undefined,
+  ): Promise<void> {
+    const { id, history, encoder, once } = await this.#prepare(request, read, before)
+    const answers: OnceAnswer[] = []
+    const items = this.#host.engine.answerOnce({ ...once, deltas: 'fail' }, this.#gone.signal)
+    await this.#show(items, encoder, mark, item => {
+      if (item.type === 'answer') answers.push(item.answer)
+    })
+    const [answer] = answers
+    if (!answer || request.compacts) return
+    const { parts, origin, continuity } = answer
+    const kept = parts.filter(part => part.type !== 'call' || !part.cut)
+    const said: Entry = {
+      role: 'assistant',
+      parts: kept,
+      ...(origin && { origin }),
+      ...(continuity && { continuity }),
+    }
+    const calls = callsOf(said).map(part => ({ part }))
+    this.#remember(id, { entries: kept.length > 0 ? [...history, said] : history, calls })
+  }
+
+  async #prepare(request: ResponsesRequest, { items }: ReadInput, before: Conversation | undefined) {
+    const { owner } = this.#principal
+    const history = before
+      ? [...before.entries, ...decodeHistory(items, before.calls)]
+      : await readHistory(this.#host.engine, owner, request.previous, items)
+    const session = this.#newId('sess')
+    const { once, options } = prepareOnce(this.#host, owner, request, history, session)
+    const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
+    return { id: responseId({ session, first: 1 }), history, encoder, once }
+  }
+
+  async #answerStored(
+    request: ResponsesRequest,
+    read: ReadInput,
+    before: Conversation | undefined,
+    mark: string | undefined,
+  ): Promise<void> {
+    const { engine, about } = this.#host
+    const key = { key: this.#newId('req'), hash: '' }
+    const principal = this.#principal
+    const stored = { request, ...read, principal, before, key, isRepeatable: false }
+    const response = await acceptRequest(engine, stored)
+    const encoder = storedEncoder(about.agents, response, -1, 'lines')
+    const { ref, first } = response
+    const cancel = (): void => {
+      if (!request.goesOn && !encoder.stopped) void engine.command(ref, { do: 'cancel' }).catch(() => {})
+    }
+    const { signal } = this.#gone
+    signal.addEventListener('abort', cancel)
+    try {
+      await this.#show(
+        engine.follow(ref, { from: first, until: 'stop', deltas: 'fail' }, signal),
+        encoder,
+        mark,
+      )
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  /** Rejects if the items fail before the first of them is shown. */
+  async #show(
+    items: Items,
+    encoder: ResponseEncoder,
+    mark: string | undefined,
+    heard?: (item: FollowItem | OnceItem) => void,
+  ): Promise<void> {
+    const begin = encoder.begin()
+    let shown = false
+    try {
+      for await (const batch of items) {
+        let lines = ''
+        for (const item of batch) {
+          heard?.(item)
+          lines += encoder.take(item)
+        }
+        if (lines === '') continue
+        this.#sendLines(shown ? lines : begin + lines, mark)
+        shown = true
+        await this.#ready()
+      }
+      this.#sendLines(shown ? encoder.end() : begin + encoder.end(), mark)
+    } catch (error) {
+      if (!shown) throw error
+      this.#sendLines(encoder.fail(failureOf(error, this.#host.log)), mark)
+    }
+  }
+
+  #sendLines(lines: string, mark: string | undefined): void {
+    for (const line of lines.split('\n'))
+      if (line !== '')
+        this.#send(mark === undefined ? line : `{"stream_id":${JSON.stringify(mark)},${line.slice(1)}`)
+  }
+
+  /** Waits while the client has much to read. One that reads nothing is dropped by the stall time. */
+  async #ready(): Promise<void> {
+    const { unsentBytes, stallMs = 30_000 } = this.#host.limits
+    const { signal } = this.#gone
+    for (let waited = 0; this.#socket.bufferedAmount > unsentBytes / 2 && !signal.aborted; waited += 20) {
+      if (waited >= stallMs) this.#socket.terminate()
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+
+  #remember(id: string, conversation: Conversation): void {
+    this.#remembered.set(id, conversation)
+    const [oldest] = this.#remembered.keys()
+    if (this.#remembered.size > mostRemembered && oldest !== undefined) this.#remembered.delete(oldest)
+  }
+}

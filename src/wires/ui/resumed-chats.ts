@@ -1,0 +1,49 @@
+// Which chats have a client that resumes: one that has asked for the running message of the chat, as `useChat` with `resume`
+// does when its page is loaded. It may ask before the chat has a session; once there is one, a mark beside the session's
+// log keeps it, so that a restart forgets nothing.
+import type { Engine, SessionRef } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { ClientThread } from '../client-threads.ts'
+
+const mark = 'ui-resumed'
+/** Chats without a session that are remembered. The oldest make room. */
+const mostWaiting = 10_000
+
+export class ResumedChats {
+  readonly #engine: Engine
+  readonly #withoutSession = new Set<string>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** The chat's client resumes. */
+  async add(thread: ClientThread, ref: SessionRef | undefined): Promise<void> {
+    if (ref) {
+      if (!(await this.has(ref))) await this.#engine.keepBlob(ref, mark, 'resumed')
+      return
+    }
+    const [oldest] = this.#withoutSession
+    if (oldest !== undefined && this.#withoutSession.size >= mostWaiting) this.#withoutSession.delete(oldest)
+    this.#withoutSession.add(keyOf(thread))
+  }
+
+  /** The chat has a session now. */
+  async keep(thread: ClientThread, ref: SessionRef): Promise<void> {
+    if (this.#withoutSession.delete(keyOf(thread))) await this.add(thread, ref)
+  }
+
+  async has(ref: SessionRef): Promise<boolean> {
+    try {
+      await this.#engine.blob(ref, mark)
+      return true
+    } catch (error) {
+      if (error instanceof TurnwireError && error.code === 'not_found') return false
+      throw error
+    }
+  }
+}
+
+function keyOf({ owner, agent, id }: ClientThread): string {
+  return JSON.stringify([owner, agent, id])
+}

@@ -1,0 +1,229 @@
+// Schemas and grammars of a client that take long to compile or to check against, with arguments to match: the event loop
+// stays free, other clients are served, and the call ends with a reason. What is large and honest passes.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Json, JsonObject } from '../../src/lib/json.ts'
+import { type Attacked, attacked, script } from './attack-rig.ts'
+
+/** The CPU time that a check may add to a turn of the loop. */
+const CHECK_MS = 50
+
+const times = <T>(count: number, make: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => make(n))
+const object = <T>(count: number, entry: (n: number) => [string, T]): Record<string, T> =>
+  Object.fromEntries(times(count, entry))
+const list = (items: JsonObject): JsonObject => ({ type: 'object', properties: { list: { items } } })
+const keys = (count: number): JsonObject => object(count, n => [`k${n}`, 1])
+
+/** `ends`: how the call ends; `handed`: the client gets it. */
+type Attack = { schema: JsonObject; value: Json; ends: RegExp | 'handed' }
+
+const nested = (levels: number): Json => {
+  let value: Json = {}
+  for (let level = 0; level < levels; level++) value = { x: value }
+  return value
+}
+
+const slow = /took longer than 5 seconds|needed too much memory/
+const attacks: Record<string, Attack> = {
+  '1,900 patterns of names for 45,000 names': {
+    schema: { type: 'object', patternProperties: object(1_900, n => [`^a${n}$`, {}]) },
+    value: keys(45_000),
+    ends: slow,
+  },
+  'forty patterns of names for 10,000 names': {
+    schema: { type: 'object', patternProperties: object(40, n => [`^a${n}$`, {}]) },
+    value: keys(10_000),
+    ends: 'handed',
+  },
+  'names that must match a long pattern': {
+    schema: { type: 'object', propertyNames: { pattern: '^[a-z0-9]{1,200}$' } },
+    value: keys(5_000),
+    ends: 'handed',
+  },
+  'a check that doubles with each level of the value': {
+    schema: { type: 'object', properties: { x: { oneOf: [{ $ref: '#' }, { $ref: '#' }] } } },
+    value: nested(60),
+    ends: slow,
+  },
+  'forty alternatives for each of 20,000 items': {
+    schema: list({ anyOf: times(40, n => ({ const: `x${n}` })) }),
+    value: { list: times(20_000, n => n) },
+    ends: /do not fit its schema/,
+  },
+  '20,000 allowed values for each of 2,000 items': {
+    schema: list({ enum: times(20_000, n => `x${n}`) }),
+    value: { list: times(2_000, n => `y${n}`) },
+    ends: /do not fit its schema/,
+  },
+  'a long list of different items': {
+    schema: { type: 'object', properties: { list: { uniqueItems: true } } },
+    value: { list: times(60_000, n => n) },
+    ends: 'handed',
+  },
+  'an item that is nowhere in a long list': {
+    schema: { type: 'object', properties: { list: { contains: { const: -1 } } } },
+    value: { list: times(60_000, n => n) },
+    ends: /do not fit its schema/,
+  },
+  'schemas that depend on forty names': {
+    schema: {
+      type: 'object',
+      dependentSchemas: object(40, n => [`k${n}`, { additionalProperties: { type: 'number' } }]),
+    },
+    value: keys(10_000),
+    ends: 'handed',
+  },
+  'a pattern for a text of a megabyte': {
+    schema: { type: 'object', properties: { text: { pattern: '^([a-z]{1,50} ?)+$' } } },
+    value: { text: 'a'.repeat(1_000_000) },
+    ends: 'handed',
+  },
+  'a format for a text of a megabyte': {
+    schema: { type: 'object', properties: { text: { format: 'uri' } } },
+    value: { text: `http://${'a.'.repeat(500_000)}` },
+    ends: 'handed',
+  },
+  'a schema that takes long to compile': {
+    schema: { type: 'object', properties: object(1_500, n => [`p${n}`, { type: 'string', minLength: 1 }]) },
+    value: { p1: 'x' },
+    ends: 'handed',
+  },
+}
+
+const honest: Record<string, Attack> = {
+  'a text of a megabyte': {
+    schema: {
+      type: 'object',
+      properties: { path: { type: 'string', pattern: '^[\\w./-]+$' }, text: { type: 'string' } },
+      required: ['path', 'text'],
+      additionalProperties: false,
+    },
+    value: { path: 'a/b.txt', text: 'words and more words, '.repeat(48_000) },
+    ends: 'handed',
+  },
+  'a megabyte of rows': {
+    schema: list({
+      type: 'object',
+      properties: { id: { type: 'integer' }, name: { type: 'string', maxLength: 80 } },
+      required: ['id', 'name'],
+      additionalProperties: false,
+    }),
+    value: { list: times(20_000, n => ({ id: n, name: `row ${n}, ${'and more '.repeat(4)}` })) },
+    ends: 'handed',
+  },
+}
+
+async function declare(server: Attacked, schema: JsonObject, as: string): Promise<string> {
+  const tools = [{ name: 'own', description: 'Is run by the client.', parameters: schema }]
+  const answer = await server.send({ path: '/sessions', body: { agent: { name: 'helper' }, tools }, as })
+  assert.equal(answer.status, 201, answer.text.slice(0, 300))
+  return (JSON.parse(answer.text) as { sessionId: string }).sessionId
+}
+
+/** The turn in which the model calls the client's tool with this value; and the longest stall in it. */
+async function callOwn(
+  server: Attacked,
+  schema: JsonObject,
+  value: Json,
+): Promise<{ text: string; stallMs: number }> {
+  const session = await declare(server, schema, 'eve')
+  const words = script({ calls: [{ name: 'own', text: JSON.stringify(value) }] })
+  await server.watch()
+  const { status, text } = await server.turn(session, words, { as: 'eve' })
+  assert.equal(status, 200, text.slice(0, 300))
+  return { text, stallMs: (await server.seen()).stallMs }
+}
+
+async function attack(server: Attacked, { schema, value, ends }: Attack): Promise<void> {
+  // The same arguments without a check: what reading and recording them takes.
+  const plain = await callOwn(server, { type: 'object' }, value)
+  const { text, stallMs } = await callOwn(server, schema, value)
+  assert.ok(stallMs < plain.stallMs + CHECK_MS, `${stallMs} ms, without a check ${plain.stallMs} ms`)
+  if (ends === 'handed') assert.match(text, /^\{"stopReason":"tool_use"/)
+  else assert.match(text, ends)
+}
+
+test('the loop stays free while the checks of a client take long', async t => {
+  const server = await attacked(t, { owners: ['eve', 'ann'] })
+  // Loads what every first check loads.
+  await callOwn(server, { type: 'object' }, {})
+  for (const [what, given] of Object.entries({ ...attacks, ...honest }))
+    await t.test(what, () => attack(server, given))
+})
+
+test('other clients are served while the checks of one take long, theirs among them', async t => {
+  const server = await attacked(t, { owners: ['eve', 'ann'] })
+  await callOwn(server, { type: 'object' }, {})
+  const { schema, value } = attacks['a check that doubles with each level of the value']!
+  const words = script({ calls: [{ name: 'own', text: JSON.stringify(value) }] })
+  let eveIsDone = false
+  const hostile = Promise.all(
+    times(4, async () => server.turn(await declare(server, schema, 'eve'), words, { as: 'eve' })),
+  ).then(() => {
+    eveIsDone = true
+  })
+  const rows = honest['a megabyte of rows']!
+  const calls = [{ name: 'own', text: JSON.stringify(rows.value) }]
+  for (let round = 0; round < 3; round++) {
+    const session = await declare(server, rows.schema, 'ann')
+    const { text } = await server.turn(session, script({ calls }), { as: 'ann' })
+    assert.match(text, /^\{"stopReason":"tool_use"/)
+  }
+  assert.equal(eveIsDone, false)
+  assert.equal((await server.send({ path: '/health' })).status, 200)
+  await hostile
+})
+
+test('many costly checks in one answer share the time of one turn of the loop', async t => {
+  const server = await attacked(t, { owners: ['eve'] })
+  await callOwn(server, { type: 'object' }, {})
+  const schema = list({ anyOf: times(12, n => ({ const: `x${n}` })) })
+  const text = JSON.stringify({ list: times(400, n => n) })
+  const many = script({ calls: times(60, () => ({ name: 'own', text })) })
+  const stall = async (given: JsonObject): Promise<number> => {
+    const session = await declare(server, given, 'eve')
+    await server.watch()
+    assert.equal((await server.turn(session, many, { as: 'eve' })).status, 200)
+    return (await server.seen()).stallMs
+  }
+  const plain = await stall({ type: 'object' })
+  const costly = await stall(schema)
+  assert.ok(costly < plain + CHECK_MS, `${costly} ms, without a check ${plain} ms`)
+})
+
+test('what a client declares is bounded, one schema and all of them together', async t => {
+  const server = await attacked(t, { owners: ['eve'] })
+  const wide = { type: 'object', properties: object(1_500, n => [`p${n}`, {}]) }
+  const tool = (n: number, parameters: JsonObject): JsonObject => ({
+    name: `t${n}`,
+    description: 'x',
+    parameters,
+  })
+  const cases: [JsonObject[], RegExp][] = [
+    [
+      [
+        tool(0, {
+          $id: `http://a/${'b/'.repeat(90_000)}`,
+          $defs: object(2_000, n => [`d${n}`, { $id: `x${n}` }]),
+        }),
+      ],
+      /longer than 2048/,
+    ],
+    [
+      [tool(0, { $defs: object(1_200, n => [`d${n}`, { $ref: '#/$defs/d0' }]) })],
+      /more than 1000 references/,
+    ],
+    [times(15, n => tool(n, wide)), /together have more than 20000 subschemas/],
+    [times(2_000, n => tool(n, {})), /at most 1024 tools/],
+  ]
+  for (const [tools, says] of cases) {
+    await server.watch()
+    const body = { agent: { name: 'helper' }, tools }
+    const { status, text } = await server.send({ path: '/sessions', body, as: 'eve' })
+    assert.equal(status, 400)
+    assert.match(text, says)
+    const { stallMs } = await server.seen()
+    assert.ok(stallMs < 150, `${says}: ${stallMs} ms`)
+  }
+})

@@ -1,0 +1,52 @@
+// Clients that ask for a large session and do not read: each costs the server one piece of the answer, not the session.
+// `npm run bench -- idle-readers` does the same with 1,000.
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { type Attacked, attacked, MiB, script, until } from './attack-rig.ts'
+
+const readers = 150
+const results = 640
+/** 640 results of 64 KiB: a log of 40 MB. */
+const large = script({ calls: [{ name: 'give', input: { bytes: 64 * 1024 } }], repeat: results })
+
+describe('150 clients that do not read a session of 40 MB', () => {
+  test('replays take less than 150 MB, and an honest reader gets all of it', async t => {
+    const server = await attacked(t, {
+      config: { limits: { calls: 10_000 }, server: { stallMs: 60_000 } },
+      owners: ['eve', 'ana'],
+    })
+    const session = await server.session('eve')
+    const key = { 'idempotency-key': 'once' }
+    const turn = { messages: [{ role: 'user', content: large }], stream: 'message' }
+    const path = `/sessions/${session}`
+    const made = await server.send({ path: `${path}/turns`, body: turn, headers: key, as: 'eve' })
+    assert.equal(made.status, 200)
+    const whole = await server.send({ path: `${path}/history?type=full`, as: 'eve' })
+    assert.ok(whole.text.length > 40 * MiB, String(whole.text.length))
+
+    for (const sent of [{ path: `${path}/events` }, { path: `${path}/history?type=full` }]) {
+      const { rss } = await server.memory()
+      await server.watch()
+      const sockets = await openAll(server, { ...sent, as: 'eve' })
+      // An honest client of the same owner, and one of another, are served meanwhile.
+      const again = await server.send({ path: `${path}/history?type=full`, as: 'eve' })
+      assert.ok(again.text === whole.text, 'the honest reader got the same history')
+      assert.equal((await server.send({ path: '/sessions', as: 'ana' })).status, 200)
+      const { peakRss, stallMs } = await server.seen()
+      const more = Math.round((peakRss - rss) / MiB)
+      t.diagnostic(`${sent.path}: ${more} MiB more, longest stall ${Math.round(stallMs)} ms of CPU`)
+      assert.ok(more < 150, `${more} MiB more for ${sent.path}`)
+      assert.ok(stallMs < 100, `the main thread stood still for ${stallMs} ms for ${sent.path}`)
+      for (const socket of sockets) socket.destroy()
+      await until(async () => (await server.memory()).rss < rss + 150 * MiB)
+    }
+  })
+})
+
+async function openAll(server: Attacked, sent: Parameters<Attacked['ignore']>[0]): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  while (sockets.length < readers)
+    sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => server.ignore(sent)))))
+  return sockets
+}

@@ -1,0 +1,82 @@
+// The server that the client programs speak to: every model name is answered, through the strict double of one vendor, by a
+// model that runs one shell command and repeats what it says.
+import {
+  type AgentConfig,
+  anthropic,
+  gemini,
+  geminiInteractions,
+  openai,
+  openaiChat,
+} from '../../src/index.ts'
+import { startServer } from '../../src/runtime/server.ts'
+import { Turnwire } from '../../src/runtime/turnwire.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { type ScriptedTurn, startDouble } from '../../src/testing/index.ts'
+
+const apiKey = 'k'
+/** The vendors whose doubles can stand behind the server. */
+export const upstreams = {
+  anthropic: (url: string) => anthropic({ model: 'claude-opus-4-6', apiKey, baseUrl: url }),
+  gemini: (url: string) => gemini({ model: 'gemini-3-pro', apiKey, baseUrl: `${url}/v1beta` }),
+  'gemini-interactions': (url: string) =>
+    geminiInteractions({ model: 'gemini-3-pro', apiKey, baseUrl: `${url}/v1beta` }),
+  'openai-chat': (url: string) => openaiChat({ model: 'gpt-5', apiKey, baseUrl: `${url}/v1` }),
+  'openai-responses': (url: string) => openai({ model: 'gpt-5', apiKey, baseUrl: `${url}/v1` }),
+}
+export type Upstream = keyof typeof upstreams
+
+/** What the shell prints: the request never has it before the command has run. */
+export const proof = 'turnwire-loop-7'
+const command = "printf 'turnwire-loop-%d' 7"
+export const answer = `The shell said ${proof}.`
+
+/** The shell tools of the clients, and how each takes a command. */
+const shells: Record<string, object> = {
+  exec_command: { cmd: command },
+  Bash: { command, description: 'Says something' },
+  run_shell_command: { command, description: 'Says something' },
+  bash: { command, description: 'Says something' },
+  shell: { command },
+}
+
+/** The answer of a router that wants to know which model fits a task. */
+const routed = JSON.stringify({ complexity_reasoning: 'One command.', complexity_score: 1 })
+
+export function decide(body: unknown): ScriptedTurn {
+  const text = JSON.stringify(body)
+  if (text.includes(proof)) return { text: answer }
+  if (text.includes('complexity_score')) return { text: routed }
+  const name = Object.keys(shells).find(each => text.includes(`"name":"${each}"`))
+  return name === undefined
+    ? { text: 'A task' }
+    : { text: 'Running it.', calls: [{ name, input: shells[name] }] }
+}
+
+export type ClientServer = {
+  url: string
+  /** What the double refused, and what the script had no answer for. */
+  refusals(): string[]
+  stop(): Promise<void>
+}
+
+export async function serveClients(upstream: Upstream): Promise<ClientServer> {
+  const double = await startDouble({ vendor: upstream, script: decide })
+  const model = upstreams[upstream](double.url)
+  const agents: AgentConfig[] = [{ name: 'helper', model }]
+  const turnwire = await Turnwire.open(
+    { data: memoryStore(), models: { '*': model }, agents },
+    { log: () => {} },
+  )
+  const server = await startServer(turnwire, { port: 0 })
+  return {
+    url: server.url,
+    refusals: () => [
+      ...double.rejections().map(({ rule, message }) => `${rule} ${message}`),
+      ...double.harnessErrors(),
+    ],
+    stop: async () => {
+      await server.stop()
+      await double.close()
+    },
+  }
+}

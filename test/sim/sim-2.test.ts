@@ -1,0 +1,4 @@
+// The second share of the simulations.
+import { testSeeds } from './seeds.ts'
+
+testSeeds(2)

@@ -1,0 +1,4 @@
+// The third share of the simulations.
+import { testSeeds } from './seeds.ts'
+
+testSeeds(3)

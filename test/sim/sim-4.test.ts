@@ -1,0 +1,4 @@
+// The fourth share of the simulations.
+import { testSeeds } from './seeds.ts'
+
+testSeeds(4)

@@ -1,0 +1,256 @@
+// The official MCP client against a real server, over both revisions of the protocol.
+import assert from 'node:assert/strict'
+import test, { describe, type TestContext } from 'node:test'
+import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import { scripted, startServer, Turnwire, tool } from '../../../src/index.ts'
+import type { Script } from '../../../src/models/scripted/index.ts'
+import { putBehindClones } from '../../boundary/structured-clones.ts'
+
+const revisions = ['2025-11-25', '2026-07-28'] as const
+type Revision = (typeof revisions)[number]
+
+type Rig = { url: string; turnwire: Turnwire; ran: string[] }
+
+async function serve(t: TestContext, script: Script = []): Promise<Rig> {
+  const ran: string[] = []
+  const add = tool({
+    name: 'add',
+    description: 'Adds two numbers.',
+    input: z.object({ a: z.number(), b: z.number() }),
+    output: z.object({ sum: z.number() }),
+    readOnly: true,
+    trust: 'trusted',
+    run: ({ a, b }, context) => {
+      ran.push('add')
+      context.progress({ message: 'adding' })
+      return { sum: a + b }
+    },
+  })
+  const wipe = tool({
+    name: 'wipe',
+    description: 'Wipes a disk.',
+    input: z.object({ disk: z.string() }),
+    run: ({ disk }) => {
+      ran.push(`wipe ${disk}`)
+      return `Wiped ${disk}.`
+    },
+  })
+  const hidden = tool({
+    name: 'hidden',
+    description: 'x',
+    input: z.object({}),
+    exposed: false,
+    run: () => 'x',
+  })
+  const shout = tool({
+    name: 'shout',
+    description: 'Shouts.',
+    input: 'text',
+    trust: 'trusted',
+    run: text => text.toUpperCase(),
+  })
+  const turnwire = await Turnwire.open({
+    agents: [
+      {
+        name: 'desk',
+        model: scripted(script),
+        tools: [add, wipe, hidden, shout],
+        serveMcp: { tools: true, ask: true },
+      },
+      { name: 'closed', model: scripted([]) },
+    ],
+    data: 'memory',
+  })
+  await putBehindClones(turnwire)
+  const server = await startServer(turnwire, { port: 0 })
+  t.after(async () => {
+    await server.stop()
+    await turnwire.close()
+  })
+  return { url: server.url, turnwire, ran }
+}
+
+type Asked = { message: string }
+
+async function connect(
+  t: TestContext,
+  { url }: Rig,
+  revision: Revision,
+  answer?: (asked: Asked) => ElicitResult,
+): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    {
+      capabilities: answer ? { elicitation: {} } : {},
+      versionNegotiation: { mode: revision === '2025-11-25' ? 'legacy' : { pin: revision } },
+    },
+  )
+  if (answer) client.setRequestHandler('elicitation/create', request => answer(request.params))
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp/desk`)))
+  t.after(() => client.close())
+  return client
+}
+
+function textOf(result: unknown): string {
+  const { content } = result as { content: { text?: string }[] }
+  return content.map(({ text = '' }) => text).join('')
+}
+
+for (const revision of revisions)
+  describe(`MCP ${revision}`, () => {
+    test('exposed tools and the agent itself are listed', async t => {
+      const client = await connect(t, await serve(t), revision)
+      const { tools } = await client.listTools()
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        ['add', 'wipe', 'shout', 'ask_desk'],
+      )
+      assert.equal(tools[0]?.annotations?.readOnlyHint, true)
+      assert.equal(tools[0]?.outputSchema?.type, 'object')
+    })
+
+    test('a trusted tool runs, gives data and reports progress', async t => {
+      const rig = await serve(t)
+      const client = await connect(t, rig, revision)
+      const seen: (string | undefined)[] = []
+      const result = await client.callTool(
+        { name: 'add', arguments: { a: 2, b: 3 } },
+        { onprogress: ({ message }) => void seen.push(message) },
+      )
+      assert.deepEqual(result.structuredContent, { sum: 5 })
+      assert.deepEqual(seen, ['adding'])
+      assert.equal(textOf(await client.callTool({ name: 'shout', arguments: { input: 'hi' } })), 'HI')
+    })
+
+    test('arguments that do not fit are the tool’s error, an unknown tool is the protocol’s', async t => {
+      const rig = await serve(t)
+      const client = await connect(t, rig, revision)
+      const result = await client.callTool({ name: 'shout', arguments: {} })
+      assert.equal(result.isError ?? false, false, 'an empty text is a text')
+      const refused = await client.callTool({ name: 'wipe', arguments: { disk: 7 } })
+      assert.equal(refused.isError, true)
+      assert.match(textOf(refused), /disk/)
+      await assert.rejects(client.callTool({ name: 'hidden', arguments: {} }), /no tool named/)
+      assert.deepEqual(rig.ran, [])
+    })
+
+    test('a tool that needs approval asks the client’s user, with all arguments', async t => {
+      const rig = await serve(t)
+      const asked: string[] = []
+      const client = await connect(t, rig, revision, ({ message }) => {
+        asked.push(message)
+        return { action: 'accept', content: { decision: 'once' } }
+      })
+      const result = await client.callTool({ name: 'wipe', arguments: { disk: 'sda' } })
+      assert.equal(textOf(result), 'Wiped sda.')
+      assert.match(asked[0] ?? '', /wipe.*"disk":"sda"/s)
+      assert.deepEqual(rig.ran, ['wipe sda'])
+    })
+
+    test('anything but a clear yes is a no', async t => {
+      const rig = await serve(t)
+      const answers: ElicitResult[] = [
+        { action: 'decline' },
+        { action: 'cancel' },
+        { action: 'accept', content: { decision: 'deny', reason: 'too late' } },
+        { action: 'accept', content: { decision: 'maybe' } },
+      ]
+      const client = await connect(t, rig, revision, () => answers.shift() ?? { action: 'decline' })
+      for (const reason of [/denied/, /denied/, /too late/, /denied|Invalid/]) {
+        const result = await client.callTool({ name: 'wipe', arguments: { disk: 'sda' } }).catch(String)
+        if (typeof result === 'string') assert.match(result, reason)
+        else {
+          assert.equal(result.isError, true)
+          assert.match(textOf(result), reason)
+        }
+      }
+      assert.deepEqual(rig.ran, [])
+    })
+
+    test('a client that cannot be asked waits until someone decides on another wire', async t => {
+      const rig = await serve(t)
+      const client = await connect(t, rig, revision)
+      const calling = client.callTool({ name: 'wipe', arguments: { disk: 'sdb' } })
+      const session = await waitingSession(rig.turnwire)
+      const [pending] = await session.pending()
+      await session.approve(pending?.callId ?? '')
+      assert.equal(textOf(await calling), 'Wiped sdb.')
+      assert.deepEqual(rig.ran, ['wipe sdb'])
+    })
+
+    test('the agent itself answers, in a session that can be continued', async t => {
+      const rig = await serve(t, [
+        { calls: [{ name: 'wipe', input: { disk: 'sdc' } }] },
+        { text: 'It is empty now.' },
+        { text: 'You are welcome.' },
+      ])
+      const client = await connect(t, rig, revision, () => ({
+        action: 'accept',
+        content: { decision: 'once' },
+      }))
+      const first = await client.callTool({ name: 'ask_desk', arguments: { message: 'Wipe sdc' } })
+      const { text, session } = first.structuredContent as { text: string; session: string }
+      assert.equal(text, 'It is empty now.')
+      const second = await client.callTool({ name: 'ask_desk', arguments: { message: 'Thanks', session } })
+      assert.equal(textOf(second), 'You are welcome.')
+      assert.deepEqual(rig.ran, ['wipe sdc'])
+    })
+
+    test('a cancelled request stops its call', async t => {
+      const rig = await serve(t)
+      const client = await connect(t, rig, revision)
+      const stop = new AbortController()
+      const calling = client.callTool({ name: 'wipe', arguments: { disk: 'sdd' } }, { signal: stop.signal })
+      const session = await waitingSession(rig.turnwire)
+      stop.abort()
+      await assert.rejects(calling)
+      while ((await session.status()) !== 'idle') await new Promise(resolve => setTimeout(resolve, 10))
+      assert.deepEqual(rig.ran, [])
+    })
+  })
+
+async function waitingSession(turnwire: Turnwire) {
+  for (;;) {
+    for await (const { id, status } of turnwire.sessions())
+      if (status === 'waiting') return turnwire.resume(id)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+test('an agent that is not served over MCP is not found', async t => {
+  const { url } = await serve(t)
+  const answer = await fetch(`${url}/mcp/closed`, { method: 'POST', body: '{}' })
+  assert.equal(answer.status, 404)
+})
+
+test('state of a question cannot be forged or used by another tool', async t => {
+  const { url, ran } = await serve(t)
+  const answer = await fetch(`${url}/mcp/desk`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'wipe',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name: 'wipe',
+        arguments: { disk: 'sda' },
+        requestState: 'forged',
+        inputResponses: { x: { action: 'accept', content: { decision: 'once' } } },
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+        },
+      },
+    }),
+  })
+  assert.match(await answer.text(), /Invalid or expired requestState/)
+  assert.deepEqual(ran, [])
+})
