@@ -18,5 +18,14 @@ export type { Answers } from './prepare-answers.ts'
 export { fold } from './read-state.ts'
 export { requestOf } from './request.ts'
 export { type Recorded as Taken, Session } from './session.ts'
-export { type CallState, emptyState, findCall, type SessionState, settledCalls } from './state.ts'
+export {
+  type CallState,
+  emptyState,
+  findCall,
+  isInQuestion,
+  type QuestionState,
+  type SessionState,
+  settledCalls,
+  waitsForAnswer,
+} from './state.ts'
 export { StepDeltas } from './step-deltas.ts'

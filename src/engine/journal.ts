@@ -27,6 +27,7 @@ type Keeper = {
   bytes: number
   readonly state: SessionState
   readonly feed: Feed
+  readonly driver: { readonly callsRunning: number }
   lose(reason: unknown): void
 }
 
@@ -158,11 +159,17 @@ export class Journal {
     }
     try {
       store
-        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...this.#newSummary() })
+        .append({ session: state.id, epoch: this.#epoch, seq, events, ...this.#stored(status) })
         .then(kept, refuse)
     } catch (error) {
       refuse(error)
     }
+  }
+
+  /** A call that waits inside a question runs: if the process ends, its session has to be recovered. */
+  #stored(status: SessionStatus): { status: SessionStatus; summary?: ListSummary } {
+    const isAtWork = status === 'waiting' && this.#keeper.driver.callsRunning > 0
+    return { status: isAtWork ? 'running' : status, ...this.#newSummary() }
   }
 
   /** The list summary, only if it changed. */
@@ -190,6 +197,8 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
   'model.answered': 'answer-recorded',
   'approval.requested': 'approval-recorded',
   'approval.decided': 'decision-recorded',
+  'question.asked': 'question-recorded',
+  'question.answered': 'answer-given',
   'call.started': 'intent-recorded',
   'call.settled': 'outcome-recorded',
   'turn.ended': 'turn-ended',

@@ -167,6 +167,8 @@ export class LocalEngine implements Engine {
     const { rows, next } = await this.#ports.store.list(owner, page)
     const listed = rows.map(({ summary, ...row }) => ({
       ...row,
+      // A row says that a call which waits inside a question is at work.
+      status: this.sessions.inMemory({ owner, session: row.id })?.feed.shownStatus ?? row.status,
       ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),
       summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) },
     }))

@@ -4,6 +4,7 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
 import type { ListSummary } from './ports.ts'
 
 /**
@@ -33,7 +34,21 @@ export type CallState = {
   /** The time for an answer is over. */
   expired?: true
   attempt: number
+  /** What it has asked a person while it ran. */
+  questions?: QuestionState[]
   outcome?: Outcome
+}
+
+export type QuestionState = {
+  id: string
+  key: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+  /** Absent: it waits for an answer. */
+  closed?: 'answered' | 'expired' | 'withdrawn'
+  answer?: { action: AnswerAction; content?: FormContent; sealed?: string; by: string }
 }
 
 export type TurnState = {
@@ -125,6 +140,16 @@ export function findCall({ batch, byId }: SessionState, callId: string): CallSta
   if (byId) return byId.get(callId)
   for (const call of batch) if (call.part.id === callId) return call
   return undefined
+}
+
+/** It runs, and goes on when a person has answered. */
+export function isInQuestion({ stage, questions }: CallState): boolean {
+  return stage === 'started' && questions !== undefined && questions.some(({ closed }) => !closed)
+}
+
+/** Only a client or a person can move it on. */
+export function waitsForAnswer(call: CallState): boolean {
+  return call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call)
 }
 
 /** Every call that has its result, in the order of the calls. */

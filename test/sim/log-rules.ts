@@ -2,7 +2,7 @@
 // there is not repeated here. It checks each event as it becomes durable.
 
 import { evolve } from '../../src/engine/evolve.ts'
-import { statusOf } from '../../src/engine/index.ts'
+import { isInQuestion, statusOf } from '../../src/engine/index.ts'
 import type { Limits, SessionStatus } from '../../src/engine/ports.ts'
 import { emptyState, type SessionState } from '../../src/engine/state.ts'
 import type { CallPart, Outcome } from '../../src/language/calls.ts'
@@ -25,6 +25,8 @@ export type CallRecord = {
   settledIn?: number
   outcome?: Outcome
   decisions: number
+  /** Its questions that wait for an answer. */
+  open: Set<string>
 }
 
 /** The declared trust of a tool, or `undefined` if the server has no such tool. */
@@ -65,6 +67,8 @@ export class LogRules {
       evolve(this.state, event)
     }
     const folded = statusOf(this.state)
+    // A call that waits inside a question runs: its writer has to be recovered.
+    if (status === 'running' && folded === 'waiting' && this.state.batch.some(isInQuestion)) return undefined
     if (status !== undefined && folded !== status) return `the row says ${status}, the log says ${folded}`
     return undefined
   }
@@ -131,7 +135,14 @@ export class LogRules {
     this.#open = []
     for (const part of parts) {
       if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
-      const record: CallRecord = { part, stage: 'proposed', attempt: 0, startedIn: [], decisions: 0 }
+      const record: CallRecord = {
+        part,
+        stage: 'proposed',
+        attempt: 0,
+        startedIn: [],
+        decisions: 0,
+        open: new Set(),
+      }
       this.calls.set(part.id, record)
       this.#open.push(record)
     }
@@ -164,7 +175,16 @@ export class LogRules {
           (event.allowed && this.#judged(call, { ...event, type: 'call.allowed', ...event.allowed })) ??
           this.#started(call, event.attempt)
         )
+      case 'question.asked':
+        if (call.stage !== 'started') return `it is ${call.stage}`
+        call.open.add(event.question)
+        return undefined
+      case 'question.answered':
+      case 'question.expired':
+      case 'question.withdrawn':
+        return call.open.delete(event.question) ? undefined : 'the question is not open'
       case 'call.settled':
+        if (call.open.size > 0) return 'it leaves a question open'
         call.stage = 'settled'
         call.outcome = event.outcome
         call.settledIn = this.#epoch
