@@ -222,7 +222,7 @@ export type Accepted = {
   at: number
   /** The turn that the session is in after the command. */
   turn?: string
-  /** The calls that waited for a client or a person when the command came. */
+  /** The calls that waited for a client, a person, or calls of their own, when the command came. */
   waited: CallState[]
   /** The same request was accepted before: nothing was done, and `first` is the first event of that time. */
   replayed: boolean
@@ -251,7 +251,7 @@ export type SessionSummary = {
   /** The last compaction: its event, and how many of the entries before it a model still reads, the newest. */
   compaction?: { seq: number; kept: number }
   turn?: { id: string; wire: string; startedAt: number; first: number; steps: number; ask?: Ask }
-  /** The calls of the last answer, until all of them are settled. */
+  /** The calls of the last answer, and those that they made, until all of them are settled. */
   calls: CallState[]
   /** What the loop does next. */
   next: NextAction

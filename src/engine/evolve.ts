@@ -5,8 +5,10 @@ import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
+  CallNested,
   CallSettled,
   CallStarted,
+  CallSuspended,
   Event,
   HistoryCompacted,
   HistoryRewound,
@@ -14,7 +16,15 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
-import { type CallState, findCall, indexBatch, type SessionState, type TurnState } from './state.ts'
+import { nestedOf } from './nested.ts'
+import {
+  addToBatch,
+  type CallState,
+  findCall,
+  indexBatch,
+  type SessionState,
+  type TurnState,
+} from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -67,6 +77,12 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.started':
       startCall(state, event)
+      break
+    case 'call.nested':
+      addNested(state, event)
+      break
+    case 'call.suspended':
+      suspend(state, event)
       break
     case 'call.settled':
       settle(state, event)
@@ -160,11 +176,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
     if (event.continuity) entry.continuity = event.continuity
     addEntry(state, entry)
   }
-  state.batch = calls.map((part, index) => {
-    const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-    if (part.sealed !== undefined) call.sealed = part.sealed
-    return call
-  })
+  state.batch = calls.map(proposed)
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
@@ -176,6 +188,26 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   if (event.usage) spend(turn, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
+}
+
+function proposed(part: CallPart, index: number): CallState {
+  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
+  if (part.sealed !== undefined) call.sealed = part.sealed
+  return call
+}
+
+function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
+  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
+  if (state.turn) state.turn.calls += 1
+}
+
+/** One of its calls may have been settled while it stopped: then it runs again at once. */
+function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
+  const call = findCall(state, callId)
+  if (!call) return
+  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
+  call.stage = settled > seen ? 'approved' : 'suspended'
+  call.suspensions = (call.suspensions ?? 0) + 1
 }
 
 function spend(turn: TurnState, { input, output, cost = 0 }: Usage): void {
@@ -264,11 +296,25 @@ function settle(state: SessionState, event: CallSettled): void {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
-  if (state.unsettled === 0) {
-    addEntry(state, { role: 'tool', results: state.batch.map(resultOf) })
-    state.batch = []
-    state.byId = undefined
+  const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
+  if (parent?.stage === 'suspended') parent.stage = 'approved'
+  if (state.unsettled === 0) closeBatch(state)
+}
+
+/** A model reads the results of the calls that it made. */
+function closeBatch(state: SessionState): void {
+  const own = state.batch.filter(call => call.parent === undefined)
+  addEntry(state, { role: 'tool', results: own.map(resultOf) })
+  if (own.length < state.batch.length) {
+    const asked = state.batch.filter(call => call.parent !== undefined && wasPutToOthers(call))
+    if (asked.length > 0) state.answered = [...(state.answered ?? []), ...asked.map(({ part }) => part.id)]
   }
+  state.batch = []
+  state.byId = undefined
+}
+
+function wasPutToOthers({ argsHash, outcome }: CallState): boolean {
+  return argsHash !== undefined || outcome?.from.source === 'client'
 }
 
 function shownBytes({ parts }: Outcome): number {

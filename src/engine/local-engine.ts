@@ -146,7 +146,8 @@ export class LocalEngine implements Engine {
     const { entries, view, batch } = await (upTo === undefined
       ? this.sessions.state(ref)
       : this.sessions.stateAt(ref, upTo))
-    return structuredClone({ entries: compacted ? view : entries, calls: batch })
+    const calls = batch.filter(({ parent }) => parent === undefined)
+    return structuredClone({ entries: compacted ? view : entries, calls })
   }
 
   async nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest> {

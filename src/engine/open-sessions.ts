@@ -18,8 +18,9 @@ import { stoppedEngine } from './outcomes.ts'
 import type { Agent, Append, EnginePorts, ListedRow, SessionRow, Tool } from './ports.ts'
 import { readState } from './read-state.ts'
 import { leftAlone, mayPass, Recovery, recoverTurn } from './recovery.ts'
-import { Session, type SessionHome } from './session.ts'
+import { Session } from './session.ts'
 import { type SessionChanged, SessionChanges } from './session-changes.ts'
+import type { SessionHome } from './session-home.ts'
 import { emptyState, listSummaryOf, type SessionState } from './state.ts'
 
 /** Idle sessions that stay in memory, and about the JSON of their logs. */
@@ -285,6 +286,7 @@ export class OpenSessions implements SessionHome, FollowSource {
       session.stopping = true
       session.driver.dropStep(reason)
       session.prove()
+      for (const run of session.nestedRuns) run.look()
     }
     const grace = Promise.withResolvers<void>()
     const stopClock = this.ports.world.timer(graceMs, grace.resolve)
