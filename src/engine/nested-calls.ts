@@ -19,7 +19,7 @@ export function tellNested(session: Session, events: readonly Event[]): void {
   for (const run of session.nestedRuns) run.look()
 }
 
-type Waiter = { call: CallState; resolve(result: Promise<NestedResult>): void }
+type Waiter = { call: CallState; resolve: (result: Promise<NestedResult>) => void }
 
 export class NestedRun implements NestedCalls {
   readonly #session: Session

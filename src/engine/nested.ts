@@ -30,10 +30,10 @@ export function decideNested(
   parent: CallState,
   key: string,
   { name, form, text }: Pick<CallPart, 'name' | 'form' | 'text'>,
-  { now, id }: Context,
+  context: Context,
 ): CallNested {
-  const call: CallPart = { type: 'call', id: id('call'), name, form, text }
-  return { v: 1, at: now, type: 'call.nested', parent: parent.part.id, key, call }
+  const call: CallPart = { type: 'call', id: context.id('call'), name, form, text }
+  return { v: 1, at: context.now, type: 'call.nested', parent: parent.part.id, key, call }
 }
 
 /** `seen`: how many of its calls were settled when it stopped. */

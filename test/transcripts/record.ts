@@ -32,10 +32,11 @@ const several: Tool = {
   ...tool({ ...declared, name: 'several', trust: 'trusted', run: () => '' }),
   resumable: true,
   async run(_input, { nested }) {
+    if (!nested) throw new Error('It can make no calls.')
     const waits = Promise.withResolvers<never>()
-    nested?.onWaiting(() => waits.reject(new Suspended()))
+    nested.onWaiting(() => waits.reject(new Suspended()))
     const make = async (...names: string[]) => {
-      const made = names.map(name => nested?.call(name, name, '{"n":1}'))
+      const made = names.map(name => nested.call(name, name, '{"n":1}'))
       await Promise.race([Promise.all(made), waits.promise])
     }
     await make('look')
