@@ -53,6 +53,7 @@ export type SessionHome = {
   /** The offer of this agent's own tools, to sessions that change nothing about it. */
   ownOffer(agent: Agent): Offer
   lost(session: Session, reason: unknown): void
+  readonly listChanges: { changed(session: Session): void }
 }
 
 /** The right to write to a session, and how large it is. */
@@ -107,7 +108,7 @@ export class Session {
         error: wordsOf(error),
       }),
     )
-    this.#journal = new Journal(this, claim.epoch)
+    this.#journal = new Journal(this, claim.epoch, () => home.listChanges.changed(this))
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }
