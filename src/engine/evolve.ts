@@ -17,14 +17,7 @@ import type {
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
 import { nestedOf } from './nested.ts'
-import {
-  addToBatch,
-  type CallState,
-  findCall,
-  indexBatch,
-  type SessionState,
-  type TurnState,
-} from './state.ts'
+import { addToBatch, type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -142,7 +135,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
   state.view = [...event.entries, ...kept]
   state.compactedTo = state.view.length
   delete state.contextTokens
-  if (event.usage && state.turn) spend(state.turn, event.usage)
+  if (event.usage) spend(state, event.usage)
 }
 
 function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
@@ -185,7 +178,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   turn.steps += 1
   turn.calls += calls.length
   for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
-  if (event.usage) spend(turn, event.usage)
+  if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
 }
@@ -210,9 +203,13 @@ function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
   call.suspensions = (call.suspensions ?? 0) + 1
 }
 
-function spend(turn: TurnState, { input, output, cost = 0 }: Usage): void {
-  turn.tokens += input + output
-  turn.money += cost
+function spend(state: SessionState, { input, output, cost }: Usage): void {
+  const tokens = input + output
+  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
+  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
+  if (!state.turn) return
+  state.turn.tokens += tokens
+  state.turn.money += cost ?? 0
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {

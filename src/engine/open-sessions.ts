@@ -12,10 +12,11 @@ import type { FollowSource, Resting } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
 import type { HistoryFold } from './history-fold.ts'
 import { LightStates } from './light-states.ts'
+import { ListChanges } from './list-changes.ts'
 import { LogPages } from './log-pages.ts'
 import { type Offer, ownOfferOf } from './offer.ts'
 import { stoppedEngine } from './outcomes.ts'
-import type { Agent, Append, EnginePorts, ListedRow, SessionRow, Tool } from './ports.ts'
+import type { Agent, Append, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from './ports.ts'
 import { readState } from './read-state.ts'
 import { leftAlone, mayPass, Recovery, recoverTurn } from './recovery.ts'
 import { Session } from './session.ts'
@@ -47,6 +48,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   #stopping = false
   readonly #recovery: Recovery
   readonly #changes = new SessionChanges()
+  readonly listChanges = new ListChanges()
   readonly #light: LightStates
   readonly pages: LogPages
   /** By agent name. */
@@ -100,6 +102,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     }
     const claim = { epoch: made.epoch, bytes: roughSize(events), blobBytes: 0 }
     const session = new Session(this.ports, agent, state, claim, this)
+    this.listChanges.changed(session)
     return { session: this.#keep(session), existing: false }
   }
 
@@ -244,10 +247,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
   }
 
-  list(
-    owner: string,
-    page: { after?: string; limit: number },
-  ): Promise<{ rows: ListedRow[]; next?: string }> {
+  list(owner: string, page: ListPage): Promise<{ rows: ListedRow[] }> {
     return this.ports.store.list(owner, page)
   }
 
@@ -260,6 +260,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     await this.ports.store.remove(id)
     this.#light.forget(id)
     this.#changes.tell(id, deleted)
+    this.listChanges.removed(owner, id)
   }
 
   /** The whole of a result that was cut for the model. */
@@ -281,6 +282,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     const reason = stoppedEngine()
     this.#recovery.stop()
     this.#changes.tellAll(reason)
+    this.listChanges.end()
     const sessions = [...this.#open.values()].filter(session => !session.lost)
     for (const session of sessions) {
       session.stopping = true

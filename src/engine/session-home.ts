@@ -14,6 +14,7 @@ export type SessionHome = {
   /** The offer of this agent's own tools, to sessions that change nothing about it. */
   ownOffer(agent: Agent): Offer
   lost(session: Session, reason: unknown): void
+  readonly listChanges: { changed(session: Session): void }
 }
 
 /** The right to write to a session, and how large it is. */

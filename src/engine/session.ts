@@ -97,7 +97,7 @@ export class Session {
         error: wordsOf(error),
       }),
     )
-    this.#journal = new Journal(this, claim.epoch)
+    this.#journal = new Journal(this, claim.epoch, () => home.listChanges.changed(this))
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }

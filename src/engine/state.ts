@@ -4,7 +4,7 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import type { ListSummary } from './ports.ts'
+import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
@@ -92,6 +92,8 @@ export type SessionState = {
   byId: Map<string, CallState> | undefined
   /** How many of them are not. */
   unsettled: number
+  /** Of all model requests. Replaced, not changed. */
+  used: { tokens: number; cost?: number }
   grants: Map<string, Grant>
   requests: Map<string, { hash: string; seq: number }>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
@@ -117,6 +119,7 @@ export function emptyState(id: string): SessionState {
     batch: [],
     byId: undefined,
     unsettled: 0,
+    used: { tokens: 0 },
     grants: new Map(),
     requests: new Map(),
   }
@@ -149,6 +152,13 @@ export function settledCalls({ batch, entries, answered = [] }: SessionState): s
   return [...before.map(({ callId }) => callId), ...answered, ...now.map(({ part }) => part.id)]
 }
 
-export function listSummaryOf({ settings, opening }: SessionState): ListSummary {
-  return opening === undefined ? { settings } : { settings, opening }
+export function listSummaryOf({ settings, opening, wire }: SessionState): ListSummary {
+  return opening === undefined ? { settings, wire } : { settings, opening, wire }
+}
+
+/** `waits`: the tools whose calls wait for a client or a person. */
+export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
+  if (status !== 'waiting') return used
+  const open = batch.filter(({ stage }) => stage === 'handed' || stage === 'asking')
+  return { ...used, waits: open.map(({ part }) => part.name) }
 }

@@ -42,6 +42,11 @@ export type ToolDeclaration = {
   callers?: readonly ToolCaller[]
   /** By protocol name: further fields of the declaration, for a model of that vendor. */
   fields?: Readonly<Record<string, JsonObject>>
+  /**
+   * By protocol name: the vendor's own definition of this tool, such as `{ type: 'bash_20250124' }`. A model of that vendor
+   * is offered the tool under it, and calls it in the vendor's form; any other model is offered a function.
+   */
+  vendorTyped?: Readonly<Record<string, JsonObject>>
 }
 
 export function mayCall({ callers }: Pick<ToolDeclaration, 'callers'>, caller: ToolCaller): boolean {
