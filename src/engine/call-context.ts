@@ -1,11 +1,10 @@
-// What a tool is given beside its input: its signal, the options, progress, questions, the network. It belongs to one attempt
-// at a call.
+// What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Abort } from '../lib/abort.ts'
 import { Asking } from './ask-person.ts'
 import type { CallClock } from './call-clock.ts'
 import { subjectOf } from './hooks.ts'
-import type { AppContext, AskOptions, Live, ToolContext } from './ports.ts'
+import type { AppContext, AskOptions, Live, NestedCalls, ToolContext } from './ports.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -24,11 +23,14 @@ export class CallContext implements ToolContext {
   /** Made with the first piece of output; `null`: output is not redacted. */
   #live: Live | null | undefined
 
-  constructor(session: Session, call: CallState, stop: Abort, clock: CallClock) {
+  readonly nested?: NestedCalls
+
+  constructor(session: Session, call: CallState, stop: Abort, clock: CallClock, nested?: NestedCalls) {
     this.#session = session
-    this.#clock = clock
     this.#call = call
     this.#stop = stop
+    this.#clock = clock
+    if (nested) this.nested = nested
     this.session = session.id
     this.owner = session.state.owner
     this.callId = call.part.id

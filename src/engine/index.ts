@@ -17,7 +17,8 @@ export * from './ports.ts'
 export type { Answers } from './prepare-answers.ts'
 export { fold } from './read-state.ts'
 export { requestOf } from './request.ts'
-export { type Recorded as Taken, Session } from './session.ts'
+export { Session } from './session.ts'
+export type { Recorded as Taken } from './session-home.ts'
 export {
   type CallState,
   emptyState,
@@ -26,6 +27,5 @@ export {
   type QuestionState,
   type SessionState,
   settledCalls,
-  waitsForAnswer,
 } from './state.ts'
 export { StepDeltas } from './step-deltas.ts'

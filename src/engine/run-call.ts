@@ -7,13 +7,22 @@ import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
 import { CallClock } from './call-clock.ts'
 import { CallContext } from './call-context.ts'
-import { decideStart } from './decide-call.ts'
+import { decideStart, triesOf } from './decide-call.ts'
 import { decideFinished, decideUnasked } from './decide-question.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { decideSuspended } from './nested.ts'
+import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import { type Admission, type Finished, InvalidInput, type Tool, type ToolOutput } from './ports.ts'
+import {
+  type Admission,
+  type Finished,
+  InvalidInput,
+  Suspended,
+  type Tool,
+  type ToolOutput,
+} from './ports.ts'
 import { safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
@@ -83,6 +92,7 @@ class CallRun {
   readonly #over: () => void
   readonly #startedAt: number
   #isOver = false
+  #nested: NestedRun | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -97,8 +107,9 @@ class CallRun {
   }
 
   attempt(): void {
+    if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
     const clock = new CallClock(this.#session.ports.world, this.#tool.timeoutMs)
-    const context = new CallContext(this.#session, this.#call, this.#stop, clock)
+    const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       running = this.#tool.run(this.#input, context)
@@ -166,6 +177,7 @@ class CallRun {
   #failed(context: CallContext, thrown: unknown): void {
     try {
       context.showRest()
+      if (thrown instanceof Suspended && this.#suspend()) return
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
@@ -178,14 +190,23 @@ class CallRun {
     }
   }
 
+  /** It has run as far as it could. False: it has made no call that it could wait for. */
+  #suspend(): boolean {
+    const nested = this.#nested
+    if (!nested?.hasOpen) return false
+    if (this.#call.stage === 'started' && !this.#session.lost)
+      this.#session.record([decideSuspended(this.#call, nested.seen, this.#session.context)])
+    this.#finish()
+    return true
+  }
+
   #settleOrRetry(attempt: Attempt): void {
     if (attempt.retry && this.#mayRetry()) this.#retry()
     else this.#settle(attempt)
   }
 
   #mayRetry(): boolean {
-    const { attempt, stage } = this.#call
-    return attempt <= this.#tool.retries && !this.#stop.aborted && stage === 'started'
+    return triesOf(this.#call) <= this.#tool.retries && !this.#stop.aborted && this.#call.stage === 'started'
   }
 
   #retry(): void {
@@ -245,6 +266,7 @@ class CallRun {
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#nested?.close()
     this.#over()
   }
 }

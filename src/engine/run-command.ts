@@ -7,9 +7,10 @@ import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
+import { waitsForOthers } from './nested.ts'
 import { readState } from './read-state.ts'
 import type { Session } from './session.ts'
-import { findCall, waitsForAnswer } from './state.ts'
+import { findCall, settledCalls } from './state.ts'
 
 /** How long a cancellation waits for tools that it stopped. */
 const returnWithinMs = 10_000
@@ -18,7 +19,7 @@ type CommandOf<Name extends Command['do']> = Extract<Command, { do: Name }>
 
 export async function runCommand(session: Session, command: Command): Promise<Accepted> {
   const before = session.state.seq
-  const waited = structuredClone(session.state.batch.filter(waitsForAnswer))
+  const waited = structuredClone(session.state.batch.filter(waitsForOthers))
   const done = (more: Partial<Accepted> = {}): Accepted => {
     const { seq, turn } = session.state
     return {
@@ -128,9 +129,7 @@ async function respond(session: Session, command: CommandOf<'respond'>): Promise
 function isAnswered({ state }: Session, callId: string): boolean {
   const call = findCall(state, callId)
   if (call) return call.stage !== 'asking' && call.stage !== 'handed'
-  return state.entries.some(
-    entry => entry.role === 'tool' && entry.results.some(result => result.callId === callId),
-  )
+  return settledCalls(state).includes(callId)
 }
 
 function decisionOf({ state }: Session, { edit, ...decision }: GivenDecision) {

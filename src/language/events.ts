@@ -169,6 +169,22 @@ export type CallStarted = At & {
   allowed?: Allowed
 }
 /**
+ * A call made a call of its own: a program that the model wrote, or an agent that works for another. It passes the same
+ * gate as any call. Only its parent reads its result; no model does.
+ */
+export type CallNested = At & {
+  type: 'call.nested'
+  parent: string
+  /** Names it among the calls of its parent: a parent that runs again finds it by this, and it is not made twice. */
+  key: string
+  call: CallPart
+}
+/**
+ * It ran as far as it could: its own calls wait for a person or the application. It runs again when one of them is settled.
+ * `seen`: how many of them were settled when it stopped.
+ */
+export type CallSuspended = At & { type: 'call.suspended'; callId: string; seen: number }
+/**
  * A running call asks a person: to fill in the form `schema`, or to open `url`. `key` is the same when the call runs again
  * after a crash and asks again.
  */
@@ -266,6 +282,8 @@ export type Event =
   | QuestionAnswered
   | QuestionExpired
   | QuestionWithdrawn
+  | CallNested
+  | CallSuspended
   | CallSettled
   | CallLate
   | TurnEnded

@@ -2,7 +2,14 @@
 // crash nothing runs twice.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { FollowItem, Session, Store } from '../../src/engine/index.ts'
+import {
+  type FollowItem,
+  type Session,
+  type Store,
+  Suspended,
+  statusOf,
+  type Tool,
+} from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { CallAnswer, CallQuestion, FormSchema } from '../../src/language/questions.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -304,6 +311,41 @@ describe('a question of a running call', () => {
     await until(session, () => respond(rig, session, openQuestion(session), { action: 'decline' }))
     assert.equal(session.status, 'idle')
   })
+})
+
+test('a call that another call made asks too, and its parent goes on with its result', async () => {
+  const made = booking()
+  const parent: Tool = {
+    ...tool({
+      name: 'plan',
+      description: 'Books through another tool.',
+      input: { type: 'object' },
+      trust: 'trusted',
+      run: () => '',
+    }),
+    resumable: true,
+    async run(_, { nested }) {
+      if (!nested) throw new Error('It makes no calls.')
+      const waiting = Promise.withResolvers<never>()
+      nested.onWaiting(() => waiting.reject(new Suspended('waiting')))
+      const { outcome } = await Promise.race([nested.call('one', 'book', '{}'), waiting.promise])
+      return { parts: outcome.parts }
+    },
+  }
+  const rig = makeRig({
+    tools: [made.book, parent],
+    script: [{ calls: [{ name: 'plan', input: {} }] }, { text: 'Done.' }],
+  })
+  const session = await begin(rig)
+  await say(session, 'plan')
+  while (session.status !== 'waiting') await new Promise(resolve => setTimeout(resolve, 1))
+  assert.deepEqual(
+    session.state.batch.map(({ stage }) => stage),
+    ['suspended', 'started'],
+  )
+  await until(session, () => respond(rig, session, openQuestion(session), { action: 'decline' }))
+  while (statusOf(session.state) !== 'idle') await new Promise(resolve => setTimeout(resolve, 1))
+  assert.deepEqual(made.seen, { answers: [{ action: 'decline' }], runs: 1 })
 })
 
 describe('after a crash', () => {

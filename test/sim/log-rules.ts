@@ -2,7 +2,7 @@
 // there is not repeated here. It checks each event as it becomes durable.
 
 import { evolve } from '../../src/engine/evolve.ts'
-import { isInQuestion, statusOf } from '../../src/engine/index.ts'
+import { statusOf } from '../../src/engine/index.ts'
 import type { Limits, SessionStatus } from '../../src/engine/ports.ts'
 import { emptyState, type SessionState } from '../../src/engine/state.ts'
 import type { CallPart, Outcome } from '../../src/language/calls.ts'
@@ -10,11 +10,13 @@ import type { Event, Grant, Settings } from '../../src/language/events.ts'
 import { hashJson, sha256 } from '../../src/lib/hash.ts'
 import { parseJson } from '../../src/lib/json.ts'
 
-type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
+type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
 
 export type CallRecord = {
   part: CallPart
   stage: Stage
+  /** The call that made it. */
+  parent?: string
   /** Who allowed it to run. */
   authority?: 'policy' | 'person' | 'application'
   argsHash?: string
@@ -67,8 +69,6 @@ export class LogRules {
       evolve(this.state, event)
     }
     const folded = statusOf(this.state)
-    // A call that waits inside a question runs: its writer has to be recovered.
-    if (status === 'running' && folded === 'waiting' && this.state.batch.some(isInQuestion)) return undefined
     if (status !== undefined && folded !== status) return `the row says ${status}, the log says ${folded}`
     return undefined
   }
@@ -91,6 +91,8 @@ export class LogRules {
         return this.#endTurn(event.turn)
       case 'model.answered':
         return this.#answer(event.parts.filter(part => part.type === 'call'))
+      case 'call.nested':
+        return this.#nest(event.parent, event.call)
       case 'grant.given':
         this.#grants.set(event.grant.id, event.grant)
         return undefined
@@ -149,6 +151,23 @@ export class LogRules {
     return undefined
   }
 
+  #nest(parent: string, part: CallPart): string | undefined {
+    if (this.calls.get(parent)?.stage !== 'started') return `its parent ${parent} does not run`
+    if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
+    const record: CallRecord = {
+      part,
+      stage: 'proposed',
+      parent,
+      attempt: 0,
+      startedIn: [],
+      decisions: 0,
+      open: new Set(),
+    }
+    this.calls.set(part.id, record)
+    this.#open.push(record)
+    return undefined
+  }
+
   #unsettled(): string | undefined {
     const call = this.#open.find(each => each.stage !== 'settled')
     return call && `call ${call.part.id} is still ${call.stage}`
@@ -183,7 +202,13 @@ export class LogRules {
       case 'question.expired':
       case 'question.withdrawn':
         return call.open.delete(event.question) ? undefined : 'the question is not open'
+      case 'call.suspended':
+        if (call.stage !== 'started') return `it is ${call.stage}`
+        call.stage = 'suspended'
+        return this.#open.some(each => each.parent === call.part.id) ? undefined : 'it has made no calls'
       case 'call.settled':
+        if (this.#open.some(each => each.parent === call.part.id && each.stage !== 'settled'))
+          return 'a call that it made is open'
         if (call.open.size > 0) return 'it leaves a question open'
         call.stage = 'settled'
         call.outcome = event.outcome
@@ -233,7 +258,8 @@ export class LogRules {
   }
 
   #started(call: CallRecord, attempt: number): string | undefined {
-    if (call.stage !== 'approved' && call.stage !== 'started') return `it is ${call.stage}`
+    if (call.stage !== 'approved' && call.stage !== 'started' && call.stage !== 'suspended')
+      return `it is ${call.stage}`
     if (attempt !== call.attempt + 1) return `attempt ${attempt} follows ${call.attempt}`
     if (call.stage === 'approved') {
       this.#runs += 1

@@ -57,6 +57,8 @@ test('every type of event stands in a transcript', () => {
     'question.answered': true,
     'question.expired': true,
     'question.withdrawn': true,
+    'call.nested': true,
+    'call.suspended': true,
     'call.settled': true,
     'call.late': true,
     'turn.ended': true,
