@@ -62,7 +62,7 @@ const core = new CopilotKitCore({
   runtimeTransport: 'single',
   tools: [{ name: 'shell', description: 'Runs a command.', parameters: undefined, handler: async args => run(args) }],
 })
-for (let tried = 0; tried < 200 && !core.getAgent('default'); tried += 1) await new Promise(r => setTimeout(r, 50))
+while (!core.getAgent('default')) await new Promise(resolve => setTimeout(resolve, 50))
 const agent = core.getAgent('default')
 agent.addMessage({ id: 'u1', role: 'user', content: 'Run a command.' })
 await core.runAgent({ agent })
@@ -215,7 +215,8 @@ export async function play(client: Client, url: string): Promise<void> {
   }
 }
 
-const longestMs = 180_000
+/** Ends a client that hangs. */
+const longestMs = 600_000
 
 export function bash(
   line: string,

@@ -186,7 +186,8 @@ function recorded(response: ServerResponse): Sent {
   tap(response, 'writeHead', given => {
     const headers = given.find(each => typeof each === 'object') as Fields | undefined // The last of its arguments.
     const own = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1]
-    sent.kind = String(own ?? response.getHeader('content-type'))
+    const kind = own ?? response.getHeader('content-type')
+    if (typeof kind === 'string') sent.kind = kind
   })
   return sent
 }
