@@ -24,6 +24,7 @@ export type { FilePart, ImagePart, InputPart, ResultPart, TextPart } from './lan
 export { type ErrorCode, errorCodes, TurnwireError } from './language/errors.ts'
 export type { Event, Grant, Recorded, Settings } from './language/events.ts'
 export type { Entry } from './language/history.ts'
+export type { CallAnswer, CallQuestion, FormSchema } from './language/questions.ts'
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
 // ---- to configure ------------------------------------------------------------------------------------------
 export {
@@ -67,7 +68,7 @@ export {
   type TurnwireConfig,
 } from './runtime/config.ts'
 export type { ControlHandle as Control } from './runtime/library/control-handle.ts'
-export type { PendingCall, Reply, TurnItem } from './runtime/library/reply.ts'
+export type { PendingCall, PendingQuestion, Reply, TurnItem } from './runtime/library/reply.ts'
 export type {
   ApproveOptions,
   CallAnswers,
@@ -89,12 +90,15 @@ export {
   type HttpAuth,
   type HttpToolDefinition,
   http,
+  later,
   type McpConnection,
   type McpOptions,
   type McpServerSpec,
   mcpServer,
   type OpenApiOptions,
   openapi,
+  type Retries,
   type ToolDefinition,
   tool,
+  withDetails,
 } from './tools/index.ts'

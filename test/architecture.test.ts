@@ -30,7 +30,15 @@ const rules: Rule[] = [
   { in: 'src/client/', may: ['src/client/', 'src/language/', 'src/lib/'] },
   {
     in: 'src/testing/',
-    may: ['src/testing/', 'src/language/', 'src/lib/', 'src/engine/ports.ts', 'src/models/'],
+    may: [
+      'src/testing/',
+      'src/language/',
+      'src/lib/',
+      'src/engine/ports.ts',
+      'src/models/',
+      'src/runtime/turnwire.ts',
+      'src/stores/memory.ts',
+    ],
   },
   {
     in: 'src/runtime/',

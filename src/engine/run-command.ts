@@ -8,6 +8,7 @@ import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, Requ
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
 import { waitsForOthers } from './nested.ts'
+import { completeCall } from './postpone.ts'
 import { readState } from './read-state.ts'
 import type { Session } from './session.ts'
 import { findCall, settledCalls } from './state.ts'
@@ -41,6 +42,9 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       const { do: _, ...direct } = command
       return done(await session.call(direct))
     }
+    case 'complete':
+      await completeCall(session, command.callId, command.output)
+      return done()
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
       return done()

@@ -79,6 +79,9 @@ export class StatusTracker {
         this.#waiting.set(event.call.id, false)
         this.#parents.set(event.call.id, event.parent)
         break
+      case 'call.postponed':
+        this.#waiting.set(event.callId, true)
+        break
       case 'call.suspended':
         this.#waiting.set(event.callId, (this.#settled.get(event.callId) ?? 0) <= event.seen)
         break

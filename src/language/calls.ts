@@ -48,6 +48,10 @@ export type Outcome = {
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
+  /** For the application and people. No model reads it. */
+  details?: Json
+  /** How large details were that are not kept, because they are over the limit. */
+  detailsCut?: number
   from: Provenance
   /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
   cut?: { bytes: number; blob: string }

@@ -213,6 +213,8 @@ export type QuestionAnswered = At & {
 export type QuestionExpired = At & { type: 'question.expired'; callId: string; question: string }
 /** The call no longer waits for an answer: it has ended, or takes its question back. */
 export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: string; question: string }
+/** The tool ran and will give its result later, until `expiresAt`. Nothing of it runs in this process. */
+export type CallPostponed = At & { type: 'call.postponed'; callId: string; expiresAt: number }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
@@ -284,6 +286,7 @@ export type Event =
   | QuestionWithdrawn
   | CallNested
   | CallSuspended
+  | CallPostponed
   | CallSettled
   | CallLate
   | TurnEnded

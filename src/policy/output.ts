@@ -36,7 +36,8 @@ export function finishTool(
   owner: string,
 ): Finished | Promise<Finished> {
   const from: Provenance = { source: 'tool', tool: tool.name }
-  const finish = (checked: Checked): Finished => compose(checked, from, tool.outputLimit, callId, settings)
+  const finish = (checked: Checked): Finished =>
+    addDetails(compose(checked, from, tool.outputLimit, callId, settings), output.details, settings)
   const checked = checkOutput(output, tool, settings, owner)
   return checked instanceof Promise ? checked.then(finish) : finish(checked)
 }
@@ -174,6 +175,22 @@ function compose(
   if (checked.produced !== undefined) outcome.produced = checked.produced
   if (tally.count > 0) outcome.redactions = tally.count
   return kept ? { outcome, blob: kept } : { outcome }
+}
+
+const mostDetails = 256 * 1024
+
+/** Redacted like the result, and left out whole if they are too large or no JSON. */
+function addDetails(finished: Finished, details: Json | undefined, { redactor }: OutputSettings): Finished {
+  if (details === undefined) return finished
+  const text = nestsWithin(details, maxDepth) ? jsonText(details) : undefined
+  if (text === undefined || text.length > mostDetails) {
+    finished.outcome.detailsCut = text?.length ?? 0
+    return finished
+  }
+  const tally: Tally = { count: 0 }
+  finished.outcome.details = cleanJson(details, redactor, tally)
+  if (tally.count > 0) finished.outcome.redactions = (finished.outcome.redactions ?? 0) + tally.count
+  return finished
 }
 
 /** Named by its content, so that a second result for the same call, which is refused later, cannot replace the first. */

@@ -15,6 +15,7 @@ import {
 import { Egress } from '../lib/egress.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { KeptServers } from '../tools/mcp/index.ts'
+import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -48,6 +49,8 @@ export class Runtime {
   readonly failures = new LogFailures()
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where it is served, for callback addresses. */
+  #address: string | undefined
   readonly #store: Store | undefined
   readonly #egress: Egress
   /** The store of the engine of this process. */
@@ -114,6 +117,11 @@ export class Runtime {
     this.#onTools.add(tell)
   }
 
+  /** From here on it is served at this address. */
+  serveAt(address: string): void {
+    this.#address = address
+  }
+
   /** Seals secrets, and artifacts of wires. */
   get vault(): SigningVault {
     return this.#own.vault
@@ -171,6 +179,7 @@ export class Runtime {
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),
       ...(context && { app: appOf(context) }),
+      callback: call => this.#address && `${this.#address}${callbackPath}/${makeToken(call, vault.sign)}`,
       log: this.log,
     })
   }

@@ -1,5 +1,7 @@
 // The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
+export { type Detailed, type Later, later, withDetails } from './functions/later.ts'
+export type { Retries } from './functions/retries.ts'
 export {
   type ExplicitOutput,
   type InputOf,

@@ -59,6 +59,7 @@ test('every type of event stands in a transcript', () => {
     'question.withdrawn': true,
     'call.nested': true,
     'call.suspended': true,
+    'call.postponed': true,
     'call.settled': true,
     'call.late': true,
     'turn.ended': true,

@@ -5,10 +5,14 @@ import type { ToolOutput } from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
+import { Detailed, Later } from './later.ts'
 
 /** With an output schema every returned value is data, except an explicit `{ parts }`. */
 export function toOutput(value: unknown, name: string, hasOutput: boolean): ToolOutput {
   if (value === undefined) return { parts: [] }
+  if (value instanceof Later) return { parts: [], later: { expiresInMs: value.expiresInMs } }
+  if (value instanceof Detailed)
+    return { ...toOutput(value.value, name, hasOutput), ...detailsOf(value, name) }
   if (value instanceof Error) throw value
   if (isOutput(value)) return explicitOutput(value, name)
   if (!hasOutput) {
@@ -24,9 +28,13 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
-type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown }
+function detailsOf({ details }: { details?: unknown }, name: string): Pick<ToolOutput, 'details'> {
+  return details === undefined ? {} : { details: JSON.parse(jsonText(details, name)) as Json }
+}
 
-const outputKeys = new Set(['parts', 'structured', 'failed'])
+type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown; details?: unknown }
+
+const outputKeys = new Set(['parts', 'structured', 'failed', 'details'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -36,7 +44,7 @@ function isOutput(value: unknown): value is UncheckedOutput {
   )
 }
 
-function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: string): ToolOutput {
+function explicitOutput({ parts, structured, failed, details }: UncheckedOutput, name: string): ToolOutput {
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -47,6 +55,7 @@ function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: st
     parts: parts.filter(isPart),
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
+    ...detailsOf({ details }, name),
   }
 }
 

@@ -22,6 +22,8 @@ import {
 } from '../../lib/standard-schema.ts'
 import { cutUtf8, quote } from '../../lib/text.ts'
 import { isThenable } from '../../lib/thenable.ts'
+import type { Detailed, Later } from './later.ts'
+import { checkExamples, type Retries, readRetries } from './retries.ts'
 import { toOutput } from './return-value.ts'
 
 // ---- types ---------------------------------------------------------------------------------------------------
@@ -33,14 +35,22 @@ export type OutputSchema = AnySchema | undefined
 /** The argument of `run`: the value after the schema's defaults and transforms. */
 export type InputOf<S> = S extends 'text' | Grammar ? string : InferOutput<S>
 
+/** `details`: JSON for the application and people only. */
+type Shown = { readonly parts: readonly ResultPart[]; readonly details?: unknown }
+
 /** Returned by `run` to choose what the model reads. `structured` is checked against the output schema. */
 export type ExplicitOutput<Value> =
-  | { readonly parts: readonly ResultPart[]; readonly structured: Value; readonly failed?: false }
-  | { readonly parts: readonly ResultPart[]; readonly structured?: unknown; readonly failed: true }
+  | (Shown & { readonly structured: Value; readonly failed?: false })
+  | (Shown & { readonly structured?: unknown; readonly failed: true })
 
 /** What `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
 export type RunResult<O> = O extends StandardSchema
-  ? DeepReadonly<InferInput<O>> | ExplicitOutput<DeepReadonly<InferInput<O>>> | Error
+  ?
+      | DeepReadonly<InferInput<O>>
+      | ExplicitOutput<DeepReadonly<InferInput<O>>>
+      | Detailed<DeepReadonly<InferInput<O>>>
+      | Later
+      | Error
   : unknown
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
@@ -73,8 +83,10 @@ export type ToolDefinition<
   destructive?: boolean
   /** Default 60,000. */
   timeoutMs?: number
-  /** Only for a tool that is read-only or idempotent. Default 0. */
-  retries?: number
+  /** Only for a tool that is read-only or idempotent: how often, or `{ times, backOffMs, factor, mostMs }`. Default 0. */
+  retries?: Retries
+  /** Inputs that fit, for the model to learn from. */
+  examples?: readonly InferInput<S>[]
   /** Bytes of text that the model is shown. Default 64 KiB. */
   outputLimit?: number
   /** Default `ask`, also for read-only tools, because reading can leak data. */
@@ -87,8 +99,8 @@ export type ToolDefinition<
    */
   vendorTyped?: Readonly<Record<string, JsonObject>>
   /**
-   * Returns text, any JSON value, parts, `{ parts }` or nothing. With `output`: a value of that schema, or
-   * `{ parts, structured }`. If it throws, the model is told that the tool failed.
+   * Returns text, any JSON value, parts, `{ parts }` or nothing; `withDetails(value, details)`; or `later({ expires })`. With
+   * `output`: a value of that schema, or `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
 }
@@ -129,6 +141,9 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  const refuse = (words: string): never => refuseTool(name, words)
+  if (definition.examples !== undefined)
+    made.examples = deepFreeze(checkExamples(definition.examples, input.declared, refuse))
   if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
   return Object.freeze<Tool>({
@@ -169,7 +184,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  'vendorTyped',
+  ...(['vendorTyped', 'examples'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
@@ -195,7 +210,8 @@ type ToolSettings = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'out
 
 function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSettings {
   const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
-  const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
+  const { idempotent = readOnly, destructive = !readOnly } = definition
+  const { retries, backOff } = readRetries(definition.retries ?? 0, words => refuseTool(name, words))
   const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
   if (!toolKinds.includes(kind))
     refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
@@ -214,7 +230,18 @@ function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSetting
       'has "retries", but is neither readOnly nor idempotent: a second run could do its work twice. ' +
         'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
     )
-  return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
+  const settings = {
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    exposed,
+    trust,
+    timeoutMs,
+    retries,
+    outputLimit,
+  }
+  return backOff ? { ...settings, backOff } : settings
 }
 
 function checkVendorTyped(name: string, given: unknown): Readonly<Record<string, JsonObject>> {

@@ -94,6 +94,9 @@ export class AttachedTools {
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
     const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
-    return tool.run(input, { ...context, ask, fetch, app })
+    const callback = (): never => {
+      throw new Error('A tool of a connection has no callback address.')
+    }
+    return tool.run(input, { ...context, ask, callback, fetch, app })
   }
 }
