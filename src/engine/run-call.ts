@@ -16,11 +16,13 @@ import {
   type Finished,
   InvalidInput,
   type Live,
+  ProtocolFailure,
   type Tool,
   type ToolContext,
   type ToolOutput,
 } from './ports.ts'
 import { safeReason } from './safe-reason.ts'
+import { sampleModel } from './sample.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -271,7 +273,11 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     session.state.owner,
   )
   const asFailure = ({ outcome, blob }: Finished): Attempt => ({
-    outcome: untouched ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } } : outcome,
+    outcome: untouched
+      ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } }
+      : error instanceof ProtocolFailure
+        ? { ...outcome, from: { source: 'tool', tool: tool.name, protocolError: error.code } }
+        : outcome,
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   })
@@ -343,6 +349,10 @@ class CallContext implements ToolContext {
         },
       })
     }
+  }
+
+  get sample(): ToolContext['sample'] {
+    return request => sampleModel(this.#session, this.#call, request, this.#stop)
   }
 
   get app(): AppContext {

@@ -1,5 +1,6 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
-import type { ResultPart } from '../language/content.ts'
+import type { InputPart, ResultPart } from '../language/content.ts'
+import type { ModelStop } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { EgressInit } from '../lib/egress.ts'
 import type { Json } from '../lib/json.ts'
@@ -13,6 +14,19 @@ export interface AppContext {}
 
 export type Progress = { message?: string; done?: number; total?: number } | { output: string }
 
+export type SampleMessage = { role: 'user' | 'assistant'; parts: InputPart[] }
+
+/** `by`: who asks, for the log. */
+export type SampleRequest = {
+  by: string
+  messages: readonly SampleMessage[]
+  system?: string
+  maxTokens: number
+  signal?: AbortSignal
+}
+
+export type SampleAnswer = { text: string; model: string; stop: ModelStop }
+
 export type ToolContext = {
   signal: AbortSignal
   session: string
@@ -25,6 +39,11 @@ export type ToolContext = {
   options: Readonly<Record<string, string>>
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
+  /**
+   * Asks the session's model something of the tool's own: without the history and without tools. It counts to the turn's
+   * tokens and money, and is recorded.
+   */
+  sample(request: SampleRequest): Promise<SampleAnswer>
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
 }
@@ -50,6 +69,17 @@ export type Tool = ToolDeclaration & {
   /** Why it cannot run now. It stays declared, so that requests do not change with every outage. */
   readonly unavailable?: string | undefined
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
+}
+
+/** Thrown by a tool whose server refused the request itself: an error of the protocol, not a result of the tool. */
+export class ProtocolFailure extends Error {
+  override readonly name = 'ProtocolFailure'
+  readonly code: number
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
 }
 
 /** Thrown by a tool whose own, finer check refused the input; nothing has happened. */

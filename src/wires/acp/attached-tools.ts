@@ -91,8 +91,9 @@ export class AttachedTools {
     const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, progress, options: {} }
     const fetch = () =>
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
+    const sample = () => Promise.reject(new Error('A tool of a connection asks no model of the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
-    return tool.run(input, { ...context, fetch, app })
+    return tool.run(input, { ...context, fetch, sample, app })
   }
 }
