@@ -15,6 +15,7 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type {
@@ -32,8 +33,18 @@ import type {
 import type { CallState } from './state.ts'
 
 export type Engine = {
-  /** The agents and models that are configured. They do not change while the engine runs. */
+  /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
   describe(): Promise<EngineDescription>
+  /** What the tool servers of an agent offer for its messages. A server that is down offers nothing. */
+  resources(agent: string): Promise<ServerResource[]>
+  /** As parts of a message. Rejects with `not_found`. */
+  readResource(agent: string, resource: { server: string; uri: string }): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  /** The messages of a prompt. Rejects with `not_found`. */
+  prompt(
+    agent: string,
+    prompt: { server: string; name: string; values: Readonly<Record<string, string>> },
+  ): Promise<PromptMessage[]>
 
   /** Makes a session. With a request key that this owner used before, gives the session of that request. */
   create(create: CreateSession): Promise<CreatedSession>
@@ -93,6 +104,8 @@ export type EngineDescription = {
   agents: AgentInfo[]
   /** By name. A name with `*` is a pattern: see language/model-names.ts. */
   models: Record<string, ModelInfo>
+  /** Absent: none is configured. */
+  servers?: ToolServerInfo[]
 }
 
 export type ModelInfo = { id: string; origin?: Origin; contextTokens?: number }

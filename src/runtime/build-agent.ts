@@ -9,6 +9,7 @@ import { hostedApprovalTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
+import { serversOf } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
 
 /** Of one turn. */
@@ -30,9 +31,7 @@ function buildAgent(
   const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
   const fixed = [...(agent.tools ?? []), ...(mayAsk ? [hostedApprovalTool()] : [])]
-  const tools = mcp
-    ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
-    : () => fixed
+  const tools = mcp ? joined(fixed, () => mcp.tools(serversOf(config, agent.name))) : () => fixed
   return {
     name: agent.name,
     version: agent.version ?? '1.0.0',

@@ -159,6 +159,9 @@ export class ServerAuth implements OAuthClientProvider {
 
   async redirectToAuthorization(url: URL): Promise<void> {
     if (!this.#person) throw this.#loginNeeded(url.searchParams.get('scope') ?? undefined)
+    // The SDK asks for what the server named this time. What it refused before for want of scopes is asked for too.
+    const scope = computeScopeUnion(url.searchParams.get('scope') ?? undefined, this.#wantedScope)
+    if (scope !== undefined) url.searchParams.set('scope', scope)
     const returned = await this.#person.authorize(url)
     if (returned.get('state') !== this.#state)
       throw new TurnwireError('bad_request', 'The login came back with another state. Try again.')
@@ -205,8 +208,7 @@ export class ServerAuth implements OAuthClientProvider {
     return this.#loginNeeded(union)
   }
 
-  /** The scopes that a login asks for. Undefined: those that the server names. */
-  get wantedScope(): string | undefined {
+  get #wantedScope(): string | undefined {
     return computeScopeUnion(this.#settings.scope, this.#store.load().wanted)
   }
 

@@ -34,7 +34,10 @@ function valueFault(header: string, value: Json | undefined, sent: string | null
   if (sent === null) return `The header ${name} is missing.`
   const decoded = decodedHeader(sent)
   if (decoded === undefined) return `The header ${name} is not well-formed.`
-  const isSame = typeof value === 'number' ? Number(decoded) === value : decoded === String(value)
+  const isSame =
+    typeof value === 'number'
+      ? Number(decoded) === value
+      : decoded === (typeof value === 'boolean' ? String(value) : value)
   return isSame ? undefined : `The header ${name} and its argument differ.`
 }
 

@@ -17,8 +17,9 @@ const further = [
 ]
 
 describe('the conformance suite, for the client', async () => {
-  const { command, close } = await listenForScenarios()
-  after(close)
+  const listening = await listenForScenarios()
+  const { command } = listening
+  after(() => listening.close())
 
   for (const revision of revisions)
     test(`revision ${revision}`, async () => {

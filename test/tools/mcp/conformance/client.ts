@@ -92,7 +92,7 @@ async function play(scenario: Scenario): Promise<void> {
     const wanted = Array.isArray(context['toolCalls']) ? (context['toolCalls'] as JsonObject[]) : undefined
     if (name === 'json-schema-2020-12-preservation') await echoSchema(connection)
     else if (wanted)
-      for (const call of wanted) await run(connection, String(call['name']), call['arguments'] ?? {})
+      for (const call of wanted) await run(connection, text(call, 'name') ?? '', call['arguments'] ?? {})
     else await Promise.allSettled(connection.tools.map(tool => runTool(tool, sampleInput(tool))))
   } finally {
     await connection.close()
@@ -136,13 +136,17 @@ const samples: Record<string, Json> = {
   object: {},
 }
 
+function sampleOf(type: Json | undefined): Json | undefined {
+  return typeof type === 'string' ? samples[type] : undefined
+}
+
 function sampleInput(tool: Tool): JsonObject {
   const schema = tool.input.form === 'json' ? tool.input.schema : {}
   const needed = (schema['required'] as string[] | undefined) ?? []
   return Object.fromEntries(
     propertiesOf(schema)
       .filter(([name]) => needed.includes(name))
-      .map(([name, { type }]) => [name, samples[String(type)] ?? 'text']),
+      .map(([name, { type }]) => [name, sampleOf(type) ?? 'text']),
   )
 }
 
@@ -152,6 +156,6 @@ function required(question: JsonObject): Record<string, string | number | boolea
   return Object.fromEntries(
     propertiesOf(schema)
       .filter(([name, member]) => needed.includes(name) && member['default'] === undefined)
-      .map(([name, { type }]) => [name, samples[String(type)] as string]),
+      .map(([name, { type }]) => [name, sampleOf(type) as string]),
   )
 }
