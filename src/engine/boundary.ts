@@ -161,8 +161,8 @@ export type GivenDecision = {
   remember?: true
 }
 
-/** The result of a client's tool. */
-export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean }
+/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
 
 export type Command =
   | {

@@ -36,6 +36,7 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
 export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
   const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side, fields } =
     tool
+  const { deferred, finds } = tool
   return {
     name,
     description,
@@ -48,6 +49,8 @@ export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
     ...(title !== undefined && { title }),
     ...(output && { output }),
     ...(fields && { fields }),
+    ...(deferred && { deferred }),
+    ...(finds && { finds }),
   }
 }
 

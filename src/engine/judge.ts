@@ -53,8 +53,8 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered) {
-    session.record([unknownTool(session, call, byName)])
+  if (!offered || isHidden(session, call, offered)) {
+    session.record([unknownTool(session, call, offered)])
     return undefined
   }
   const admission = admit(session, call, offered)
@@ -106,8 +106,25 @@ function askHooks(
     : askRepair(session, call, offered, admission.reason)
 }
 
-function unknownTool({ context }: Session, call: CallState, byName: Offer['byName']): CallSettled {
-  return decideSettled(call, outcomes.unknownTool(call.part.name, [...byName.keys()]), context)
+/** A deferred tool that the model was not declared. A caller that names a tool itself needs no search. */
+function isHidden({ state, declared }: Session, { part }: CallState, offered: Offered): boolean {
+  if (!offered.deferred || state.turn?.ask?.direct) return false
+  return !declared.tools.some(({ name }) => name === part.name)
+}
+
+/** Names nothing that the model was not declared: what a search would not find is unknown. */
+function unknownTool(session: Session, call: CallState, offered: Offered | undefined): CallSettled {
+  const { tools } = session.declared
+  const { name } = call.part
+  const search = tools.find(tool => tool.finds)?.name
+  const outcome =
+    offered && !session.denies(offered)
+      ? outcomes.notLoaded(name, search)
+      : outcomes.unknownTool(
+          name,
+          tools.map(tool => tool.name),
+        )
+  return decideSettled(call, outcome, session.context)
 }
 
 /** Policy's verdict on a person's edit: other arguments pass the same gate. */

@@ -16,12 +16,14 @@ import {
   type Finished,
   InvalidInput,
   type Live,
+  type SessionTools,
   type Tool,
   type ToolContext,
   type ToolOutput,
 } from './ports.ts'
 import { safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
+import { sessionTools } from './session-tools.ts'
 import type { CallState } from './state.ts'
 
 /** `over` is called once, when nothing more will come of the call; synchronously if there is nothing to wait for. */
@@ -218,7 +220,10 @@ class CallRun {
   async #afterHook(attempt: Attempt): Promise<Finished> {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
-    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+    if (!output) return attempt
+    const { loads } = attempt.outcome
+    const kept = loads && !output.failed ? { loads, ...output } : output
+    return agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
   }
 
   #conclude({ outcome, blob }: Finished): void {
@@ -343,6 +348,10 @@ class CallContext implements ToolContext {
         },
       })
     }
+  }
+
+  get tools(): SessionTools {
+    return sessionTools(this.#session)
   }
 
   get app(): AppContext {

@@ -27,8 +27,9 @@ import { tellTurnEnded } from './hooks.ts'
 import { IdenticalCalls } from './identical.ts'
 import { Journal } from './journal.ts'
 import type { Admissions } from './judge.ts'
+import { type Declared, declaredOf, searchOf } from './loaded.ts'
 import { type Action, next, statusOf } from './next.ts'
-import { isOwnOffer, type Offer, offerOf } from './offer.ts'
+import { isOwnOffer, type Offer, type Offered, offerOf } from './offer.ts'
 import type {
   Agent,
   AppContext,
@@ -182,10 +183,42 @@ export class Session {
     return this.#identical.calls
   }
 
+  /** What the model is declared of the offer. */
+  get declared(): Declared {
+    const { agent, state, offer } = this
+    if (offer.deferred.length === 0) return { tools: offer.declarations }
+    const model = agent.model(state.settings)
+    return declaredOf(offer, {
+      ...searchOf(agent, state.turn?.ask, model),
+      loaded: state.loaded,
+      isDenied: offered => this.denies(offered),
+    })
+  }
+
+  /** Every call of this tool would be denied, whatever its arguments. */
+  denies(offered: Offered): boolean {
+    if (offered.side === 'client') return false
+    const { agent, state, ports } = this
+    const { tool, clientTrust } = offered
+    return (
+      agent.gate.denies?.({
+        session: state.id,
+        owner: state.owner,
+        agent: agent.name,
+        tool,
+        trust: tool.trust,
+        ...(tool.changed !== undefined && { changed: tool.changed }),
+        ...(clientTrust !== undefined && { clientTrust }),
+        grants: [...state.grants.values()],
+        now: ports.world.now(),
+      }) ?? false
+    )
+  }
+
   /** What the model is asked next. */
   request(): ModelRequest {
     const { id, view, turn } = this.state
-    const offered = { tools: this.offer.declarations, options: this.options() }
+    const offered = { ...this.declared, options: this.options() }
     const source = {
       session: id,
       history: view,

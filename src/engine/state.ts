@@ -87,6 +87,8 @@ export type SessionState = {
   /** How many of them are not. */
   unsettled: number
   grants: Map<string, Grant>
+  /** The tools that searches have found, in the order in which they were first found. */
+  loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
   controlledBy?: string
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
@@ -110,6 +112,7 @@ export function emptyState(id: string): SessionState {
     byId: undefined,
     unsettled: 0,
     grants: new Map(),
+    loaded: [],
     requests: new Map(),
   }
 }

@@ -27,9 +27,25 @@ export type ToolContext = {
   readonly app: AppContext
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
+  /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
+  readonly tools: SessionTools
 }
 
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
+export type SessionTools = {
+  /** The tools that the agent has by configuration, which many sessions share: the same list until they change. */
+  readonly shared: readonly ToolDeclaration[]
+  /** A tool of this session; undefined if it may not be called, or does not exist. */
+  find(name: string): ToolDeclaration | undefined
+  list(): ToolDeclaration[]
+}
+
+/** `loads`: names of tools of this session that the model is offered from here on. */
+export type ToolOutput = {
+  parts: ResultPart[]
+  structured?: Json
+  failed?: boolean
+  loads?: readonly string[]
+}
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per

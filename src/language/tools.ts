@@ -37,6 +37,10 @@ export type ToolDeclaration = {
   side: 'server' | 'client'
   /** By protocol name: further fields of the declaration, for a model of that vendor. */
   fields?: Readonly<Record<string, JsonObject>>
+  /** The model is not shown it before a search has found it. */
+  deferred?: true
+  /** Its results name tools that the model can call from then on. */
+  finds?: true
 }
 
 /** By declaration, which never changes. Declarations are plain data of many owners, so no single owner could hold it. */

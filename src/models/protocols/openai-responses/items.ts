@@ -9,6 +9,7 @@ import { printable } from '../../../lib/text.ts'
 import { type ModelPart, wholeCall } from '../../common/answer.ts'
 import { NO_ARGUMENTS } from '../../common/arguments.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
+import { wireName } from './deferred.ts'
 
 export type CallKind = { form: CallForm; field: 'arguments' | 'input' }
 
@@ -85,7 +86,7 @@ function approvalText(item: JsonObject): string {
 
 export function ourName(item: JsonObject, names: ReadonlyMap<string, string>): string {
   if (item['type'] === approvalRequest) return hostedApproval
-  const name = asString(item['name'])
+  const name = wireName(item)
   return names.get(name) ?? name
 }
 
