@@ -27,7 +27,7 @@ export async function firstResult(): Promise<Result> {
   const tools = toolsOf()
   const byName = new Map(tools.map(each => [each.name, each]))
   const context = contextFor({
-    tools: { shared: tools, find: name => byName.get(name), list: () => tools },
+    tools: { shared: tools, find: name => byName.get(name) },
   })
   const search = findTools()
   globalThis.gc?.()

@@ -42,7 +42,7 @@ export type Deferral = {
   /** The client asked for the vendor's search, which this model has not: all of its tools are declared. */
   allOfClient: boolean
   /** Every call of this tool would be denied. */
-  isDenied(tool: Offered): boolean
+  isDenied: (tool: Offered) => boolean
   /** How many tools a request may hold. */
   mostTools?: number | undefined
 }

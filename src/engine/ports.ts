@@ -28,8 +28,11 @@ export type * from './store-port.ts'
 export {
   type AppContext,
   InvalidInput,
+  type NestedCalls,
+  type NestedResult,
   type Progress,
   type SessionTools,
+  Suspended,
   type Tool,
   type ToolContext,
   type ToolOutput,

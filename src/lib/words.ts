@@ -45,7 +45,7 @@ function plainWord(word: string): string {
 }
 
 function pairsOf(word: string): string[] {
-  const characters = [...word]
+  const characters = Array.from(word)
   if (characters.length === 1) return characters
   return characters.slice(1).map((character, index) => characters[index]! + character)
 }

@@ -31,7 +31,7 @@ export type RuleFailure = (rule: string, error: unknown) => void
 
 type CompiledRule = {
   name: string
-  fits(question: Pick<Question, 'tool' | 'agent'>): boolean
+  fits: (question: Pick<Question, 'tool' | 'agent'>) => boolean
   rule: PolicyRule
 }
 

@@ -224,7 +224,7 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     options: {},
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
     fetch: () => Promise.reject(new Error('This test gives its tool nothing to fetch with.')),
-    tools: { shared: [], find: () => undefined, list: () => [] },
+    tools: { shared: [], find: () => undefined },
     ...changes,
   }
 }

@@ -69,7 +69,7 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
   return Object.freeze({
     ...search,
     finds: true as const,
-    run: withLoads(search.run),
+    run: withLoads((input, context) => search.run(input, context)),
     warm: (tools: readonly ToolDeclaration[]) => void catalogueOf(tools),
   })
 }

@@ -93,7 +93,7 @@ export class AttachedTools {
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
-    const tools = { shared: [], find: () => undefined, list: () => [] }
+    const tools = { shared: [], find: () => undefined }
     return tool.run(input, { ...context, fetch, app, tools })
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Model } from '../../../src/engine/index.ts'
 import { isJsonObject, type JsonObject } from '../../../src/lib/json.ts'
+import { asString } from '../../../src/models/common/json-read.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat } from '../../../src/models/index.ts'
 import {
   type RunningDouble,
@@ -52,7 +53,7 @@ export function toolsIn(body: JsonObject): JsonObject[] {
   })
 }
 
-export const nameOf = (tool: JsonObject): string => String(tool['name'] ?? tool['type'])
+export const nameOf = (tool: JsonObject): string => asString(tool['name']) || asString(tool['type'])
 
 export const find = (query: string, id?: string): ScriptedTurn => ({
   calls: [{ name: 'find_tools', input: { query }, ...(id !== undefined && { id }) }],

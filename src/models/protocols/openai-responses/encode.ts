@@ -34,6 +34,7 @@ import {
   pictureOf,
 } from '../../common/media.ts'
 import { commaBetween, joinVariants, SessionCache } from '../../common/session-cache.ts'
+import { bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
@@ -44,6 +45,7 @@ import { type Introduced, introducedIn } from './deferred.ts'
 import { noReasoning } from './failure.ts'
 import { approvalRequest } from './items.ts'
 import { declarer, declareTools, nameRule } from './tools.ts'
+import { responsesTyped, typedItem } from './vendor-typed.ts'
 
 export const protocolName = 'openai-responses'
 
@@ -62,9 +64,11 @@ export function prepare(
   const origin: Origin = { protocol: protocolName, family: target.family }
   const { history } = request
   const names = toolNames(request.tools, nameRule)
+  const offered = target.quirks.has(plainTools) ? [] : request.tools
+  const bound = bindTools(offered, protocolName, responsesTyped, warn)
   const ids = wireIds(cache, history, origin, ID_RULE)
   const plain = plainEntries(cache, history, origin, takesReasoning(target))
-  const declare = declarer(names, warn)
+  const declare = declarer(names, bound, warn)
   const introduced = introducedIn(cache, request, target, declare)
   const context: EncodingContext = { history, origin, names, ids, plain, introduced, warn }
   const resumed = target.stateful && !target.forgotten ? resumption(cache, context) : undefined
@@ -89,6 +93,7 @@ export function prepare(
     reading: {
       origin,
       names: names.fromWire,
+      bound,
       ...(target.stateful && { before: digestHistory(cache, history) }),
     },
     ...(unchecked && { unchecked }),
@@ -336,6 +341,14 @@ function encodeResult(
   const item = isNative ? nativeItem(call, context.origin) : undefined
   if (item?.['type'] === approvalRequest) return encodeApproval(item, result)
   const caller = item?.['caller']
+  const typed = item && typedItem(item)
+  if (item && typed?.result)
+    return {
+      type: `${asString(item['type'])}_output`,
+      call_id: context.ids.of(index, call.id),
+      ...typed.result(result.outcome, item),
+      ...(isJsonObject(caller) && { caller }),
+    }
   return {
     type: call.form === 'text' ? 'custom_tool_call_output' : 'function_call_output',
     call_id: context.ids.of(index, call.id),

@@ -6,6 +6,7 @@ import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
@@ -56,8 +57,10 @@ export function declareTools(
 }
 
 /** Each tool is declared once, however often a request names it. */
-export function declarer(names: WireNames, warn: Warn): Declare {
-  const made = new Map<string, JsonObject | undefined>()
+export function declarer(names: WireNames, bound: readonly BoundTool[], warn: Warn): Declare {
+  const made = new Map<string, JsonObject | undefined>(
+    bound.map(({ tool, declared }) => [tool.name, declared]),
+  )
   return tool => {
     if (!made.has(tool.name)) made.set(tool.name, declareTool(tool, names.toWire(tool.name), warn))
     return made.get(tool.name)
@@ -83,7 +86,8 @@ function encodeChoice(
 ): Json | undefined {
   const reference = (name: string): JsonObject | undefined => {
     const tool = declared.get(name)
-    return tool && { type: tool['type']!, name: tool['name']! }
+    // A tool that the vendor defines has a type and no name.
+    return tool && { type: tool['type']!, ...(tool['name'] !== undefined && { name: tool['name'] }) }
   }
   const among: ChoiceForm['among'] = allowed => ({ type: 'allowed_tools', ...allowed })
   return openaiChoice(choice, { reference, among, canRequire: true }, warn)
