@@ -27,6 +27,7 @@ export type * from './store-port.ts'
 
 export {
   type AppContext,
+  type AskOptions,
   InvalidInput,
   type NestedCalls,
   type NestedResult,
@@ -66,6 +67,8 @@ export const crashPoints = [
   'outcome-recorded',
   'approval-recorded',
   'decision-recorded',
+  'question-recorded',
+  'answer-given',
   'turn-ended',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]

@@ -1,8 +1,9 @@
 // What a client or a person answers, made ready to be decided on: results pass the gate, changed arguments are judged.
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Settings } from '../language/events.ts'
-import type { GivenResult, RequestKey } from './boundary.ts'
+import type { GivenAnswer, GivenResult, RequestKey } from './boundary.ts'
 import { awaited, type Decision, type Respond } from './decide.ts'
+import { findQuestion } from './decide-question.ts'
 import { isAsShown } from './hidden-arguments.ts'
 import { afterClientCall } from './hooks.ts'
 import { judgeEdit } from './judge.ts'
@@ -13,6 +14,7 @@ import { findCall } from './state.ts'
 export type Answers = {
   results: GivenResult[]
   decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
+  answers?: GivenAnswer[]
   ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
@@ -40,17 +42,34 @@ export async function prepareAnswers(
     if (edit === undefined || !decision.granted || (call && isAsShown(call, edit))) decisions.push(decision)
     else decisions.push({ ...decision, edit: await checkEdit(session, decision.callId, edit) })
   }
-  const { ask, settings, request } = answers
+  const { ask, settings, request, answers: given } = answers
   return {
     blobs,
     respond: {
       results,
       decisions,
+      ...(given && { answers: given }),
       ...(ask && { ask }),
       ...(settings && { settings }),
       ...(request && { request }),
     },
   }
+}
+
+/** Refuses answers to calls that wait already, as long as others still run. */
+export function refuseWhileRunning(
+  { state, status }: Pick<Session, 'state' | 'status'>,
+  { results, decisions, answers = [] }: Answers,
+): void {
+  if (status !== 'running') return
+  const isOpen = ({ callId }: { callId: string }): boolean => {
+    const stage = findCall(state, callId)?.stage
+    return stage === 'handed' || stage === 'asking'
+  }
+  const isAsked = ({ question }: GivenAnswer): boolean =>
+    findQuestion(state, question)?.question.closed === undefined
+  if ([...results, ...decisions].every(isOpen) && answers.every(isAsked))
+    throw new TurnwireError('busy', 'The turn is still running. Wait for it to stop, then answer.')
 }
 
 async function checkEdit(

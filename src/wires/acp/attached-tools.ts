@@ -94,6 +94,7 @@ export class AttachedTools {
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
     const tools = { shared: [], find: () => undefined }
-    return tool.run(input, { ...context, fetch, app, tools })
+    const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
+    return tool.run(input, { ...context, ask, fetch, app, tools })
   }
 }
