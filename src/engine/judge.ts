@@ -2,7 +2,7 @@
 // having run. What the verdict makes of the call is decided in decide-call.ts.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { CallSettled, Grant } from '../language/events.ts'
-import { type ToolDeclaration, toolHash } from '../language/tools.ts'
+import { mayCall, type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import {
   type Admitted,
@@ -17,6 +17,7 @@ import type { Offer, Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
+import { declaredFor, isDenied } from './session-tools.ts'
 import type { CallState } from './state.ts'
 
 type ServerOffered = Extract<Offered, { side: 'server' }>
@@ -53,8 +54,12 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered) {
-    session.record([unknownTool(session, call, byName)])
+  if (!offered || isHidden(session, call, offered)) {
+    session.record([unknownTool(session, call, offered)])
+    return undefined
+  }
+  if (!mayCall(offered.tool, callerOf(call))) {
+    session.record([wrongCaller(session, call)])
     return undefined
   }
   const admission = admit(session, call, offered)
@@ -106,8 +111,36 @@ function askHooks(
     : askRepair(session, call, offered, admission.reason)
 }
 
-function unknownTool({ context }: Session, call: CallState, byName: Offer['byName']): CallSettled {
-  return decideSettled(call, outcomes.unknownTool(call.part.name, [...byName.keys()]), context)
+/** A deferred tool that the model was not declared. A caller or a program that names a tool itself needs no search. */
+function isHidden(session: Session, call: CallState, offered: Offered): boolean {
+  if (!offered.deferred || call.parent !== undefined || session.state.turn?.ask?.direct) return false
+  return !declaredFor(session).tools.some(({ name }) => name === call.part.name)
+}
+
+/** Names nothing that the model was not declared: what a search would not find is unknown. */
+function unknownTool(session: Session, call: CallState, offered: Offered | undefined): CallSettled {
+  const { tools } = declaredFor(session)
+  const { name } = call.part
+  const search = tools.find(tool => tool.finds)?.name
+  const outcome =
+    offered && !isDenied(session, offered)
+      ? outcomes.notLoaded(name, search)
+      : outcomes.unknownTool(
+          name,
+          tools.map(tool => tool.name),
+        )
+  return decideSettled(call, outcome, session.context)
+}
+
+/** A program of the vendor's says so in the call; nobody else's word is taken. */
+function callerOf({ parent, part }: CallState): ToolCaller {
+  return parent !== undefined || part.caller !== undefined ? 'code' : 'model'
+}
+
+function wrongCaller({ context }: Session, call: CallState): CallSettled {
+  const { name } = call.part
+  const who = callerOf(call) === 'code' ? 'may not be called by a program' : 'is called by programs only'
+  return decideSettled(call, outcomes.invalid(`the tool ${JSON.stringify(name)} ${who}.`), context)
 }
 
 /** Policy's verdict on a person's edit: other arguments pass the same gate. */

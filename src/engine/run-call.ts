@@ -5,24 +5,26 @@ import type { Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
-import { decideResult, decideStart } from './decide-call.ts'
-import { askAfterCall, subjectOf } from './hooks.ts'
+import { CallClock } from './call-clock.ts'
+import { CallContext } from './call-context.ts'
+import { decideStart, triesOf } from './decide-call.ts'
+import { decideFinished, decideUnasked } from './decide-question.ts'
+import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { decideSuspended } from './nested.ts'
+import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
   type Admission,
-  type AppContext,
   type Finished,
   InvalidInput,
-  type Live,
   ProtocolFailure,
+  Suspended,
   type Tool,
-  type ToolContext,
   type ToolOutput,
 } from './ports.ts'
 import { safeReason } from './safe-reason.ts'
-import { sampleModel } from './sample.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -91,6 +93,7 @@ class CallRun {
   readonly #over: () => void
   readonly #startedAt: number
   #isOver = false
+  #nested: NestedRun | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -105,7 +108,9 @@ class CallRun {
   }
 
   attempt(): void {
-    const context = new CallContext(this.#session, this.#call, this.#stop)
+    if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
+    const clock = new CallClock(this.#session.ports.world, this.#tool.timeoutMs)
+    const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       running = this.#tool.run(this.#input, context)
@@ -113,14 +118,14 @@ class CallRun {
       this.#failed(context, error)
       return
     }
-    if (running instanceof Promise) this.#wait(context, running)
+    if (running instanceof Promise) this.#wait(context, running, clock)
     else this.#ended(context, running)
   }
 
   /** Waits until the tool ends or its deadline passes. After the deadline its signal is aborted. */
-  #wait(context: CallContext, running: Promise<ToolOutput>): void {
+  #wait(context: CallContext, running: Promise<ToolOutput>, clock: CallClock): void {
     const { timeoutMs } = this.#tool
-    const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
+    const stopClock = clock.start(() => {
       if (!this.#returned()) return
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')
@@ -173,6 +178,7 @@ class CallRun {
   #failed(context: CallContext, thrown: unknown): void {
     try {
       context.showRest()
+      if (thrown instanceof Suspended && this.#suspend()) return
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
@@ -185,18 +191,28 @@ class CallRun {
     }
   }
 
+  /** It has run as far as it could. False: it has made no call that it could wait for. */
+  #suspend(): boolean {
+    const nested = this.#nested
+    if (!nested?.hasOpen) return false
+    if (this.#call.stage === 'started' && !this.#session.lost)
+      this.#session.record([decideSuspended(this.#call, nested.seen, this.#session.context)])
+    this.#finish()
+    return true
+  }
+
   #settleOrRetry(attempt: Attempt): void {
     if (attempt.retry && this.#mayRetry()) this.#retry()
     else this.#settle(attempt)
   }
 
   #mayRetry(): boolean {
-    const { attempt, stage } = this.#call
-    return attempt <= this.#tool.retries && !this.#stop.aborted && stage === 'started'
+    return triesOf(this.#call) <= this.#tool.retries && !this.#stop.aborted && this.#call.stage === 'started'
   }
 
   #retry(): void {
-    this.#session.save([decideStart(this.#call, this.#session.context)]).then(
+    const { context } = this.#session
+    this.#session.save([...decideUnasked(this.#call, context), decideStart(this.#call, context)]).then(
       () => {
         if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#finish()
         else this.attempt()
@@ -220,7 +236,10 @@ class CallRun {
   async #afterHook(attempt: Attempt): Promise<Finished> {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
-    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+    if (!output) return attempt
+    const { loads } = attempt.outcome
+    const kept = loads && !output.failed ? { loads, ...output } : output
+    return agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
   }
 
   #conclude({ outcome, blob }: Finished): void {
@@ -251,6 +270,7 @@ class CallRun {
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#nested?.close()
     this.#over()
   }
 }
@@ -296,101 +316,8 @@ function kindAndPlace(error: unknown): { error: string; at?: string } {
   }
 }
 
-/** A class for its getters: a signal or options that a tool does not read are not made. */
-class CallContext implements ToolContext {
-  readonly session: string
-  readonly owner: string
-  readonly callId: string
-  readonly idempotencyKey: string
-  readonly attempt: number
-  readonly #session: Session
-  readonly #call: CallState
-  readonly #stop: Abort
-  /** Made with the first piece of output; `null`: output is not redacted. */
-  #live: Live | null | undefined
-
-  constructor(session: Session, call: CallState, stop: Abort) {
-    this.#session = session
-    this.#call = call
-    this.#stop = stop
-    this.session = session.id
-    this.owner = session.state.owner
-    this.callId = call.part.id
-    this.idempotencyKey = call.part.id
-    this.attempt = call.attempt
-  }
-
-  get progress(): ToolContext['progress'] {
-    return update => {
-      const { callId } = this
-      const { feed, lost } = this.#session
-      if (lost || this.#call.stage !== 'started') return
-      if ('output' in update) this.#show(this.#redacted(update.output))
-      else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
-    }
-  }
-
-  get fetch(): ToolContext['fetch'] {
-    return (input, init = {}) => {
-      const { ports } = this.#session
-      const { egress } = ports
-      if (!egress) return Promise.reject(new Error('This engine fetches nothing: it has no egress rule.'))
-      const { session, callId } = this
-      return egress.fetch(input, {
-        signal: this.#stop.signal,
-        ...init,
-        report: report => {
-          ports.log(report.refused === undefined ? 'info' : 'warn', 'A tool sent a request.', {
-            session,
-            callId,
-            ...report,
-          })
-          init.report?.(report)
-        },
-      })
-    }
-  }
-
-  get sample(): ToolContext['sample'] {
-    return request => sampleModel(this.#session, this.#call, request, this.#stop)
-  }
-
-  get app(): AppContext {
-    const given = { ...this.#session.ports.app?.(subjectOf(this.#session)), ...this.#session.requestApp }
-    // Which members there are is between the program and its tools.
-    return given as AppContext
-  }
-
-  /** No more output comes: shows what redaction held back. */
-  showRest(): void {
-    if (this.#live && this.#call.stage === 'started') this.#show(this.#live.rest())
-  }
-
-  #show(text: string): void {
-    if (text !== '') this.#session.feed.delta({ type: 'output', callId: this.callId, text })
-  }
-
-  #redacted(piece: string): string {
-    if (this.#live === undefined) this.#live = this.#session.agent.gate.live() ?? null
-    return this.#live ? this.#live.take(piece) : piece
-  }
-
-  #redactedMessage<Update extends { message?: string }>(update: Update): Update {
-    const live = update.message === undefined ? undefined : this.#session.agent.gate.live()
-    return live ? { ...update, message: live.take(update.message ?? '') + live.rest() } : update
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal
-  }
-
-  get options(): Readonly<Record<string, string>> {
-    return this.#session.options()
-  }
-}
-
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  session.record([decideResult(call, outcome, session.context)], true)
+  session.record(decideFinished(call, outcome, session.context), true)
 }

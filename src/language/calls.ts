@@ -18,6 +18,8 @@ export type CallPart = {
   sealed?: string
   /** Set when the stream ended inside the arguments. Such a call is never run. */
   cut?: true
+  /** A program that runs at the model's vendor made the call: its id there. Absent: the model itself. */
+  caller?: string
   nativeId?: string
   native?: Native
 }
@@ -53,6 +55,8 @@ export type Outcome = {
   /** How much the tool produced, if it is more than `parts` show. */
   produced?: number
   redactions?: number
+  /** Of a search: the tools that it found, which the model is offered from here on. */
+  loads?: string[]
   ms?: number
 }
 

@@ -131,7 +131,7 @@ function checkAbilities(
     !(Array.isArray(roots) && roots.every(root => typeof root === 'string' && root !== ''))
   )
     wrong(`${key}.roots`, 'must be a list of folders.')
-  if (logLevel !== undefined && !logLevels.includes(String(logLevel)))
+  if (logLevel !== undefined && !logLevels.some(level => level === logLevel))
     wrong(`${key}.logLevel`, `must be one of ${logLevels.join(', ')}.`)
   if (sampling === undefined) return
   if (!isRecord(sampling)) {

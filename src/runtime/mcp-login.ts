@@ -10,7 +10,7 @@ export type LoginOptions = {
   store: AuthStore
   fetchOther?: McpOptions['fetchOther']
   /** Shows the address to the person. */
-  show(url: URL): void
+  show: (url: URL) => void
   signal?: AbortSignal
 }
 

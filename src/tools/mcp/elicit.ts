@@ -2,7 +2,7 @@
 // can show it. The server is named in the message, since a form or an address looks the same whoever sends it.
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client'
 import type { ToolContext } from '../../engine/ports.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { FormSchema } from '../../language/questions.ts'
 import { printable } from '../../lib/text.ts'
 
 /** What does not make a form, or an address that nobody should open, is declined. */
@@ -17,15 +17,8 @@ export async function askPerson(
     question.mode === 'url'
       ? { message, url: question.url }
       : // It is checked by `ask`, which throws at what is no form.
-        { message, schema: question.requestedSchema as unknown as JsonObject }
-  const { ask } = context as ToolContext & { ask?: Ask }
-  if (!ask) return { action: 'cancel' }
-  const answer = await ask(asked, { signal })
+        { message, schema: question.requestedSchema as unknown as FormSchema }
+  const answer = await context.ask(asked, { signal })
   if (answer.action !== 'accept') return { action: answer.action }
   return answer.content ? { action: 'accept', content: answer.content } : { action: 'accept' }
 }
-
-type Ask = (
-  question: { message: string; schema: JsonObject } | { message: string; url: string },
-  options: { signal: AbortSignal },
-) => Promise<{ action: 'accept' | 'decline' | 'cancel'; content?: NonNullable<ElicitResult['content']> }>

@@ -19,6 +19,8 @@ export type SentCall = {
 }
 
 const headerMismatch = -32020
+/** The longest time that a timer can take. */
+const longest = 2 ** 31 - 1
 
 /** The server declared other header parameters than we know: its tools are listed again. Nothing was run. */
 export function isHeaderMismatch(error: unknown): boolean {
@@ -45,8 +47,8 @@ async function request({ client, raw, tool, input, context }: SentCall): Promise
     { name: raw, arguments: isJsonObject(input) ? input : {} },
     {
       signal: context.signal,
-      // The engine's deadline ends the call. This later one is only a fallback.
-      timeout: tool.timeoutMs + 10_000,
+      // The engine's own deadline ends the call. It stands still while a person is asked.
+      timeout: longest,
       // Without the output schema, because the gate checks results itself, within its limits.
       toolDefinition: {
         name: raw,

@@ -94,6 +94,8 @@ export class AttachedTools {
     const sample = () => Promise.reject(new Error('A tool of a connection asks no model of the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
-    return tool.run(input, { ...context, fetch, sample, app })
+    const tools = { shared: [], find: () => undefined }
+    const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
+    return tool.run(input, { ...context, ask, fetch, sample, app, tools })
   }
 }

@@ -29,6 +29,7 @@ import { asObject } from '../../common/json-read.ts'
 import { anthropicStrict } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
+import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
@@ -36,9 +37,11 @@ import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { markedTools, markOf, setsMarks, systemField, withMark } from './cache.ts'
 import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
 import type { Reading } from './decode.ts'
+import { referredIn, takesDeferred, withSearch } from './deferred.ts'
 import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
 import { declareTools, fitsStrict, nameRuleFor } from './tools.ts'
+import { anthropicTyped, fixedNames } from './vendor-typed.ts'
 
 export const protocolName = 'anthropic'
 
@@ -51,10 +54,12 @@ const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
 
 export function prepare(
   asked: ModelRequest,
-  target: ModelTarget,
+  deployed: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const target = withSearch(asked, deployed)
+  const takesReferences = takesDeferred(target)
   const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const { systemParts, spoken } = splitSystem(request)
@@ -62,20 +67,22 @@ export function prepare(
   const isCallers = systemParts.some(part => markOf(part, origin) !== undefined)
   const sets = setsMarks(request, target, facts.marked || isCallers)
   const stored = target.forgotten ? undefined : facts.container
-  const nameRule = nameRuleFor(target.hosted)
-  const names = toolNames(request.tools, nameRule)
+  const { names, bound, namesKey } = namesFor(request, target, warn)
   const history = encodeHistory(cache, spoken, {
     origin,
     names,
-    namesKey: [...nameRule.reserved].join('|'),
+    bound,
+    namesKey,
     ids: wireIds(cache, spoken, origin, ID_RULE),
     surroundings: surroundingsIn(spoken, facts, { origin, hosted: target.hosted, container: stored }),
     spoken,
+    takesReferences,
     marksEnd: sets,
     warn,
   })
+  const found = new Set([...facts.found, ...referredIn(cache, spoken, names, target)])
   const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : DEFAULT_MAX_TOKENS)
-  const declared = declareTools({ request, target, names, spoken, found: facts.found, format, warn })
+  const declared = declareTools({ request, target, names, bound, spoken, found, format, warn })
   const thinking = declared.isForced
     ? withoutThinking(target.body, warn)
     : thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
@@ -96,11 +103,26 @@ export function prepare(
     headers: headerFields(target, facts),
     body: bodyWith(fields, 'messages', history.messages),
     warnings,
-    reading: { origin, names: declared.names, textTools: declared.textTools },
+    reading: { origin, names: declared.names, textTools: declared.textTools, bound },
     ...(unchecked && { unchecked }),
     usesStored: container !== undefined,
     encoded: history.encoded,
   }
+}
+
+/** `namesKey`: everything that the encoding of names and references depends on. */
+function namesFor(
+  request: ModelRequest,
+  target: ModelTarget,
+  warn: Warn,
+): { names: WireNames; bound: BoundTool[]; namesKey: string } {
+  const rule = nameRuleFor(target.hosted)
+  const offered = target.quirks.has(plainTools) ? [] : request.tools
+  const bound = bindTools(offered, protocolName, anthropicTyped, warn)
+  const fixed = fixedNames(bound)
+  const spelled = [...fixed].map(pair => pair.join('='))
+  const namesKey = [takesDeferred(target) ? '' : 'plain', ...rule.reserved, ...spelled].join('|')
+  return { names: toolNames(request.tools, rule, fixed), bound, namesKey }
 }
 
 // ---- fields ----------------------------------------------------------------------------------------------
@@ -210,12 +232,15 @@ function headerFields(target: ModelTarget, facts: HistoryFacts): Record<string, 
 type EncodingContext = {
   origin: Origin
   names: WireNames
+  bound: readonly BoundTool[]
   /** Everything that spellings depend on besides the names themselves. */
   namesKey: string
   ids: WireIds
   surroundings: Surroundings
   /** The history without its leading system entries. */
   spoken: readonly Entry[]
+  /** Results may refer to deferred tools. */
+  takesReferences: boolean
   /** A cache mark is set on the last block. */
   marksEnd: boolean
   warn: Warn
@@ -370,17 +395,28 @@ function encodeText(text: string, native: unknown, keepsAllBlocks: boolean): str
 }
 
 function encodeCall(context: EncodingContext, call: CallPart, index: number): string {
-  const { origin, ids, names, surroundings } = context
-  const name = wireJson(names.toWire(call.name))
+  const { origin, ids, names, bound, surroundings } = context
+  const written = bound.find(({ tool }) => tool.name === call.name)?.typed.write?.(call.text)
+  const name = wireJson(written?.['name'] ?? names.toWire(call.name))
   const id = wireJson(ids.of(index, call.id))
-  let block = `{"type":"tool_use","id":${id},"name":${name},"input":${argumentsJson(call)}`
+  const input = written === undefined ? argumentsJson(call) : wireJson(written['input'])
+  let block = `{"type":"tool_use","id":${id},"name":${name},"input":${input}`
   const native = nativeFor(call, origin)
-  if (isJsonObject(native)) {
-    if (isJsonObject(native['caller']) && !surroundings.isDropped(native['caller']['tool_id']))
+  if (isJsonObject(native) && isJsonObject(native['caller']))
+    if (!surroundings.isDropped(native['caller']['tool_id']))
       block += `,"caller":${wireJson(native['caller'])}`
-    if (native['toolset_name'] !== undefined) block += `,"toolset_name":${wireJson(native['toolset_name'])}`
-  }
+  const toolset = toolsetOf(context, call)
+  if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
   return marked(`${block}}`, isJsonObject(native) ? native['cache_control'] : undefined)
+}
+
+/** The set of the vendor's tools that a call belongs to, as the vendor said or as it has to be said. */
+function toolsetOf({ origin, bound }: EncodingContext, call: CallPart): Json | undefined {
+  const native = nativeFor(call, origin)
+  const given = isJsonObject(native) ? native['toolset_name'] : undefined
+  return (
+    given ?? bound.find(({ tool }) => tool.name === call.name)?.typed.write?.(call.text)?.['toolset_name']
+  )
 }
 
 /**
@@ -415,24 +451,24 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
 }
 
 function encodeResult(
-  { origin, ids, warn }: EncodingContext,
+  context: EncodingContext,
   result: CallResult,
   call: CallPart | undefined,
   index: number,
 ): string {
+  const { origin, ids, names, takesReferences, warn } = context
   const { callId, outcome } = result
-  const content = referencesIn(result, origin) ?? encodeResultContent(outcome, origin, warn)
+  const content =
+    (takesReferences ? referencesTo(result, names) : undefined) ?? encodeResultContent(outcome, origin, warn)
   let block = `${RESULT_PREFIX},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${content}`
   if (isFailed(outcome)) block += ',"is_error":true'
-  const native = call && nativeFor(call, origin)
-  if (isJsonObject(native) && native['toolset_name'] !== undefined)
-    block += `,"toolset_name":${wireJson(native['toolset_name'])}`
+  const toolset = call && toolsetOf(context, call)
+  if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
   return marked(`${block}}`, markOf(result, origin))
 }
 
-/** Tools that the client's own search has found: the vendor takes references to them in place of text. */
-function referencesIn(result: CallResult, origin: Origin): string | undefined {
-  const data = nativeFor(result, origin)
-  const found = isJsonObject(data) ? data['tool_references'] : undefined
-  return Array.isArray(found) && !isFailed(result.outcome) ? wireJson(found) : undefined
+/** The tools that a search has found: the vendor takes references to them in place of text. */
+function referencesTo({ outcome }: CallResult, names: WireNames): string | undefined {
+  if (isFailed(outcome) || outcome.loads === undefined || outcome.loads.length === 0) return undefined
+  return wireJson(outcome.loads.map(name => ({ type: 'tool_reference', tool_name: names.toWire(name) })))
 }

@@ -11,9 +11,11 @@ import { asObject } from '../../common/json-read.ts'
 import { anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
+import { takesDeferred } from './deferred.ts'
 
 /** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
@@ -52,6 +54,8 @@ export type ToolContext = {
   request: ModelRequest
   target: ModelTarget
   names: WireNames
+  /** Our tools that the vendor defines: they are declared in its form. */
+  bound: readonly BoundTool[]
   spoken: readonly Entry[]
   /** Wire names that the vendor's tool search found: each must be declared, whatever is offered. */
   found: ReadonlySet<string>
@@ -71,12 +75,15 @@ export type Declarations = {
 }
 
 export function declareTools(context: ToolContext): Declarations {
-  const { request, target, names, spoken, found, warn } = context
+  const { request, target, names, bound, spoken, found, warn } = context
   const { offered, choice } = settleChoice(context)
   const wanted = request.tools.filter(
     ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
   )
-  const own = wanted.flatMap(tool => declareTool(tool, names, target.hosted, warn) ?? [])
+  const isDeferred = deferralOf(context)
+  const own = wanted.flatMap(
+    tool => declareBound(tool, names, bound) ?? declareTool(tool, isDeferred(tool), context) ?? [],
+  )
   allowStrict(own, asObject(context.format?.['schema']), warn)
   const tools = [...own.map(({ json }) => json), ...target.hosted.filter(tool => !isOverlay(tool))]
   addPlaceholders(tools, found)
@@ -96,13 +103,30 @@ export function declareTools(context: ToolContext): Declarations {
   }
 }
 
+/** A tool that was found but that nothing in the history refers to, as after a summary, is declared like any other. */
+function deferralOf({ request, target, names, found }: ToolContext): (tool: ToolDeclaration) => boolean {
+  if (!takesDeferred(target)) return () => false
+  return ({ deferred, name }) =>
+    deferred === true && (request.vendorSearch === true || found.has(names.toWire(name)))
+}
+
 type DeclaredTool = { tool: ToolDeclaration; wire: string; json: JsonObject; strict: JsonObject | undefined }
+
+function declareBound(
+  tool: ToolDeclaration,
+  names: WireNames,
+  bound: readonly BoundTool[],
+): DeclaredTool | undefined {
+  const declared = bound.find(each => each.tool.name === tool.name)?.declared
+  if (declared === undefined) return undefined
+  const json = { ...declared, ...tool.fields?.['anthropic'] }
+  return { tool, wire: names.toWire(tool.name), json, strict: undefined }
+}
 
 function declareTool(
   tool: ToolDeclaration,
-  names: WireNames,
-  hosted: readonly JsonObject[],
-  warn: Warn,
+  isDeferred: boolean,
+  { names, target: { hosted }, warn }: ToolContext,
 ): DeclaredTool | undefined {
   const input_schema = functionSchema(tool, anthropicPlain, warn)
   if (input_schema === undefined) return undefined
@@ -119,6 +143,7 @@ function declareTool(
     Object.assign(json, fields)
   }
   Object.assign(json, tool.fields?.['anthropic'])
+  if (isDeferred) json['defer_loading'] = true
   const wantsStrict = tool.input.form === 'json' && tool.input.strict === true && !isCalledFromCode(json)
   return { tool, wire, json, strict: wantsStrict ? strictSchema(tool, anthropicStrict, warn) : undefined }
 }
