@@ -15,11 +15,11 @@ import type {
   ModelAnswered,
   QuestionAnswered,
   QuestionAsked,
-  Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
 import { load, loadFrom } from './loaded.ts'
 import { nestedOf } from './nested.ts'
+import { spend } from './spend.ts'
 import {
   addToBatch,
   type CallState,
@@ -229,15 +229,6 @@ function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
   const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
   call.stage = settled > seen ? 'approved' : 'suspended'
   call.suspensions = (call.suspensions ?? 0) + 1
-}
-
-function spend(state: SessionState, { input, output, cost }: Usage): void {
-  const tokens = input + output
-  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
-  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
-  if (!state.turn) return
-  state.turn.tokens += tokens
-  state.turn.money += cost ?? 0
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
