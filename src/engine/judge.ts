@@ -2,7 +2,7 @@
 // having run. What the verdict makes of the call is decided in decide-call.ts.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { CallSettled, Grant } from '../language/events.ts'
-import { mayCall, type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
+import { type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import {
   type Admitted,
@@ -13,7 +13,7 @@ import {
 } from './decide-call.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
 import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
-import type { Offer, Offered } from './offer.ts'
+import { isFor, type Offer, type Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
@@ -53,7 +53,7 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered || !mayCall(offered.tool, callerOf(call))) {
+  if (!offered || !isFor(offered, callerOf(call))) {
     session.record([offered ? wrongCaller(session, call) : unknownTool(session, call)])
     return undefined
   }

@@ -2,15 +2,16 @@
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
-import { type Grammar, mayCall, type ToolDeclaration } from '../language/tools.ts'
+import { type Grammar, mayCall, type ToolCaller, type ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import type { Agent, Tool } from './ports.ts'
 
+/** `callers`: who may call it, if the agent says other than the tool. */
 export type Offered =
-  | { side: 'server'; tool: Tool; clientTrust?: boolean }
-  | { side: 'client'; tool: ToolDeclaration }
+  | { side: 'server'; tool: Tool; clientTrust?: boolean; callers?: readonly ToolCaller[] }
+  | { side: 'client'; tool: ToolDeclaration; callers?: undefined }
 
 /** `declarations`: those that a model is told of. `callable`: those that programs and other calls may use. */
 export type Offer = {
@@ -31,7 +32,7 @@ export function offerOf(
   attached: readonly Tool[] = none,
   clientOnly = false,
 ): Offer {
-  return makeOffer(clientOnly ? none : agent.tools, settings, clientOnly ? none : attached)
+  return makeOffer(agent, clientOnly ? none : agent.tools, settings, clientOnly ? none : attached)
 }
 
 /** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
@@ -39,11 +40,12 @@ export function isOwnOffer(settings: Settings, attached: readonly Tool[], client
   return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
 }
 
-export function ownOfferOf(tools: readonly Tool[]): Offer {
-  return makeOffer(tools, { tools: null, clientTools: [] }, none)
+export function ownOfferOf(agent: Agent): Offer {
+  return makeOffer(agent, agent.tools, { tools: null, clientTools: [] }, none)
 }
 
 function makeOffer(
+  agent: Pick<Agent, 'callersOf'>,
   own: readonly Tool[],
   settings: Pick<Settings, 'tools' | 'clientTools'>,
   attached: readonly Tool[],
@@ -52,10 +54,12 @@ function makeOffer(
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
   for (const tool of own) {
     if (tool.trust === 'deny') continue
-    if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool })
+    const callers = agent.callersOf?.(tool)
+    const offered = { side: 'server' as const, tool, ...(callers && { callers }) }
+    if (!tool.exposed || !chosen) byName.set(tool.name, offered)
     else {
       const clientTrust = chosen.get(tool.name)
-      if (clientTrust !== undefined) byName.set(tool.name, { side: 'server', tool, clientTrust })
+      if (clientTrust !== undefined) byName.set(tool.name, { ...offered, clientTrust })
     }
   }
   for (const tool of settings.clientTools) byName.set(tool.name, { side: 'client', tool })
@@ -64,14 +68,21 @@ function makeOffer(
 }
 
 function declared(byName: Map<string, Offered>): Offer {
-  const callable = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'code'))
+  const callable = callableBy(byName, 'code')
   for (const offered of byName.values()) {
     if (offered.side !== 'server' || !offered.tool.offeredBeside) continue
     const { name } = offered.tool
     offered.tool = offered.tool.offeredBeside(callable.filter(other => other.name !== name))
   }
-  const declarations = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'model'))
-  return { byName, declarations, callable }
+  return { byName, declarations: callableBy(byName, 'model'), callable }
+}
+
+function callableBy(byName: Offer['byName'], caller: ToolCaller): ToolDeclaration[] {
+  return [...byName.values()].filter(offered => isFor(offered, caller)).map(({ tool }) => tool)
+}
+
+export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCaller): boolean {
+  return mayCall({ ...(callers && { callers }) }, caller)
 }
 
 /** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */

@@ -15,7 +15,7 @@ import type {
 import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '../language/events.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
-import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
@@ -263,6 +263,8 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Who may call a tool of the list, where that differs from its own declaration. */
+  callersOf?(tool: Tool): readonly ToolCaller[] | undefined
   options: readonly AgentOption[]
   gate: Gate
   limits: Limits

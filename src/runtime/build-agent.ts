@@ -3,9 +3,10 @@
 import type { Agent, Model, Tool } from '../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { modelKey } from '../language/model-names.ts'
+import { hostedApproval } from '../language/tools.ts'
 import { describeSchema } from '../lib/standard-schema.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
-import { hostedApprovalTool } from '../tools/index.ts'
+import { codeTool, hostedApprovalTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
@@ -29,7 +30,12 @@ function buildAgent(
   const models = namedModels(config)
   const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
-  const fixed = [...(agent.tools ?? []), ...(mayAsk ? [hostedApprovalTool()] : [])]
+  const code = agent.code === true ? {} : agent.code || undefined
+  const fixed = [
+    ...(agent.tools ?? []),
+    ...(code ? [codeTool(code)] : []),
+    ...(mayAsk ? [hostedApprovalTool()] : []),
+  ]
   const tools = mcp
     ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
     : () => fixed
@@ -47,6 +53,7 @@ function buildAgent(
     get tools() {
       return tools()
     },
+    ...(code?.only && { callersOf: callersOf(code.only) }),
     options: agent.options ?? [],
     gate: createGate({
       ...policy,
@@ -69,6 +76,14 @@ function buildAgent(
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
     model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
   }
+}
+
+/** Tools that programs alone may call. Those that run programs, and those that answer a vendor, are for the model. */
+function callersOf(only: true | readonly string[]): NonNullable<Agent['callersOf']> {
+  const names = only === true ? undefined : new Set(only)
+  const isMeant = ({ name, callers }: Tool): boolean =>
+    names ? names.has(name) : name !== hostedApproval && callers === undefined
+  return tool => (isMeant(tool) ? ['code'] : undefined)
 }
 
 /** One list of both, made anew only when the second is another. */

@@ -13,7 +13,7 @@ import {
   type Wrong,
 } from './check-fields.ts'
 import { checkEgress, checkHooks } from './check-hooks.ts'
-import { checkAnswer, checkCount } from './check-values.ts'
+import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
@@ -94,6 +94,7 @@ const agentKeys = [
   'system',
   'model',
   'tools',
+  'code',
   'options',
   'rules',
   'limits',
@@ -152,6 +153,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   checkOptions(options, `${key}.options`, wrong)
   checkAnswer(agent['answer'], `${key}.answer`, wrong)
   checkCount(agent['callsAtOnce'], `${key}.callsAtOnce`, wrong)
+  checkCode(agent['code'], tools, `${key}.code`, wrong)
 }
 
 function checkToolList(tools: unknown, key: string, wrong: Wrong): void {

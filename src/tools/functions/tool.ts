@@ -5,7 +5,14 @@
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../../language/tools.ts'
+import {
+  type Grammar,
+  type ToolCaller,
+  type ToolInput,
+  type ToolKind,
+  toolCallers,
+  toolKinds,
+} from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -81,6 +88,8 @@ export type ToolDefinition<
   trust?: Tool['trust']
   /** Default true. */
   exposed?: boolean
+  /** Who may call it: `model`, programs that the model writes (`code`), or both. Default both. */
+  callers?: readonly ToolCaller[]
   /**
    * By protocol name: the vendor's own definition of this tool, such as `{ anthropic: { type: 'bash_20250124' } }`. Models of
    * that vendor are offered it in that form.
@@ -169,7 +178,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  'vendorTyped',
+  ...(['vendorTyped', 'callers'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
@@ -214,7 +223,26 @@ function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSetting
       'has "retries", but is neither readOnly nor idempotent: a second run could do its work twice. ' +
         'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
     )
-  return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
+  const settings = {
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    exposed,
+    trust,
+    timeoutMs,
+    retries,
+    outputLimit,
+  }
+  return definition.callers === undefined
+    ? settings
+    : { ...settings, callers: checkCallers(name, definition.callers) }
+}
+
+function checkCallers(name: string, callers: readonly ToolCaller[]): readonly ToolCaller[] {
+  if (!Array.isArray(callers) || callers.length === 0 || callers.some(each => !toolCallers.includes(each)))
+    refuseTool(name, `has "callers" as ${quote(callers)}; it is a list of: ${toolCallers.join(', ')}`)
+  return Object.freeze([...callers])
 }
 
 function checkVendorTyped(name: string, given: unknown): Readonly<Record<string, JsonObject>> {
