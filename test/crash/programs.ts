@@ -19,8 +19,8 @@ export function openPrograms(folder: string): Promise<Turnwire> {
       trust,
       exposed: false,
       run: ({ n }) => {
-        appendFileSync(join(folder, 'effects'), `${name} ${String(n)}\n`)
-        return `${name} ${String(n)}`
+        appendFileSync(join(folder, 'effects'), `${name} ${Number(n)}\n`)
+        return `${name} ${Number(n)}`
       },
     })
   return Turnwire.open({

@@ -15,6 +15,8 @@ const script = [
   { text: 'Goodbye.' },
 ]
 
+const word = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 function tools(runs: string[]) {
   const text = { type: 'object', properties: { q: { type: 'string' }, to: { type: 'string' } } }
   const ran = (words: string): string => {
@@ -30,9 +32,9 @@ function tools(runs: string[]) {
       readOnly: true,
       trust: 'trusted',
       exposed: false,
-      run: ({ q }) => ran(`found ${String(q)}`),
+      run: ({ q }) => ran(`found ${word(q)}`),
     }),
-    tool({ name: 'mail', description: 'Sends.', input: text, run: ({ to }) => ran(`sent to ${String(to)}`) }),
+    tool({ name: 'mail', description: 'Sends.', input: text, run: ({ to }) => ran(`sent to ${word(to)}`) }),
   ]
 }
 
