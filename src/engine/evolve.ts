@@ -13,11 +13,20 @@ import type {
   HistoryCompacted,
   HistoryRewound,
   ModelAnswered,
+  QuestionAnswered,
+  QuestionAsked,
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
 import { nestedOf } from './nested.ts'
-import { addToBatch, type CallState, findCall, indexBatch, type SessionState } from './state.ts'
+import {
+  addToBatch,
+  type CallState,
+  findCall,
+  indexBatch,
+  type QuestionState,
+  type SessionState,
+} from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -76,6 +85,18 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.suspended':
       suspend(state, event)
+      break
+    case 'question.asked':
+      ask(state, event)
+      break
+    case 'question.answered':
+      answer(state, event)
+      break
+    case 'question.expired':
+      closeQuestion(state, event, 'expired')
+      break
+    case 'question.withdrawn':
+      closeQuestion(state, event, 'withdrawn')
       break
     case 'call.settled':
       settle(state, event)
@@ -281,6 +302,37 @@ function startCall(state: SessionState, event: CallStarted): void {
   const call = stage(state, event.callId, 'started')
   if (!call) return
   call.attempt = event.attempt
+}
+
+function ask(state: SessionState, event: QuestionAsked): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  const { question: id, key, message, schema, url, expiresAt } = event
+  const question: QuestionState = { id, key, message }
+  if (schema) question.schema = schema
+  if (url !== undefined) question.url = url
+  if (expiresAt !== undefined) question.expiresAt = expiresAt
+  call.questions ??= []
+  call.questions.push(question)
+}
+
+function answer(state: SessionState, event: QuestionAnswered): void {
+  const question = closeQuestion(state, event, 'answered')
+  if (!question) return
+  const { action, content, sealed, by } = event
+  question.answer = { action, by }
+  if (content) question.answer.content = content
+  if (sealed !== undefined) question.answer.sealed = sealed
+}
+
+function closeQuestion(
+  state: SessionState,
+  { callId, question: id }: { callId: string; question: string },
+  closed: NonNullable<QuestionState['closed']>,
+): QuestionState | undefined {
+  const question = findCall(state, callId)?.questions?.find(each => each.id === id)
+  if (question) question.closed = closed
+  return question
 }
 
 function settle(state: SessionState, event: CallSettled): void {

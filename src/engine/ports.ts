@@ -27,6 +27,7 @@ export type * from './store-port.ts'
 
 export {
   type AppContext,
+  type AskOptions,
   InvalidInput,
   type NestedCalls,
   type NestedResult,
@@ -65,6 +66,8 @@ export const crashPoints = [
   'outcome-recorded',
   'approval-recorded',
   'decision-recorded',
+  'question-recorded',
+  'answer-given',
   'turn-ended',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]

@@ -4,6 +4,7 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
 import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
@@ -39,7 +40,21 @@ export type CallState = {
   attempt: number
   /** How often it was suspended. */
   suspensions?: number
+  /** What it has asked a person while it ran. */
+  questions?: QuestionState[]
   outcome?: Outcome
+}
+
+export type QuestionState = {
+  id: string
+  key: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+  /** Absent: it waits for an answer. */
+  closed?: 'answered' | 'expired' | 'withdrawn'
+  answer?: { action: AnswerAction; content?: FormContent; sealed?: string; by: string }
 }
 
 export type TurnState = {
@@ -145,6 +160,11 @@ export function addToBatch(state: SessionState, call: CallState): void {
   else state.byId = indexBatch(state.batch)
 }
 
+/** It runs, and goes on when a person has answered. */
+export function isInQuestion({ stage, questions }: CallState): boolean {
+  return stage === 'started' && questions !== undefined && questions.some(({ closed }) => !closed)
+}
+
 /** Every call that has its result, in the order of the calls. */
 export function settledCalls({ batch, entries, answered = [] }: SessionState): string[] {
   const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
@@ -159,6 +179,6 @@ export function listSummaryOf({ settings, opening, wire }: SessionState): ListSu
 /** `waits`: the tools whose calls wait for a client or a person. */
 export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
   if (status !== 'waiting') return used
-  const open = batch.filter(({ stage }) => stage === 'handed' || stage === 'asking')
+  const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
   return { ...used, waits: open.map(({ part }) => part.name) }
 }

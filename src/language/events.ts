@@ -6,6 +6,7 @@ import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPa
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
+import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
@@ -183,6 +184,35 @@ export type CallNested = At & {
  * `seen`: how many of them were settled when it stopped.
  */
 export type CallSuspended = At & { type: 'call.suspended'; callId: string; seen: number }
+/**
+ * A running call asks a person: to fill in the form `schema`, or to open `url`. `key` is the same when the call runs again
+ * after a crash and asks again.
+ */
+export type QuestionAsked = At & {
+  type: 'question.asked'
+  callId: string
+  question: string
+  key: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+}
+/** The first answer counts. */
+export type QuestionAnswered = At & {
+  type: 'question.answered'
+  callId: string
+  question: string
+  action: AnswerAction
+  content?: FormContent
+  /** Set when `content` was redacted: the exact content, which only the installation itself can open. */
+  sealed?: string
+  by: string
+}
+/** Nobody answered in time: the call goes on as if it was cancelled. */
+export type QuestionExpired = At & { type: 'question.expired'; callId: string; question: string }
+/** The call no longer waits for an answer: it has ended, or takes its question back. */
+export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: string; question: string }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
@@ -248,6 +278,10 @@ export type Event =
   | CallEdited
   | CallAllowed
   | CallStarted
+  | QuestionAsked
+  | QuestionAnswered
+  | QuestionExpired
+  | QuestionWithdrawn
   | CallNested
   | CallSuspended
   | CallSettled
