@@ -5,28 +5,18 @@ import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
-  CallNested,
   CallSettled,
   CallStarted,
-  CallSuspended,
   Event,
   HistoryCompacted,
   HistoryRewound,
   ModelAnswered,
-  QuestionAnswered,
-  QuestionAsked,
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
-import { nestedOf } from './nested.ts'
-import {
-  addToBatch,
-  type CallState,
-  findCall,
-  indexBatch,
-  type QuestionState,
-  type SessionState,
-} from './state.ts'
+import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
+import { load, loadFrom } from './loaded.ts'
+import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -40,6 +30,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.createdAt = event.at
       state.settings = event.settings
       for (const entry of event.seed) addEntry(state, entry)
+      loadFrom(state.loaded, event.seed)
       break
     case 'session.configured':
       state.settings = { ...state.settings, ...event.settings }
@@ -87,10 +78,10 @@ export function evolve(state: SessionState, event: Event): SessionState {
       suspend(state, event)
       break
     case 'question.asked':
-      ask(state, event)
+      askQuestion(state, event)
       break
     case 'question.answered':
-      answer(state, event)
+      answerQuestion(state, event)
       break
     case 'question.expired':
       closeQuestion(state, event, 'expired')
@@ -160,6 +151,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
 }
 
 function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
+  loadFrom(state.loaded, entries)
   state.view = [...state.view.slice(0, keeps), ...entries]
   if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
   delete state.contextTokens
@@ -193,6 +185,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   state.batch = calls.map(proposed)
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
+  if (event.loads) load(state.loaded, event.loads)
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return
@@ -202,26 +195,6 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
-}
-
-function proposed(part: CallPart, index: number): CallState {
-  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-  if (part.sealed !== undefined) call.sealed = part.sealed
-  return call
-}
-
-function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
-  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
-  if (state.turn) state.turn.calls += 1
-}
-
-/** One of its calls may have been settled while it stopped: then it runs again at once. */
-function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
-  const call = findCall(state, callId)
-  if (!call) return
-  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
-  call.stage = settled > seen ? 'approved' : 'suspended'
-  call.suspensions = (call.suspensions ?? 0) + 1
 }
 
 function spend(state: SessionState, { input, output, cost }: Usage): void {
@@ -304,43 +277,13 @@ function startCall(state: SessionState, event: CallStarted): void {
   call.attempt = event.attempt
 }
 
-function ask(state: SessionState, event: QuestionAsked): void {
-  const call = findCall(state, event.callId)
-  if (!call) return
-  const { question: id, key, message, schema, url, expiresAt } = event
-  const question: QuestionState = { id, key, message }
-  if (schema) question.schema = schema
-  if (url !== undefined) question.url = url
-  if (expiresAt !== undefined) question.expiresAt = expiresAt
-  call.questions ??= []
-  call.questions.push(question)
-}
-
-function answer(state: SessionState, event: QuestionAnswered): void {
-  const question = closeQuestion(state, event, 'answered')
-  if (!question) return
-  const { action, content, sealed, by } = event
-  question.answer = { action, by }
-  if (content) question.answer.content = content
-  if (sealed !== undefined) question.answer.sealed = sealed
-}
-
-function closeQuestion(
-  state: SessionState,
-  { callId, question: id }: { callId: string; question: string },
-  closed: NonNullable<QuestionState['closed']>,
-): QuestionState | undefined {
-  const question = findCall(state, callId)?.questions?.find(each => each.id === id)
-  if (question) question.closed = closed
-  return question
-}
-
 function settle(state: SessionState, event: CallSettled): void {
   const call = findCall(state, event.callId)
   if (!call) return
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
+  if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit

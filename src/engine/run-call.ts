@@ -235,7 +235,10 @@ class CallRun {
   async #afterHook(attempt: Attempt): Promise<Finished> {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
-    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+    if (!output) return attempt
+    const { loads } = attempt.outcome
+    const kept = loads && !output.failed ? { loads, ...output } : output
+    return agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
   }
 
   #conclude({ outcome, blob }: Finished): void {

@@ -44,8 +44,17 @@ export type ToolContext = {
   readonly app: AppContext
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
+  /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
+  readonly tools: SessionTools
   /** Calls of its own. Absent: the tool is not `resumable`. */
   readonly nested?: NestedCalls
+}
+
+export type SessionTools = {
+  /** The tools that the agent has by configuration, which many sessions share: the same list until they change. */
+  readonly shared: readonly ToolDeclaration[]
+  /** A tool of this session; undefined if it may not be called, or does not exist. */
+  find(name: string): ToolDeclaration | undefined
 }
 
 /**
@@ -72,7 +81,13 @@ export type NestedCalls = {
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
+/** `loads`: names of tools of this session that the model is offered from here on. */
+export type ToolOutput = {
+  parts: ResultPart[]
+  structured?: Json
+  failed?: boolean
+  loads?: readonly string[]
+}
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per

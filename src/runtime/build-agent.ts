@@ -8,6 +8,7 @@ import { describeSchema } from '../lib/standard-schema.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
 import { codeTool, hostedApprovalTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
+import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
 import { namedModels } from './named-models.ts'
@@ -31,14 +32,12 @@ function buildAgent(
   const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
   const code = agent.code === true ? {} : agent.code || undefined
-  const fixed = [
-    ...(agent.tools ?? []),
-    ...(code ? [codeTool(code)] : []),
-    ...(mayAsk ? [hostedApprovalTool()] : []),
-  ]
-  const tools = mcp
+  const search = agentSearch(agent, log)
+  const fixed = fixedTools(agent, mayAsk, search?.tool)
+  const all = mcp
     ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
     : () => fixed
+  const tools = search ? search.following(all) : all
   return {
     name: agent.name,
     version: agent.version ?? '1.0.0',
@@ -54,6 +53,7 @@ function buildAgent(
       return tools()
     },
     ...(code?.only && { callersOf: callersOf(code.only) }),
+    ...(search && { search: search.rule }),
     options: agent.options ?? [],
     gate: createGate({
       ...policy,
@@ -78,11 +78,17 @@ function buildAgent(
   }
 }
 
+/** All but those of MCP servers. `mayAsk`: a vendor may ask before it runs a tool of its own. */
+function fixedTools({ tools = [], code }: AgentConfig, mayAsk: boolean, search: Tool | undefined): Tool[] {
+  const programs = code ? [codeTool(code === true ? {} : code)] : []
+  return [...tools, ...programs, ...(mayAsk ? [hostedApprovalTool()] : []), ...(search ? [search] : [])]
+}
+
 /** Tools that programs alone may call. Those that run programs, and those that answer a vendor, are for the model. */
 function callersOf(only: true | readonly string[]): NonNullable<Agent['callersOf']> {
   const names = only === true ? undefined : new Set(only)
-  const isMeant = ({ name, callers }: Tool): boolean =>
-    names ? names.has(name) : name !== hostedApproval && callers === undefined
+  const isMeant = ({ name, callers, finds }: Tool): boolean =>
+    names ? names.has(name) : name !== hostedApproval && callers === undefined && !finds
   return tool => (isMeant(tool) ? ['code'] : undefined)
 }
 

@@ -3,6 +3,7 @@
 import type { Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
+import { checkSearch } from './agent-search.ts'
 import {
   checkKinds,
   checkKnown,
@@ -95,6 +96,8 @@ const agentKeys = [
   'model',
   'tools',
   'code',
+  'search',
+  'always',
   'options',
   'rules',
   'limits',
@@ -137,6 +140,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     `${key}.`,
     wrong,
   )
+  checkSearch(agent, key, wrong)
   checkRules(agent['rules'], `${key}.rules`, wrong)
   checkLimitValues(agent['limits'], `${key}.limits`, wrong)
   const { choice } = agent

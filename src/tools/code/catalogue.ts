@@ -1,5 +1,6 @@
 // The tools of a large catalogue as a program reads them: modules, names with one line each, and the signature of one tool.
 // So a model learns of the few tools that it needs, and none of the others costs it context.
+import { Bm25 } from '../../lib/bm25.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { SandboxTool } from './messages.ts'
 import { moduleOf, signatureOf } from './signatures.ts'
@@ -11,7 +12,7 @@ type Found = { name: string; description: string }
 
 export class Catalogue {
   readonly #tools: readonly SandboxTool[]
-  #words: Map<string, readonly string[]> | undefined
+  #ranking: Bm25 | undefined
 
   constructor(tools: readonly SandboxTool[]) {
     this.#tools = tools
@@ -43,43 +44,21 @@ export class Catalogue {
       : `There is no tool named ${JSON.stringify(name)}.`
   }
 
-  /** Tools that share rare words with the query come first; words of the name count more. */
+  /** Words of the name count more than those of the description. */
   #search(query: string, limit: number): Found[] {
-    const wanted = new Set(wordsOf(query))
-    const words = this.#indexed()
-    const frequency = new Map<string, number>()
-    for (const each of words.values())
-      for (const word of new Set(each))
-        if (wanted.has(word)) frequency.set(word, (frequency.get(word) ?? 0) + 1)
-    const weight = (word: string): number => Math.log(1 + this.#tools.length / (frequency.get(word) ?? 1))
-    const scored = this.#tools.map(tool => {
-      const inName = new Set(wordsOf(tool.name))
-      const shared = new Set((words.get(tool.name) ?? []).filter(word => wanted.has(word)))
-      let score = 0
-      for (const word of shared) score += weight(word) * (inName.has(word) ? 3 : 1)
-      return { tool, score }
-    })
-    return scored
-      .filter(({ score }) => score > 0)
-      .sort((a, b) => b.score - a.score || (a.tool.name < b.tool.name ? -1 : 1))
-      .slice(0, Math.min(Math.max(Math.trunc(limit) || 10, 1), mostFound))
-      .map(({ tool }) => found(tool))
-  }
-
-  #indexed(): Map<string, readonly string[]> {
-    this.#words ??= new Map(
-      this.#tools.map(({ name, description }) => [name, wordsOf(`${name} ${description}`)]),
+    this.#ranking ??= new Bm25(
+      this.#tools.map(({ name, description }) => [
+        { text: name, weight: 3 },
+        { text: description, weight: 1 },
+      ]),
     )
-    return this.#words
+    const most = Math.min(Math.max(Math.trunc(limit) || 10, 1), mostFound)
+    return this.#ranking
+      .rank(query, most)
+      .flatMap(({ index }) => this.#tools.slice(index, index + 1).map(found))
   }
 }
 
 function found({ name, description }: SandboxTool): Found {
   return { name, description: (description.split('\n', 1)[0] ?? '').slice(0, 200) }
-}
-
-/** Lower-case words; `getUser` and `get_user` are two. */
-function wordsOf(text: string): string[] {
-  const spaced = text.slice(0, 4_000).replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-  return spaced.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }

@@ -116,12 +116,12 @@ function signatures(tools: readonly ToolDeclaration[]): string {
     `There are ${tools.length} tools, in these modules: ${listed.join(', ')}${more}. Find them in the program first:`,
     'declare const catalogue: {',
     '/** Without a module: all modules. With one: its tools. */',
-    'list(module?: string): any[]',
+    'list(module?: string): unknown[]',
     'search(query: string, limit?: number): { name: string; description: string }[]',
     '/** The signature of one tool, as TypeScript. Read it before you call the tool. */',
     'read(name: string): string',
     '}',
-    'declare const tools: Record<string, (input?: any) => Promise<any>>',
+    'declare const tools: Record<string, (input?: object | string) => Promise<unknown>>',
   ].join('\n')
 }
 

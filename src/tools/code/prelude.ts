@@ -2,9 +2,7 @@
 // `console`, and a clock and a random generator that give the same in every run. A program may change all of it and hurts
 // only itself: what counts is checked outside.
 
-/** Evaluates to a function that takes the host's functions and gives `deliver` and `watch`. */
-export const prelude = `(function (host, now, seed, longest) {
-  'use strict'
+const calls = `
   const { stringify, parse } = JSON
   const { apply } = Reflect
   const { then } = Promise.prototype
@@ -51,6 +49,9 @@ export const prelude = `(function (host, now, seed, longest) {
     deleteProperty: () => false,
   })
 
+`
+
+const surroundings = `
   globalThis.catalogue = {
     list: module => parse(host.catalogue('list', module === undefined ? '' : String(module), 0)),
     search: (query, limit = 10) => parse(host.catalogue('search', String(query), Number(limit))),
@@ -85,6 +86,9 @@ export const prelude = `(function (host, now, seed, longest) {
   for (const name of ['performance', 'WeakRef', 'FinalizationRegistry', 'SharedArrayBuffer', 'Atomics'])
     delete globalThis[name]
 
+`
+
+const endings = `
   const words = error => {
     const message = error instanceof NativeError ? error.name + ': ' + error.message : shown(error)
     const place = error instanceof NativeError ? String(error.stack) : ''
@@ -119,4 +123,8 @@ export const prelude = `(function (host, now, seed, longest) {
       apply(then, apply(then, promise, [done]), [undefined, failed])
     },
   }
-})`
+`
+
+/** Evaluates to a function that takes the host's functions and gives `deliver` and `watch`. */
+export const prelude = `(function (host, now, seed, longest) {
+  'use strict'${calls}${surroundings}${endings}})`
