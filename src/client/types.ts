@@ -1,5 +1,6 @@
 // The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
 // its own, so that an application can use these without any of the server's code.
+import type { Report } from '../language/report.ts'
 import type { JsonObject } from '../lib/json.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
@@ -63,8 +64,11 @@ export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tool
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Why a call needs a permission, and until when it can be granted (`expiresAt`, in milliseconds since 1970). */
-export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number }
+/**
+ * Why a call needs a permission, until when it can be granted (`expiresAt`, in milliseconds since 1970), and what the call
+ * would do to files.
+ */
+export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
 /** The protocol has only `stopReason`. The other members are extensions of Turnwire. */
 export type StopInfo = {
   stopReason: StopReason

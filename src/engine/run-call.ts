@@ -2,6 +2,7 @@
 // or returns too late), the call gets exactly one outcome.
 
 import type { Outcome } from '../language/calls.ts'
+import type { Report } from '../language/report.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
@@ -16,6 +17,7 @@ import {
   type Finished,
   InvalidInput,
   type Live,
+  type Progress,
   type Tool,
   type ToolContext,
   type ToolOutput,
@@ -162,10 +164,10 @@ class CallRun {
     }
     if (attempt instanceof Promise)
       attempt.then(
-        late => this.#settle(late),
+        late => this.#settle(context.withReport(late)),
         error => this.#failed(context, error),
       )
-    else this.#settle(attempt)
+    else this.#settle(context.withReport(attempt))
   }
 
   #failed(context: CallContext, thrown: unknown): void {
@@ -174,10 +176,10 @@ class CallRun {
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
-          late => this.#settleOrRetry(late),
+          late => this.#settleOrRetry(context.withReport(late)),
           error => this.#lose(error),
         )
-      else this.#settleOrRetry(attempt)
+      else this.#settleOrRetry(context.withReport(attempt))
     } catch (error) {
       this.#lose(error)
     }
@@ -218,7 +220,11 @@ class CallRun {
   async #afterHook(attempt: Attempt): Promise<Finished> {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
-    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+    if (!output) return attempt
+    const finished = await agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner)
+    // The hook replaces what the model reads. The work that was done stays reported.
+    const { report } = attempt.outcome
+    return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 
   #conclude({ outcome, blob }: Finished): void {
@@ -300,8 +306,10 @@ class CallContext implements ToolContext {
   readonly #session: Session
   readonly #call: CallState
   readonly #stop: Abort
-  /** Made with the first piece of output; `null`: output is not redacted. */
-  #live: Live | null | undefined
+  /** By terminal, '' for none. Made with its first piece of output. */
+  readonly #live = new Map<string, Live>()
+  /** What was reported so far. */
+  #report: Report | undefined
 
   constructor(session: Session, call: CallState, stop: Abort) {
     this.#session = session
@@ -319,7 +327,7 @@ class CallContext implements ToolContext {
       const { callId } = this
       const { feed, lost } = this.#session
       if (lost || this.#call.stage !== 'started') return
-      if ('output' in update) this.#show(this.#redacted(update.output))
+      if ('output' in update) this.#show(this.#redacted(update), update.terminal)
       else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
     }
   }
@@ -351,18 +359,43 @@ class CallContext implements ToolContext {
     return given as AppContext
   }
 
+  get report(): ToolContext['report'] {
+    return given => {
+      const { feed, lost, agent } = this.#session
+      if (lost || this.#call.stage !== 'started') return
+      const report = agent.gate.report(given)
+      this.#report = { ...this.#report, ...report }
+      feed.delta({ type: 'report', callId: this.callId, report })
+    }
+  }
+
+  /** What was reported while the tool ran is kept with its outcome, unless the output reported it anew. */
+  withReport<Attempt extends Finished>(attempt: Attempt): Attempt {
+    if (!this.#report) return attempt
+    const report = { ...this.#report, ...attempt.outcome.report }
+    return { ...attempt, outcome: { ...attempt.outcome, report } }
+  }
+
   /** No more output comes: shows what redaction held back. */
   showRest(): void {
-    if (this.#live && this.#call.stage === 'started') this.#show(this.#live.rest())
+    if (this.#call.stage !== 'started') return
+    for (const [terminal, live] of this.#live) this.#show(live.rest(), terminal || undefined)
   }
 
-  #show(text: string): void {
-    if (text !== '') this.#session.feed.delta({ type: 'output', callId: this.callId, text })
+  #show(text: string, terminal: string | undefined): void {
+    if (text === '') return
+    const delta = { type: 'output', callId: this.callId, text } as const
+    this.#session.feed.delta(terminal === undefined ? delta : { ...delta, terminal })
   }
 
-  #redacted(piece: string): string {
-    if (this.#live === undefined) this.#live = this.#session.agent.gate.live() ?? null
-    return this.#live ? this.#live.take(piece) : piece
+  #redacted({ output, terminal = '' }: Extract<Progress, { output: string }>): string {
+    let live = this.#live.get(terminal)
+    if (!live) {
+      live = this.#session.agent.gate.live()
+      if (!live) return output
+      this.#live.set(terminal, live)
+    }
+    return live.take(output)
   }
 
   #redactedMessage<Update extends { message?: string }>(update: Update): Update {

@@ -1,5 +1,6 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
 import type { ResultPart } from '../language/content.ts'
+import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { EgressInit } from '../lib/egress.ts'
 import type { Json } from '../lib/json.ts'
@@ -11,7 +12,10 @@ import type { Json } from '../lib/json.ts'
 // biome-ignore lint/suspicious/noEmptyInterface: programs add their members to it.
 export interface AppContext {}
 
-export type Progress = { message?: string; done?: number; total?: number } | { output: string }
+/** `terminal`: the id of the terminal that shows the output, as `report` named it. */
+export type Progress =
+  | { message?: string; done?: number; total?: number }
+  | { output: string; terminal?: string }
 
 export type ToolContext = {
   signal: AbortSignal
@@ -22,6 +26,8 @@ export type ToolContext = {
   idempotencyKey: string
   attempt: number
   progress(update: Progress): void
+  /** Shows people which files the call works on, what it changes and what it runs. The last report stays in the log. */
+  report(report: Report): void
   options: Readonly<Record<string, string>>
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
@@ -29,7 +35,11 @@ export type ToolContext = {
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
 }
 
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
+/** `report`: in place of what was reported while it ran, member by member. */
+export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean; report?: Report }
+
+/** What a preview may know of the call besides its input. */
+export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
@@ -50,6 +60,11 @@ export type Tool = ToolDeclaration & {
   /** Why it cannot run now. It stays declared, so that requests do not change with every outage. */
   readonly unavailable?: string | undefined
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
+  /**
+   * What the call would do, for whoever is asked about it. It changes nothing, and is called at any time with an input that
+   * passed `input`. It has a few seconds; if it throws or is late, the question is asked without it.
+   */
+  preview?(input: Json, context: PreviewContext): Promise<Report> | Report
 }
 
 /** Thrown by a tool whose own, finer check refused the input; nothing has happened. */

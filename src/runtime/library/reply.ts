@@ -4,6 +4,7 @@ import type { CallState, PlainError } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../../language/events.ts'
+import type { Report } from '../../language/report.ts'
 import type { Json } from '../../lib/json.ts'
 
 /** A call that waits. `needs`: a decision, or the result of one of the program's own tools. */
@@ -13,6 +14,8 @@ export type PendingCall = {
   input: Json
   needs: 'permission' | 'result'
   reason?: string
+  /** What the call would do to files, if its tool says so. */
+  preview?: Report
   /** Of the arguments. */
   hash: string
 }
@@ -33,10 +36,15 @@ export type TurnItem =
   | ({ type: 'pending' } & PendingCall)
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
   /** What a tool shows while it runs. */
-  | { type: 'output'; callId: string; text: string }
+  | { type: 'output'; callId: string; text: string; terminal?: string }
+  /** Which files a call works on, what it changes and what it runs. Each member replaces what was reported before. */
+  | { type: 'report'; callId: string; report: Report }
   | { type: 'result'; callId: string; tool: string; outcome: Outcome }
   /** The last item. */
   | { type: 'end'; reply: Reply }
+
+/** Why a person is asked, and what they are shown. */
+type Asked = { reason?: string; preview?: Report }
 
 type Known = { part: CallPart; text: string }
 
@@ -65,7 +73,7 @@ export class TurnReader {
       }
       case 'approval.requested':
         this.#askedAgain(event)
-        return this.#pending(event.callId, 'permission', event.argsHash, event.reason)
+        return this.#pending(event.callId, 'permission', event.argsHash, event)
       case 'call.handed':
         return this.#pending(event.callId, 'result', event.argsHash)
       case 'call.settled': {
@@ -95,10 +103,10 @@ export class TurnReader {
     if (call && again) call.text = again.text
   }
 
-  #pending(callId: string, needs: PendingCall['needs'], hash: string, reason?: string): TurnItem[] {
+  #pending(callId: string, needs: PendingCall['needs'], hash: string, asked: Asked = {}): TurnItem[] {
     const call = this.#calls.get(callId)
     if (!call) return []
-    return [{ type: 'pending', ...pendingCall(call, needs, hash, reason) }]
+    return [{ type: 'pending', ...pendingCall(call, needs, hash, asked) }]
   }
 }
 
@@ -106,7 +114,7 @@ export function pendingOf(calls: readonly CallState[]): PendingCall[] {
   return calls.flatMap(call => {
     if (call.stage !== 'asking' && call.stage !== 'handed') return []
     const needs = call.stage === 'asking' ? 'permission' : 'result'
-    return [pendingCall(call, needs, call.argsHash ?? '', call.reason)]
+    return [pendingCall(call, needs, call.argsHash ?? '', call)]
   })
 }
 
@@ -114,7 +122,7 @@ function pendingCall(
   { part, text }: Known,
   needs: PendingCall['needs'],
   hash: string,
-  reason: string | undefined,
+  { reason, preview }: Asked,
 ): PendingCall {
   return {
     callId: part.id,
@@ -122,6 +130,7 @@ function pendingCall(
     input: inputOf(part.form, text),
     needs,
     ...(reason !== undefined && { reason }),
+    ...(preview && { preview: structuredClone(preview) }),
     hash,
   }
 }

@@ -2,6 +2,7 @@
 // Types only; decode.ts and encode.ts translate them.
 import type { ErrorCode } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
+import type { Report } from '../../language/report.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 export type Version = 1 | 2 | 3
@@ -74,8 +75,8 @@ export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Beyond the protocol: why this call needs a permission, and until when it can be given. */
-export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
+/** Beyond the protocol: why this call needs a permission, until when it can be given, and what the call would do. */
+export type Ask = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
 /** All but the first are beyond the protocol, and optional. */
 export type Stop = {
   stopReason: StopReason
@@ -95,7 +96,8 @@ export type TurnEvents = {
   text: { text: string }
   thinking: { thinking: string }
   tool_call: { toolCallId: string; name: string; input: JsonObject }
-  tool_result: { toolCallId: string; content: Content }
+  /** `report` is beyond the protocol: what the tool did to files, and what it ran. */
+  tool_result: { toolCallId: string; content: Content; report?: Report }
   turn_stop: Stop
 }
 /** One event of a turn: its name and its data. */
