@@ -15,6 +15,7 @@ export function transcriptOf(log: readonly Recorded[], style: Styles): string {
   for (const { event } of log) {
     if (event.type === 'model.answered')
       for (const part of event.parts) if (part.type === 'call') calls.set(part.id, part)
+    if (event.type === 'call.nested') calls.set(event.call.id, event.call)
     for (const line of linesOf(event, calls, style))
       text += `${style.dim(new Date(event.at).toISOString().slice(11, 19))}  ${line}\n`
   }
@@ -46,6 +47,8 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
       return [`${cyan('user')}   ${cutText(textOf(event.parts) || '(no text)')}`]
     case 'model.answered':
       return event.parts.map(part => answerLine(part, style))
+    case 'call.nested':
+      return [`${dim('within')} ${answerLine(event.call, style)}`]
     case 'turn.ended': {
       const limit = event.limit === undefined ? '' : ` (${event.limit})`
       return [dim(`turn over: ${event.stop}${limit}${detail(event.error?.message)}`)]
@@ -108,6 +111,16 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
     case 'call.started':
       if (event.allowed) return [dim(`allowed ${name} (${cutText(event.allowed.rule, 80)})`)]
       return event.attempt > 1 ? [dim(`started ${name}, attempt ${event.attempt}`)] : []
+    case 'question.asked':
+      return [`${yellow('asks')}   ${name}: ${cutText(event.message)}${detail(event.url)}`]
+    case 'question.answered':
+      return [`${answerWords[event.action]} by ${cutText(event.by, 80)}${detail(contentText(event.content))}`]
+    case 'question.expired':
+      return [dim(`late   the question of ${name} has expired`)]
+    case 'question.withdrawn':
+      return [dim(`gone   the question of ${name} was withdrawn`)]
+    case 'call.suspended':
+      return [dim(`waits  ${name} waits for its calls`)]
     case 'call.settled':
     case 'call.late': {
       const { kind, parts, ms } = event.outcome
@@ -116,6 +129,12 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [`${outcome}     ${name}${time}  ${cutText(textOf(parts) || '(no text)')}`]
     }
   }
+}
+
+const answerWords = { accept: 'answered', decline: 'declined', cancel: 'cancelled' } as const
+
+function contentText(content: object | undefined): string | undefined {
+  return content && JSON.stringify(content)
 }
 
 function detail(text: string | undefined): string {

@@ -28,9 +28,13 @@ export type * from './store-port.ts'
 
 export {
   type AppContext,
+  type AskOptions,
   InvalidInput,
+  type NestedCalls,
+  type NestedResult,
   type PreviewContext,
   type Progress,
+  Suspended,
   type Tool,
   type ToolContext,
   type ToolOutput,
@@ -64,6 +68,8 @@ export const crashPoints = [
   'outcome-recorded',
   'approval-recorded',
   'decision-recorded',
+  'question-recorded',
+  'answer-given',
   'turn-ended',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]

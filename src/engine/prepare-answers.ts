@@ -2,8 +2,9 @@
 import type { ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Settings } from '../language/events.ts'
-import type { RequestKey } from './boundary.ts'
+import type { GivenAnswer, RequestKey } from './boundary.ts'
 import { awaited, type Decision, type Respond } from './decide.ts'
+import { findQuestion } from './decide-question.ts'
 import { isAsShown } from './hidden-arguments.ts'
 import { afterClientCall } from './hooks.ts'
 import { judgeEdit } from './judge.ts'
@@ -14,6 +15,7 @@ import { findCall } from './state.ts'
 export type Answers = {
   results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
   decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
+  answers?: GivenAnswer[]
   ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
@@ -41,17 +43,34 @@ export async function prepareAnswers(
     if (edit === undefined || !decision.granted || (call && isAsShown(call, edit))) decisions.push(decision)
     else decisions.push({ ...decision, edit: await checkEdit(session, decision.callId, edit) })
   }
-  const { ask, settings, request } = answers
+  const { ask, settings, request, answers: given } = answers
   return {
     blobs,
     respond: {
       results,
       decisions,
+      ...(given && { answers: given }),
       ...(ask && { ask }),
       ...(settings && { settings }),
       ...(request && { request }),
     },
   }
+}
+
+/** Refuses answers to calls that wait already, as long as others still run. */
+export function refuseWhileRunning(
+  { state, status }: Pick<Session, 'state' | 'status'>,
+  { results, decisions, answers = [] }: Answers,
+): void {
+  if (status !== 'running') return
+  const isOpen = ({ callId }: { callId: string }): boolean => {
+    const stage = findCall(state, callId)?.stage
+    return stage === 'handed' || stage === 'asking'
+  }
+  const isAsked = ({ question }: GivenAnswer): boolean =>
+    findQuestion(state, question)?.question.closed === undefined
+  if ([...results, ...decisions].every(isOpen) && answers.every(isAsked))
+    throw new TurnwireError('busy', 'The turn is still running. Wait for it to stop, then answer.')
 }
 
 async function checkEdit(

@@ -2,24 +2,25 @@
 // or returns too late), the call gets exactly one outcome.
 
 import type { Outcome } from '../language/calls.ts'
-import type { Report } from '../language/report.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
-import { decideResult, decideStart } from './decide-call.ts'
-import { askAfterCall, subjectOf } from './hooks.ts'
+import { CallClock } from './call-clock.ts'
+import { CallContext } from './call-context.ts'
+import { decideStart, triesOf } from './decide-call.ts'
+import { decideFinished, decideUnasked } from './decide-question.ts'
+import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { decideSuspended } from './nested.ts'
+import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
   type Admission,
-  type AppContext,
   type Finished,
   InvalidInput,
-  type Live,
-  type Progress,
+  Suspended,
   type Tool,
-  type ToolContext,
   type ToolOutput,
 } from './ports.ts'
 import { safeReason } from './safe-reason.ts'
@@ -91,6 +92,7 @@ class CallRun {
   readonly #over: () => void
   readonly #startedAt: number
   #isOver = false
+  #nested: NestedRun | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -105,7 +107,9 @@ class CallRun {
   }
 
   attempt(): void {
-    const context = new CallContext(this.#session, this.#call, this.#stop)
+    if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
+    const clock = new CallClock(this.#session.ports.world, this.#tool.timeoutMs)
+    const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       running = this.#tool.run(this.#input, context)
@@ -113,14 +117,14 @@ class CallRun {
       this.#failed(context, error)
       return
     }
-    if (running instanceof Promise) this.#wait(context, running)
+    if (running instanceof Promise) this.#wait(context, running, clock)
     else this.#ended(context, running)
   }
 
   /** Waits until the tool ends or its deadline passes. After the deadline its signal is aborted. */
-  #wait(context: CallContext, running: Promise<ToolOutput>): void {
+  #wait(context: CallContext, running: Promise<ToolOutput>, clock: CallClock): void {
     const { timeoutMs } = this.#tool
-    const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
+    const stopClock = clock.start(() => {
       if (!this.#returned()) return
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')
@@ -173,6 +177,7 @@ class CallRun {
   #failed(context: CallContext, thrown: unknown): void {
     try {
       context.showRest()
+      if (thrown instanceof Suspended && this.#suspend()) return
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
@@ -185,18 +190,28 @@ class CallRun {
     }
   }
 
+  /** It has run as far as it could. False: it has made no call that it could wait for. */
+  #suspend(): boolean {
+    const nested = this.#nested
+    if (!nested?.hasOpen) return false
+    if (this.#call.stage === 'started' && !this.#session.lost)
+      this.#session.record([decideSuspended(this.#call, nested.seen, this.#session.context)])
+    this.#finish()
+    return true
+  }
+
   #settleOrRetry(attempt: Attempt): void {
     if (attempt.retry && this.#mayRetry()) this.#retry()
     else this.#settle(attempt)
   }
 
   #mayRetry(): boolean {
-    const { attempt, stage } = this.#call
-    return attempt <= this.#tool.retries && !this.#stop.aborted && stage === 'started'
+    return triesOf(this.#call) <= this.#tool.retries && !this.#stop.aborted && this.#call.stage === 'started'
   }
 
   #retry(): void {
-    this.#session.save([decideStart(this.#call, this.#session.context)]).then(
+    const { context } = this.#session
+    this.#session.save([...decideUnasked(this.#call, context), decideStart(this.#call, context)]).then(
       () => {
         if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#finish()
         else this.attempt()
@@ -255,6 +270,7 @@ class CallRun {
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#nested?.close()
     this.#over()
   }
 }
@@ -296,124 +312,8 @@ function kindAndPlace(error: unknown): { error: string; at?: string } {
   }
 }
 
-/** A class for its getters: a signal or options that a tool does not read are not made. */
-class CallContext implements ToolContext {
-  readonly session: string
-  readonly owner: string
-  readonly callId: string
-  readonly idempotencyKey: string
-  readonly attempt: number
-  readonly #session: Session
-  readonly #call: CallState
-  readonly #stop: Abort
-  /** By terminal, '' for none. Made with its first piece of output. */
-  readonly #live = new Map<string, Live>()
-  /** What was reported so far. */
-  #report: Report | undefined
-
-  constructor(session: Session, call: CallState, stop: Abort) {
-    this.#session = session
-    this.#call = call
-    this.#stop = stop
-    this.session = session.id
-    this.owner = session.state.owner
-    this.callId = call.part.id
-    this.idempotencyKey = call.part.id
-    this.attempt = call.attempt
-  }
-
-  get progress(): ToolContext['progress'] {
-    return update => {
-      const { callId } = this
-      const { feed, lost } = this.#session
-      if (lost || this.#call.stage !== 'started') return
-      if ('output' in update) this.#show(this.#redacted(update), update.terminal)
-      else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
-    }
-  }
-
-  get fetch(): ToolContext['fetch'] {
-    return (input, init = {}) => {
-      const { ports } = this.#session
-      const { egress } = ports
-      if (!egress) return Promise.reject(new Error('This engine fetches nothing: it has no egress rule.'))
-      const { session, callId } = this
-      return egress.fetch(input, {
-        signal: this.#stop.signal,
-        ...init,
-        report: report => {
-          ports.log(report.refused === undefined ? 'info' : 'warn', 'A tool sent a request.', {
-            session,
-            callId,
-            ...report,
-          })
-          init.report?.(report)
-        },
-      })
-    }
-  }
-
-  get app(): AppContext {
-    const given = { ...this.#session.ports.app?.(subjectOf(this.#session)), ...this.#session.requestApp }
-    // Which members there are is between the program and its tools.
-    return given as AppContext
-  }
-
-  get report(): ToolContext['report'] {
-    return given => {
-      const { feed, lost, agent } = this.#session
-      if (lost || this.#call.stage !== 'started') return
-      const report = agent.gate.report(given)
-      this.#report = { ...this.#report, ...report }
-      feed.delta({ type: 'report', callId: this.callId, report })
-    }
-  }
-
-  /** What was reported while the tool ran is kept with its outcome, unless the output reported it anew. */
-  withReport<Attempt extends Finished>(attempt: Attempt): Attempt {
-    if (!this.#report) return attempt
-    const report = { ...this.#report, ...attempt.outcome.report }
-    return { ...attempt, outcome: { ...attempt.outcome, report } }
-  }
-
-  /** No more output comes: shows what redaction held back. */
-  showRest(): void {
-    if (this.#call.stage !== 'started') return
-    for (const [terminal, live] of this.#live) this.#show(live.rest(), terminal || undefined)
-  }
-
-  #show(text: string, terminal: string | undefined): void {
-    if (text === '') return
-    const delta = { type: 'output', callId: this.callId, text } as const
-    this.#session.feed.delta(terminal === undefined ? delta : { ...delta, terminal })
-  }
-
-  #redacted({ output, terminal = '' }: Extract<Progress, { output: string }>): string {
-    let live = this.#live.get(terminal)
-    if (!live) {
-      live = this.#session.agent.gate.live()
-      if (!live) return output
-      this.#live.set(terminal, live)
-    }
-    return live.take(output)
-  }
-
-  #redactedMessage<Update extends { message?: string }>(update: Update): Update {
-    const live = update.message === undefined ? undefined : this.#session.agent.gate.live()
-    return live ? { ...update, message: live.take(update.message ?? '') + live.rest() } : update
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal
-  }
-
-  get options(): Readonly<Record<string, string>> {
-    return this.#session.options()
-  }
-}
-
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  session.record([decideResult(call, outcome, session.context)], true)
+  session.record(decideFinished(call, outcome, session.context), true)
 }

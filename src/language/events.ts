@@ -6,6 +6,7 @@ import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPa
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
+import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
@@ -170,6 +171,51 @@ export type CallStarted = At & {
   attempt: number
   allowed?: Allowed
 }
+/**
+ * A call made a call of its own: a program that the model wrote, or an agent that works for another. It passes the same
+ * gate as any call. Only its parent reads its result; no model does.
+ */
+export type CallNested = At & {
+  type: 'call.nested'
+  parent: string
+  /** Names it among the calls of its parent: a parent that runs again finds it by this, and it is not made twice. */
+  key: string
+  call: CallPart
+}
+/**
+ * It ran as far as it could: its own calls wait for a person or the application. It runs again when one of them is settled.
+ * `seen`: how many of them were settled when it stopped.
+ */
+export type CallSuspended = At & { type: 'call.suspended'; callId: string; seen: number }
+/**
+ * A running call asks a person: to fill in the form `schema`, or to open `url`. `key` is the same when the call runs again
+ * after a crash and asks again.
+ */
+export type QuestionAsked = At & {
+  type: 'question.asked'
+  callId: string
+  question: string
+  key: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+}
+/** The first answer counts. */
+export type QuestionAnswered = At & {
+  type: 'question.answered'
+  callId: string
+  question: string
+  action: AnswerAction
+  content?: FormContent
+  /** Set when `content` was redacted: the exact content, which only the installation itself can open. */
+  sealed?: string
+  by: string
+}
+/** Nobody answered in time: the call goes on as if it was cancelled. */
+export type QuestionExpired = At & { type: 'question.expired'; callId: string; question: string }
+/** The call no longer waits for an answer: it has ended, or takes its question back. */
+export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: string; question: string }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
@@ -235,6 +281,12 @@ export type Event =
   | CallEdited
   | CallAllowed
   | CallStarted
+  | QuestionAsked
+  | QuestionAnswered
+  | QuestionExpired
+  | QuestionWithdrawn
+  | CallNested
+  | CallSuspended
   | CallSettled
   | CallLate
   | TurnEnded

@@ -1,7 +1,14 @@
 // Makes the transcripts that are not there yet, by playing sessions with counted ids and a counted clock. Those that are
 // there stay as they are.
 import { existsSync, writeFileSync } from 'node:fs'
-import { fold, type OpenSessions, type Session } from '../../src/engine/index.ts'
+import {
+  fold,
+  type OpenSessions,
+  type Session,
+  Suspended,
+  type Tool,
+  type ToolContext,
+} from '../../src/engine/index.ts'
 import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -27,7 +34,25 @@ function counted(): NonNullable<RigOptions['world']> {
   return { now: () => ++time, id: prefix => `${prefix}_${++ids}` }
 }
 
-function rigOf(script: Script, over: RigOptions = {}, held = hold()) {
+/** Calls one tool, then two at the same time. */
+const several: Tool = {
+  ...tool({ ...declared, name: 'several', trust: 'trusted', run: () => '' }),
+  resumable: true,
+  async run(_input, { nested }) {
+    if (!nested) throw new Error('It can make no calls.')
+    const waits = Promise.withResolvers<never>()
+    nested.onWaiting(() => waits.reject(new Suspended()))
+    const make = async (...names: string[]) => {
+      const made = names.map(name => nested.call(name, name, '{"n":1}'))
+      await Promise.race([Promise.all(made), waits.promise])
+    }
+    await make('look')
+    await make('mine', 'mail')
+    return { parts: words('three calls') }
+  },
+}
+
+function rigOf(script: Script, over: RigOptions = {}, held = hold(), more: readonly Tool[] = []) {
   const tools = [
     tool({ ...declared, name: 'look', readOnly: true, trust: 'trusted', run: () => ({ found: 3 }) }),
     tool({ ...declared, name: 'pay', trust: 'trusted', run: () => 'paid' }),
@@ -44,7 +69,7 @@ function rigOf(script: Script, over: RigOptions = {}, held = hold()) {
       },
     }),
   ]
-  return makeRig({ tools, script, world: counted(), ...over })
+  return makeRig({ tools: [...tools, ...more], script, world: counted(), ...over })
 }
 
 const decide = (session: Session, name: string, over: object) => {
@@ -256,6 +281,42 @@ const sessions: Record<
       return { session, engine: after.engine }
     },
   },
+  questions: {
+    about:
+      'Running calls ask people: a form is answered, an address is declined, a question expires, and one is withdrawn with its call.',
+    async play() {
+      const schema = { type: 'object' as const, properties: { n: { type: 'integer' } }, required: ['n'] }
+      const asking = (name: string, ask: (context: ToolContext) => Promise<unknown>) =>
+        tool({
+          ...declared,
+          name,
+          trust: 'trusted',
+          run: async (_, context) => JSON.stringify(await ask(context)),
+        })
+      const tools = [
+        asking('form', ({ ask }) => ask({ message: 'How many?', schema })),
+        asking('address', ({ ask }) => ask({ message: 'Sign in.', url: 'https://shop.example/login' })),
+        asking('late', ({ ask }) => ask({ message: 'Still there?', schema }, { expiresInMs: 3 })),
+        asking('gone', ({ ask }) => ask({ message: 'Never answered?', schema })),
+      ]
+      const names = ['form', 'address', 'late', 'gone']
+      const rig = makeRig({ tools, script: [{ calls: names.map(name => call(name)) }], world: counted() })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const idOf = (name: string): string =>
+        session.state.batch.find(each => each.part.name === name)?.questions?.[0]?.id ?? ''
+      while (session.state.batch[2]?.stage !== 'settled') await new Promise(resolve => setTimeout(resolve, 5))
+      const answers = [
+        { question: idOf('form'), action: 'accept' as const, content: { n: 3 }, by: 'olga' },
+        { question: idOf('address'), action: 'decline' as const, by: 'olga' },
+      ]
+      await session.respond({ results: [], decisions: [], answers })
+      while (session.state.batch.filter(({ stage }) => stage === 'settled').length < 3)
+        await new Promise(resolve => setTimeout(resolve, 5))
+      await session.cancel()
+      return { session, engine: rig.engine }
+    },
+  },
   hooks: {
     about: 'A hook replaced the arguments of one call, refused another, and withheld the result of a third.',
     async play() {
@@ -269,6 +330,21 @@ const sessions: Record<
       const session = await begin(rig)
       await say(session, 'go')
       const decisions = [decide(session, 'mail', {})]
+      await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  'nested-calls': {
+    about:
+      'A call that makes calls of its own, one after another and two at a time; it is suspended twice, and one of its calls is changed by a person.',
+    async play() {
+      const rig = rigOf([{ calls: [call('several')] }, { text: 'All done.' }], {}, hold(), [several])
+      const session = await begin(rig, { clientTools: [clientTool('mine')] })
+      await say(session, 'go')
+      const mine = session.state.batch.find(each => each.stage === 'handed')?.part.id ?? ''
+      const results = [{ callId: mine, parts: words('from the app') }]
+      await until(session, () => session.respond({ results, decisions: [] }))
+      const decisions = [decide(session, 'mail', { edit: '{"n":9}' })]
       await until(session, () => session.respond({ results: [], decisions }))
       return { session, engine: rig.engine }
     },

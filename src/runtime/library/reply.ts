@@ -4,20 +4,32 @@ import type { CallState, PlainError } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../../language/events.ts'
+import type { FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import type { Json } from '../../lib/json.ts'
 
-/** A call that waits. `needs`: a decision, or the result of one of the program's own tools. */
+/**
+ * A call that waits. `needs`: a decision, the result of one of the program's own tools, or the answer to a question that the
+ * tool asks while it runs.
+ */
 export type PendingCall = {
   callId: string
   tool: string
   input: Json
-  needs: 'permission' | 'result'
   reason?: string
   /** What the call would do to files, if its tool says so. */
   preview?: Report
   /** Of the arguments. */
   hash: string
+} & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })
+
+/** What a running call asks: to fill in the form `schema`, or to open `url`. */
+export type PendingQuestion = {
+  id: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
 }
 
 export type Reply =
@@ -26,12 +38,14 @@ export type Reply =
   /** The turn goes on once these calls are answered. */
   | { status: 'waiting'; text: string; pending: PendingCall[] }
 
+/** The model wants a tool, or the call `parent` made this call. `input` is text where it is no JSON. */
+export type CalledItem = { type: 'call'; callId: string; tool: string; input: Json; parent?: string }
+
 export type TurnItem =
   /** A piece of the model's answer. Pieces add up to the answer. */
   | { type: 'text'; text: string }
   | { type: 'thinking'; text: string }
-  /** The model wants a tool. `input` is text where it is no JSON. */
-  | { type: 'call'; callId: string; tool: string; input: Json }
+  | CalledItem
   /** A call waits, as of now; other calls may still run. */
   | ({ type: 'pending' } & PendingCall)
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
@@ -46,6 +60,7 @@ export type TurnItem =
 /** Why a person is asked, and what they are shown. */
 type Asked = { reason?: string; preview?: Report }
 
+type Needs = { needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion }
 type Known = { part: CallPart; text: string }
 
 /** Makes items of events, and remembers what the reply needs. */
@@ -66,6 +81,8 @@ export class TurnReader {
       case 'model.answered':
         this.text = textOf(event.parts) || this.text
         return event.parts.flatMap(part => (part.type === 'call' ? [this.#called(part)] : []))
+      case 'call.nested':
+        return [{ ...this.#called(event.call), parent: event.parent }]
       case 'call.edited': {
         const call = this.#calls.get(event.callId)
         if (call) call.text = event.text
@@ -73,9 +90,13 @@ export class TurnReader {
       }
       case 'approval.requested':
         this.#askedAgain(event)
-        return this.#pending(event.callId, 'permission', event.argsHash, event)
+        return this.#pending(event.callId, { needs: 'permission' }, event.argsHash, event)
       case 'call.handed':
-        return this.#pending(event.callId, 'result', event.argsHash)
+        return this.#pending(event.callId, { needs: 'result' }, event.argsHash)
+      case 'question.asked': {
+        const question = questionOf({ ...event, id: event.question })
+        return this.#pending(event.callId, { needs: 'answer', question }, '')
+      }
       case 'call.settled': {
         const { callId, outcome } = event
         const tool = this.#calls.get(callId)?.part.name ?? ''
@@ -92,7 +113,7 @@ export class TurnReader {
     }
   }
 
-  #called(part: CallPart): TurnItem {
+  #called(part: CallPart): CalledItem {
     this.#calls.set(part.id, { part, text: part.text })
     return { type: 'call', callId: part.id, tool: part.name, input: inputOf(part.form, part.text) }
   }
@@ -103,7 +124,7 @@ export class TurnReader {
     if (call && again) call.text = again.text
   }
 
-  #pending(callId: string, needs: PendingCall['needs'], hash: string, asked: Asked = {}): TurnItem[] {
+  #pending(callId: string, needs: Needs, hash: string, asked: Asked = {}): TurnItem[] {
     const call = this.#calls.get(callId)
     if (!call) return []
     return [{ type: 'pending', ...pendingCall(call, needs, hash, asked) }]
@@ -112,15 +133,31 @@ export class TurnReader {
 
 export function pendingOf(calls: readonly CallState[]): PendingCall[] {
   return calls.flatMap(call => {
-    if (call.stage !== 'asking' && call.stage !== 'handed') return []
-    const needs = call.stage === 'asking' ? 'permission' : 'result'
-    return [pendingCall(call, needs, call.argsHash ?? '', call)]
+    const hash = call.argsHash ?? ''
+    if (call.stage === 'asking') return [pendingCall(call, { needs: 'permission' }, hash, call)]
+    if (call.stage === 'handed') return [pendingCall(call, { needs: 'result' }, hash, call)]
+    if (call.stage !== 'started') return []
+    const open = call.questions?.filter(({ closed }) => !closed) ?? []
+    return open.map(asked => {
+      const question = questionOf(asked)
+      return pendingCall(call, { needs: 'answer', question }, hash, {})
+    })
   })
+}
+
+function questionOf({ id, message, schema, url, expiresAt }: PendingQuestion): PendingQuestion {
+  return {
+    id,
+    message,
+    ...(schema && { schema: structuredClone(schema) }),
+    ...(url !== undefined && { url }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
 }
 
 function pendingCall(
   { part, text }: Known,
-  needs: PendingCall['needs'],
+  needs: Needs,
   hash: string,
   { reason, preview }: Asked,
 ): PendingCall {
@@ -128,7 +165,7 @@ function pendingCall(
     callId: part.id,
     tool: part.name,
     input: inputOf(part.form, text),
-    needs,
+    ...needs,
     ...(reason !== undefined && { reason }),
     ...(preview && { preview: structuredClone(preview) }),
     hash,

@@ -54,9 +54,11 @@ export class AttachedTools {
 
   async #serve(attached: () => void): Promise<void> {
     // Functions do not cross the boundary.
-    const declarations = this.#tools.map(({ run: _, preview, ...tool }) => ({
+    const declarations = this.#tools.map(tool => ({
       ...tool,
-      ...(preview && { hasPreview: true as const }),
+      run: undefined,
+      preview: undefined,
+      ...(tool.preview && { hasPreview: true as const }),
     }))
     try {
       for await (const items of this.#engine.attach(this.#ref, declarations, this.#stop.signal))
@@ -118,6 +120,7 @@ export class AttachedTools {
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
-    return tool.run(input, { ...context, fetch, app })
+    const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
+    return tool.run(input, { ...context, ask, fetch, app })
   }
 }

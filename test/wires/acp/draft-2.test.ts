@@ -100,9 +100,9 @@ describe('version 2', () => {
         description: 'Works.',
         input: { type: 'object' },
         preview: () => ({ diffs: [{ path: 'gone.txt', oldText: 'x', newText: null }] }),
-        run(_input, { report, progress }) {
-          report({ terminals: [{ id: '1', command: 'make', cwd: '/w/app' }] })
-          progress({ output: 'é', terminal: '1' })
+        run(_input, context) {
+          context.report({ terminals: [{ id: '1', command: 'make', cwd: '/w/app' }] })
+          context.progress({ output: 'é', terminal: '1' })
           return { parts: [], structured: null, report: { terminals: [{ id: '1', exit: { code: 0 } }] } }
         },
       })
