@@ -169,8 +169,8 @@ export type GivenDecision = {
   remember?: true
 }
 
-/** The result of a client's tool. */
-export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean }
+/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
 
 /** A person's answer to a question of a running call. `content`: of a form that was accepted. */
 export type GivenAnswer = { question: string; action: AnswerAction; content?: FormContent; by: string }

@@ -5,8 +5,18 @@ import type { Abort } from '../lib/abort.ts'
 import { Asking } from './ask-person.ts'
 import type { CallClock } from './call-clock.ts'
 import { subjectOf } from './hooks.ts'
-import type { AppContext, AskOptions, Finished, Live, NestedCalls, Progress, ToolContext } from './ports.ts'
+import type {
+  AppContext,
+  AskOptions,
+  Finished,
+  Live,
+  NestedCalls,
+  Progress,
+  SessionTools,
+  ToolContext,
+} from './ports.ts'
 import type { Session } from './session.ts'
+import { sessionTools } from './session-tools.ts'
 import type { CallState } from './state.ts'
 
 /** A class for its getters: a signal or options that a tool does not read are not made. */
@@ -82,6 +92,10 @@ export class CallContext implements ToolContext {
         },
       })
     }
+  }
+
+  get tools(): SessionTools {
+    return sessionTools(this.#session)
   }
 
   get app(): AppContext {

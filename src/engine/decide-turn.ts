@@ -27,13 +27,14 @@ export function decideAnswer(
     index += 1
     return { ...part, id } satisfies CallPart
   })
-  const { stop, origin, usage, continuity, warnings, requestId } = answer
+  const { stop, origin, usage, continuity, warnings, requestId, loads } = answer
   const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
   if (origin) event.origin = origin
   if (usage) event.usage = usage
   if (continuity) event.continuity = continuity
   if (warnings && warnings.length > 0) event.warnings = warnings
   if (requestId !== undefined) event.requestId = requestId
+  if (loads && loads.length > 0) event.loads = loads
   return event
 }
 

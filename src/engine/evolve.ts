@@ -18,6 +18,7 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
+import { load, loadFrom } from './loaded.ts'
 import { nestedOf } from './nested.ts'
 import {
   addToBatch,
@@ -40,6 +41,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.createdAt = event.at
       state.settings = event.settings
       for (const entry of event.seed) addEntry(state, entry)
+      loadFrom(state.loaded, event.seed)
       break
     case 'session.configured':
       state.settings = { ...state.settings, ...event.settings }
@@ -160,6 +162,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
 }
 
 function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
+  loadFrom(state.loaded, entries)
   state.view = [...state.view.slice(0, keeps), ...entries]
   if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
   delete state.contextTokens
@@ -193,6 +196,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   state.batch = calls.map(proposed)
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
+  if (event.loads) load(state.loaded, event.loads)
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return
@@ -343,6 +347,7 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
+  if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit

@@ -34,6 +34,7 @@ export {
   type NestedResult,
   type PreviewContext,
   type Progress,
+  type SessionTools,
   Suspended,
   type Tool,
   type ToolContext,
@@ -93,6 +94,8 @@ export type ModelRequest = {
   format?: AnswerFormat
   /** The agent's options as the client set them, secrets opened. */
   options: Readonly<Record<string, string>>
+  /** The vendor is to search the deferred tools. Otherwise each of them has been found already. */
+  vendorSearch?: true
   /** False: of the vendor's own tools none is declared either, since the caller is to run every tool itself. */
   hosted?: false
   /** By protocol name, the vendor's own tools that the caller declares; they are declared in any case. */
@@ -141,6 +144,8 @@ export type ModelAnswer = {
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
+  /** The tools that the vendor's own search found. */
+  loads?: string[]
 }
 
 /**
@@ -157,6 +162,8 @@ export type Model = {
   readonly contextTokens?: number
   /** How many tools a request may hold, where the vendor limits them. */
   readonly mostTools?: number
+  /** Its vendor can search deferred tools itself. */
+  readonly searchesTools?: boolean
   /** Whose artifacts it makes and takes back. Absent: nobody's. */
   readonly origin?: Origin
   respond(
@@ -218,6 +225,8 @@ export type Gate = {
     owner: string,
   ): Admission | Promise<Admission>
   authorise(question: Question): Verdict | Promise<Verdict>
+  /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
+  denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
   /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
   finish(
     output: ToolOutput,
@@ -261,6 +270,13 @@ export type Compaction = {
   instructions?: string
 }
 
+/** Contract: `isAlways` is pure. Of the agent's tools, those that are not always declared are found by a search. */
+export type AgentSearch = {
+  isAlways(tool: string): boolean
+  /** The vendor searches where it can. Otherwise the agent has a tool for it, with `finds`. */
+  byVendor: boolean
+}
+
 /** Contract: one agent as the operator configured it. Stable for the life of the engine, except `tools`: see there. */
 export type Agent = {
   name: string
@@ -270,6 +286,8 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Absent: all tools are declared. */
+  search?: AgentSearch
   options: readonly AgentOption[]
   gate: Gate
   limits: Limits

@@ -236,9 +236,10 @@ class CallRun {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
     if (!output) return attempt
-    const finished = await agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner)
+    const { loads, report } = attempt.outcome
+    const kept = loads && !output.failed ? { loads, ...output } : output
+    const finished = await agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
     // The hook replaces what the model reads. The work that was done stays reported.
-    const { report } = attempt.outcome
     return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 

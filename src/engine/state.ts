@@ -113,6 +113,8 @@ export type SessionState = {
   /** Of all model requests. Replaced, not changed. */
   used: { tokens: number; cost?: number }
   grants: Map<string, Grant>
+  /** The tools that searches have found, in the order in which they were first found. */
+  loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
@@ -139,6 +141,7 @@ export function emptyState(id: string): SessionState {
     unsettled: 0,
     used: { tokens: 0 },
     grants: new Map(),
+    loaded: [],
     requests: new Map(),
   }
 }

@@ -50,8 +50,17 @@ export type ToolContext = {
   readonly app: AppContext
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
+  /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
+  readonly tools: SessionTools
   /** Calls of its own. Absent: the tool is not `resumable`. */
   readonly nested?: NestedCalls
+}
+
+export type SessionTools = {
+  /** The tools that the agent has by configuration, which many sessions share: the same list until they change. */
+  readonly shared: readonly ToolDeclaration[]
+  /** A tool of this session; undefined if it may not be called, or does not exist. */
+  find(name: string): ToolDeclaration | undefined
 }
 
 /**
@@ -74,8 +83,17 @@ export type NestedCalls = {
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
-/** `report`: in place of what was reported while it ran, member by member. */
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean; report?: Report }
+/**
+ * `loads`: names of tools of this session that the model is offered from here on. `report`: in place of what was reported
+ * while it ran, member by member.
+ */
+export type ToolOutput = {
+  parts: ResultPart[]
+  structured?: Json
+  failed?: boolean
+  loads?: readonly string[]
+  report?: Report
+}
 
 /** What a preview may know of the call besides its input. */
 export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>

@@ -27,6 +27,8 @@ export type Ask = {
   body?: Record<string, JsonObject>
   /** By protocol name: tools that the vendor runs, which the client declares for this turn. */
   hosted?: Record<string, JsonObject[]>
+  /** The client wants its deferred tools to be searched by the vendor. */
+  vendorSearch?: true
   /** Only the client's tools are offered: none of the agent's own, and none that the vendor hosts. */
   clientOnly?: true
   /** The caller asked for a tool itself: the turn ends with its result, and no model is asked. */
@@ -122,6 +124,8 @@ export type ModelAnswered = At & {
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
+  /** The tools that the vendor's own search found. */
+  loads?: string[]
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }

@@ -40,6 +40,8 @@ export function finishTool(
   const finish = (checked: Checked): Finished => {
     const finished = compose(checked, from, tool.outputLimit, callId, settings)
     if (output.report) finished.outcome.report = finishReport(output.report, settings.redactor)
+    if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
+      finished.outcome.loads = [...output.loads]
     return finished
   }
   const checked = checkOutput(output, tool, settings, owner)

@@ -226,6 +226,7 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
     ask: () => Promise.resolve({ action: 'cancel' }),
     fetch: () => Promise.reject(new Error('This test gives its tool nothing to fetch with.')),
+    tools: { shared: [], find: () => undefined },
     ...changes,
   }
 }
