@@ -74,7 +74,7 @@ export function previewRequest(agent: Agent, state: SessionState, text: string |
   const { settings, turn, view } = state
   const ask = turn?.ask ?? {}
   const tools = offerOf(agent, settings, [], ask.clientOnly).declarations
-  const history = text === undefined ? view : [...view, ...openResults(state), userEntry(text)]
+  const history = [...view, ...openResults(state), ...(text === undefined ? [] : [userEntry(text)])]
   const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
   return structuredClone(
     requestOf(
