@@ -15,6 +15,8 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
+import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type {
@@ -167,8 +169,11 @@ export type GivenDecision = {
   remember?: true
 }
 
-/** The result of a client's tool. */
-export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean }
+/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
+
+/** A person's answer to a question of a running call. `content`: of a form that was accepted. */
+export type GivenAnswer = { question: string; action: AnswerAction; content?: FormContent; by: string }
 
 export type Command =
   | {
@@ -186,6 +191,7 @@ export type Command =
       do: 'respond'
       results: GivenResult[]
       decisions: GivenDecision[]
+      answers?: GivenAnswer[]
       ask?: Ask
       settings?: Partial<GivenSettings>
       request?: RequestKey
@@ -364,18 +370,23 @@ export type OnceAnswer = {
 
 // ---- attached tools --------------------------------------------------------------------------------------
 
-export type AttachedTool = Omit<Tool, 'run'>
+/** `hasPreview`: the connection can say what a call would do. */
+export type AttachedTool = Omit<Tool, 'run' | 'preview'> & { hasPreview?: true }
 
 export type AttachedItem =
   /** The first item: from now on the model is offered these tools. */
   | { type: 'attached' }
   /** `run` names this attempt; `report` refers to it. */
   | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
+  /** What would this call do? The answer is a report of `preview`, or an error. */
+  | { type: 'preview'; run: string; callId: string; name: string; input: Json }
   /** The call was cancelled or ran out of time. Its result is no longer waited for. */
   | { type: 'abort'; run: string }
 
 export type AttachedReport =
   | { run: string; progress: Progress }
+  | { run: string; report: Report }
+  | { run: string; preview: Report }
   | { run: string; output: ToolOutput }
   /** It failed. `refused`: its own check refused the input, and nothing happened. */
   | { run: string; error: string; refused?: true }
