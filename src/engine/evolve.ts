@@ -1,19 +1,10 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
 import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
-import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type {
-  Allowed,
-  CallSettled,
-  CallStarted,
-  Event,
-  HistoryCompacted,
-  HistoryRewound,
-  ModelAnswered,
-  Usage,
-} from '../language/events.ts'
-import type { AssistantEntry, Entry } from '../language/history.ts'
+import type { Allowed, CallSettled, CallStarted, Event, ModelAnswered } from '../language/events.ts'
+import type { AssistantEntry } from '../language/history.ts'
+import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
 import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
 import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
@@ -125,38 +116,6 @@ export function evolve(state: SessionState, event: Event): SessionState {
   return state
 }
 
-function addEntry(state: SessionState, entry: Entry): void {
-  state.entries.push(entry)
-  if (state.opening === undefined && entry.role === 'user') open(state, entry.parts)
-  if (state.view !== state.entries) state.view.push(entry)
-}
-
-const longestOpening = 400
-
-function open(state: SessionState, parts: readonly InputPart[]): void {
-  for (const part of parts) {
-    if (part.type !== 'text' || part.text.trim() === '') continue
-    state.opening = part.text.trim().slice(0, longestOpening).toWellFormed()
-    return
-  }
-}
-
-function compacted(state: SessionState, event: HistoryCompacted): void {
-  const kept = state.view.slice(event.replaces)
-  state.compaction = { seq: state.seq, kept: kept.length }
-  state.view = [...event.entries, ...kept]
-  state.compactedTo = state.view.length
-  delete state.contextTokens
-  if (event.usage) spend(state, event.usage)
-}
-
-function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
-  loadFrom(state.loaded, entries)
-  state.view = [...state.view.slice(0, keeps), ...entries]
-  if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
-  delete state.contextTokens
-}
-
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
   state.turn = {
     id: event.turn,
@@ -195,15 +154,6 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
-}
-
-function spend(state: SessionState, { input, output, cost }: Usage): void {
-  const tokens = input + output
-  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
-  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
-  if (!state.turn) return
-  state.turn.tokens += tokens
-  state.turn.money += cost ?? 0
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {

@@ -124,6 +124,8 @@ export type TypedTool<Output> = Tool & { readonly '~output'?: Output }
 /** The type of a tool's structured results: `ToolOutputOf<typeof myTool>`. Unknown without a Standard Schema. */
 export type ToolOutputOf<T> = T extends TypedTool<infer Output> ? Output : unknown
 
+export { refuseTool }
+
 // ---- making and running ----------------------------------------------------------------------------------------
 
 /** `R` is const so that a returned literal such as 'blue' is checked against an enum as 'blue', not as `string`. */
