@@ -18,7 +18,8 @@ import type { AnswerPart, Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-attached.ts'
 import type {
   AgentOption,
   AppContext,
@@ -26,13 +27,14 @@ import type {
   ListSummary,
   ModelAnswer,
   ModelRequest,
-  Progress,
   SessionRow,
   SessionStatus,
   Tool,
   ToolOutput,
 } from './ports.ts'
 import type { CallState } from './state.ts'
+
+export type * from './boundary-attached.ts'
 
 export type Engine = {
   /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
@@ -279,6 +281,8 @@ export type SessionSummary = {
   calls: CallState[]
   /** What the loop does next. */
   next: NextAction
+  /** Of all model requests so far. */
+  used: { tokens: number; cost?: number }
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string
@@ -379,21 +383,3 @@ export type OnceAnswer = {
   continuity?: Native
   warnings?: string[]
 }
-
-// ---- attached tools --------------------------------------------------------------------------------------
-
-export type AttachedTool = Omit<Tool, 'run'>
-
-export type AttachedItem =
-  /** The first item: from now on the model is offered these tools. */
-  | { type: 'attached' }
-  /** `run` names this attempt; `report` refers to it. */
-  | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
-  /** The call was cancelled or ran out of time. Its result is no longer waited for. */
-  | { type: 'abort'; run: string }
-
-export type AttachedReport =
-  | { run: string; progress: Progress }
-  | { run: string; output: ToolOutput }
-  /** It failed. `refused`: its own check refused the input, and nothing happened. */
-  | { run: string; error: string; refused?: true }

@@ -15,8 +15,9 @@ import type {
 import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '../language/events.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
+import type { Report } from '../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
-import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
@@ -32,6 +33,7 @@ export {
   InvalidInput,
   type NestedCalls,
   type NestedResult,
+  type PreviewContext,
   type Progress,
   ProtocolFailure,
   type SampleAnswer,
@@ -239,6 +241,8 @@ export type Gate = {
   ): Finished | Promise<Finished>
   /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
   live(): Live | undefined
+  /** What a tool reports, as it may be recorded and shown: bounded, and redacted like its output. */
+  report(report: Report): Report
   /** Arguments as they may be recorded and shown: the same text when they hold no secret. Absent: there are no rules. */
   redactArguments?: (text: string, form: CallForm) => string
   /** What a client sent for its own tool: the same, less the schema. */
@@ -287,6 +291,8 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Who may call a tool of the list, where that differs from its own declaration. */
+  callersOf?(tool: Tool): readonly ToolCaller[] | undefined
   /** Absent: all tools are declared. */
   search?: AgentSearch
   options: readonly AgentOption[]

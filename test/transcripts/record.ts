@@ -356,9 +356,9 @@ const sessions: Record<
         ...declared,
         name: 'asks',
         trust: 'trusted',
-        run: async (_, { sample }) => {
+        run: async (_, context) => {
           const messages = [{ role: 'user' as const, parts: words('Which one?') }]
-          return (await sample({ by: 'notes', messages, maxTokens: 10 })).text
+          return (await context.sample({ by: 'notes', messages, maxTokens: 10 })).text
         },
       })
       const rig = rigOf([{ calls: [call('asks')] }, { text: 'That one.' }, { text: 'Done.' }], {}, hold(), [
