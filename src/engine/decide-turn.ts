@@ -2,7 +2,7 @@
 // time and ids come in with the context.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import { publicError } from '../language/errors.ts'
-import type { Event, HistoryCompacted, ModelAnswered, TurnEnded } from '../language/events.ts'
+import type { Event, HistoryCompacted, ModelAnswered, ModelSampled, TurnEnded } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { Context } from './decide.ts'
 import { decideFinished } from './decide-question.ts'
@@ -27,13 +27,14 @@ export function decideAnswer(
     index += 1
     return { ...part, id } satisfies CallPart
   })
-  const { stop, origin, usage, continuity, warnings, requestId } = answer
+  const { stop, origin, usage, continuity, warnings, requestId, loads } = answer
   const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
   if (origin) event.origin = origin
   if (usage) event.usage = usage
   if (continuity) event.continuity = continuity
   if (warnings && warnings.length > 0) event.warnings = warnings
   if (requestId !== undefined) event.requestId = requestId
+  if (loads && loads.length > 0) event.loads = loads
   return event
 }
 
@@ -99,6 +100,19 @@ export function decideRecovery(
   return state.batch
     .filter(call => call.stage === 'started' && !mayRepeat(call))
     .flatMap(call => decideFinished(call, outcomes.unknown(), context))
+}
+
+/** A running call had the model answer something of its own. */
+export function decideSampled(
+  { part }: CallState,
+  by: string,
+  model: string,
+  { stop, usage }: Pick<ModelAnswer, 'stop' | 'usage'>,
+  { now }: Now,
+): ModelSampled {
+  const event: ModelSampled = { v: 1, at: now, type: 'model.sampled', call: part.id, by, model, stop }
+  if (usage) event.usage = usage
+  return event
 }
 
 /** `entries` stand in for the first `replaces` entries that the model reads. */

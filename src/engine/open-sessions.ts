@@ -70,7 +70,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   ownOffer(agent: Agent): Offer {
     const known = this.#ownOffers.get(agent.name)
     if (known?.tools === agent.tools) return known.offer
-    const offer = ownOfferOf(agent.tools)
+    const offer = ownOfferOf(agent)
     this.#ownOffers.set(agent.name, { tools: agent.tools, offer })
     return offer
   }

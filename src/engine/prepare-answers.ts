@@ -1,8 +1,7 @@
 // What a client or a person answers, made ready to be decided on: results pass the gate, changed arguments are judged.
-import type { ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Settings } from '../language/events.ts'
-import type { GivenAnswer, RequestKey } from './boundary.ts'
+import type { GivenAnswer, GivenResult, RequestKey } from './boundary.ts'
 import { awaited, type Decision, type Respond } from './decide.ts'
 import { findQuestion } from './decide-question.ts'
 import { isAsShown } from './hidden-arguments.ts'
@@ -13,7 +12,7 @@ import { findCall } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = {
-  results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
+  results: GivenResult[]
   decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
   answers?: GivenAnswer[]
   ask?: Ask
@@ -30,12 +29,12 @@ export async function prepareAnswers(
 ): Promise<{ respond: Respond; blobs: Blob[] }> {
   const blobs: Blob[] = []
   const results: Respond['results'] = []
-  for (const { callId, parts, failed } of answers.results) {
+  for (const { callId, parts, failed, loads } of answers.results) {
     const finished = session.agent.gate.finishClient(parts, failed === true, callId)
     const { outcome, blob } = await afterClientCall(session, callId, finished)
     // Kept only for an open call: an unknown id must leave no trace.
     if (blob && findCall(session.state, callId)?.stage === 'handed') blobs.push(blob)
-    results.push({ callId, outcome })
+    results.push({ callId, outcome: loads && outcome.kind === 'ok' ? { ...outcome, loads } : outcome })
   }
   const decisions: Decision[] = []
   for (const { edit, ...decision } of answers.decisions) {

@@ -43,6 +43,7 @@ import type {
 import { type Answers, prepareAnswers, refuseWhileRunning } from './prepare-answers.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
+import { declaredFor } from './session-tools.ts'
 import type { SessionState } from './state.ts'
 
 const noAttachments: readonly Attachment[] = []
@@ -175,7 +176,7 @@ export class Session {
   /** What the model is asked next. */
   request(): ModelRequest {
     const { id, view, turn } = this.state
-    const offered = { tools: this.offer.declarations, options: this.options() }
+    const offered = { ...declaredFor(this), options: this.options() }
     const source = {
       session: id,
       history: view,

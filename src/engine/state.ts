@@ -5,6 +5,7 @@ import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
@@ -43,6 +44,8 @@ export type CallState = {
   rule?: string
   reason?: string
   expiresAt?: number
+  /** What the tool says that it would do, while it waits for a person. */
+  preview?: Report
   /** The time for an answer is over. */
   expired?: true
   attempt: number
@@ -118,6 +121,8 @@ export type SessionState = {
   /** Of all model requests. Replaced, not changed. */
   used: { tokens: number; cost?: number }
   grants: Map<string, Grant>
+  /** The tools that searches have found, in the order in which they were first found. */
+  loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
@@ -144,6 +149,7 @@ export function emptyState(id: string): SessionState {
     unsettled: 0,
     used: { tokens: 0 },
     grants: new Map(),
+    loaded: [],
     requests: new Map(),
   }
 }

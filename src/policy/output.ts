@@ -13,6 +13,7 @@ import { cutUtf8, quote, wellFormed } from '../lib/text.ts'
 import { type CompiledSchemas, describeIssues } from './arguments.ts'
 import { bound } from './bound.ts'
 import type { Redactor, Tally } from './redact.ts'
+import { finishReport } from './report.ts'
 
 export type OutputSettings = {
   compiled: CompiledSchemas
@@ -36,8 +37,14 @@ export function finishTool(
   owner: string,
 ): Finished | Promise<Finished> {
   const from: Provenance = { source: 'tool', tool: tool.name }
-  const finish = (checked: Checked): Finished =>
-    addDetails(compose(checked, from, tool.outputLimit, callId, settings), output.details, settings)
+  const finish = (checked: Checked): Finished => {
+    const finished = compose(checked, from, tool.outputLimit, callId, settings)
+    if (output.details !== undefined) addDetails(finished, output.details, settings)
+    if (output.report) finished.outcome.report = finishReport(output.report, settings.redactor)
+    if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
+      finished.outcome.loads = [...output.loads]
+    return finished
+  }
   const checked = checkOutput(output, tool, settings, owner)
   return checked instanceof Promise ? checked.then(finish) : finish(checked)
 }
@@ -180,17 +187,15 @@ function compose(
 const mostDetails = 256 * 1024
 
 /** Redacted like the result, and left out whole if they are too large or no JSON. */
-function addDetails(finished: Finished, details: Json | undefined, { redactor }: OutputSettings): Finished {
-  if (details === undefined) return finished
+function addDetails({ outcome }: Finished, details: Json, { redactor }: OutputSettings): void {
   const text = nestsWithin(details, maxDepth) ? jsonText(details) : undefined
   if (text === undefined || text.length > mostDetails) {
-    finished.outcome.detailsCut = text?.length ?? 0
-    return finished
+    outcome.detailsCut = text?.length ?? 0
+    return
   }
   const tally: Tally = { count: 0 }
-  finished.outcome.details = cleanJson(details, redactor, tally)
-  if (tally.count > 0) finished.outcome.redactions = (finished.outcome.redactions ?? 0) + tally.count
-  return finished
+  outcome.details = cleanJson(details, redactor, tally)
+  if (tally.count > 0) outcome.redactions = (outcome.redactions ?? 0) + tally.count
 }
 
 /** Named by its content, so that a second result for the same call, which is refused later, cannot replace the first. */

@@ -3,6 +3,7 @@
 
 import type { ToolOutput } from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
+import type { Report } from '../../language/report.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
 import { Detailed, Later } from './later.ts'
@@ -32,9 +33,15 @@ function detailsOf({ details }: { details?: unknown }, name: string): Pick<ToolO
   return details === undefined ? {} : { details: JSON.parse(jsonText(details, name)) as Json }
 }
 
-type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown; details?: unknown }
+type UncheckedOutput = {
+  parts: unknown[]
+  structured?: unknown
+  failed?: unknown
+  report?: unknown
+  details?: unknown
+}
 
-const outputKeys = new Set(['parts', 'structured', 'failed', 'details'])
+const outputKeys = new Set(['parts', 'structured', 'failed', 'report', 'details'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -44,7 +51,8 @@ function isOutput(value: unknown): value is UncheckedOutput {
   )
 }
 
-function explicitOutput({ parts, structured, failed, details }: UncheckedOutput, name: string): ToolOutput {
+function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
+  const { parts, structured, failed, report, details } = output
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -56,6 +64,8 @@ function explicitOutput({ parts, structured, failed, details }: UncheckedOutput,
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
     ...detailsOf({ details }, name),
+    // The gate takes only the members that it knows.
+    ...(isJsonObject(report) && { report: report as Report }),
   }
 }
 

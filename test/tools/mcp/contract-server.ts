@@ -19,22 +19,17 @@ function send(message: object): void {
 
 function call(id: number, progressToken: number | undefined): void {
   const text = (words: string) => [{ type: 'text', text: words }]
-  switch (scenario) {
-    case 'fails':
-      return send({ id, result: { content: text('no such city'), isError: true } })
-    case 'slow':
-      return
-    case 'huge':
-      return send({ id, result: { content: text('cloud '.repeat(50_000)) } })
-    case 'wrong':
-      return send({ id, result: { content: text('3'), structuredContent: { sky: 3 } } })
-    case 'reports':
-      send({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } })
-      setTimeout(() => send({ id, result: { content: text('done') } }), 50)
-      return
-    default:
-      return send({ id, result: { content: text('{"sky":"blue"}'), structuredContent: { sky: 'blue' } } })
+  const results: Record<string, object> = {
+    fails: { content: text('no such city'), isError: true },
+    huge: { content: text('cloud '.repeat(50_000)) },
+    wrong: { content: text('3'), structuredContent: { sky: 3 } },
+    reports: { content: text('done') },
   }
+  if (scenario === 'slow') return
+  if (scenario === 'reports')
+    send({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } })
+  const blue = { content: text('{"sky":"blue"}'), structuredContent: { sky: 'blue' } }
+  setTimeout(() => send({ id, result: results[scenario] ?? blue }), scenario === 'reports' ? 50 : 0)
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
