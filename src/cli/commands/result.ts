@@ -1,7 +1,6 @@
 // Gives the result of a call that its tool postponed, and waits until the turn stops. It uses the engine of a running server if
 // there is one.
 import { text as readAll } from 'node:stream/consumers'
-import type { ToolOutput } from '../../engine/ports.ts'
 import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import { runtimeOf, Turnwire } from '../../runtime/turnwire.ts'
@@ -23,15 +22,15 @@ export const result: CliCommand = {
   async run({ values, words: [session, callId, text] }) {
     if (session === undefined || callId === undefined)
       throw new UsageError('Say which: turnwire result <session> <call> [text]')
-    const output = await outputOf(values, text)
+    const { output, options } = await outputOf(values, text)
     const { config, source } = await setUp(values)
     const turnwire = await Turnwire.open(config, { source })
     try {
       const { engine } = runtimeOf(turnwire)
       const owner = await engine.ownerOf(session)
       if (owner === undefined) throw noSuchSession(session)
-      await engine.command({ owner, session }, { do: 'complete', callId, output })
-      const reply = await (await turnwire.resume(session, { owner })).wait()
+      const handle = await turnwire.resume(session, { owner })
+      const reply = await handle.result(callId, output, options)
       process.stdout.write(`${reply.status}: ${printable(reply.text, { multiline: true })}\n`)
       return 0
     } finally {
@@ -40,14 +39,22 @@ export const result: CliCommand = {
   },
 }
 
-async function outputOf(values: Values, given: string | undefined): Promise<ToolOutput> {
+type Given = {
+  output: string
+  options: { failed?: boolean; structured?: Json; details?: Json }
+}
+
+async function outputOf(values: Values, given: string | undefined): Promise<Given> {
   const [structured, details] = [jsonValue(values, 'structured'), jsonValue(values, 'details')]
-  const text = given ?? (structured === undefined ? await readAll(process.stdin) : JSON.stringify(structured))
+  const output =
+    given ?? (structured === undefined ? await readAll(process.stdin) : JSON.stringify(structured))
   return {
-    parts: [{ type: 'text', text }],
-    ...(structured !== undefined && { structured }),
-    ...(details !== undefined && { details }),
-    ...(values['failed'] === true && { failed: true }),
+    output,
+    options: {
+      ...(structured !== undefined && { structured }),
+      ...(details !== undefined && { details }),
+      ...(values['failed'] === true && { failed: true }),
+    },
   }
 }
 

@@ -112,7 +112,10 @@ export function callTests(player: PlayScene): void {
     assert.equal(kind, 'error')
     if (scene.says !== undefined) assert.ok(JSON.stringify(parts).includes(scene.says))
   })
+}
 
+export function stopTests(player: PlayScene): void {
+  const play = closing(player)
   play('it is stopped at its deadline', 'slow', async scene => {
     const { tool, runs } = watched(scene.tool, { timeoutMs: 100 })
     const opened = await open(tool, textOf(scene))

@@ -14,7 +14,7 @@ import { toolHash, toolKinds } from '../../language/tools.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
 import type { Json } from '../../lib/json.ts'
 import { compileSchema } from '../../lib/schema.ts'
-import { callTests, outputTests } from './tool-calls.ts'
+import { callTests, outputTests, stopTests } from './tool-calls.ts'
 
 export const toolScenarios = [
   /** Gives the same result each time it runs with this input. */
@@ -73,6 +73,7 @@ export function toolContract(name: string, make: MakeTool): void {
     runTests(play)
     abortTests(play)
     callTests(play)
+    stopTests(play)
     outputTests(play)
   })
 }
