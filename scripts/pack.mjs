@@ -12,7 +12,14 @@ const kept = `${root}package.json.checkout`
 const pages = ['ARCHITECTURE.md', 'CONTEXT.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
 
 function published(checkout) {
-  const { scripts: _s, devDependencies: _d, optionalDependencies: _o, private: _p, ...rest } = checkout
+  const {
+    scripts: _s,
+    devDependencies: _d,
+    optionalDependencies: _o,
+    overrides: _r,
+    private: _p,
+    ...rest
+  } = checkout
   const built = path => path.replace('./src/', './dist/').replace(/\.ts$/, '.js')
   const exports = Object.fromEntries(
     Object.entries(rest.exports).map(([name, path]) => [
