@@ -44,8 +44,9 @@ export class OperatorClient {
     return this.#get('/me')
   }
 
-  signIn(key: string): Promise<Me> {
-    return this.#send('POST', '/sign-in', { key })
+  async signIn(key: string): Promise<Me> {
+    await this.#send('POST', '/sign-in', { key })
+    return this.me()
   }
 
   async signOut(): Promise<void> {
@@ -95,13 +96,8 @@ export class OperatorClient {
   }
 
   async blob(id: string, name: string): Promise<string> {
-    const path = `${pathOf(id)}/blobs/${encodeURIComponent(name)}`
-    const response = await this.#transport.request({
-      method: 'GET',
-      path: `/operator${path}`,
-      repeatable: true,
-    })
-    return response.text()
+    const { text } = await this.#get<{ text: string }>(`${pathOf(id)}/blobs/${encodeURIComponent(name)}`)
+    return text
   }
 
   exportAddress(id: string): string {
@@ -148,13 +144,13 @@ export class OperatorClient {
   async *changes(options: Omit<FollowOptions, 'after'> = {}): AsyncGenerator<Change, void, undefined> {
     const open = (): Promise<Response> => this.#stream('/changes', options.signal)
     for await (const { event, data } of this.#reconnecting(open, options)) {
-      if (event === undefined) yield { type: 'open' }
+      if (event === 'open') yield { type: 'open' }
       if (event === 'session') yield { type: 'session', row: data as SessionRow } // the server's own type
       if (event === 'removed') yield { type: 'removed', id: String((data as { id: string }).id) }
     }
   }
 
-  /** The messages of a stream, over any number of connections. One without a name marks each opening. */
+  /** The messages of a stream, over any number of connections. */
   async *#reconnecting(
     open: () => Promise<Response>,
     { signal, onState }: Omit<FollowOptions, 'after'>,
@@ -164,7 +160,6 @@ export class OperatorClient {
       try {
         const response = await open()
         onState?.('live')
-        yield { event: undefined, data: undefined }
         for await (const message of decodeSse(response.body ?? new ReadableStream())) {
           failed = 0
           yield { event: message.event, data: JSON.parse(message.data) }

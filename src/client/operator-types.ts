@@ -12,7 +12,7 @@ export type SessionRow = {
   owner: string
   agent: string
   model?: string
-  wire: string
+  wire?: string
   status: SessionStatus
   opening?: string
   createdAt: number
@@ -22,6 +22,8 @@ export type SessionRow = {
   tokens?: number
   cost?: number
   waits?: string[]
+  /** Its turn is not continued after a start. */
+  leftAlone?: true
   forkedFrom?: { session: string; seq: number }
 }
 
@@ -86,6 +88,7 @@ export type SessionDetail = SessionRow & {
   next: { do: string; calls?: string[] }
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: string; message: string } }
   controlledBy?: string
+  used?: { tokens: number; cost?: number }
   seq: number
 }
 
@@ -103,7 +106,7 @@ export type VendorRequest = {
   protocol: VendorProtocol
   body: Json
   warnings: string[]
-  findings: (string | { message: string; path?: string; rule?: string })[]
+  findings: { rule: string; message: string; why: string }[]
 }
 
 export type PendingApproval = {
@@ -115,13 +118,13 @@ export type PendingApproval = {
   tool: Partial<OperatorTool> & { name: string }
   form?: 'json' | 'text'
   text: string
-  argsHash: string
+  argsHash?: string
   toolHash?: string
-  rule: string
+  rule?: string
   reason?: string
   expiresAt?: number
   expired?: boolean
-  askedAt: number
+  askedAt?: number
   last?: { text: string; at: number; session?: string }
 }
 
@@ -139,7 +142,7 @@ export type OperatorCommand =
   | { do: 'result'; callId: string; text: string; failed?: boolean }
   | { do: 'call'; tool: string; input: JsonObject }
   | { do: 'configure'; model?: string; tools?: { name: string; trust: boolean }[] }
-  | { do: 'grant'; tool: string; argsHash?: string; expiresAt?: number; uses?: number }
+  | { do: 'grant'; tool: string; toolHash: string; argsHash?: string; expiresAt?: number; uses?: number }
   | { do: 'revoke'; grantId: string }
   | { do: 'cancel' }
   | { do: 'compact' }
@@ -173,10 +176,8 @@ export type SystemInfo = {
   version: string
   node: string
   startedAt: number
-  memory: number | Record<string, number>
+  memory: number
   store: { ok: boolean; error?: string; [more: string]: Json | undefined }
-  sessions: { running: number; waiting: number }
   models: ModelHealth[]
-  limits?: JsonObject
 }
 export type KeyInfo = { name: string; operator: boolean; fixed: boolean }

@@ -162,16 +162,16 @@ export function passes(row: SessionRow, { status, agent, owner, model, q }: Sess
   )
 }
 
+/** The call that a decision is about. */
+export type DecidedCall = Pick<PendingApproval, 'session' | 'callId' | 'tool' | 'argsHash' | 'toolHash'>
+
 export type UsedApprovals = {
   approvals: readonly PendingApproval[]
   isLoading: boolean
   error: Error | undefined
   /** Reads them again. */
   refresh(): void
-  decide(
-    approval: Pick<PendingApproval, 'session' | 'callId' | 'tool' | 'argsHash'>,
-    answer: ApprovalAnswer,
-  ): Promise<void>
+  decide(approval: DecidedCall, answer: ApprovalAnswer): Promise<void>
 }
 
 export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>): UsedApprovals {
@@ -212,7 +212,7 @@ export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>):
 /** A decision, and the grant that a person gave with it. */
 export async function decideCall(
   source: Pick<ListSource, 'command'>,
-  { session, callId, tool, argsHash }: Pick<PendingApproval, 'session' | 'callId' | 'tool' | 'argsHash'>,
+  { session, callId, tool, argsHash, toolHash }: DecidedCall,
   answer: ApprovalAnswer,
 ): Promise<void> {
   const { granted, seen, always } = answer
@@ -221,7 +221,8 @@ export async function decideCall(
     await source.command(session, {
       do: 'grant',
       tool: tool.name,
-      ...(covers === 'same' && { argsHash }),
+      toolHash: toolHash ?? '',
+      ...(covers === 'same' && argsHash !== undefined && { argsHash }),
       ...(expiresAt !== undefined && { expiresAt }),
       ...(uses !== undefined && { uses }),
     })

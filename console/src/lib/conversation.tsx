@@ -1,0 +1,134 @@
+// A session's transcript with its approvals, and the field to say something. The playground and the session page share it.
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useId,
+  useState,
+} from 'react'
+import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
+import { useConsole } from './console-state.tsx'
+import type { LiveSession } from './live-session.ts'
+
+type ConversationProps = Pick<
+  TranscriptProps,
+  'target' | 'selected' | 'onSelect' | 'empty' | 'renderActions'
+> & {
+  session: LiveSession
+  items?: TranscriptProps['items']
+  /** Shown inside a call that waits for this page. */
+  renderClientCall?: (call: CallView) => ReactNode
+}
+
+export function Conversation(props: ConversationProps): ReactElement {
+  const { session, renderClientCall, items } = props
+  const { looks } = useConsole()
+  const { question, decide } = session
+  const renderApproval = useCallback(
+    (call: CallView) => (
+      <Approval
+        key={call.approval?.seq}
+        question={question(call)}
+        onAnswer={answer => decide(call, answer)}
+      />
+    ),
+    [question, decide],
+  )
+  const renderDetails = useCallback(
+    (call: CallView) => (call.status === 'client' ? renderClientCall?.(call) : undefined),
+    [renderClientCall],
+  )
+  return (
+    <Transcript
+      items={items ?? session.view?.items ?? []}
+      tools={looks}
+      renderApproval={renderApproval}
+      renderDetails={renderDetails}
+      renderActions={props.renderActions}
+      loadWhole={session.loadWhole}
+      target={props.target}
+      selected={props.selected}
+      onSelect={props.onSelect}
+      empty={props.empty}
+    />
+  )
+}
+
+type ComposerProps = {
+  onSend: (text: string) => Promise<unknown>
+  onStop?: (() => Promise<unknown>) | undefined
+  isActive: boolean
+  label?: string
+  /** A text to begin with. */
+  draft?: string
+  children?: ReactNode
+}
+
+export function Composer({
+  onSend,
+  onStop,
+  isActive,
+  label = 'Message',
+  draft = '',
+  children,
+}: ComposerProps): ReactElement {
+  const [text, setText] = useState(draft)
+  const [problem, setProblem] = useState<string>()
+  const field = useId()
+  const attempt = (work: Promise<unknown>): void => {
+    setProblem(undefined)
+    work.catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)))
+  }
+  const send = (event?: FormEvent): void => {
+    event?.preventDefault()
+    const said = text.trim()
+    if (said === '') return
+    setText('')
+    attempt(
+      onSend(said).catch((error: unknown) => {
+        setText(said)
+        throw error
+      }),
+    )
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
+      event.preventDefault()
+      send()
+    }
+  }
+  return (
+    <form className="composer" onSubmit={send}>
+      <label htmlFor={field} className="tw-hidden">
+        {label}
+      </label>
+      <textarea
+        id={field}
+        className="tw-input"
+        rows={2}
+        placeholder={`${label}. Enter sends, Shift+Enter makes a new line.`}
+        value={text}
+        onChange={event => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className="composer-tools">
+        {children}
+        {isActive && onStop && (
+          <button type="button" className="tw-button tw-danger" onClick={() => attempt(onStop())}>
+            Stop
+          </button>
+        )}
+        <button type="submit" className="tw-button tw-primary" disabled={text.trim() === ''}>
+          Send
+        </button>
+      </div>
+      {problem !== undefined && (
+        <p role="alert" className="tw-problem">
+          {problem}
+        </p>
+      )}
+    </form>
+  )
+}

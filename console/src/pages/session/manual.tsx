@@ -1,0 +1,88 @@
+// Manual control: a person does the loop's actions one at a time. The gate and the log stay as they are.
+import { type ReactElement, useEffect, useId, useState } from 'react'
+import type { SessionDetail } from '../../../../src/client/operator-client.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import type { SessionView } from '../../../../src/react/index.ts'
+import { operator } from '../../lib/console-state.tsx'
+import type { LiveSession } from '../../lib/live-session.ts'
+
+const actions: Readonly<Record<string, string>> = {
+  'ask-model': 'Ask the model',
+  judge: 'Judge the calls',
+  run: 'Run the calls',
+  await: 'Wait for the calls that run',
+  wait: 'Wait for a person or the application',
+  end: 'End the turn',
+  rest: 'Nothing: no turn is under way',
+}
+
+export function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement | null {
+  const [detail, setDetail] = useState<SessionDetail>()
+  const [problem, setProblem] = useState<string>()
+  const [text, setText] = useState('')
+  const field = useId()
+  const isOn = view.controlledBy !== undefined
+  const { id, command } = session
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each event may change what comes next
+  useEffect(() => {
+    if (isOn) operator.session(id).then(setDetail, () => {})
+  }, [isOn, id, view.seq])
+  if (!isOn) return null
+  const next = detail?.next.do ?? ''
+  const attempt = (given: Parameters<typeof command>[0]): void => {
+    setProblem(undefined)
+    command(given).then(
+      () => setText(''),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+    )
+  }
+  const canPerform = next !== '' && next !== 'rest' && next !== 'wait'
+  return (
+    <section className="manual" aria-label="Manual control">
+      <p>
+        {printable(view.controlledBy ?? '', 60)} has manual control. Next:{' '}
+        <strong>{actions[next] ?? '…'}</strong>
+      </p>
+      <div className="tw-actions">
+        <button
+          type="button"
+          className="tw-button tw-primary"
+          disabled={!canPerform}
+          onClick={() => attempt({ do: 'perform' })}
+        >
+          Do it
+        </button>
+        <button type="button" className="tw-button" onClick={() => attempt({ do: 'release-control' })}>
+          Give control back
+        </button>
+      </div>
+      {next === 'ask-model' && (
+        <div className="tw-form">
+          <label htmlFor={field}>Or answer in place of the model</label>
+          <textarea
+            id={field}
+            className="tw-input"
+            rows={2}
+            value={text}
+            onChange={event => setText(event.target.value)}
+          />
+          <div className="tw-actions">
+            <button
+              type="button"
+              className="tw-button"
+              disabled={text.trim() === ''}
+              onClick={() => attempt({ do: 'answer-model', text })}
+            >
+              Answer
+            </button>
+          </div>
+        </div>
+      )}
+      {problem !== undefined && (
+        <p role="alert" className="tw-problem">
+          {printable(problem, 300)}
+        </p>
+      )}
+    </section>
+  )
+}
