@@ -15,6 +15,7 @@ export function transcriptOf(log: readonly Recorded[], style: Styles): string {
   for (const { event } of log) {
     if (event.type === 'model.answered')
       for (const part of event.parts) if (part.type === 'call') calls.set(part.id, part)
+    if (event.type === 'call.nested') calls.set(event.call.id, event.call)
     for (const line of linesOf(event, calls, style))
       text += `${style.dim(new Date(event.at).toISOString().slice(11, 19))}  ${line}\n`
   }
@@ -46,6 +47,8 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
       return [`${cyan('user')}   ${cutText(textOf(event.parts) || '(no text)')}`]
     case 'model.answered':
       return event.parts.map(part => answerLine(part, style))
+    case 'call.nested':
+      return [`${dim('within')} ${answerLine(event.call, style)}`]
     case 'turn.ended': {
       const limit = event.limit === undefined ? '' : ` (${event.limit})`
       return [dim(`turn over: ${event.stop}${limit}${detail(event.error?.message)}`)]
@@ -108,6 +111,8 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
     case 'call.started':
       if (event.allowed) return [dim(`allowed ${name} (${cutText(event.allowed.rule, 80)})`)]
       return event.attempt > 1 ? [dim(`started ${name}, attempt ${event.attempt}`)] : []
+    case 'call.suspended':
+      return [dim(`waits  ${name} waits for its calls`)]
     case 'call.settled':
     case 'call.late': {
       const { kind, parts, ms } = event.outcome

@@ -14,6 +14,7 @@ import type {
   Meta,
   NewSession,
   SessionInfo,
+  SessionModels,
   StreamMode,
   ToolMessage,
   ToolSpec,
@@ -134,6 +135,20 @@ export class AapClient {
     const result = await this.#get(path, signal)
     if (!isJsonObject(result) || result['role'] !== 'tool') throw unexpected(path)
     return result as unknown as ToolMessage // it has the role of one
+  }
+
+  /** The models that the session can use, by name, and the one that was chosen. An extension of Turnwire to the protocol. */
+  async getModels(sessionId: string, { signal }: CallOptions = {}): Promise<SessionModels> {
+    const path = `${pathOf(sessionId)}/model`
+    const found = await this.#get(path, signal)
+    if (!isJsonObject(found) || !Array.isArray(found['models'])) throw unexpected(path)
+    return found as SessionModels // the extension's own answer
+  }
+
+  /** Goes on with another model from the next message on. An extension of Turnwire to the protocol. */
+  async setModel(sessionId: string, model: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `${pathOf(sessionId)}/model`
+    await this.#transport.request({ method: 'PUT', path, body: { model }, signal, repeatable: true })
   }
 
   /** The session's log from the beginning or from `after`, then live. Reconnects by itself. */

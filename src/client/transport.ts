@@ -15,7 +15,7 @@ export type ClientOptions = {
 }
 
 type ApiRequest = {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
   body?: unknown
   accept?: string

@@ -82,6 +82,9 @@ export type ToolCall = { toolCallId: string; name: string; input: JsonObject } &
   'toolCallId'
 >
 
+/** `model`: the one that was chosen for the session; null: its agent's own. */
+export type SessionModels = { model: string | null; models: string[] }
+
 export type TurnEvent =
   | { event: 'turn_start' }
   | { event: 'text_delta'; delta: string }

@@ -20,6 +20,7 @@ import type { Json, JsonObject } from '../lib/json.ts'
 import type {
   AgentOption,
   AppContext,
+  ListPage,
   ListSummary,
   ModelAnswer,
   ModelRequest,
@@ -71,7 +72,12 @@ export type Engine = {
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
   /** What the model would be asked next. `text`: if a user said this first. */
   nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
-  list(owner: string, page: { after?: string; limit: number }): Promise<SessionPage>
+  /** Newest first. `owner` null: of all owners, for operators. */
+  list(owner: string | null, page: ListPage): Promise<SessionPage>
+  /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
+  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
+  /** Whose session it is. For operators. */
+  ownerOf(session: string): Promise<string | undefined>
   /** Every owner of a session, in any order. For operators. */
   owners(): Promise<string[]>
   /** How much an owner has now. Counting may read a row of each of its sessions. */
@@ -222,7 +228,7 @@ export type Accepted = {
   at: number
   /** The turn that the session is in after the command. */
   turn?: string
-  /** The calls that waited for a client or a person when the command came. */
+  /** The calls that waited for a client, a person, or calls of their own, when the command came. */
   waited: CallState[]
   /** The same request was accepted before: nothing was done, and `first` is the first event of that time. */
   replayed: boolean
@@ -251,7 +257,7 @@ export type SessionSummary = {
   /** The last compaction: its event, and how many of the entries before it a model still reads, the newest. */
   compaction?: { seq: number; kept: number }
   turn?: { id: string; wire: string; startedAt: number; first: number; steps: number; ask?: Ask }
-  /** The calls of the last answer, until all of them are settled. */
+  /** The calls of the last answer, and those that they made, until all of them are settled. */
   calls: CallState[]
   /** What the loop does next. */
   next: NextAction
@@ -276,10 +282,13 @@ export type NextAction = {
 export type SessionHistory = { entries: Entry[]; calls: CallState[] }
 
 /** `leftAlone`: its turn is not continued after a start. */
-export type SessionPage = {
-  rows: (SessionRow & { summary: ListSummary; leftAlone?: true })[]
-  next?: string
-}
+export type ListedSession = SessionRow & { summary: ListSummary; leftAlone?: true }
+export type SessionPage = { rows: ListedSession[]; next?: string }
+
+/** It was created, has another status or summary; or it was deleted. */
+export type SessionChange =
+  | { type: 'changed'; row: ListedSession }
+  | { type: 'removed'; owner: string; session: string }
 
 /** `running`: the sessions that are at work, not those that rest or wait for someone. */
 export type OwnerUsage = { running: string[]; sessions: number; bytes: number }

@@ -82,6 +82,11 @@ export function decideStart(call: CallState, { now }: Now): CallStarted {
   return { v: 1, at: now, type: 'call.started', callId: call.part.id, attempt: call.attempt + 1 }
 }
 
+/** How often it was tried since it was last suspended. */
+export function triesOf({ attempt, suspensions = 0 }: CallState): number {
+  return attempt - suspensions
+}
+
 /** The questions that had to be answered by `deadline`, a time that is over whatever the clock says now. */
 export function decideExpiry(state: SessionState, deadline: number, { now }: Now): ApprovalExpired[] {
   return state.batch

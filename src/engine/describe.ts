@@ -34,8 +34,8 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
 
 /** What a tool says of itself, without what only the engine needs. */
 export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
-  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side, fields } =
-    tool
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
+  const { callers, fields } = tool
   return {
     name,
     description,
@@ -47,6 +47,7 @@ export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
     side,
     ...(title !== undefined && { title }),
     ...(output && { output }),
+    ...(callers && { callers }),
     ...(fields && { fields }),
   }
 }

@@ -6,7 +6,6 @@ import type { Event } from '../language/events.ts'
 import { toolHash } from '../language/tools.ts'
 import { Abort } from '../lib/abort.ts'
 import { askModel } from './ask-model.ts'
-import { CallRoom } from './call-room.ts'
 import { compact, isCompactionDue, tryCompaction } from './compact.ts'
 import { decideStart } from './decide-call.ts'
 import {
@@ -21,18 +20,14 @@ import { logWarnings } from './log-warnings.ts'
 import type { Action } from './next.ts'
 import type { Offered } from './offer.ts'
 import { runCall } from './run-call.ts'
+import { RunningCalls } from './running-calls.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 import { callIds, newStep, type Step } from './step.ts'
 
 export class Driver {
   readonly #session: Session
-  /** Calls that have not returned yet, including aborted ones that are no longer waited for. */
-  #alive = 0
-  #awaitingReturn: (() => void)[] | undefined
-  readonly #running = new Map<string, Abort>()
-  readonly #room: CallRoom
-  #awaitingQuiet: (() => void)[] | undefined
+  readonly #running: RunningCalls
   /** How long the loop has worked on the turn. Waiting for people does not count. */
   #worked = { turn: '', ms: 0 }
   #performing = false
@@ -45,7 +40,7 @@ export class Driver {
 
   constructor(session: Session) {
     this.#session = session
-    this.#room = new CallRoom(session.ports.callSlots, session.agent.callsAtOnce)
+    this.#running = new RunningCalls(session.ports.callSlots, session.agent.callsAtOnce)
   }
 
   /** Something changed: continues if there is anything to do. */
@@ -61,28 +56,13 @@ export class Driver {
   async settle(): Promise<void> {
     while (this.#active || this.#running.size > 0) {
       await this.#loop
-      if (this.#running.size > 0)
-        await new Promise<void>(resolve => {
-          this.#awaitingQuiet ??= []
-          this.#awaitingQuiet.push(resolve)
-        })
+      await this.#running.whenQuiet()
     }
   }
 
-  /** No call is running any more. */
-  #quiet(): void {
-    const waiting = this.#awaitingQuiet
-    this.#awaitingQuiet = undefined
-    for (const resolve of waiting ?? []) resolve()
-  }
-
   /** Resolves when every started call has returned, including aborted ones. A tool may never return. */
-  async returned(): Promise<void> {
-    if (this.#alive === 0) return
-    await new Promise<void>(resolve => {
-      this.#awaitingReturn ??= []
-      this.#awaitingReturn.push(resolve)
-    })
+  returned(): Promise<void> {
+    return this.#running.whenReturned()
   }
 
   get callsRunning(): number {
@@ -183,20 +163,20 @@ export class Driver {
   #start(calls: readonly CallState[]): Promise<void> | undefined {
     const changed = calls.filter(call => !this.#asShown(call))
     if (changed.length > 0) return this.#judge(changed)
-    const room = this.#room.take(calls.length, this.#running.size)
+    const room = this.#running.room.take(calls.length, this.#running.counted)
     return room > 0 ? this.#startAll(calls.slice(0, room)) : this.#untilRoom()
   }
 
   /** Until a call of this turn or of another session has ended, or there is something else to do. */
   async #untilRoom(): Promise<void> {
-    const forget = this.#room.whenFree(() => this.wake())
+    const forget = this.#running.room.whenFree(() => this.wake())
     await this.#untilPoked()
     forget()
   }
 
   /** Calls that were started before a crash and may be repeated. They keep their keys. */
   async repeat(calls: readonly CallState[]): Promise<void> {
-    this.#room.force(calls.length)
+    this.#running.room.force(calls.length)
     return this.#startAll(calls)
   }
 
@@ -213,12 +193,7 @@ export class Driver {
   /** Their starts are recorded. From here on they count as running, so that nobody else starts them. */
   async #runOnceDurable(calls: readonly CallState[]): Promise<void> {
     const session = this.#session
-    const stops = calls.map(call => {
-      const stop = new Abort()
-      this.#running.set(call.part.id, stop)
-      this.#room.hold(stop)
-      return stop
-    })
+    const stops = calls.map(call => this.#running.add(call.part.id))
     await session.flushed()
     const { byName } = session.offer
     for (let index = 0; index < calls.length; index++) {
@@ -230,38 +205,34 @@ export class Driver {
   }
 
   #run(call: CallState, offered: Offered | undefined, stop: Abort): void {
-    this.#alive += 1
+    this.#running.entered()
     runCall(this.#session, call, offered, stop, () => {
-      this.#alive -= 1
-      if (this.#alive === 0) this.#allReturned()
+      this.#running.left()
       this.#ran(call.part.id, stop)
     })
   }
 
-  #allReturned(): void {
-    const waiting = this.#awaitingReturn
-    this.#awaitingReturn = undefined
-    for (const resolve of waiting ?? []) resolve()
+  #ran(callId: string, stop: Abort): void {
+    this.#running.over(callId, stop)
+    // While other calls run there is nothing new to do. A decision that changes this wakes the loop itself.
+    if (this.#running.counted === 0 || this.#running.room.isWanted) this.wake()
   }
 
-  #ran(callId: string, stop: Abort): void {
-    if (this.#running.get(callId) === stop) this.#running.delete(callId)
-    this.#room.release(stop)
-    // While other calls run there is nothing new to do. A decision that changes this wakes the loop itself.
-    if (this.#running.size > 0 && !this.#room.isWanted) return
-    if (this.#running.size > 0) {
-      this.wake()
-      return
-    }
-    this.#quiet()
-    this.wake()
+  /** The call makes calls of its own, and holds no place while they run. */
+  giveWay(callId: string): void {
+    this.#running.giveWay(callId)
+  }
+
+  /** Nobody waits for this call any more. */
+  abortCall(callId: string): void {
+    this.#running.abort(callId, new TurnwireError('stopping', 'The call that made it is over.'))
   }
 
   /** Calls that may run are started with the verdict. */
   #judgeAndRun(calls: readonly CallState[]): Promise<void> | undefined {
     const starting: Starting = {
       calls: [],
-      take: () => this.#room.take(1, this.#running.size + starting.calls.length) > 0,
+      take: () => this.#running.room.take(1, this.#running.counted + starting.calls.length) > 0,
     }
     const judging = this.#judge(calls, starting)
     if (starting.calls.length === 0) return judging
@@ -358,14 +329,7 @@ export class Driver {
       this.#step.over = true
       this.#step.stop.abort(reason)
     }
-    const running = [...this.#running.values()]
-    // Aborted calls are no longer waited for: a tool that ignores its signal must not block what comes after.
-    this.#running.clear()
-    for (const stop of running) {
-      this.#room.release(stop)
-      stop.abort(reason)
-    }
-    this.#quiet()
+    this.#running.abortAll(reason)
     // The loop has nothing left to wait for.
     if (this.#poke) this.wake()
   }
@@ -373,7 +337,7 @@ export class Driver {
   /** Stops the model step without a trace: it is asked again when the session is recovered. */
   dropStep(reason: unknown): void {
     // Calls that wait for room are not started any more.
-    if (this.#room.isWanted) this.wake()
+    if (this.#running.room.isWanted) this.wake()
     if (!this.#step) return
     this.#step.over = true
     this.#step.stop.abort(reason)

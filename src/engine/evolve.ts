@@ -5,8 +5,10 @@ import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
+  CallNested,
   CallSettled,
   CallStarted,
+  CallSuspended,
   Event,
   HistoryCompacted,
   HistoryRewound,
@@ -14,7 +16,8 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
-import { type CallState, findCall, indexBatch, type SessionState, type TurnState } from './state.ts'
+import { nestedOf } from './nested.ts'
+import { addToBatch, type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -67,6 +70,12 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.started':
       startCall(state, event)
+      break
+    case 'call.nested':
+      addNested(state, event)
+      break
+    case 'call.suspended':
+      suspend(state, event)
       break
     case 'call.settled':
       settle(state, event)
@@ -126,7 +135,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
   state.view = [...event.entries, ...kept]
   state.compactedTo = state.view.length
   delete state.contextTokens
-  if (event.usage && state.turn) spend(state.turn, event.usage)
+  if (event.usage) spend(state, event.usage)
 }
 
 function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
@@ -160,11 +169,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
     if (event.continuity) entry.continuity = event.continuity
     addEntry(state, entry)
   }
-  state.batch = calls.map((part, index) => {
-    const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-    if (part.sealed !== undefined) call.sealed = part.sealed
-    return call
-  })
+  state.batch = calls.map(proposed)
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
@@ -173,14 +178,38 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   turn.steps += 1
   turn.calls += calls.length
   for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
-  if (event.usage) spend(turn, event.usage)
+  if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
 }
 
-function spend(turn: TurnState, { input, output, cost = 0 }: Usage): void {
-  turn.tokens += input + output
-  turn.money += cost
+function proposed(part: CallPart, index: number): CallState {
+  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
+  if (part.sealed !== undefined) call.sealed = part.sealed
+  return call
+}
+
+function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
+  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
+  if (state.turn) state.turn.calls += 1
+}
+
+/** One of its calls may have been settled while it stopped: then it runs again at once. */
+function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
+  const call = findCall(state, callId)
+  if (!call) return
+  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
+  call.stage = settled > seen ? 'approved' : 'suspended'
+  call.suspensions = (call.suspensions ?? 0) + 1
+}
+
+function spend(state: SessionState, { input, output, cost }: Usage): void {
+  const tokens = input + output
+  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
+  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
+  if (!state.turn) return
+  state.turn.tokens += tokens
+  state.turn.money += cost ?? 0
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
@@ -264,11 +293,25 @@ function settle(state: SessionState, event: CallSettled): void {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
-  if (state.unsettled === 0) {
-    addEntry(state, { role: 'tool', results: state.batch.map(resultOf) })
-    state.batch = []
-    state.byId = undefined
+  const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
+  if (parent?.stage === 'suspended') parent.stage = 'approved'
+  if (state.unsettled === 0) closeBatch(state)
+}
+
+/** A model reads the results of the calls that it made. */
+function closeBatch(state: SessionState): void {
+  const own = state.batch.filter(call => call.parent === undefined)
+  addEntry(state, { role: 'tool', results: own.map(resultOf) })
+  if (own.length < state.batch.length) {
+    const asked = state.batch.filter(call => call.parent !== undefined && wasPutToOthers(call))
+    if (asked.length > 0) state.answered = [...(state.answered ?? []), ...asked.map(({ part }) => part.id)]
   }
+  state.batch = []
+  state.byId = undefined
+}
+
+function wasPutToOthers({ argsHash, outcome }: CallState): boolean {
+  return argsHash !== undefined || outcome?.from.source === 'client'
 }
 
 function shownBytes({ parts }: Outcome): number {

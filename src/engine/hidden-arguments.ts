@@ -19,6 +19,12 @@ export function hidesArguments(session: Session, tool: string): boolean {
 /** The event as it may be recorded. */
 export function withHiddenArguments(session: Session, event: Event, redact: Redact): Event {
   if (event.type === 'model.answered') return hideInAnswer(session, event, redact)
+  if (event.type === 'call.nested') {
+    if (!hidesArguments(session, event.call.name)) return event
+    const text = redact(event.call.text, event.call.form)
+    if (text === event.call.text) return event
+    return { ...event, call: hideInCall(event.call, text, session.ports.vault, redact) }
+  }
   if (event.type !== 'call.edited') return event
   const part = findCall(session.state, event.callId)?.part
   if (!part || !hidesArguments(session, part.name)) return event

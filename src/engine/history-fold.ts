@@ -25,15 +25,15 @@ export class HistoryFold {
     this.state = emptyState(id)
   }
 
-  /** The calls of the last answer, until all of them are settled. */
+  /** The calls of the last answer, until all of them are settled. Not those that calls made: no history shows them. */
   get calls(): readonly CallState[] {
-    return this.state.batch
+    return this.state.batch.filter(call => call.parent === undefined)
   }
 
   /** Results of these calls, in the order asked, from number `from` up to the first call that is not settled. */
   resultsFrom(from: number): CallResult[] {
     const results: CallResult[] = []
-    for (const call of this.state.batch.slice(from)) {
+    for (const call of this.calls.slice(from)) {
       if (!call.outcome) break
       results.push(resultOf(call))
     }

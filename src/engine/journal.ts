@@ -6,8 +6,8 @@ import { soon } from '../lib/soon.ts'
 import { evolve } from './evolve.ts'
 import type { Feed, Held } from './feed.ts'
 import { statusOf } from './next.ts'
-import type { CrashPoint, EnginePorts, ListSummary, SessionStatus, World } from './ports.ts'
-import { listSummaryOf, type SessionState } from './state.ts'
+import type { CrashPoint, EnginePorts, ListSummary, SessionFacts, SessionStatus, World } from './ports.ts'
+import { factsOf, listSummaryOf, type SessionState } from './state.ts'
 
 /** The events of one write. `written` is made when someone waits for it. */
 type Batch = {
@@ -33,19 +33,26 @@ type Keeper = {
 export class Journal {
   readonly #keeper: Keeper
   readonly #epoch: number
+  readonly #listed: () => void
   #lost: unknown
   #shownStatus: SessionStatus
   #summary: ListSummary
+  #used: SessionState['used']
+  #waits = false
   /** Not given to the store yet. */
   #batch: Batch | undefined
   /** The newest that is not durable yet. */
   #last: Batch | undefined
 
-  constructor(keeper: Keeper, epoch: number) {
+  /** `listed` is called when what lists show of the session has changed, durably. */
+  constructor(keeper: Keeper, epoch: number, listed: () => void) {
+    this.#listed = listed
     this.#keeper = keeper
     this.#epoch = epoch
     this.#shownStatus = statusOf(keeper.state)
     this.#summary = listSummaryOf(keeper.state)
+    this.#used = keeper.state.used
+    this.#waits = this.#shownStatus === 'waiting'
   }
 
   /**
@@ -149,16 +156,20 @@ export class Journal {
     const status = statusOf(state)
     // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request.
     if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
+    const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
+    const isListed =
+      status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
     this.#shownStatus = status
     const kept = (): void => {
       for (const { type } of events) reached(type, world)
       if (this.#last === batch) this.#last = undefined
       batch.written?.resolve()
       feed.release(batch.held)
+      if (isListed) this.#listed()
     }
     try {
       store
-        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...this.#newSummary() })
+        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed })
         .then(kept, refuse)
     } catch (error) {
       refuse(error)
@@ -173,6 +184,16 @@ export class Journal {
     if (settings === before && opening === begun) return unchanged
     this.#summary = listSummaryOf(state)
     return { summary: this.#summary }
+  }
+
+  /** What lists show of its work, only if it changed. */
+  #newFacts(status: SessionStatus): { facts?: SessionFacts } {
+    const { state } = this.#keeper
+    const waits = status === 'waiting'
+    if (state.used === this.#used && waits === this.#waits && !waits) return unchanged
+    this.#used = state.used
+    this.#waits = waits
+    return { facts: factsOf(state, status) }
   }
 }
 

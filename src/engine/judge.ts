@@ -2,7 +2,7 @@
 // having run. What the verdict makes of the call is decided in decide-call.ts.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { CallSettled, Grant } from '../language/events.ts'
-import { type ToolDeclaration, toolHash } from '../language/tools.ts'
+import { mayCall, type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import {
   type Admitted,
@@ -53,8 +53,8 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered) {
-    session.record([unknownTool(session, call, byName)])
+  if (!offered || !mayCall(offered.tool, callerOf(call))) {
+    session.record([offered ? wrongCaller(session, call) : unknownTool(session, call)])
     return undefined
   }
   const admission = admit(session, call, offered)
@@ -106,8 +106,20 @@ function askHooks(
     : askRepair(session, call, offered, admission.reason)
 }
 
-function unknownTool({ context }: Session, call: CallState, byName: Offer['byName']): CallSettled {
-  return decideSettled(call, outcomes.unknownTool(call.part.name, [...byName.keys()]), context)
+function unknownTool({ context, offer }: Session, call: CallState): CallSettled {
+  const names = offer.declarations.map(({ name }) => name)
+  return decideSettled(call, outcomes.unknownTool(call.part.name, names), context)
+}
+
+/** A program of the vendor's says so in the call; nobody else's word is taken. */
+function callerOf({ parent, part }: CallState): ToolCaller {
+  return parent !== undefined || part.caller !== undefined ? 'code' : 'model'
+}
+
+function wrongCaller({ context }: Session, call: CallState): CallSettled {
+  const { name } = call.part
+  const who = callerOf(call) === 'code' ? 'may not be called by a program' : 'is called by programs only'
+  return decideSettled(call, outcomes.invalid(`the tool ${JSON.stringify(name)} ${who}.`), context)
 }
 
 /** Policy's verdict on a person's edit: other arguments pass the same gate. */

@@ -20,6 +20,7 @@ import type {
   OnceItem,
   OnceRequest,
   OwnerUsage,
+  SessionChange,
   SessionHistory,
   SessionPage,
   SessionRef,
@@ -28,13 +29,14 @@ import type {
 import { describeAgent, modelInfo } from './describe.ts'
 import { Follower } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
+import { listedSession } from './list-changes.ts'
 import { sliceBytes } from './log-pages.ts'
 import { OpenSessions } from './open-sessions.ts'
-import type { EnginePorts, ModelRequest } from './ports.ts'
+import type { EnginePorts, ListPage, ModelRequest } from './ports.ts'
 import { previewRequest } from './request.ts'
 import { runCommand, sealSettings } from './run-command.ts'
 import { boundResults } from './seed.ts'
-import { summarise, withoutSecrets } from './summary.ts'
+import { summarise } from './summary.ts'
 
 export class LocalEngine implements Engine {
   readonly sessions: OpenSessions
@@ -146,7 +148,8 @@ export class LocalEngine implements Engine {
     const { entries, view, batch } = await (upTo === undefined
       ? this.sessions.state(ref)
       : this.sessions.stateAt(ref, upTo))
-    return structuredClone({ entries: compacted ? view : entries, calls: batch })
+    const calls = batch.filter(({ parent }) => parent === undefined)
+    return structuredClone({ entries: compacted ? view : entries, calls })
   }
 
   async nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest> {
@@ -163,14 +166,21 @@ export class LocalEngine implements Engine {
     return this.#ports.store.read(session, after, maxBytes === undefined ? {} : { maxBytes })
   }
 
-  async list(owner: string, page: { after?: string; limit: number }): Promise<SessionPage> {
+  async list(owner: string | null, page: ListPage): Promise<SessionPage> {
     const { rows, next } = await this.#ports.store.list(owner, page)
-    const listed = rows.map(({ summary, ...row }) => ({
-      ...row,
+    const listed = rows.map(row => ({
+      ...listedSession(row),
       ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),
-      summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) },
     }))
     return { rows: listed, ...(next !== undefined && { next }) }
+  }
+
+  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
+    return this.sessions.listChanges.watch(signal)
+  }
+
+  async ownerOf(session: string): Promise<string | undefined> {
+    return (await this.#ports.store.row(session))?.owner
   }
 
   owners(): Promise<string[]> {
@@ -199,5 +209,3 @@ export class LocalEngine implements Engine {
     await this.#ports.store.putBlob(session, name, body)
   }
 }
-
-const noSettings = { tools: null, options: {}, clientTools: [] }

@@ -28,6 +28,7 @@ export function next(state: SessionState, limits: Limits, stored = 0): Action {
 const stages = ['proposed', 'approved', 'started'] as const
 const actions = { proposed: 'judge', approved: 'run', started: 'await' } as const
 
+/** A suspended call waits for its own calls, which are in the batch too. */
 function nextOfBatch(batch: CallState[]): Action {
   for (const stage of stages) {
     const calls = batch.filter(call => call.stage === stage)

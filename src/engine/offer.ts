@@ -2,7 +2,7 @@
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
-import type { Grammar, ToolDeclaration } from '../language/tools.ts'
+import { type Grammar, mayCall, type ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
@@ -12,7 +12,12 @@ export type Offered =
   | { side: 'server'; tool: Tool; clientTrust?: boolean }
   | { side: 'client'; tool: ToolDeclaration }
 
-export type Offer = { byName: Map<string, Offered>; declarations: ToolDeclaration[] }
+/** `declarations`: those that a model is told of. `callable`: those that programs and other calls may use. */
+export type Offer = {
+  byName: Map<string, Offered>
+  declarations: ToolDeclaration[]
+  callable: ToolDeclaration[]
+}
 
 const none: readonly Tool[] = []
 
@@ -55,7 +60,18 @@ function makeOffer(
   }
   for (const tool of settings.clientTools) byName.set(tool.name, { side: 'client', tool })
   for (const tool of attached) if (!byName.has(tool.name)) byName.set(tool.name, { side: 'server', tool })
-  return { byName, declarations: [...byName.values()].map(offered => offered.tool) }
+  return declared(byName)
+}
+
+function declared(byName: Map<string, Offered>): Offer {
+  const callable = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'code'))
+  for (const offered of byName.values()) {
+    if (offered.side !== 'server' || !offered.tool.offeredBeside) continue
+    const { name } = offered.tool
+    offered.tool = offered.tool.offeredBeside(callable.filter(other => other.name !== name))
+  }
+  const declarations = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'model'))
+  return { byName, declarations, callable }
 }
 
 /** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */
@@ -103,13 +119,13 @@ function checkOptions(agent: Agent, settings: Settings): void {
 }
 
 /** All tools that one client declares, together. Preparing them for a vendor takes time with each request. */
-const declared = { tools: 1_024, bytes: 4 * 1024 * 1024, subschemas: 20_000, references: 2_000 }
+const mostDeclared = { tools: 1_024, bytes: 4 * 1024 * 1024, subschemas: 20_000, references: 2_000 }
 
 function checkClientTools(agent: Agent, { clientTools: tools }: Settings, clientOnly: boolean): void {
   if (tools.length > 0 && !agent.clientTools)
     throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
-  if (tools.length > declared.tools)
-    throw new TurnwireError('invalid_tool', `A client may declare at most ${declared.tools} tools.`)
+  if (tools.length > mostDeclared.tools)
+    throw new TurnwireError('invalid_tool', `A client may declare at most ${mostDeclared.tools} tools.`)
   checkUnique(tools, 'The request declares the tool')
   const total: SchemaSize = { bytes: 0, subschemas: 0, references: 0 }
   for (const tool of tools) {
@@ -142,10 +158,10 @@ function grammarSize({ grammar }: { grammar?: Grammar }): SchemaSize {
 function addSize(total: SchemaSize, size: SchemaSize): void {
   for (const what of ['bytes', 'subschemas', 'references'] as const) {
     total[what] += size[what]
-    if (total[what] > declared[what])
+    if (total[what] > mostDeclared[what])
       throw new SchemaError(
         '',
-        `The schemas of all declared tools together have more than ${declared[what]} ${what}. Declare fewer tools.`,
+        `The schemas of all declared tools together have more than ${mostDeclared[what]} ${what}. Declare fewer tools.`,
       )
   }
 }

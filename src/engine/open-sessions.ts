@@ -12,14 +12,16 @@ import type { FollowSource, Resting } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
 import type { HistoryFold } from './history-fold.ts'
 import { LightStates } from './light-states.ts'
+import { ListChanges } from './list-changes.ts'
 import { LogPages } from './log-pages.ts'
 import { type Offer, ownOfferOf } from './offer.ts'
 import { stoppedEngine } from './outcomes.ts'
-import type { Agent, Append, EnginePorts, ListedRow, SessionRow, Tool } from './ports.ts'
+import type { Agent, Append, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from './ports.ts'
 import { readState } from './read-state.ts'
 import { leftAlone, mayPass, Recovery, recoverTurn } from './recovery.ts'
-import { Session, type SessionHome } from './session.ts'
+import { Session } from './session.ts'
 import { type SessionChanged, SessionChanges } from './session-changes.ts'
+import type { SessionHome } from './session-home.ts'
 import { emptyState, listSummaryOf, type SessionState } from './state.ts'
 
 /** Idle sessions that stay in memory, and about the JSON of their logs. */
@@ -46,6 +48,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   #stopping = false
   readonly #recovery: Recovery
   readonly #changes = new SessionChanges()
+  readonly listChanges = new ListChanges()
   readonly #light: LightStates
   readonly pages: LogPages
   /** By agent name. */
@@ -99,6 +102,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     }
     const claim = { epoch: made.epoch, bytes: roughSize(events), blobBytes: 0 }
     const session = new Session(this.ports, agent, state, claim, this)
+    this.listChanges.changed(session)
     return { session: this.#keep(session), existing: false }
   }
 
@@ -243,10 +247,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
   }
 
-  list(
-    owner: string,
-    page: { after?: string; limit: number },
-  ): Promise<{ rows: ListedRow[]; next?: string }> {
+  list(owner: string, page: ListPage): Promise<{ rows: ListedRow[] }> {
     return this.ports.store.list(owner, page)
   }
 
@@ -259,6 +260,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     await this.ports.store.remove(id)
     this.#light.forget(id)
     this.#changes.tell(id, deleted)
+    this.listChanges.removed(owner, id)
   }
 
   /** The whole of a result that was cut for the model. */
@@ -280,11 +282,13 @@ export class OpenSessions implements SessionHome, FollowSource {
     const reason = stoppedEngine()
     this.#recovery.stop()
     this.#changes.tellAll(reason)
+    this.listChanges.end()
     const sessions = [...this.#open.values()].filter(session => !session.lost)
     for (const session of sessions) {
       session.stopping = true
       session.driver.dropStep(reason)
       session.prove()
+      for (const run of session.nestedRuns) run.look()
     }
     const grace = Promise.withResolvers<void>()
     const stopClock = this.ports.world.timer(graceMs, grace.resolve)

@@ -28,7 +28,10 @@ export type * from './store-port.ts'
 export {
   type AppContext,
   InvalidInput,
+  type NestedCalls,
+  type NestedResult,
   type Progress,
+  Suspended,
   type Tool,
   type ToolContext,
   type ToolOutput,

@@ -3,6 +3,7 @@
 // such attempts it is left alone. The attempts are counted in the store before anything of the session is loaded.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
+import { triesOf } from './decide-call.ts'
 import { decideRecovery } from './decide-turn.ts'
 import type { EnginePorts, SessionRow, World } from './ports.ts'
 import type { Session } from './session.ts'
@@ -121,7 +122,8 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
     const offered = session.offer.byName.get(call.part.name)
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
     // A tool that crashes the process must not do so at every start.
-    return (offered.tool.readOnly || offered.tool.idempotent) && call.attempt <= offered.tool.retries + 2
+    const { readOnly, idempotent, resumable, retries } = offered.tool
+    return (readOnly || idempotent || resumable === true) && triesOf(call) <= retries + 2
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
   if (events.length > 0) await session.save(events)

@@ -5,19 +5,20 @@ import type { Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
-import { decideResult, decideStart } from './decide-call.ts'
-import { askAfterCall, subjectOf } from './hooks.ts'
+import { CallContext } from './call-context.ts'
+import { decideResult, decideStart, triesOf } from './decide-call.ts'
+import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { decideSuspended } from './nested.ts'
+import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
   type Admission,
-  type AppContext,
   type Finished,
   InvalidInput,
-  type Live,
+  Suspended,
   type Tool,
-  type ToolContext,
   type ToolOutput,
 } from './ports.ts'
 import { safeReason } from './safe-reason.ts'
@@ -89,6 +90,7 @@ class CallRun {
   readonly #over: () => void
   readonly #startedAt: number
   #isOver = false
+  #nested: NestedRun | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -103,7 +105,8 @@ class CallRun {
   }
 
   attempt(): void {
-    const context = new CallContext(this.#session, this.#call, this.#stop)
+    if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
+    const context = new CallContext(this.#session, this.#call, this.#stop, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       running = this.#tool.run(this.#input, context)
@@ -171,6 +174,7 @@ class CallRun {
   #failed(context: CallContext, thrown: unknown): void {
     try {
       context.showRest()
+      if (thrown instanceof Suspended && this.#suspend()) return
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
@@ -183,14 +187,23 @@ class CallRun {
     }
   }
 
+  /** It has run as far as it could. False: it has made no call that it could wait for. */
+  #suspend(): boolean {
+    const nested = this.#nested
+    if (!nested?.hasOpen) return false
+    if (this.#call.stage === 'started' && !this.#session.lost)
+      this.#session.record([decideSuspended(this.#call, nested.seen, this.#session.context)])
+    this.#finish()
+    return true
+  }
+
   #settleOrRetry(attempt: Attempt): void {
     if (attempt.retry && this.#mayRetry()) this.#retry()
     else this.#settle(attempt)
   }
 
   #mayRetry(): boolean {
-    const { attempt, stage } = this.#call
-    return attempt <= this.#tool.retries && !this.#stop.aborted && stage === 'started'
+    return triesOf(this.#call) <= this.#tool.retries && !this.#stop.aborted && this.#call.stage === 'started'
   }
 
   #retry(): void {
@@ -249,6 +262,7 @@ class CallRun {
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#nested?.close()
     this.#over()
   }
 }
@@ -287,95 +301,6 @@ function kindAndPlace(error: unknown): { error: string; at?: string } {
     return { error: error.name, ...(at !== undefined && { at }) }
   } catch {
     return { error: 'an error that cannot be read' }
-  }
-}
-
-/** A class for its getters: a signal or options that a tool does not read are not made. */
-class CallContext implements ToolContext {
-  readonly session: string
-  readonly owner: string
-  readonly callId: string
-  readonly idempotencyKey: string
-  readonly attempt: number
-  readonly #session: Session
-  readonly #call: CallState
-  readonly #stop: Abort
-  /** Made with the first piece of output; `null`: output is not redacted. */
-  #live: Live | null | undefined
-
-  constructor(session: Session, call: CallState, stop: Abort) {
-    this.#session = session
-    this.#call = call
-    this.#stop = stop
-    this.session = session.id
-    this.owner = session.state.owner
-    this.callId = call.part.id
-    this.idempotencyKey = call.part.id
-    this.attempt = call.attempt
-  }
-
-  get progress(): ToolContext['progress'] {
-    return update => {
-      const { callId } = this
-      const { feed, lost } = this.#session
-      if (lost || this.#call.stage !== 'started') return
-      if ('output' in update) this.#show(this.#redacted(update.output))
-      else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
-    }
-  }
-
-  get fetch(): ToolContext['fetch'] {
-    return (input, init = {}) => {
-      const { ports } = this.#session
-      const { egress } = ports
-      if (!egress) return Promise.reject(new Error('This engine fetches nothing: it has no egress rule.'))
-      const { session, callId } = this
-      return egress.fetch(input, {
-        signal: this.#stop.signal,
-        ...init,
-        report: report => {
-          ports.log(report.refused === undefined ? 'info' : 'warn', 'A tool sent a request.', {
-            session,
-            callId,
-            ...report,
-          })
-          init.report?.(report)
-        },
-      })
-    }
-  }
-
-  get app(): AppContext {
-    const given = { ...this.#session.ports.app?.(subjectOf(this.#session)), ...this.#session.requestApp }
-    // Which members there are is between the program and its tools.
-    return given as AppContext
-  }
-
-  /** No more output comes: shows what redaction held back. */
-  showRest(): void {
-    if (this.#live && this.#call.stage === 'started') this.#show(this.#live.rest())
-  }
-
-  #show(text: string): void {
-    if (text !== '') this.#session.feed.delta({ type: 'output', callId: this.callId, text })
-  }
-
-  #redacted(piece: string): string {
-    if (this.#live === undefined) this.#live = this.#session.agent.gate.live() ?? null
-    return this.#live ? this.#live.take(piece) : piece
-  }
-
-  #redactedMessage<Update extends { message?: string }>(update: Update): Update {
-    const live = update.message === undefined ? undefined : this.#session.agent.gate.live()
-    return live ? { ...update, message: live.take(update.message ?? '') + live.rest() } : update
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal
-  }
-
-  get options(): Readonly<Record<string, string>> {
-    return this.#session.options()
   }
 }
 

@@ -6,9 +6,10 @@ import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
 import { ManualControl } from './manual-control.ts'
+import { waitsForOthers } from './nested.ts'
 import { readState } from './read-state.ts'
 import type { Session } from './session.ts'
-import { type CallState, findCall } from './state.ts'
+import { type CallState, findCall, settledCalls } from './state.ts'
 
 /** How long a cancellation waits for tools that it stopped. */
 const returnWithinMs = 10_000
@@ -17,7 +18,7 @@ type CommandOf<Name extends Command['do']> = Extract<Command, { do: Name }>
 
 export async function runCommand(session: Session, command: Command): Promise<Accepted> {
   const before = session.state.seq
-  const waited = structuredClone(session.state.batch.filter(isWaiting))
+  const waited = structuredClone(session.state.batch.filter(waitsForOthers))
   const done = (more: Partial<Accepted> = {}): Accepted => {
     const { seq, turn } = session.state
     return {
@@ -123,9 +124,7 @@ async function respond(session: Session, command: CommandOf<'respond'>): Promise
 function isAnswered({ state }: Session, callId: string): boolean {
   const call = findCall(state, callId)
   if (call) return !isWaiting(call)
-  return state.entries.some(
-    entry => entry.role === 'tool' && entry.results.some(result => result.callId === callId),
-  )
+  return settledCalls(state).includes(callId)
 }
 
 function decisionOf({ state }: Session, { edit, ...decision }: GivenDecision) {

@@ -27,6 +27,8 @@ import { tellTurnEnded } from './hooks.ts'
 import { IdenticalCalls } from './identical.ts'
 import { Journal } from './journal.ts'
 import type { Admissions } from './judge.ts'
+import { hasNested, withNestedSettled } from './nested.ts'
+import { type NestedRun, tellNested } from './nested-calls.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { isOwnOffer, type Offer, offerOf } from './offer.ts'
 import type {
@@ -40,25 +42,11 @@ import type {
 } from './ports.ts'
 import { type Answers, prepareAnswers } from './prepare-answers.ts'
 import { openedOptions, requestOf } from './request.ts'
+import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { findCall, type SessionState } from './state.ts'
 
-/**
- * `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done.
- * `turn` is the turn that it started or continued, which may be over by the time that it is durable.
- */
-export type Recorded = { first: number; replayed: boolean; count: number; at: number; turn?: string }
-
-/** What all sessions of an engine share. */
-export type SessionHome = {
-  /** The offer of this agent's own tools, to sessions that change nothing about it. */
-  ownOffer(agent: Agent): Offer
-  lost(session: Session, reason: unknown): void
-}
-
-/** The right to write to a session, and how large it is. */
-export type Claim = { epoch: number; bytes: number; blobBytes: number }
-
 const noAttachments: readonly Attachment[] = []
+const noNestedRuns: readonly NestedRun[] = []
 
 export class Session {
   readonly state: SessionState
@@ -93,6 +81,8 @@ export class Session {
   /** Commands and attachments that need this copy to stay in memory. */
   uses = 0
   attachments = noAttachments
+  /** Calls that run now and have made calls of their own. */
+  nestedRuns = noNestedRuns
 
   constructor(ports: EnginePorts, agent: Agent, state: SessionState, claim: Claim, home: SessionHome) {
     this.bytes = claim.bytes
@@ -107,7 +97,7 @@ export class Session {
         error: wordsOf(error),
       }),
     )
-    this.#journal = new Journal(this, claim.epoch)
+    this.#journal = new Journal(this, claim.epoch, () => home.listChanges.changed(this))
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }
@@ -326,11 +316,13 @@ export class Session {
   /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
   record(events: readonly Event[], deferrable = false): void {
     this.unproven = false
+    const all = hasNested(this.state) ? withNestedSettled(this.state, events, this.context) : events
     const redact = this.agent.gate.redactArguments
-    const kept = redact ? events.map(event => withHiddenArguments(this, event, redact)) : events
+    const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
     this.#journal.record(kept, deferrable)
     if (this.ports.hooks) tellTurnEnded(this, events)
     if (events.some(asksUntil)) this.deadlines.watch()
+    tellNested(this, all)
   }
 
   /** Records events and waits until they are durable. */

@@ -4,21 +4,25 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import type { ListSummary } from './ports.ts'
+import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
- * approved: may run. started: its intent is durable. settled: it has its outcome.
+ * approved: may run. started: its intent is durable. suspended: its own calls wait for someone, and it runs again when one
+ * of them is settled. settled: it has its outcome.
  */
-export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
+export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
 
 /** Arguments that were redacted where they are shown. */
 export type HiddenText = { callId: string; sealed: string }
 
 export type CallState = {
   part: CallPart
-  /** Its place among the calls of the same answer. */
+  /** Its place among the calls of the same answer; those that calls made themselves come after them. */
   index: number
+  /** The call that made it, and its key there. Absent: the model did. */
+  parent?: string
+  key?: string
   stage: CallStage
   /** The arguments that count: the model's, or what a person made of them. */
   text: string
@@ -33,6 +37,8 @@ export type CallState = {
   /** The time for an answer is over. */
   expired?: true
   attempt: number
+  /** How often it was suspended. */
+  suspensions?: number
   outcome?: Outcome
 }
 
@@ -80,14 +86,18 @@ export type SessionState = {
   /** The event of the last compaction, and how many of the entries before it stayed in the view. */
   compaction?: { seq: number; kept: number }
   turn: TurnState | null
-  /** The calls of the last answer, until all are settled. */
+  /** The calls of the last answer and those that they made, until all are settled. */
   batch: CallState[]
   /** The same by id, if there are many. */
   byId: Map<string, CallState> | undefined
   /** How many of them are not. */
   unsettled: number
+  /** Of all model requests. Replaced, not changed. */
+  used: { tokens: number; cost?: number }
   grants: Map<string, Grant>
   requests: Map<string, { hash: string; seq: number }>
+  /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
+  answered?: string[]
   controlledBy?: string
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }
@@ -109,6 +119,7 @@ export function emptyState(id: string): SessionState {
     batch: [],
     byId: undefined,
     unsettled: 0,
+    used: { tokens: 0 },
     grants: new Map(),
     requests: new Map(),
   }
@@ -127,13 +138,27 @@ export function findCall({ batch, byId }: SessionState, callId: string): CallSta
   return undefined
 }
 
-/** Every call that has its result, in the order of the calls. */
-export function settledCalls({ batch, entries }: SessionState): string[] {
-  const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
-  const now = batch.filter(({ stage }) => stage === 'settled')
-  return [...before.map(({ callId }) => callId), ...now.map(({ part }) => part.id)]
+export function addToBatch(state: SessionState, call: CallState): void {
+  state.batch.push(call)
+  state.unsettled += 1
+  if (state.byId) state.byId.set(call.part.id, call)
+  else state.byId = indexBatch(state.batch)
 }
 
-export function listSummaryOf({ settings, opening }: SessionState): ListSummary {
-  return opening === undefined ? { settings } : { settings, opening }
+/** Every call that has its result, in the order of the calls. */
+export function settledCalls({ batch, entries, answered = [] }: SessionState): string[] {
+  const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+  const now = batch.filter(({ stage }) => stage === 'settled')
+  return [...before.map(({ callId }) => callId), ...answered, ...now.map(({ part }) => part.id)]
+}
+
+export function listSummaryOf({ settings, opening, wire }: SessionState): ListSummary {
+  return opening === undefined ? { settings, wire } : { settings, opening, wire }
+}
+
+/** `waits`: the tools whose calls wait for a client or a person. */
+export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
+  if (status !== 'waiting') return used
+  const open = batch.filter(({ stage }) => stage === 'handed' || stage === 'asking')
+  return { ...used, waits: open.map(({ part }) => part.name) }
 }

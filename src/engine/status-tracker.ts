@@ -7,6 +7,9 @@ export class StatusTracker {
   #inTurn = false
   /** The calls of the last answer that are not settled; true: only a client or a person can answer. */
   readonly #waiting = new Map<string, boolean>()
+  /** The calls that calls made: their parents, and how many of each are settled. */
+  readonly #parents = new Map<string, string>()
+  readonly #settled = new Map<string, number>()
   /** Events that the request itself recorded and that are still to come. */
   #own = 0
   #begun = false
@@ -20,6 +23,14 @@ export class StatusTracker {
   /** The request has been recorded whole, and the session rests or waits. */
   get stopped(): boolean {
     return this.#begun && this.#own === 0 && this.status !== 'running'
+  }
+
+  #settle(callId: string): void {
+    this.#waiting.delete(callId)
+    const parent = this.#parents.get(callId)
+    if (parent === undefined) return
+    this.#settled.set(parent, (this.#settled.get(parent) ?? 0) + 1)
+    if (this.#waiting.has(parent)) this.#waiting.set(parent, false)
   }
 
   /** `first`: the number of the first event of the request. */
@@ -37,6 +48,8 @@ export class StatusTracker {
         break
       case 'model.answered':
         this.#waiting.clear()
+        this.#parents.clear()
+        this.#settled.clear()
         for (const part of event.parts) if (part.type === 'call') this.#waiting.set(part.id, false)
         break
       case 'call.handed':
@@ -50,8 +63,15 @@ export class StatusTracker {
       case 'call.started':
         this.#waiting.set(event.callId, false)
         break
+      case 'call.nested':
+        this.#waiting.set(event.call.id, false)
+        this.#parents.set(event.call.id, event.parent)
+        break
+      case 'call.suspended':
+        this.#waiting.set(event.callId, (this.#settled.get(event.callId) ?? 0) <= event.seen)
+        break
       case 'call.settled':
-        this.#waiting.delete(event.callId)
+        this.#settle(event.callId)
         break
       default:
         break

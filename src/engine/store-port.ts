@@ -4,6 +4,16 @@ import type { Event, Recorded, Settings } from '../language/events.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
+/** What a list shows of a session's work. */
+export type SessionFacts = {
+  /** Of all model requests, input and output. */
+  tokens: number
+  /** Absent: no price is configured. */
+  cost?: number
+  /** While it waits: the tools whose calls wait for a client or a person. */
+  waits?: readonly string[]
+}
+
 export type SessionRow = {
   id: string
   owner: string
@@ -18,6 +28,8 @@ export type SessionRow = {
   blobBytes: number
   /** How often its recovery began since something was last written to it. */
   recoveries: number
+  /** The newest ones written. Absent: none were. */
+  facts?: SessionFacts
 }
 
 /** What a list of sessions shows of each. Stored beside the log, so that listing reads no log. */
@@ -25,6 +37,8 @@ export type ListSummary = {
   settings: Settings
   /** The beginning of the first user message. */
   opening?: string
+  /** The wire that it was created on. Absent in summaries of older versions. */
+  wire?: string
 }
 
 /** `summary` is the newest one written, if any was. */
@@ -39,6 +53,8 @@ export type Append = {
   status: SessionStatus
   /** Only when it changed. */
   summary?: ListSummary
+  /** Only when they changed. */
+  facts?: SessionFacts
 }
 
 export type NewSession = {
@@ -56,6 +72,8 @@ export type ReadOptions = {
    */
   maxBytes?: number
 }
+
+export type ListPage = { after?: string; limit: number; status?: SessionStatus }
 
 /**
  * Contract.
@@ -86,8 +104,11 @@ export type Store = {
   requested(owner: string, key: string): Promise<string | undefined>
   /** Events with a number greater than `after`, in order. Empty: there are no more. */
   read(session: string, after?: number, options?: ReadOptions): Promise<Recorded[]>
-  /** Newest first. `after` is the `next` of the page before. */
-  list(owner: string, page: { after?: string; limit: number }): Promise<{ rows: ListedRow[]; next?: string }>
+  /**
+   * Newest first. `owner` null: of all owners, for operators. `after` is the `next` of the page before. `status`: only these;
+   * those that wait are found without looking at the others.
+   */
+  list(owner: string | null, page: ListPage): Promise<{ rows: ListedRow[]; next?: string }>
   /** All owners that have a session, in any order. For the operator only. */
   owners(): Promise<string[]>
   /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */

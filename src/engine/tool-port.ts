@@ -1,4 +1,5 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
+import type { Outcome } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { EgressInit } from '../lib/egress.ts'
@@ -27,7 +28,29 @@ export type ToolContext = {
   readonly app: AppContext
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
+  /** Calls of its own. Absent: the tool is not `resumable`. */
+  readonly nested?: NestedCalls
 }
+
+/**
+ * How a running call makes calls of its own. Each passes the gate and is recorded, as any call. A `key` names a call among
+ * those of its parent: in a run after a suspension or a crash, the same key gives the call that was made before, and its
+ * result.
+ */
+export type NestedCalls = {
+  /** The tools that may be called from here. */
+  readonly tools: readonly ToolDeclaration[]
+  /** Resolves when the call is settled, however it ended. Rejects if no call can be made: the turn has reached a limit. */
+  call(key: string, name: string, text: string): Promise<NestedResult>
+  /**
+   * `told` is called whenever none of the open calls can go on without a person or the application. `run` then finishes what
+   * it has to do and throws `Suspended`.
+   */
+  onWaiting(told: () => void): void
+}
+
+/** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
+export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
 export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
 
@@ -49,10 +72,22 @@ export type Tool = ToolDeclaration & {
   readonly changed?: string | undefined
   /** Why it cannot run now. It stays declared, so that requests do not change with every outage. */
   readonly unavailable?: string | undefined
+  /**
+   * It makes calls of its own, and has no effect but theirs. Given the same input and the same results it makes the same
+   * calls, so it can be stopped at any point and run again from its beginning.
+   */
+  readonly resumable?: true
+  /** The tool as it is offered beside these others, where its declaration depends on them. */
+  offeredBeside?(others: readonly ToolDeclaration[]): Tool
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
 }
 
 /** Thrown by a tool whose own, finer check refused the input; nothing has happened. */
 export class InvalidInput extends Error {
   override readonly name = 'InvalidInput'
+}
+
+/** Thrown by a resumable tool whose calls wait for someone. It runs again when one of them is settled. */
+export class Suspended extends Error {
+  override readonly name = 'Suspended'
 }

@@ -18,6 +18,8 @@ export type CallPart = {
   sealed?: string
   /** Set when the stream ended inside the arguments. Such a call is never run. */
   cut?: true
+  /** A program that runs at the model's vendor made the call: its id there. Absent: the model itself. */
+  caller?: string
   nativeId?: string
   native?: Native
 }

@@ -167,6 +167,22 @@ export type CallStarted = At & {
   attempt: number
   allowed?: Allowed
 }
+/**
+ * A call made a call of its own: a program that the model wrote, or an agent that works for another. It passes the same
+ * gate as any call. Only its parent reads its result; no model does.
+ */
+export type CallNested = At & {
+  type: 'call.nested'
+  parent: string
+  /** Names it among the calls of its parent: a parent that runs again finds it by this, and it is not made twice. */
+  key: string
+  call: CallPart
+}
+/**
+ * It ran as far as it could: its own calls wait for a person or the application. It runs again when one of them is settled.
+ * `seen`: how many of them were settled when it stopped.
+ */
+export type CallSuspended = At & { type: 'call.suspended'; callId: string; seen: number }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
@@ -232,6 +248,8 @@ export type Event =
   | CallEdited
   | CallAllowed
   | CallStarted
+  | CallNested
+  | CallSuspended
   | CallSettled
   | CallLate
   | TurnEnded

@@ -22,6 +22,9 @@ export type ToolInput =
   | { form: 'json'; schema: JsonObject; strict?: boolean }
   | { form: 'text'; grammar?: Grammar }
 
+export const toolCallers = ['model', 'code'] as const
+export type ToolCaller = (typeof toolCallers)[number]
+
 export type ToolDeclaration = {
   name: string
   title?: string
@@ -35,8 +38,19 @@ export type ToolDeclaration = {
   destructive: boolean
   /** `client`: the application runs it and sends the result. */
   side: 'server' | 'client'
+  /** Who may call it: the model itself, programs that the model writes, or both. Absent: both. */
+  callers?: readonly ToolCaller[]
   /** By protocol name: further fields of the declaration, for a model of that vendor. */
   fields?: Readonly<Record<string, JsonObject>>
+  /**
+   * By protocol name: the vendor's own definition of this tool, such as `{ type: 'bash_20250124' }`. A model of that vendor
+   * is offered the tool under it, and calls it in the vendor's form; any other model is offered a function.
+   */
+  vendorTyped?: Readonly<Record<string, JsonObject>>
+}
+
+export function mayCall({ callers }: Pick<ToolDeclaration, 'callers'>, caller: ToolCaller): boolean {
+  return callers === undefined || callers.includes(caller)
 }
 
 /** By declaration, which never changes. Declarations are plain data of many owners, so no single owner could hold it. */

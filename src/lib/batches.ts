@@ -17,6 +17,11 @@ export class Batches<T> implements AsyncIterableIterator<readonly T[]> {
     return this.#ended
   }
 
+  /** Items that the reader has not taken yet. */
+  get unread(): number {
+    return this.#items.length
+  }
+
   push(item: T): void {
     if (this.#ended) return
     this.#items.push(item)

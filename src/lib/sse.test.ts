@@ -219,15 +219,17 @@ test('a reader with more unsent bytes than four times the limit is dropped once'
   assert.deepEqual(response.chunks, ['12345'])
 })
 
-test('a reader that takes nothing for the stall time is dropped, a slow reader is not', async () => {
+test('a reader that takes nothing for the stall time is dropped, a slow reader is not', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const stalled = new FakeResponse()
   const slow = new FakeResponse()
   for (const response of [stalled, slow]) {
     response.accepts = false
     new SseWriter(response, { ...QUIET, stallMs: 60 }).send('x'.repeat(200_000))
   }
+  await turn()
   for (let taken = 0; taken < 6; taken++) {
-    await new Promise(resolve => setTimeout(resolve, 25))
+    t.mock.timers.tick(25)
     slow.emit('drain')
   }
   assert.equal(stalled.destroyed, true)

@@ -156,7 +156,7 @@ describe('deadlines', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: {"choices":[{"index":0,"delta":{"content":"whole"},"finish_reason":"stop"}]}\n\n')
     })
-    const { answer } = await ask(modelAt(server, { idleMs: 30 }))
+    const { answer } = await ask(modelAt(server, { idleMs: 1_000 }))
     assert.equal(textOf(answer), 'whole')
   })
 

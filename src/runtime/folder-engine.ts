@@ -10,6 +10,7 @@ import type {
   LocalEngine,
   OnceItem,
   OnceRequest,
+  SessionChange,
   SessionRef,
 } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
@@ -201,6 +202,20 @@ export class FolderEngine extends ForwardingEngine {
       } catch (error) {
         if (begun || this.#closed || !(isStopping(error) || found.over)) throw error
       }
+      await found.untilGone()
+    }
+  }
+
+  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
+    if (this.#fixed) return this.#fixed.changes(signal)
+    return stoppable(stop => this.#changes(stop), signal)
+  }
+
+  async *#changes(stop: AbortSignal): AsyncGenerator<readonly SessionChange[]> {
+    while (!stop.aborted) {
+      const found = await this.#find()
+      yield* found.engine.changes(stop)
+      if (this.#closed || !found.over) return
       await found.untilGone()
     }
   }

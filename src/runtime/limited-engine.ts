@@ -53,6 +53,10 @@ export class LimitedEngine extends ForwardingEngine {
     return this.#engine.follow(...args)
   }
 
+  override changes(...args: Parameters<Engine['changes']>): ReturnType<Engine['changes']> {
+    return this.#engine.changes(...args)
+  }
+
   override attach(...args: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
     return this.#engine.attach(...args)
   }

@@ -6,12 +6,12 @@ import { TurnwireError } from '../language/errors.ts'
 const SIGNATURE_BYTES = 12
 const SHAPE = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{16})$/
 
-export function encodeCursor(secret: string, owner: string, position: number): string {
+export function encodeCursor(secret: string, owner: string | null, position: number): string {
   return `${position.toString(36)}.${sign(secret, owner, position).toString('base64url')}`
 }
 
 /** The position that `encodeCursor` was given. Throws `bad_request` for anything that it did not make. */
-export function decodeCursor(secret: string, owner: string, cursor: string): number {
+export function decodeCursor(secret: string, owner: string | null, cursor: string): number {
   const match = SHAPE.exec(cursor)
   if (match !== null) {
     const position = Number.parseInt(match[1]!, 36)
@@ -30,7 +30,7 @@ export function checkLimit(limit: number): void {
   throw new TurnwireError('bad_request', `A page holds at least one row: ${limit} is not a limit.`)
 }
 
-function sign(secret: string, owner: string, position: number): Buffer {
+function sign(secret: string, owner: string | null, position: number): Buffer {
   return createHmac('sha256', secret)
     .update(JSON.stringify([owner, position]))
     .digest()

@@ -86,6 +86,7 @@ class MemoryStore implements Store {
       row.status = batch.status
       row.updatedAt = batch.events.at(-1)?.at ?? row.updatedAt
       session.summary = batch.summary ?? session.summary
+      if (batch.facts) row.facts = batch.facts
     })
 
   readonly remove: Store['remove'] = id =>
@@ -125,10 +126,15 @@ class MemoryStore implements Store {
     return page
   }
 
-  readonly list: Store['list'] = async (owner, { after, limit }) => {
+  readonly list: Store['list'] = async (owner, { after, limit, status }) => {
     checkLimit(limit)
     const below = after === undefined ? Infinity : decodeCursor(this.#cursorSecret, owner, after)
-    const found = this.#filter(({ row, ordinal }) => row.owner === owner && ordinal < below)
+    const found = this.#filter(
+      ({ row, ordinal }) =>
+        ordinal < below &&
+        (owner === null || row.owner === owner) &&
+        (status === undefined || row.status === status),
+    )
     const shown = found.slice(-limit)
     const rows = shown.map(({ row, summary }) => (summary ? { ...row, summary } : { ...row })).reverse()
     if (found.length === shown.length) return { rows }

@@ -57,6 +57,8 @@ export function throughClones(engine: Engine): Engine {
     events: (ref, after, maxBytes) => call(() => engine.events(cloned(ref), after, maxBytes)),
     nextRequest: (ref, text) => call(() => engine.nextRequest(cloned(ref), text)),
     list: (owner, page) => call(() => engine.list(owner, cloned(page))),
+    changes: signal => stream(() => engine.changes(signal)),
+    ownerOf: session => call(() => engine.ownerOf(session)),
     owners: () => call(() => engine.owners()),
     usage: owner => call(() => engine.usage(owner)),
     find: (owner, key) => call(() => engine.find(owner, key)),

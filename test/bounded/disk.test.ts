@@ -54,18 +54,18 @@ async function checksDuring(server: Attacked, work: Promise<unknown>): Promise<n
   return checks
 }
 
-test('while a sync takes a second, the server goes on answering', async t => {
+test('while a sync takes two seconds, the server goes on answering', async t => {
   const disk = faultyDisk(t)
   if (!disk) return
   const server = await attacked(t, { env: disk.env })
   const session = await server.session()
-  disk.set({ syncMs: 1000 })
+  disk.set({ syncMs: 2000 })
   const before = disk.syncs()
   const checks = await checksDuring(server, server.turn(session, 'said 1'))
   const syncs = disk.syncs() - before
   assert.ok(syncs >= 1, 'nothing was synced')
   // If syncs held the event loop, no more than one check would be answered for each.
-  assert.ok(checks >= 4 * syncs, `${checks} checks during ${syncs} syncs`)
+  assert.ok(checks >= 3 * syncs, `${checks} checks during ${syncs} syncs`)
   disk.set({})
   assert.deepEqual(await saidIn(server, session), ['said 1'])
 })
@@ -83,7 +83,8 @@ test('while another program holds the database, the server goes on answering', a
   const { status, text } = await turn
   assert.equal(status, 503, text)
   assert.match(text, /store_locked/)
-  assert.ok(checks >= 10, `only ${checks} checks were answered`)
+  // If it held the event loop, one check would be answered before it and one after it.
+  assert.ok(checks >= 4, `only ${checks} checks were answered`)
   await works(server, session, 'said 1')
   assert.deepEqual(await saidIn(server, session), ['said 1'])
 })

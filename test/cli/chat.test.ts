@@ -2,11 +2,63 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { AapClient } from '../../src/client/index.ts'
 import { command, environment, folder, type Started, serve, turnwire, watched } from './rig.ts'
+
+const twoModels = `import { defineConfig, scripted } from 'turnwire'
+const models = { smart: scripted([{ text: 'Smart words.' }]), cheap: scripted([{ text: 'Cheap words.' }]) }
+export default defineConfig({ models, agents: [{ name: 'a', model: 'smart' }] })
+`
+
+describe('/model', () => {
+  const input = '/model\n/model cheap\n/model\nHi\n/model none\n/quit\n'
+  const check = (stdout: string): void => {
+    assert.match(stdout, / {2}smart\n {2}cheap\n/)
+    assert.match(stdout, /From the next message on: cheap\.[\s\S]* {2}cheap ●[\s\S]*Cheap words\./)
+    assert.match(stdout, /There is no model named "none"/)
+  }
+
+  const configured = (t: TestContext): string => {
+    const cwd = folder(t)
+    writeFileSync(join(cwd, 'turnwire.config.ts'), twoModels)
+    return cwd
+  }
+
+  test('lists the models of the configuration and goes on with one of them', t => {
+    const { stdout } = turnwire(['chat'], { cwd: configured(t), input })
+    check(stdout)
+  })
+
+  test('does so with a server elsewhere too', async t => {
+    const { url } = await serve(t, { cwd: configured(t) })
+    check(turnwire(['chat', '--url', url], { cwd: folder(t), input }).stdout)
+  })
+
+  test('says plainly that a server does not have it', async t => {
+    const server = createServer((request, response) => {
+      const agents = [{ name: 'a', version: '1' }]
+      const isMeta = request.url === '/meta'
+      response.writeHead(isMeta ? 200 : request.method === 'POST' ? 201 : 404, {
+        'content-type': 'application/json',
+      })
+      response.end(JSON.stringify(isMeta ? { version: 3, agents } : { sessionId: 'sess_1' }))
+    })
+    await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const { port } = server.address() as AddressInfo // It listens on TCP.
+    const args = [command, 'chat', '--url', `http://127.0.0.1:${port}`]
+    const child = spawn(process.execPath, args, { cwd: folder(t), env: environment() })
+    const chat = watched(t, child)
+    child.stdin.end('/model cheap\n/quit\n')
+    await chat.exit
+    assert.match(chat.stdout() + chat.stderr(), /This server does not let its clients choose a model/)
+  })
+})
 
 const say = (...lines: string[]): string => lines.map(line => `${line}\n`).join('')
 

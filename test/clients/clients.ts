@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { install } from './install.ts'
 import { commandOf, sectionsOf, writeFiles } from './page.ts'
-import { answer } from './server.ts'
+import { answer, wholeTask } from './server.ts'
 
 /** `section`: its lines in docs/guide/connect.md. `program`: what stands in for lines that are part of an application. */
 export type Client = {
@@ -15,6 +15,10 @@ export type Client = {
   wire: string
   section?: string
   program?: (url: string) => string
+  /** Lines in place of the section's, and what must be shown in the end. */
+  task?: { line: string; answers: readonly string[] }
+  /** Versions in place of those that its packages ask for. */
+  overrides?: Record<string, string>
 }
 
 const sdk = (
@@ -38,6 +42,24 @@ const run = ({ command }) => execSync(command, { encoding: 'utf8' })
 export const clients: Client[] = [
   { name: 'Codex', packages: ['@openai/codex@0.166.0'], wire: 'Responses', section: 'Codex' },
   {
+    // A model that it knows: it then declares its tool for patches, with the grammar.
+    name: 'Codex, whole task',
+    packages: ['@openai/codex@0.166.0'],
+    wire: 'Responses',
+    section: 'Codex',
+    task: {
+      line: [
+        'set -e; export TURNWIRE_KEY=any-text',
+        "codex='codex exec --skip-git-repo-check --sandbox danger-full-access -m gpt-5.5'",
+        `$codex "${wholeTask.prompt}"`,
+        'test "$(cat made.txt)" = made',
+        `$codex resume --last "${wholeTask.resumed}"`,
+        `$codex -c model_auto_compact_token_limit=1 resume --last "${wholeTask.shortened}"`,
+      ].join('\n'),
+      answers: wholeTask.answers,
+    },
+  },
+  {
     name: 'Claude Code',
     packages: ['@anthropic-ai/claude-code@2.1.325'],
     wire: 'Messages',
@@ -50,6 +72,8 @@ export const clients: Client[] = [
     packages: ['@copilotkit/runtime@1.75.0', '@copilotkit/core@1.75.0', '@ag-ui/client@0.0.59'],
     wire: 'AG-UI',
     section: 'CopilotKit',
+    // LangGraph, which it brings along, asks for versions that registries may not have yet.
+    overrides: { '@langchain/protocol': '0.0.19', '@langchain/langgraph-checkpoint': '1.1.5' },
     program: () => `${shell}
 import { serve } from '@hono/node-server'
 import { app } from './copilotkit.mjs'
@@ -62,7 +86,7 @@ const core = new CopilotKitCore({
   runtimeTransport: 'single',
   tools: [{ name: 'shell', description: 'Runs a command.', parameters: undefined, handler: async args => run(args) }],
 })
-for (let tried = 0; tried < 200 && !core.getAgent('default'); tried += 1) await new Promise(r => setTimeout(r, 50))
+while (!core.getAgent('default')) await new Promise(resolve => setTimeout(resolve, 50))
 const agent = core.getAgent('default')
 agent.addMessage({ id: 'u1', role: 'user', content: 'Run a command.' })
 await core.runAgent({ agent })
@@ -195,7 +219,7 @@ console.log(answer.text)
 
 /** Plays the task. Resolves with what the client printed if it shows the answer; rejects with why not. */
 export async function play(client: Client, url: string): Promise<void> {
-  const installed = install(client.packages)
+  const installed = install(client.packages, client.overrides)
   const home = mkdtempSync(join(tmpdir(), 'turnwire-client-'))
   try {
     const section = client.section === undefined ? undefined : sectionsOf().get(client.section)
@@ -206,16 +230,17 @@ export async function play(client: Client, url: string): Promise<void> {
     mkdirSync(folder, { recursive: true })
     if (section) writeFiles(section, home, folder, url)
     if (client.program) writeFileSync(join(folder, 'program.mjs'), client.program(url))
-    const line = client.program ? 'node program.mjs' : commandOf(section!, url)
+    const line = client.program ? 'node program.mjs' : (client.task?.line ?? commandOf(section!, url))
     const { code, output } = await bash(line, folder, home, join(installed, 'node_modules/.bin'))
-    if (!output.includes(answer))
+    if (!(client.task?.answers ?? [answer]).every(each => output.includes(each)))
       throw new Error(`exit ${code}, no answer: ${output.trim().slice(-400).replace(/\s+/g, ' ')}`)
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-const longestMs = 180_000
+/** Ends a client that hangs. */
+const longestMs = 600_000
 
 export function bash(
   line: string,

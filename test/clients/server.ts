@@ -42,8 +42,37 @@ const shells: Record<string, object> = {
 /** The answer of a router that wants to know which model fits a task. */
 const routed = JSON.stringify({ complexity_reasoning: 'One command.', complexity_score: 1 })
 
-export function decide(body: unknown): ScriptedTurn {
+/** Calls of a whole task: two at once, then a patch. Vendors without tools of free text take it as a member. */
+const patch = '*** Begin Patch\n*** Add File: made.txt\n+made\n*** End Patch\n'
+export const wholeTask = {
+  prompt: 'Play the whole task.',
+  resumed: 'Resume the task.',
+  shortened: 'Go on after the summary.',
+  /** What the client shows of each of its parts. */
+  answers: ['Both were said, and the file is made.', 'It is resumed.', 'It goes on from the summary.'],
+}
+
+function decideTask(text: string, upstream: Upstream): ScriptedTurn | undefined {
+  const [made, resumed, goesOn] = wholeTask.answers
+  // Codex asks for a summary with a message of its own, and begins the shortened conversation with it.
+  if (/checkpoint compaction/i.test(text) && !text.includes(wholeTask.shortened))
+    return { text: 'Summary: it is made.' }
+  if (text.includes(wholeTask.shortened))
+    return text.includes('Summary: it is made.') ? { text: goesOn! } : undefined
+  if (text.includes(wholeTask.resumed)) return { text: resumed! }
+  if (!text.includes(wholeTask.prompt)) return undefined
+  if (/Success\. Updated/.test(text)) return { text: made! }
+  const say = (word: number) => ({ name: 'exec_command', input: { cmd: `printf 'part-%d' ${word}` } })
+  if (!/part-1[\s\S]*part-2/.test(text)) return { text: 'Two at once.', calls: [say(1), say(2)] }
+  const isText = upstream.startsWith('openai')
+  const name = 'apply_patch'
+  return { calls: [isText ? { name, text: patch, custom: true } : { name, input: { input: patch } }] }
+}
+
+export function decide(body: unknown, upstream: Upstream): ScriptedTurn {
   const text = JSON.stringify(body)
+  const ofTask = decideTask(text, upstream)
+  if (ofTask) return ofTask
   if (text.includes(proof)) return { text: answer }
   if (text.includes('complexity_score')) return { text: routed }
   const name = Object.keys(shells).find(each => text.includes(`"name":"${each}"`))
@@ -60,7 +89,7 @@ export type ClientServer = {
 }
 
 export async function serveClients(upstream: Upstream): Promise<ClientServer> {
-  const double = await startDouble({ vendor: upstream, script: decide })
+  const double = await startDouble({ vendor: upstream, script: body => decide(body, upstream) })
   const model = upstreams[upstream](double.url)
   const agents: AgentConfig[] = [{ name: 'helper', model }]
   const turnwire = await Turnwire.open(

@@ -283,10 +283,15 @@ describe('a model step that is cancelled', () => {
       }
       const { rig, ref } = await start({ model })
       const { first, turn } = await say(rig, ref, 'Hi')
-      const reading = read(rig, ref, { from: first, until: 'stop', deltas: mode })
-      await new Promise(resolve => setTimeout(resolve, 10))
-      await rig.local.command(ref, { do: 'cancel', turn: turn! })
-      const lines = shown(await reading)
+      const items: FollowItem[] = []
+      let cancelled = false
+      for await (const batch of rig.local.follow(ref, { from: first, until: 'stop', deltas: mode })) {
+        items.push(...batch)
+        if (cancelled || !shown(items).includes('text: Half')) continue
+        cancelled = true
+        await rig.local.command(ref, { do: 'cancel', turn: turn! })
+      }
+      const lines = shown(items)
       assert.deepEqual(
         lines.filter(line => line.startsWith('text') || line === 'step.reset' || line === 'lost'),
         ['text: Half'],

@@ -145,13 +145,14 @@ describe('one turn', () => {
   })
 
   test('a message while a turn runs is refused', async () => {
-    const rig = makeRig({ script: [{ text: 'slow', stepDelayMs: 20 }] })
+    const rig = makeRig({ script: [{ text: 'slow', hang: true }] })
     const session = await begin(rig)
     await until(session, async () => {
       await session.say({ parts: [{ type: 'text', text: 'one' }], wire: 'test' })
       await assert.rejects(session.say({ parts: [{ type: 'text', text: 'two' }], wire: 'test' }), {
         code: 'busy',
       })
+      await session.cancel()
     })
   })
 })

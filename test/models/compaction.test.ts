@@ -252,16 +252,19 @@ describe('failures', () => {
 
   test('a cancellation stops it at once and records nothing', async () => {
     const asked = talker(() => 'x')
+    const begun = Promise.withResolvers<void>()
     const model: Model = {
       id: 'slow',
-      respond: (request, watch, signal) =>
-        request.purpose === 'summary' ? new Promise(() => {}) : asked.model.respond(request, watch, signal),
+      respond: (request, watch, signal) => {
+        if (request.purpose !== 'summary') return asked.model.respond(request, watch, signal)
+        begun.resolve()
+        return new Promise(() => {})
+      },
     }
     const rig = makeRig({ model, tools: [read], agent: { compaction: { afterTokens: 1, keepEntries: 2 } } })
     const session = await start(rig)
     const over = talk(session, 'Read.')
-    while (session.state.view.length < 5) await new Promise(resolve => setTimeout(resolve, 1))
-    await new Promise(resolve => setTimeout(resolve, 5))
+    await begun.promise
     await session.cancel()
     await over
     assert.equal(session.state.lastStop?.stop, 'cancelled')

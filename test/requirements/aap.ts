@@ -192,6 +192,7 @@ AAP-EXT-06 | 3 | ours | POST /sessions/:id/cancel ends the running turn: 204.
 AAP-EXT-07 | 3 | ours | Cancelling where nothing runs is 204 as well.
 AAP-EXT-08 | 3 | ours | GET /sessions/:id/results/:callId gives a result whole.
 AAP-EXT-09 | 3 | ours | The result of an unknown call is 404.
+AAP-EXT-11 | 3 | ours | GET and PUT /sessions/:id/model give the configured models and choose one of them; another name is refused.
 AAP-EXT-10 | 3 | ours | Secrets are masked in events.
 `
 

@@ -67,6 +67,7 @@ RESP-RES-08 | openai sixerr | errors | A model that fails or hangs is an HTTP er
 RESP-RES-09 | ours | status | A limit of the runtime gives incomplete, with a reason, in a stored response.
 RESP-RES-10 | openai | items, reasoning | Thinking is shown as summaries of a reasoning item.
 RESP-RES-11 | openai | items, phase | The phase of a message is given, taken back and passed on; texts of another phase are another message.
+RESP-RES-12 | openai open | schema | Every event and resource is valid by the API's types and by what Open Responses requires.
 `
 
 const stream = `

@@ -32,10 +32,10 @@ function folderOf(t: TestContext, name = 'data'): string {
 }
 
 /** As another process on the folder would have it. */
-function open(t: TestContext, folder: string, options: RigOptions = {}): FolderEngine {
+function open(t: TestContext, folder: string, options: RigOptions = {}, graceMs = 500): FolderEngine {
   const engine = new FolderEngine({
     folder,
-    graceMs: 500,
+    graceMs,
     log: () => {},
     openStore: () => openFolderStore(folder),
     startEngine: store => {
@@ -214,13 +214,17 @@ describe('a turn goes on while the folder changes hands', () => {
       const chat = open(t, folder, { model: hanging('Hel', '', begun.resolve) })
       const ref = await begin(chat)
       const { first } = await say(chat, ref, 'Hi')
-      const reading = readAll(chat, ref, first, mode as DeltaMode) // A key of the record above.
+      const items: FollowItem[] = []
+      const reading = (async () => {
+        const options = { from: first, until: 'stop', deltas: mode as DeltaMode } as const // A key of the record above.
+        for await (const batch of chat.follow(ref, options)) items.push(...batch)
+      })()
       await begun.promise
-      await pause(20)
+      while (textIn(items) === '') await pause(5)
       const server = open(t, folder, { script: [{ text: 'Hello' }] })
       await server.becomeServer()
       await (await server.local())?.recover()
-      const items = await reading
+      await reading
       // A reader of raw deltas gets those that happen while it reads.
       if (mode === 'raw') assert.ok(textIn(items).startsWith(text))
       else assert.equal(textIn(items), text)
@@ -248,7 +252,7 @@ describe('a turn goes on while the folder changes hands', () => {
       },
     })
     const script = [{ calls: [{ name: 'slow' }] }, { text: 'Done.' }]
-    const chat = open(t, folder, { script, tools: [slow] })
+    const chat = open(t, folder, { script, tools: [slow] }, 600_000)
     const ref = await begin(chat)
     const { first } = await say(chat, ref, 'Go')
     const reading = readAll(chat, ref, first)

@@ -10,11 +10,13 @@ import type { Event, Grant, Settings } from '../../src/language/events.ts'
 import { hashJson, sha256 } from '../../src/lib/hash.ts'
 import { parseJson } from '../../src/lib/json.ts'
 
-type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'settled'
+type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
 
 export type CallRecord = {
   part: CallPart
   stage: Stage
+  /** The call that made it. */
+  parent?: string
   /** Who allowed it to run. */
   authority?: 'policy' | 'person' | 'application'
   argsHash?: string
@@ -87,6 +89,8 @@ export class LogRules {
         return this.#endTurn(event.turn)
       case 'model.answered':
         return this.#answer(event.parts.filter(part => part.type === 'call'))
+      case 'call.nested':
+        return this.#nest(event.parent, event.call)
       case 'grant.given':
         this.#grants.set(event.grant.id, event.grant)
         return undefined
@@ -138,6 +142,15 @@ export class LogRules {
     return undefined
   }
 
+  #nest(parent: string, part: CallPart): string | undefined {
+    if (this.calls.get(parent)?.stage !== 'started') return `its parent ${parent} does not run`
+    if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
+    const record: CallRecord = { part, stage: 'proposed', parent, attempt: 0, startedIn: [], decisions: 0 }
+    this.calls.set(part.id, record)
+    this.#open.push(record)
+    return undefined
+  }
+
   #unsettled(): string | undefined {
     const call = this.#open.find(each => each.stage !== 'settled')
     return call && `call ${call.part.id} is still ${call.stage}`
@@ -164,7 +177,13 @@ export class LogRules {
           (event.allowed && this.#judged(call, { ...event, type: 'call.allowed', ...event.allowed })) ??
           this.#started(call, event.attempt)
         )
+      case 'call.suspended':
+        if (call.stage !== 'started') return `it is ${call.stage}`
+        call.stage = 'suspended'
+        return this.#open.some(each => each.parent === call.part.id) ? undefined : 'it has made no calls'
       case 'call.settled':
+        if (this.#open.some(each => each.parent === call.part.id && each.stage !== 'settled'))
+          return 'a call that it made is open'
         call.stage = 'settled'
         call.outcome = event.outcome
         call.settledIn = this.#epoch
@@ -213,7 +232,8 @@ export class LogRules {
   }
 
   #started(call: CallRecord, attempt: number): string | undefined {
-    if (call.stage !== 'approved' && call.stage !== 'started') return `it is ${call.stage}`
+    if (call.stage !== 'approved' && call.stage !== 'started' && call.stage !== 'suspended')
+      return `it is ${call.stage}`
     if (attempt !== call.attempt + 1) return `attempt ${attempt} follows ${call.attempt}`
     if (call.stage === 'approved') {
       this.#runs += 1

@@ -12,9 +12,19 @@ let failuresLeft = Number(failures)
 let acksLeft = Number(acks)
 const store = sqliteStore({ file })
 
+/** Synchronous, so that a line that was printed has left the process. A pipe that is full is tried again. */
 function print(...words: (string | number)[]): void {
-  writeSync(1, `${words.join(' ')}\n`)
+  let rest = Buffer.from(`${words.join(' ')}\n`)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest))
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+      Atomics.wait(pause, 0, 0, 5)
+    }
+  }
 }
+const pause = new Int32Array(new SharedArrayBuffer(4))
 
 async function writeSession(session: string): Promise<void> {
   await store.create(newSession(session, { request: { key: session, hash: '' } }))

@@ -1,7 +1,7 @@
 // Makes the transcripts that are not there yet, by playing sessions with counted ids and a counted clock. Those that are
 // there stay as they are.
 import { existsSync, writeFileSync } from 'node:fs'
-import { fold, type OpenSessions, type Session } from '../../src/engine/index.ts'
+import { fold, type OpenSessions, type Session, Suspended, type Tool } from '../../src/engine/index.ts'
 import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -27,7 +27,25 @@ function counted(): NonNullable<RigOptions['world']> {
   return { now: () => ++time, id: prefix => `${prefix}_${++ids}` }
 }
 
-function rigOf(script: Script, over: RigOptions = {}, held = hold()) {
+/** Calls one tool, then two at the same time. */
+const several: Tool = {
+  ...tool({ ...declared, name: 'several', trust: 'trusted', run: () => '' }),
+  resumable: true,
+  async run(_input, { nested }) {
+    if (!nested) throw new Error('It can make no calls.')
+    const waits = Promise.withResolvers<never>()
+    nested.onWaiting(() => waits.reject(new Suspended()))
+    const make = async (...names: string[]) => {
+      const made = names.map(name => nested.call(name, name, '{"n":1}'))
+      await Promise.race([Promise.all(made), waits.promise])
+    }
+    await make('look')
+    await make('mine', 'mail')
+    return { parts: words('three calls') }
+  },
+}
+
+function rigOf(script: Script, over: RigOptions = {}, held = hold(), more: readonly Tool[] = []) {
   const tools = [
     tool({ ...declared, name: 'look', readOnly: true, trust: 'trusted', run: () => ({ found: 3 }) }),
     tool({ ...declared, name: 'pay', trust: 'trusted', run: () => 'paid' }),
@@ -44,7 +62,7 @@ function rigOf(script: Script, over: RigOptions = {}, held = hold()) {
       },
     }),
   ]
-  return makeRig({ tools, script, world: counted(), ...over })
+  return makeRig({ tools: [...tools, ...more], script, world: counted(), ...over })
 }
 
 const decide = (session: Session, name: string, over: object) => {
@@ -269,6 +287,21 @@ const sessions: Record<
       const session = await begin(rig)
       await say(session, 'go')
       const decisions = [decide(session, 'mail', {})]
+      await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  'nested-calls': {
+    about:
+      'A call that makes calls of its own, one after another and two at a time; it is suspended twice, and one of its calls is changed by a person.',
+    async play() {
+      const rig = rigOf([{ calls: [call('several')] }, { text: 'All done.' }], {}, hold(), [several])
+      const session = await begin(rig, { clientTools: [clientTool('mine')] })
+      await say(session, 'go')
+      const mine = session.state.batch.find(each => each.stage === 'handed')?.part.id ?? ''
+      const results = [{ callId: mine, parts: words('from the app') }]
+      await until(session, () => session.respond({ results, decisions: [] }))
+      const decisions = [decide(session, 'mail', { edit: '{"n":9}' })]
       await until(session, () => session.respond({ results: [], decisions }))
       return { session, engine: rig.engine }
     },

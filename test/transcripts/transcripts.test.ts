@@ -53,6 +53,8 @@ test('every type of event stands in a transcript', () => {
     'call.edited': true,
     'call.allowed': true,
     'call.started': true,
+    'call.nested': true,
+    'call.suspended': true,
     'call.settled': true,
     'call.late': true,
     'turn.ended': true,

@@ -9,6 +9,7 @@ import {
   pendingCalls,
   type RunTurnOptions,
   type ServerToolRef,
+  type SessionModels,
   type ToolCall,
   type TurnEvent,
   textOfContent,
@@ -41,11 +42,7 @@ export type ChatOptions = {
   again: string
   /** New lines of the server's log, if they are known here. */
   troubles(): string[]
-  /** The configured models. Undefined: a server elsewhere does not let a client choose. */
-  models?: ModelSwitch
 }
-
-export type ModelSwitch = { names: readonly string[]; use(session: string, name: string): Promise<void> }
 
 const chatCommands: readonly [string, string][] = [
   ['/new', 'start a new session'],
@@ -63,8 +60,6 @@ export class Chat {
   #agent: AgentInfo
   #trusted: ReadonlySet<string>
   #session: string | undefined
-  /** What `/model` has chosen for the session. */
-  #modelName: string | undefined
   /** The person said "always" since the last turn, so the next turn changes the settings. */
   #trustChanged = false
   /** The last event of a session that was read here. */
@@ -253,7 +248,6 @@ export class Chat {
     switch (name) {
       case '/new':
         this.#session = undefined
-        this.#modelName = undefined
         terminal.write(`  ${styles.dim('The next message starts a new session.')}\n`)
         break
       case '/history':
@@ -284,24 +278,30 @@ export class Chat {
   }
 
   async #model(name: string | undefined): Promise<void> {
-    const { terminal, styles, models } = this.#options
-    if (models === undefined || models.names.length === 0) {
-      const why =
-        models === undefined
-          ? 'Models are chosen where the server runs.'
-          : 'There are no models in the configuration.'
-      terminal.write(`  ${styles.dim(why)}\n`)
-      return
-    }
-    if (name === undefined) {
-      for (const each of models.names)
-        terminal.write(`  ${printable(each, 80)}${each === this.#modelName ? styles.green(' ●') : ''}\n`)
-      return
-    }
+    const { client, terminal, styles } = this.#options
     this.#session ??= await this.#create()
-    await models.use(this.#session, name)
-    this.#modelName = name
+    if (name === undefined) {
+      const { model, models } = await this.#models(this.#session)
+      if (models.length === 0)
+        terminal.write(`  ${styles.dim('There are no models in the configuration of the server.')}\n`)
+      for (const each of models)
+        terminal.write(`  ${printable(each, 80)}${each === model ? styles.green(' ●') : ''}\n`)
+      return
+    }
+    await this.#models(this.#session)
+    await client.setModel(this.#session, name)
     terminal.write(`  ${styles.dim(`From the next message on: ${printable(name, 80)}.`)}\n`)
+  }
+
+  async #models(session: string): Promise<SessionModels> {
+    try {
+      return await this.#options.client.getModels(session)
+    } catch (error) {
+      if (!(error instanceof AapError && error.status === 404)) throw error
+      throw new UsageError(
+        'This server does not let its clients choose a model: it is no Turnwire, or an older one.',
+      )
+    }
   }
 
   /** Continues a session where it stopped, also in the middle of a turn. */

@@ -1,10 +1,8 @@
 // Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
 // which nobody else can reach because its key never leaves this process.
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
-import { isModelPattern } from '../../language/model-names.ts'
 import { printable } from '../../lib/text.ts'
-import { Chat, type ModelSwitch } from '../chat/chat.ts'
+import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
 import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
@@ -53,7 +51,7 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
       greeting.end()
       greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
       greeting.end()
-      const { trusted, again, troubles, models } = server
+      const { trusted, again, troubles } = server
       const begun = session && { session: session.sessionId }
       await new Chat({
         client,
@@ -64,7 +62,6 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
         trusted,
         again,
         troubles,
-        ...(models && { models }),
         ...begun,
       }).run()
       return 0
@@ -123,7 +120,6 @@ type ChatServer = {
   again: string
   trusted: (agent: string) => ReadonlySet<string>
   troubles: () => string[]
-  models?: ModelSwitch
   stop(): Promise<void>
 }
 
@@ -178,7 +174,7 @@ async function ownServer(values: Values): Promise<ChatServer> {
   // Unfinished sessions are for a server to resume: their agents may need its environment.
   const runtime = await Runtime.open(guarded, { log, source, recover: false })
   try {
-    const { agents, models } = await runtime.engine.describe()
+    const { agents } = await runtime.engine.describe()
     const running = await serveRuntime(runtime, { host: '127.0.0.1', port: 0, shared: true })
     return {
       baseUrl: running.url,
@@ -194,18 +190,6 @@ async function ownServer(values: Values): Promise<ChatServer> {
       trusted: name => {
         const tools = agents.find(agent => agent.name === name)?.tools ?? []
         return new Set(tools.filter(tool => tool.trust === 'trusted').map(tool => tool.name))
-      },
-      models: {
-        names: Object.keys(models).filter(name => !isModelPattern(name)),
-        use: async (session, name) => {
-          const ref = { owner: localOwner, session }
-          try {
-            await runtime.engine.command(ref, { do: 'configure', settings: { model: name } })
-          } catch (error) {
-            if (!(error instanceof TurnwireError)) throw error
-            throw new UsageError(error.message)
-          }
-        },
       },
       stop: () => running.stop(),
     }

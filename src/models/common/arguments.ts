@@ -29,23 +29,30 @@ export class CallArguments {
   /** As they are shown: `raw`, or the text in it when the tool was declared as a function of one string. */
   text = ''
   readonly #unwrapper: TextUnwrapper | undefined
+  readonly #translate: ((raw: string) => string) | undefined
   /** The string that the text was wrapped in has ended. */
   #closed = false
 
-  /** `wrapped`: a text tool that was declared as a function. */
-  constructor(form: CallForm, wrapped = form === 'text') {
+  /**
+   * `wrapped`: a text tool that was declared as a function. `translate`: the whole arguments of a vendor-typed tool as its
+   * own; they are shown once they are whole.
+   */
+  constructor(form: CallForm, wrapped = form === 'text', translate?: (raw: string) => string) {
     this.form = form
-    this.#unwrapper = wrapped ? textUnwrapper() : undefined
+    this.#unwrapper = wrapped && translate === undefined ? textUnwrapper() : undefined
+    this.#translate = translate
   }
 
   /** Takes a fragment; gives the text that it adds. */
   push(fragment: string): string {
     this.raw += fragment
+    if (this.#translate !== undefined) return ''
     return this.#add(this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment))
   }
 
   /** Gives the rest of the text once no fragment follows. `fill`: empty arguments become an empty object. */
   end(fill = true): string {
+    if (this.#translate !== undefined) return this.#add(this.#translate(this.raw || NO_ARGUMENTS))
     if (this.#unwrapper === undefined)
       return fill && this.form === 'json' && this.raw === '' ? this.#add(NO_ARGUMENTS) : ''
     const { rest, closed } = this.#unwrapper.end()

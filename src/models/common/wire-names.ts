@@ -24,16 +24,26 @@ export type WireNames = {
 
 const HASH_LENGTH = 8
 
-export function toolNames(tools: readonly ToolDeclaration[], rule: NameRule): WireNames {
+/** `fixed`: our name → the name that the vendor gives the tool, of the tools that the vendor defines. */
+export function toolNames(
+  tools: readonly ToolDeclaration[],
+  rule: NameRule,
+  fixed: ReadonlyMap<string, string> = new Map(),
+): WireNames {
   return wireNames(
     tools.map(tool => tool.name),
     rule,
+    fixed,
   )
 }
 
-export function wireNames(names: readonly string[], rule: NameRule): WireNames {
-  const owners = new Map<string, string>()
-  const wires = new Map<string, string>()
+export function wireNames(
+  names: readonly string[],
+  rule: NameRule,
+  fixed: ReadonlyMap<string, string> = new Map(),
+): WireNames {
+  const owners = new Map([...fixed].map(([name, wire]) => [wire, name]))
+  const wires = new Map(fixed)
   const toWire = (name: string): string => {
     const known = wires.get(name)
     if (known !== undefined) return known

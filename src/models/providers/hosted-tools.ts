@@ -43,7 +43,7 @@ export function checkHosted(tools: readonly JsonObject[], protocol: string, prov
     const words =
       what === 'a function'
         ? 'is a function, which the vendor does not run. Give it to an agent with tool({ name, input, run }).'
-        : `declares "${what}", which the vendor only defines: whoever asks has to run it, and nobody here would. Give the agent a tool of its own that does the same, with tool({ name, input, run }), or leave it out.`
+        : `declares "${what}", which the vendor only defines: whoever asks has to run it, and nobody here would. Give the agent a tool that does it: shell({ root }), workspace({ root }) or tool({ name, input, run }), and say there in "vendorTyped" that this vendor is to see it in its own form.`
     throw new TurnwireError('config_invalid', `${where} ${words}`)
   }
 }

@@ -7,6 +7,7 @@ import type {
   FollowOptions,
   OnceItem,
   OnceRequest,
+  SessionChange,
   SessionRef,
 } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -94,6 +95,10 @@ export class RemoteEngine extends ForwardingEngine {
     signal?: AbortSignal,
   ): AsyncIterable<readonly AttachedItem[]> {
     return this.#stream<AttachedItem>('attach', [ref, tools], signal, () => [])
+  }
+
+  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
+    return this.#stream<SessionChange>('changes', [], signal, () => [])
   }
 
   #stream<Item>(

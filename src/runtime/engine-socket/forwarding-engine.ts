@@ -11,6 +11,7 @@ export abstract class ForwardingEngine implements Engine {
   abstract follow(...args: Given<'follow'>): Answered<'follow'>
   abstract answerOnce(...args: Given<'answerOnce'>): Answered<'answerOnce'>
   abstract attach(...args: Given<'attach'>): Answered<'attach'>
+  abstract changes(...args: Given<'changes'>): Answered<'changes'>
 
   describe(): Answered<'describe'> {
     return this.forward('describe')
@@ -41,6 +42,9 @@ export abstract class ForwardingEngine implements Engine {
   }
   list(...args: Given<'list'>): Answered<'list'> {
     return this.forward('list', ...args)
+  }
+  ownerOf(...args: Given<'ownerOf'>): Answered<'ownerOf'> {
+    return this.forward('ownerOf', ...args)
   }
   owners(): Answered<'owners'> {
     return this.forward('owners')

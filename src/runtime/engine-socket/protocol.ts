@@ -11,6 +11,7 @@ export const readNames = [
   'events',
   'nextRequest',
   'list',
+  'ownerOf',
   'owners',
   'usage',
   'find',
@@ -26,7 +27,12 @@ export const callNames = [
   'keepBlob',
 ] as const satisfies readonly (keyof Engine)[]
 
-export const streamNames = ['follow', 'answerOnce', 'attach'] as const satisfies readonly (keyof Engine)[]
+export const streamNames = [
+  'follow',
+  'answerOnce',
+  'attach',
+  'changes',
+] as const satisfies readonly (keyof Engine)[]
 
 export type CallName = (typeof callNames)[number]
 export type StreamName = (typeof streamNames)[number]

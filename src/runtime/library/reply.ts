@@ -23,12 +23,14 @@ export type Reply =
   /** The turn goes on once these calls are answered. */
   | { status: 'waiting'; text: string; pending: PendingCall[] }
 
+/** The model wants a tool, or the call `parent` made this call. `input` is text where it is no JSON. */
+export type CalledItem = { type: 'call'; callId: string; tool: string; input: Json; parent?: string }
+
 export type TurnItem =
   /** A piece of the model's answer. Pieces add up to the answer. */
   | { type: 'text'; text: string }
   | { type: 'thinking'; text: string }
-  /** The model wants a tool. `input` is text where it is no JSON. */
-  | { type: 'call'; callId: string; tool: string; input: Json }
+  | CalledItem
   /** A call waits, as of now; other calls may still run. */
   | ({ type: 'pending' } & PendingCall)
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
@@ -58,6 +60,8 @@ export class TurnReader {
       case 'model.answered':
         this.text = textOf(event.parts) || this.text
         return event.parts.flatMap(part => (part.type === 'call' ? [this.#called(part)] : []))
+      case 'call.nested':
+        return [{ ...this.#called(event.call), parent: event.parent }]
       case 'call.edited': {
         const call = this.#calls.get(event.callId)
         if (call) call.text = event.text
@@ -84,7 +88,7 @@ export class TurnReader {
     }
   }
 
-  #called(part: CallPart): TurnItem {
+  #called(part: CallPart): CalledItem {
     this.#calls.set(part.id, { part, text: part.text })
     return { type: 'call', callId: part.id, tool: part.name, input: inputOf(part.form, part.text) }
   }

@@ -2,7 +2,7 @@
 // file: epochs keep them apart. Writes go through group commit to a thread of their own, so that no fsync holds the
 // event loop; reads run at once on a connection of the main thread (docs/decisions/0018).
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ListSummary, Store } from '../../engine/ports.ts'
+import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/ports.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
@@ -74,14 +74,14 @@ async function usageOf(reader: Reader, owner: string): Promise<{ sessions: numbe
 
 function listSessions(
   sql: Statements,
-  owner: string,
-  { after, limit }: { after?: string; limit: number },
+  owner: string | null,
+  { after, limit, status }: ListPage,
 ): Awaited<ReturnType<Store['list']>> {
   checkLimit(limit)
   const [secret] = sql.cursorSecret.one()!
   const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after)
   // One more than the limit tells whether there is a next page.
-  const found = sql.listSessions.all(owner, below, limit + 1)
+  const found = selectSessions(sql, owner, status, below, limit + 1)
   const rows = found.slice(0, limit).map(([summary, ...columns]) => {
     const row = sessionRow(columns)
     // It was written from a ListSummary.
@@ -89,4 +89,16 @@ function listSessions(
   })
   const next = found.length > limit ? encodeCursor(secret, owner, found[limit - 1]![1]) : undefined
   return { rows, ...(next !== undefined && { next }) }
+}
+
+function selectSessions(
+  sql: Statements,
+  owner: string | null,
+  status: SessionStatus | undefined,
+  below: number,
+  limit: number,
+): ReturnType<Statements['listSessions']['all']> {
+  if (status === 'waiting') return sql.listWaiting.all(owner, below, limit)
+  if (status !== undefined) return sql.listByStatus.all(owner, below, limit, status)
+  return owner === null ? sql.listAllSessions.all(below, limit) : sql.listSessions.all(owner, below, limit)
 }

@@ -60,4 +60,8 @@ CREATE TABLE blobs (
 );
 CREATE UNIQUE INDEX blobs_by_session ON blobs (session, name);
 `,
+  `
+ALTER TABLE sessions ADD COLUMN facts TEXT;
+CREATE INDEX sessions_that_wait ON sessions (id) WHERE status = 'waiting';
+`,
 ]

@@ -1,7 +1,7 @@
 // Every SQL statement of the store, prepared once for each connection. This is the only file that knows the columns;
 // what is written together, and when, is decided elsewhere.
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import type { SessionRow, SessionStatus } from '../../engine/ports.ts'
+import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports.ts'
 import { IS_LANDMARK } from './migrations.ts'
 
 export type Statements = ReturnType<typeof prepareStatements>
@@ -19,13 +19,17 @@ export type SessionColumns = [
   bytes: number,
   blobBytes: number,
   recoveries: number,
+  facts: string | null,
 ]
 const SESSION_COLUMNS =
-  'id, name, owner, agent, status, created_at, updated_at, head, bytes, blob_bytes, recoveries'
+  'id, name, owner, agent, status, created_at, updated_at, head, bytes, blob_bytes, recoveries, facts'
 
 export function sessionRow(columns: SessionColumns): SessionRow {
-  const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries] = columns
-  return { id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries }
+  const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries, facts] =
+    columns
+  const row = { id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries }
+  // It was written from SessionFacts.
+  return facts === null ? row : { ...row, facts: JSON.parse(facts) as SessionFacts }
 }
 
 export function prepareStatements(db: DatabaseSync) {
@@ -48,7 +52,7 @@ export function prepareStatements(db: DatabaseSync) {
       VALUES (?, ?, ?, ?, 1, 0, ?, ?, ?, ?)`),
     advanceSession: change(`
       UPDATE sessions SET head = ?, last_batch = ?, bytes = bytes + ?, recoveries = 0, status = ?,
-        updated_at = coalesce(?, updated_at) WHERE id = ?`),
+        facts = coalesce(?, facts), updated_at = coalesce(?, updated_at) WHERE id = ?`),
     claimSession: query<[epoch: number, ...SessionColumns]>(
       `UPDATE sessions SET epoch = epoch + 1, recoveries = recoveries + ?2 WHERE name = ?1
       RETURNING epoch, ${SESSION_COLUMNS}`,
@@ -66,6 +70,19 @@ export function prepareStatements(db: DatabaseSync) {
       SELECT summaries.body, ${SESSION_COLUMNS}
       FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
       WHERE owner = ? AND id < ? ORDER BY id DESC LIMIT ?`),
+    listAllSessions: query<[summary: string | null, ...SessionColumns]>(`
+      SELECT summaries.body, ${SESSION_COLUMNS}
+      FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
+      WHERE id < ? ORDER BY id DESC LIMIT ?`),
+    // The index of those that wait is used only if the status is written out.
+    listWaiting: query<[summary: string | null, ...SessionColumns]>(`
+      SELECT summaries.body, ${SESSION_COLUMNS}
+      FROM sessions INDEXED BY sessions_that_wait LEFT JOIN summaries ON summaries.session = sessions.id
+      WHERE status = 'waiting' AND id < ?2 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
+    listByStatus: query<[summary: string | null, ...SessionColumns]>(`
+      SELECT summaries.body, ${SESSION_COLUMNS}
+      FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
+      WHERE status = ?4 AND id < ?2 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
     // Looks up one owner after the other in the index, so that it does not scan all sessions.
     listOwners: query<[owner: string]>(`
       WITH RECURSIVE found (owner) AS (

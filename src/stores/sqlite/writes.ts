@@ -36,6 +36,7 @@ type EncodedLog = {
   status: SessionRow['status']
   lastAt: number | null
   summary?: string
+  facts?: string
   error?: string
 }
 type EncodedEvents = { count: number; body: string }
@@ -163,7 +164,7 @@ type LogHead = { id: number; head: number; lastBatch: number | null }
 function recordEvents(
   sql: Statements,
   { id, head, lastBatch }: LogHead,
-  { bodies, status, lastAt, summary }: EncodedLog,
+  { bodies, status, lastAt, summary, facts }: EncodedLog,
 ): void {
   let bytes = 0
   for (const { count, body } of bodies) {
@@ -171,15 +172,25 @@ function recordEvents(
     head += count
     bytes += body.length
   }
-  sql.advanceSession(head, lastBatch, bytes, status, lastAt, id)
+  sql.advanceSession(head, lastBatch, bytes, status, facts ?? null, lastAt, id)
   if (summary !== undefined) sql.upsertSummary(id, summary)
 }
 
-function encodeLog({ events, status, summary }: Pick<Append, 'events' | 'status' | 'summary'>): EncodedLog {
+function encodeLog({
+  events,
+  status,
+  summary,
+  facts,
+}: Pick<Append, 'events' | 'status' | 'summary' | 'facts'>): EncodedLog {
   const log = { bodies: [], status, lastAt: events.at(-1)?.at ?? null }
   try {
     const bodies = encodeEvents(events)
-    return { ...log, bodies, ...(summary && { summary: JSON.stringify(summary) }) }
+    return {
+      ...log,
+      bodies,
+      ...(summary && { summary: JSON.stringify(summary) }),
+      ...(facts && { facts: JSON.stringify(facts) }),
+    }
   } catch (thrown) {
     return { ...log, error: wordsOf(thrown) }
   }

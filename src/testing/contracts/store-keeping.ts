@@ -2,6 +2,7 @@
 // what a reopened store still has.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SessionStatus } from '../../engine/ports.ts'
 import type { Event } from '../../language/events.ts'
 import {
   BORN,
@@ -176,6 +177,48 @@ export function listingTests(subject: StoreSubject): void {
     assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
     await rejects(store.append(batch('s', 9, 1, { summary: { settings } })), 'lease_lost')
     assert.deepEqual(await summaries(), [undefined, { settings: others, opening: 'Hello' }])
+  })
+
+  test('a list of all owners has every session, and its cursor is good for no single owner', async () => {
+    const { store } = subject
+    await make(1, 2)
+    await store.create(newSession('theirs', { owner: 'bob' }))
+    const { rows, next } = await store.list(null, { limit: 2 })
+    assert.deepEqual([rows.map(({ id }) => id), next !== undefined], [['theirs', 's2'], true])
+    const rest = await store.list(null, { limit: 2, after: next! })
+    assert.deepEqual([rest.rows.map(({ id }) => id), rest.next], [['s1'], undefined])
+    await rejects(store.list('ada', { limit: 2, after: next! }), 'bad_request')
+  })
+
+  test('a list can be of one status, for one owner or all, in pages', async () => {
+    const { store } = subject
+    await make(1, 4)
+    await store.create(newSession('theirs', { owner: 'bob', status: 'waiting' }))
+    for (const id of ['s1', 's2', 's4']) await store.append(batch(id, 1, 1, { status: 'waiting' }))
+    const ids = async (owner: string | null, status: SessionStatus, limit: number, after?: string) => {
+      const { rows, next } = await store.list(owner, { limit, status, ...(after !== undefined && { after }) })
+      return { ids: rows.map(({ id }) => id), next }
+    }
+    assert.deepEqual((await ids(null, 'waiting', 9)).ids, ['theirs', 's4', 's2', 's1'])
+    const first = await ids('ada', 'waiting', 2)
+    assert.deepEqual(first.ids, ['s4', 's2'])
+    assert.deepEqual(await ids('ada', 'waiting', 2, first.next), { ids: ['s1'], next: undefined })
+    await store.append(batch('s4', 2, 1, { status: 'running' }))
+    assert.deepEqual((await ids('ada', 'waiting', 9)).ids, ['s2', 's1'])
+    assert.deepEqual((await ids(null, 'running', 9)).ids, ['s4'])
+    assert.deepEqual((await ids(null, 'idle', 9)).ids, ['s3'])
+  })
+
+  test('a row has the newest facts that were written', async () => {
+    const { store } = subject
+    await store.create(newSession('s'))
+    assert.equal((await store.row('s'))?.facts, undefined)
+    const facts = { tokens: 12, cost: 0.5, waits: ['mail \ud800'] }
+    await store.append(batch('s', 1, 1, { facts }))
+    await store.append(batch('s', 2, 1))
+    assert.deepEqual((await store.row('s'))?.facts, facts)
+    await store.append(batch('s', 3, 1, { facts: { tokens: 13 } }))
+    assert.deepEqual((await store.list('ada', { limit: 1 })).rows[0]?.facts, { tokens: 13 })
   })
 
   test('owners are listed once each, and only while they have a session', async () => {

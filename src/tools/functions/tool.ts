@@ -8,7 +8,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import type { SchemaIssue } from '../../lib/schema.ts'
 import { checkDeclaredSchema, checkHasKeywords } from '../../lib/schema-declared.ts'
 import {
@@ -82,6 +82,11 @@ export type ToolDefinition<
   /** Default true. */
   exposed?: boolean
   /**
+   * By protocol name: the vendor's own definition of this tool, such as `{ anthropic: { type: 'bash_20250124' } }`. Models of
+   * that vendor are offered it in that form.
+   */
+  vendorTyped?: Readonly<Record<string, JsonObject>>
+  /**
    * Returns text, any JSON value, parts, `{ parts }` or nothing. With `output`: a value of that schema, or
    * `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
@@ -124,6 +129,7 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
   return Object.freeze<Tool>({
     ...made,
@@ -163,6 +169,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
+  'vendorTyped',
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
@@ -208,6 +215,16 @@ function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSetting
         'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
     )
   return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
+}
+
+function checkVendorTyped(name: string, given: unknown): Readonly<Record<string, JsonObject>> {
+  if (!isJsonObject(given) || !Object.values(given).every(isJsonObject))
+    return refuseTool(
+      name,
+      `has "vendorTyped" as ${quote(given)}; it is like { anthropic: { type: "bash_20250124" } }`,
+    )
+  // Every member was found to be an object.
+  return deepFreeze(structuredClone(given) as Record<string, JsonObject>)
 }
 
 function checkNumber(name: string, member: string, value: number, least: number, most: number): void {

@@ -62,6 +62,8 @@ export class TurnEncoder {
     switch (event.type) {
       case 'model.answered':
         return this.#answer(event)
+      case 'call.nested':
+        return [this.#call(event.call)]
       case 'call.settled':
         return this.#result(event)
       case 'approval.requested':

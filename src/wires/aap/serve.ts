@@ -11,6 +11,7 @@ import type {
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { isModelPattern } from '../../language/model-names.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
@@ -69,6 +70,8 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.post(`${base}/sessions/:id/turns`, handlers.turn(3))
   app.get(`${base}/sessions/:id/events`, handlers.events)
   app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
+  app.get(`${base}/sessions/:id/model`, handlers.model)
+  app.put(`${base}/sessions/:id/model`, handlers.setModel)
   app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
 }
 
@@ -300,6 +303,19 @@ class AapHandlers {
 
   readonly cancel: Handler = async c => {
     await this.#host.engine.command(refOf(c), { do: 'cancel' })
+    return c.body(null, 204)
+  }
+
+  readonly model: Handler = async c => {
+    const { settings } = await this.#host.engine.summary(refOf(c))
+    const models = Object.keys(this.#host.about.models).filter(name => !isModelPattern(name))
+    return sendJson(c, { model: settings.model ?? null, models })
+  }
+
+  readonly setModel: Handler = async c => {
+    const body = await readJsonObject(c, this.#host.limits)
+    const model = boundedName(body['model'], 'model')
+    await this.#host.engine.command(refOf(c), { do: 'configure', settings: { model } })
     return c.body(null, 204)
   }
 

@@ -97,11 +97,12 @@ export class CallEncoder {
     return text === '' ? [] : this.#update(call, { content: [textContent(text)] })
   }
 
-  /** The call of a whole answer. */
-  asked(part: CallPart): SessionUpdate[] {
+  /** The call of a whole answer, or one that the call `parent` made. */
+  asked(part: CallPart, parent?: string): SessionUpdate[] {
     const call = this.#calls.get(part.id) ?? this.#open(part.id, part.name, part.form)
     call.text = part.text
-    return this.#update(call, call.announced ? this.#arguments(call) : {})
+    const within = parent === undefined ? {} : { _meta: { 'turnwire/parentToolCallId': parent } }
+    return this.#update(call, call.announced ? this.#arguments(call) : within)
   }
 
   settled(callId: string, outcome: Outcome): SessionUpdate[] {

@@ -149,6 +149,8 @@ export class AcpEncoder {
         return this.#started(event)
       case 'model.answered':
         return this.#answered(event)
+      case 'call.nested':
+        return this.#calls.asked(event.call, event.parent)
       case 'turn.ended':
         return this.#ended(event)
       case 'history.compacted':

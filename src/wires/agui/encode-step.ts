@@ -2,7 +2,7 @@
 // an answer that starts over cannot be taken back one by one: the run sends a snapshot.
 import type { CallPart } from '../../language/calls.ts'
 import type { ThinkingPart } from '../../language/content.ts'
-import type { Delta, ModelAnswered } from '../../language/events.ts'
+import type { CallNested, Delta, ModelAnswered } from '../../language/events.ts'
 import type { Json } from '../../lib/json.ts'
 import type { AguiEvent, AguiToolCall, OutputMessage } from './schema.ts'
 
@@ -162,6 +162,21 @@ export class StepEncoder {
     })
     return messages
   }
+}
+
+/** A call that a call made: it belongs to no message of the model. */
+export function nestedCall({ call }: CallNested): AguiEvent[] {
+  const toolCallId = call.id
+  return [
+    {
+      type: 'TOOL_CALL_START',
+      toolCallId,
+      toolCallName: call.name,
+      parentMessageId: `${toolCallId}-message`,
+    },
+    { type: 'TOOL_CALL_ARGS', toolCallId, delta: argumentsText(call) },
+    { type: 'TOOL_CALL_END', toolCallId },
+  ]
 }
 
 /** JSON text. Free text goes into a member `input`. */

@@ -6,7 +6,7 @@ import type { ApprovalRequested, Delta, Event, ModelAnswered, TurnEnded } from '
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
-import { StepEncoder } from './encode-step.ts'
+import { nestedCall, StepEncoder } from './encode-step.ts'
 import type { AguiEvent, Interrupt, OutputMessage, RunOutcome, TokenUsage } from './schema.ts'
 
 export type RunOptions = {
@@ -207,6 +207,10 @@ export class AguiRunEncoder {
     switch (event.type) {
       case 'model.answered':
         this.#answer(event)
+        break
+      case 'call.nested':
+        this.#names.set(event.call.id, event.call.name)
+        this.#out.push(...nestedCall(event))
         break
       case 'call.handed':
         this.#waiting.set(event.callId, { name: this.#names.get(event.callId) ?? '' })

@@ -134,6 +134,9 @@ export class RunEncoder {
       case 'model.answered':
         this.#answer(event)
         break
+      case 'call.nested':
+        this.#add({ type: 'tool_call', ...shownCall(this.#keepCall(event.call)) })
+        break
       case 'call.handed': {
         const call = this.#calls.get(event.callId)
         if (call) this.#add({ type: 'tool_execute_request', ...shownCall(call) })

@@ -154,6 +154,7 @@ function isAsking({ stage }: CallState): boolean {
 class TurnResult {
   readonly #progress: (message: string) => void
   readonly #session: string
+  readonly #nested = new Set<string>()
   text = ''
   stop = 'end'
   outcome: Outcome | undefined
@@ -177,7 +178,8 @@ class TurnResult {
     } else if (item.type === 'event') {
       const { event } = item
       if (event.type === 'model.answered') this.text = textOf(event.parts)
-      else if (event.type === 'call.settled') this.outcome = event.outcome
+      else if (event.type === 'call.nested') this.#nested.add(event.call.id)
+      else if (event.type === 'call.settled' && !this.#nested.has(event.callId)) this.outcome = event.outcome
       else if (event.type === 'turn.ended') {
         this.isWaiting = false
         this.stop = event.stop

@@ -29,8 +29,8 @@ export function pageOfItems(items: readonly JsonObject[], { limit, order, after 
   return {
     object: 'list',
     data,
-    first_id: data[0]?.['id'] ?? null,
-    last_id: data.at(-1)?.['id'] ?? null,
+    first_id: data[0]?.['id'] ?? '',
+    last_id: data.at(-1)?.['id'] ?? '',
     has_more: start + limit < items.length,
   }
 }
@@ -78,7 +78,9 @@ function encodeAnswerPart(part: Extract<Entry, { role: 'assistant' }>['parts'][0
   if (part.type === 'text')
     return [
       {
-        ...inputMessage(id, 'assistant', [{ type: 'output_text', text: part.text, annotations: [] }]),
+        ...inputMessage(id, 'assistant', [
+          { type: 'output_text', text: part.text, annotations: [], logprobs: [] },
+        ]),
         ...(part.phase && { phase: part.phase }),
       },
     ]

@@ -50,7 +50,7 @@ export class ResponseWriter {
 export function encodeUsage(usage: Usage): JsonObject {
   return {
     input_tokens: usage.input,
-    input_tokens_details: { cached_tokens: usage.cacheRead ?? 0 },
+    input_tokens_details: { cache_write_tokens: usage.cacheWrite ?? 0, cached_tokens: usage.cacheRead ?? 0 },
     output_tokens: usage.output,
     output_tokens_details: { reasoning_tokens: usage.thinking ?? 0 },
     total_tokens: usage.input + usage.output,
@@ -76,6 +76,7 @@ export function requestFields(
     parallel_tool_calls: parallel ?? agent?.parallel ?? true,
     max_output_tokens: maxTokens ?? null,
     ...withDefaults(given, unlessGiven),
+    ...(typeof given['user'] === 'string' && { user: given['user'] }),
     ...withDefaults(note['carried'] === true ? given : {}, unlessCarried),
     reasoning: note['carried'] === true ? encodeReasoning(given['reasoning']) : null,
     text: encodeText(given['text'], note['carried'] === true),
@@ -92,11 +93,11 @@ function withDefaults(given: JsonObject, defaults: Readonly<Record<string, Json>
 
 /** Fields that are repeated as the request gave them, with what the API says when it gave none. */
 const unlessGiven: Readonly<Record<string, Json>> = {
+  access_programs: null,
   max_tool_calls: null,
   metadata: {},
   safety_identifier: null,
   prompt_cache_key: null,
-  user: null,
 }
 
 /** Fields that only a model of this protocol is given: for any other, what the API says when there are none. */

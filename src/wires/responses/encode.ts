@@ -41,6 +41,8 @@ export type EncoderOptions = {
   request: JsonObject
   /** Stored: the calls that waited for an approval when the request came. Absent: the response is stateless. */
   waited?: readonly CallPart[]
+  /** Stored: the calls that waited for calls of their own then. */
+  suspended?: readonly CallPart[]
   /** For a stream: the number of the last event that the client has, or -1. */
   after?: number
   /** The form of the stream. Default: server-sent events. */
@@ -76,12 +78,13 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   #failure: PlainError | undefined
 
   constructor(options: EncoderOptions) {
-    const { place, createdAt, request, after, waited = [] } = options
+    const { place, createdAt, request, after, waited = [], suspended = [] } = options
     this.#options = options
     this.#writer = new ResponseWriter(responseId(place), createdAt, request)
     this.#frames = new NumberedFrames(after, options.form)
     this.#items = new OutputItems(this.#frames, place, options.called)
     for (const part of waited) this.#calls.set(part.id, this.#storedCall(part, true))
+    for (const part of suspended) this.#calls.set(part.id, this.#storedCall(part))
   }
 
   /** The response is over, or it waits for the client. */
@@ -223,6 +226,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   #takeEvent(event: Event): void {
     this.#lastAt = event.at
     if (event.type === 'model.answered') this.#takeAnswer(event)
+    else if (event.type === 'call.nested') this.#calls.set(event.call.id, this.#storedCall(event.call))
     else if (event.type === 'turn.started') this.#ended = undefined
     else if (event.type === 'turn.ended') {
       this.#items.dropAnswer()
@@ -249,6 +253,9 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
         break
       case 'call.started':
         this.#openServerCall(call)
+        break
+      case 'call.suspended':
+        this.#suspend(call)
         break
       case 'call.settled':
         this.#calls.delete(event.callId)
@@ -285,6 +292,12 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
       approval_request_id: call.asked ? approvalId(id) : null,
     })
     return call.open
+  }
+
+  /** It goes on in the response to those who are asked. */
+  #suspend(call: StoredCall): void {
+    if (call.open) this.#items.closeServerCall(call.open, { output: null, error: null, status: 'incomplete' })
+    this.#calls.set(call.part.id, this.#storedCall(call.part))
   }
 
   /** A denied call never started. It is shown, unless a limit of the turn denied it. */

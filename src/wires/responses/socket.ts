@@ -134,7 +134,8 @@ class ResponsesSocket {
     const message = 'A response cannot be steered here. Wait for its end.'
     const error = { type: 'invalid_request_error', code: 'steering_not_supported', message }
     const steer = { input, previous_response_id }
-    this.#send(JSON.stringify({ type: 'response.steer.failed', error, steer }))
+    // It belongs to no response, whose events would be numbered.
+    this.#send(JSON.stringify({ type: 'response.steer.failed', sequence_number: 0, error, steer }))
   }
 
   #send(text: string): void {

@@ -4,7 +4,7 @@
 import type { AgentInfo, Engine, FollowItem, SessionRef } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Ask, Event, EventType, Recorded, Settings } from '../../language/events.ts'
+import type { Ask, CallNested, Event, EventType, Recorded, Settings } from '../../language/events.ts'
 import { readLog } from '../read-log.ts'
 import { wireName } from './decode.ts'
 import { type EncoderOptions, ResponseEncoder } from './encode.ts'
@@ -23,6 +23,8 @@ export type StoredResponse = {
   ask: Ask
   /** The calls that waited for an approval when the request came. */
   waited: CallPart[]
+  /** The calls that waited for calls of their own then. */
+  suspended: CallPart[]
   /** Those that were read from the log. A response that was just accepted has none yet. */
   events: Recorded[]
   over: boolean
@@ -58,7 +60,7 @@ function isMissing(error: unknown, code: 'session_not_found' | 'not_found'): boo
   return error instanceof TurnwireError && error.code === code
 }
 
-type CallStage = 'judged' | 'handed' | 'asking'
+type CallStage = 'judged' | 'handed' | 'asking' | 'suspended'
 
 const callStages: Partial<Record<EventType, CallStage>> = {
   'call.handed': 'handed',
@@ -66,7 +68,11 @@ const callStages: Partial<Record<EventType, CallStage>> = {
   'approval.decided': 'judged',
   'call.allowed': 'judged',
   'call.started': 'judged',
+  'call.suspended': 'suspended',
 }
+
+/** `settled`: how many calls of its own have their results. */
+type ScannedCall = { part: CallPart; stage: CallStage; parent?: string; settled: number }
 
 /** Folds a log from its beginning to the end of one response. */
 class ResponseScan {
@@ -75,12 +81,12 @@ class ResponseScan {
   #lastOwn: number
   #inTurn = false
   /** The calls of the last answer that are not settled. */
-  #calls = new Map<string, { part: CallPart; stage: CallStage }>()
+  #calls = new Map<string, ScannedCall>()
 
   constructor(ref: SessionRef, first: number) {
     const settings = { clientTools: [] }
-    const unread = { createdAt: 0, agent: '', settings, ask: {}, waited: [], events: [], over: false }
-    this.response = { ref, first, ...unread }
+    const unread = { createdAt: 0, agent: '', settings, ask: {}, events: [], over: false }
+    this.response = { ref, first, waited: [], suspended: [], ...unread }
     this.#lastOwn = first
   }
 
@@ -98,7 +104,9 @@ class ResponseScan {
   #begin(event: Event): void {
     const { response } = this
     response.createdAt = event.at
-    for (const { part, stage } of this.#calls.values()) if (stage === 'asking') response.waited.push(part)
+    for (const { part, stage } of this.#calls.values())
+      if (stage === 'asking') response.waited.push(part)
+      else if (stage === 'suspended') response.suspended.push(part)
     if (event.type === 'request.accepted') this.#lastOwn += event.events
   }
 
@@ -117,14 +125,29 @@ class ResponseScan {
       call.stage = stage
       if (event.type === 'approval.requested' && event.again)
         call.part = { ...call.part, text: event.again.text }
-    } else if (event.type === 'call.settled') this.#calls.delete(event.callId)
+      // One of its calls was settled while it stopped: it goes on.
+      if (event.type === 'call.suspended' && call.settled > event.seen) call.stage = 'judged'
+    } else if (event.type === 'call.settled') this.#settle(event.callId)
+    else if (event.type === 'call.nested') this.#nest(event)
     else if (event.type === 'turn.started') this.#inTurn = true
     else if (event.type === 'turn.ended') this.#inTurn = false
     else if (event.type === 'model.answered') {
       this.#calls.clear()
       for (const part of event.parts)
-        if (part.type === 'call') this.#calls.set(part.id, { part, stage: 'judged' })
+        if (part.type === 'call') this.#calls.set(part.id, { part, stage: 'judged', settled: 0 })
     }
+  }
+
+  #nest({ call: part, parent }: CallNested): void {
+    this.#calls.set(part.id, { part, stage: 'judged', parent, settled: 0 })
+  }
+
+  #settle(callId: string): void {
+    const parent = this.#calls.get(this.#calls.get(callId)?.parent ?? '')
+    this.#calls.delete(callId)
+    if (!parent) return
+    parent.settled += 1
+    if (parent.stage === 'suspended') parent.stage = 'judged'
   }
 
   get #isRunning(): boolean {
@@ -181,12 +204,12 @@ export function storedEncoder(
   after?: number,
   form?: EncoderOptions['form'],
 ): ResponseEncoder {
-  const { ref, first, createdAt, agent, settings, ask, waited } = response
+  const { ref, first, createdAt, agent, settings, ask, waited, suspended } = response
   const place: ResponsePlace = { session: ref.session, first }
   const info = agents.find(({ name }) => name === agent)
   const request = requestFields(info, settings, ask, ref.session)
   const called = calledIn(settings.wires?.[wireName] ?? {})
-  const options: EncoderOptions = { place, agent, createdAt, request, waited, called }
+  const options: EncoderOptions = { place, agent, createdAt, request, waited, suspended, called }
   return new ResponseEncoder({
     ...options,
     ...(after !== undefined && { after }),

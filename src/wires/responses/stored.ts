@@ -58,6 +58,7 @@ export async function acceptRequest(engine: Engine, stored: StoredRequest): Prom
     settings: { ...settings, ...changes },
     ask,
     waited: waited.flatMap(({ part, stage }) => (stage === 'asking' ? [part] : [])),
+    suspended: waited.flatMap(({ part, stage }) => (stage === 'suspended' ? [part] : [])),
     events: [],
     over: false,
   }

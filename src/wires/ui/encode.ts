@@ -170,8 +170,7 @@ export class MessageEncoder {
       if (part.type === 'hosted') {
         this.#closeBlock()
         this.#write('reasoning', `[${part.tool}] ${part.summary}`)
-      } else if (part.type === 'call')
-        this.#calls.set(part.id, { name: part.name, form: part.form, text: part.text, available: false })
+      } else if (part.type === 'call') this.#keepCall(part)
     }
     this.#closeBlock()
     this.#step = 'answered'
@@ -180,10 +179,17 @@ export class MessageEncoder {
 
   // ---- calls ------------------------------------------------------------------------------------------------
 
+  #keepCall({ id, name, form, text }: CallPart): void {
+    this.#calls.set(id, { name, form, text, available: false })
+  }
+
   #event(event: Event): void {
     switch (event.type) {
       case 'model.answered':
         this.#answer(event)
+        break
+      case 'call.nested':
+        this.#keepCall(event.call)
         break
       case 'call.handed':
       case 'call.allowed':

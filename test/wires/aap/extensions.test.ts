@@ -1,7 +1,10 @@
 // What we add to the protocol: the stream of a session's events, and cancelling a turn.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { AapClient } from '../../../src/client/index.ts'
+import { scripted } from '../../../src/models/scripted/index.ts'
 import { cites } from '../../requirements/manifest.ts'
+import { serve } from '../stateless/rig.ts'
 import {
   answerOf,
   callsIn,
@@ -45,6 +48,21 @@ async function watch(
 
 const durable = (items: SseItem[]) => items.filter(item => item.id !== undefined)
 const ids = (items: SseItem[]) => durable(items).map(item => Number(item.id))
+
+test(cites('AAP-EXT-11', 'the model of a session is chosen by its client'), async t => {
+  const models = { other: scripted([{ text: 'From the other.' }]), 'any-*': scripted([{ text: 'x' }]) }
+  const at = await serve(t, { helper: scripted([{ text: 'One.' }]) }, { config: { models } })
+  const client = new AapClient({ baseUrl: at.url })
+  const id = await client.createSession({ agent: { name: 'helper' } })
+  assert.deepEqual(await client.getModels(id), { model: null, models: ['other'] })
+  await client.setModel(id, 'other')
+  assert.deepEqual(await client.getModels(id), { model: 'other', models: ['other'] })
+  const said = await client.sendTurn(id, { messages: [{ role: 'user', content: 'Hi' }], stream: 'none' })
+  assert.match(JSON.stringify(await said.answer()), /From the other\./)
+  await assert.rejects(client.setModel(id, 'none'), { status: 400, code: 'unknown_model' })
+  await assert.rejects(client.setModel(id, 'x'.repeat(200)), { status: 400 })
+  await assert.rejects(client.getModels('sess_none'), { status: 404, code: 'session_not_found' })
+})
 
 test(cites('AAP-EXT-01', 'AAP-EXT-02', 'AAP-EXT-03', 'the log is a stream that can be resumed'), async t => {
   const at = await rig(t, {

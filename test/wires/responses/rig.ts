@@ -1,5 +1,6 @@
 // A whole server for the tests of the Responses wire: a scripted model, the tools of the AAP tests, and the AAP wire beside
 // it, behind a real socket. The engine passes structured clones only. The caller names itself with the `x-owner` header.
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createAdaptorServer } from '@hono/node-server'
@@ -21,6 +22,7 @@ import type { WireEnv, WireHost } from '../../../src/wires/host.ts'
 import { responsesRoutes } from '../../../src/wires/responses/index.ts'
 import { throughClones } from '../../boundary/structured-clones.ts'
 import { agentOf, latch } from '../aap/rig.ts'
+import { checkAnswers, eventProblems } from './schema/wire.ts'
 
 export { latch }
 
@@ -134,12 +136,14 @@ async function listen(t: TestContext, host: WireHost, local: LocalEngine): Promi
   })
   app.route('/', aapRoutes(host))
   app.route('/', responsesRoutes(host))
-  const server = createAdaptorServer({ fetch: app.fetch })
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server // It is one of HTTP/1 unless asked for another.
+  const check = checkAnswers(server)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {
-    if ('closeAllConnections' in server) server.closeAllConnections()
+    server.closeAllConnections()
     await new Promise(resolve => server.close(resolve))
     await local.stop(0)
+    check()
   })
   // A TCP server's address is never a path.
   const { port } = server.address() as AddressInfo
@@ -202,6 +206,8 @@ export function parseEvents(text: string): StreamEvent[] {
     }
     const event = JSON.parse(data.join('\n')) as StreamEvent
     if (lines[0] !== `event: ${event.type}`) throw new Error(`event line ${lines[0]} of ${event.type}`)
+    const problems = eventProblems(event)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
     events.push(event)
   }
   if (!done) throw new Error('the stream has no [DONE]')

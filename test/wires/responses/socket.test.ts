@@ -14,6 +14,7 @@ import { responsesSocket } from '../../../src/wires/responses/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { type Rig, serve } from '../stateless/rig.ts'
 import { type Body, textOf, weather } from './rig.ts'
+import { frameProblems } from './schema/wire.ts'
 
 type Frame = JsonObject & { type: string; response: Body; sequence_number: number; status: number }
 
@@ -28,9 +29,12 @@ async function connect(t: TestContext, { url }: Rig, headers: Record<string, str
   t.after(() => socket.terminate())
   const all: Frame[] = []
   const ends: Frame[] = []
+  const wrong: string[] = []
+  t.after(() => assert.deepEqual(wrong, []))
   let wake = (): void => {}
   socket.on('message', (data: Buffer) => {
     const frame = JSON.parse(data.toString()) as Frame
+    wrong.push(...frameProblems(frame))
     all.push(frame)
     if (/^(error|response\.(completed|incomplete|failed|steer\.failed))$/.test(frame.type)) ends.push(frame)
     wake()
@@ -69,6 +73,7 @@ test(
     const texts: string[] = []
     for await (const event of socket.stream()) {
       if (event.type === 'error') throw event.error
+      if (event.type === 'message') assert.deepEqual(frameProblems({ ...event.message }), [])
       if (event.type !== 'message' || event.message.type !== 'response.completed') continue
       const { response } = event.message
       const call = response.output.find(item => item.type === 'function_call')

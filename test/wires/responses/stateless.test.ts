@@ -97,7 +97,7 @@ test(
     assert.ok(Number.isInteger(body['created_at']))
     assert.deepEqual(body.usage, {
       input_tokens: 11,
-      input_tokens_details: { cached_tokens: 4 },
+      input_tokens_details: { cache_write_tokens: 0, cached_tokens: 4 },
       output_tokens: 7,
       output_tokens_details: { reasoning_tokens: 2 },
       total_tokens: 18,

@@ -186,8 +186,7 @@ test(cites('RESP-STOR-08', 'a stream ends with the response that is read from th
   }
   const at = await rig(t, { script: [{ thinking: 'Hm.', text: 'half of it', chunk: 2, hang: true }] })
   const made = await ok(at.post({ ...base, background: true, input: 'x' }))
-  const watching = eventsOf(at.get(`/v1/responses/${made.id}?stream=true`))
-  await new Promise(resolve => setTimeout(resolve, 30))
+  const watching = eventsOf(await at.get(`/v1/responses/${made.id}?stream=true`))
   const cancelled = await ok(at.send('POST', `/v1/responses/${made.id}/cancel`))
   assert.deepEqual((await watching).at(-1)?.response, cancelled)
 })
@@ -221,9 +220,8 @@ test(
     })
     const made = await ok(at.post({ model: 'helper', background: true, input: 'x' }))
     assert.deepEqual([made.status, made['background'], made.output], ['in_progress', true, []])
-    const watching = eventsOf(at.get(`/v1/responses/${made.id}?stream=true`))
-    const second = eventsOf(at.get(`/v1/responses/${made.id}?stream=true&starting_after=1`))
-    await new Promise(resolve => setTimeout(resolve, 20))
+    const watching = eventsOf(await at.get(`/v1/responses/${made.id}?stream=true`))
+    const second = eventsOf(await at.get(`/v1/responses/${made.id}?stream=true&starting_after=1`))
     gate.open()
     const events = await watching
     assert.equal(textOf(events.at(-1)!.response), 'late words')
@@ -237,8 +235,7 @@ test(
 test(cites('RESP-STOR-10', 'cancelling ends a response once'), async t => {
   const at = await rig(t, { script: [{ text: 'half of it', chunk: 4, hang: true }] })
   const made = await ok(at.post({ model: 'helper', background: true, input: 'x' }))
-  const watching = eventsOf(at.get(`/v1/responses/${made.id}?stream=true`))
-  await new Promise(resolve => setTimeout(resolve, 20))
+  const watching = eventsOf(await at.get(`/v1/responses/${made.id}?stream=true`))
   const cancelled = await ok(at.send('POST', `/v1/responses/${made.id}/cancel`))
   assert.equal(cancelled.status, 'cancelled')
   assert.equal((await ok(at.send('POST', `/v1/responses/${made.id}/cancel`))).status, 'cancelled')
@@ -434,11 +431,7 @@ test(cites('RESP-STOR-17', 'a client that disconnects does not end a stored resp
 })
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await holds()) return
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  assert.fail('the condition was never met')
+  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 test(

@@ -36,16 +36,19 @@ class State implements ChatState<UIMessage> {
   }
 }
 
+/** `onAnswer`: called when an answer begins. */
+type ChatOptions = { body?: object; who?: Who; agent?: string; onAnswer?: () => void }
+
 export class Chat extends AbstractChat<UIMessage> {
   /** Every chunk that arrived, in order, before the SDK looked at it. */
   readonly chunks: UIMessageChunk[]
   /** The headers of every answer. */
   readonly answers: Response[]
 
-  constructor(at: Rig, init: ChatInit<UIMessage> & { body?: object; who?: Who; agent?: string } = {}) {
+  constructor(at: Rig, init: ChatInit<UIMessage> & ChatOptions = {}) {
     const chunks: UIMessageChunk[] = []
     const answers: Response[] = []
-    const { messages = [], body, who, agent = 'helper', ...rest } = init
+    const { messages = [], body, who, agent = 'helper', onAnswer, ...rest } = init
     super({
       ...rest,
       transport: new Recorder(chunks, {
@@ -55,6 +58,7 @@ export class Chat extends AbstractChat<UIMessage> {
         fetch: async (input, options) => {
           const answer = await fetch(input, options)
           answers.push(answer)
+          onAnswer?.()
           return answer
         },
       }),

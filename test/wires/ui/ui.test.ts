@@ -8,6 +8,8 @@ import {
   readUIMessageStream,
   type UIMessage,
 } from 'ai'
+import type { Model } from '../../../src/engine/index.ts'
+import { type ScriptStep, scripted } from '../../../src/models/scripted/index.ts'
 import { type Rig, rig, until } from '../deltakit/rig.ts'
 import { Chat, shown } from './client.ts'
 
@@ -19,9 +21,22 @@ const clipboard = {
 const body = { tools: [clipboard] }
 const last = (chat: Chat): string[] => shown(chat.messages.at(-1)!)
 
+/** Speaks once the page reads: deltas are for readers that are there. */
+function onceRead(reading: Promise<void>, script: ScriptStep[]): Model {
+  const inner = scripted(script)
+  return {
+    ...inner,
+    respond: async (...given) => {
+      await reading
+      return inner.respond(...given)
+    },
+  }
+}
+
 test('a whole turn: the header, the chunks in order, the message', async t => {
+  const reading = Promise.withResolvers<void>()
   const at = await rig(t, {
-    script: [
+    model: onceRead(reading.promise, [
       {
         thinking: 'hm hm',
         text: 'Looking.',
@@ -32,13 +47,11 @@ test('a whole turn: the header, the chunks in order, the message', async t => {
           { name: 'picture' },
         ],
         chunk: 4,
-        // Long enough for the page to be there when the first piece comes.
-        stepDelayMs: 50,
       },
       { text: 'Found it.', chunk: 4 },
-    ],
+    ]),
   })
-  const chat = new Chat(at, { id: 'chat-1' })
+  const chat = new Chat(at, { id: 'chat-1', onAnswer: reading.resolve })
   await chat.sendMessage({ text: 'find it' })
   assert.equal(chat.status, 'ready')
   const [answer] = chat.answers
@@ -277,10 +290,10 @@ test('a result and a user message in one request are both used, in that order', 
 })
 
 test('a tool of free text shows its text', async t => {
-  const at = await rig(t, {
-    script: [{ calls: [{ name: 'patch', text: '*** free' }], chunk: 3, stepDelayMs: 50 }, { text: 'ok' }],
-  })
-  const chat = new Chat(at)
+  const reading = Promise.withResolvers<void>()
+  const script = [{ calls: [{ name: 'patch', text: '*** free' }], chunk: 3 }, { text: 'ok' }]
+  const at = await rig(t, { model: onceRead(reading.promise, script) })
+  const chat = new Chat(at, { onAnswer: reading.resolve })
   await chat.sendMessage({ text: 'go' })
   const start = chat.chunks.find(({ type }) => type === 'tool-input-start')
   assert.equal(start && 'inputEncoding' in start && start.inputEncoding, 'text')

@@ -16,6 +16,7 @@ import {
 import { type ArgumentsEnd, CallArguments, NO_ARGUMENTS } from '../../common/arguments.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
+import { argumentsObject, type BoundTool, boundTo } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { isServerUse } from './context.ts'
 import { streamFailure } from './failure.ts'
@@ -26,6 +27,8 @@ export type Reading = {
   names: ReadonlyMap<string, string>
   /** Wire names of the text tools, which were declared as functions of one string. */
   textTools: ReadonlySet<string>
+  /** Our tools that were declared in the vendor's form. */
+  bound?: readonly BoundTool[]
 }
 
 export type State = Reading & {
@@ -171,11 +174,22 @@ function openBlock(state: State, index: number, start: JsonObject): ModelDelta[]
 }
 
 function openCall(state: State, block: Block, wire: string): ModelDelta {
-  const form = state.textTools.has(wire) ? 'text' : 'json'
-  const name = state.names.get(wire) ?? wire
+  const bound = boundTo(state.bound ?? [], block.start)
+  const form = bound?.typed.form ?? (state.textTools.has(wire) ? 'text' : 'json')
+  const name = bound?.tool.name ?? state.names.get(wire) ?? wire
   const index = state.calls++
-  block.call = { index, name, arguments: new CallArguments(form) }
+  block.call = { index, name, arguments: new CallArguments(form, form === 'text', translation(block, bound)) }
   return { type: 'call', index, name, form }
+}
+
+/** Arguments that are no JSON stay as they are, for the gate to refuse. */
+function translation({ start }: Block, bound: BoundTool | undefined): ((raw: string) => string) | undefined {
+  const typed = bound?.typed
+  if (typed?.read === undefined) return undefined
+  return raw => {
+    const input = argumentsObject(raw)
+    return input === undefined ? raw : (typed.read?.({ ...start, input }) ?? raw)
+  }
 }
 
 function takeDelta(block: Block | undefined, delta: JsonObject): ModelDelta[] {

@@ -29,6 +29,7 @@ import { asObject } from '../../common/json-read.ts'
 import { anthropicStrict } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
+import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
@@ -39,6 +40,7 @@ import type { Reading } from './decode.ts'
 import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
 import { declareTools, fitsStrict, nameRuleFor } from './tools.ts'
+import { anthropicTyped, fixedNames } from './vendor-typed.ts'
 
 export const protocolName = 'anthropic'
 
@@ -63,11 +65,15 @@ export function prepare(
   const sets = setsMarks(request, target, facts.marked || isCallers)
   const stored = target.forgotten ? undefined : facts.container
   const nameRule = nameRuleFor(target.hosted)
-  const names = toolNames(request.tools, nameRule)
+  const offered = target.quirks.has(plainTools) ? [] : request.tools
+  const bound = bindTools(offered, protocolName, anthropicTyped, warn)
+  const fixed = fixedNames(bound)
+  const names = toolNames(request.tools, nameRule, fixed)
   const history = encodeHistory(cache, spoken, {
     origin,
     names,
-    namesKey: [...nameRule.reserved].join('|'),
+    bound,
+    namesKey: [...nameRule.reserved, ...[...fixed].map(pair => pair.join('='))].join('|'),
     ids: wireIds(cache, spoken, origin, ID_RULE),
     surroundings: surroundingsIn(spoken, facts, { origin, hosted: target.hosted, container: stored }),
     spoken,
@@ -75,7 +81,7 @@ export function prepare(
     warn,
   })
   const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : DEFAULT_MAX_TOKENS)
-  const declared = declareTools({ request, target, names, spoken, found: facts.found, format, warn })
+  const declared = declareTools({ request, target, names, bound, spoken, found: facts.found, format, warn })
   const thinking = declared.isForced
     ? withoutThinking(target.body, warn)
     : thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
@@ -96,7 +102,7 @@ export function prepare(
     headers: headerFields(target, facts),
     body: bodyWith(fields, 'messages', history.messages),
     warnings,
-    reading: { origin, names: declared.names, textTools: declared.textTools },
+    reading: { origin, names: declared.names, textTools: declared.textTools, bound },
     ...(unchecked && { unchecked }),
     usesStored: container !== undefined,
     encoded: history.encoded,
@@ -210,6 +216,7 @@ function headerFields(target: ModelTarget, facts: HistoryFacts): Record<string, 
 type EncodingContext = {
   origin: Origin
   names: WireNames
+  bound: readonly BoundTool[]
   /** Everything that spellings depend on besides the names themselves. */
   namesKey: string
   ids: WireIds
@@ -370,17 +377,28 @@ function encodeText(text: string, native: unknown, keepsAllBlocks: boolean): str
 }
 
 function encodeCall(context: EncodingContext, call: CallPart, index: number): string {
-  const { origin, ids, names, surroundings } = context
-  const name = wireJson(names.toWire(call.name))
+  const { origin, ids, names, bound, surroundings } = context
+  const written = bound.find(({ tool }) => tool.name === call.name)?.typed.write?.(call.text)
+  const name = wireJson(written?.['name'] ?? names.toWire(call.name))
   const id = wireJson(ids.of(index, call.id))
-  let block = `{"type":"tool_use","id":${id},"name":${name},"input":${argumentsJson(call)}`
+  const input = written === undefined ? argumentsJson(call) : wireJson(written['input'])
+  let block = `{"type":"tool_use","id":${id},"name":${name},"input":${input}`
   const native = nativeFor(call, origin)
-  if (isJsonObject(native)) {
-    if (isJsonObject(native['caller']) && !surroundings.isDropped(native['caller']['tool_id']))
+  if (isJsonObject(native) && isJsonObject(native['caller']))
+    if (!surroundings.isDropped(native['caller']['tool_id']))
       block += `,"caller":${wireJson(native['caller'])}`
-    if (native['toolset_name'] !== undefined) block += `,"toolset_name":${wireJson(native['toolset_name'])}`
-  }
+  const toolset = toolsetOf(context, call)
+  if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
   return marked(`${block}}`, isJsonObject(native) ? native['cache_control'] : undefined)
+}
+
+/** The set of the vendor's tools that a call belongs to, as the vendor said or as it has to be said. */
+function toolsetOf({ origin, bound }: EncodingContext, call: CallPart): Json | undefined {
+  const native = nativeFor(call, origin)
+  const given = isJsonObject(native) ? native['toolset_name'] : undefined
+  return (
+    given ?? bound.find(({ tool }) => tool.name === call.name)?.typed.write?.(call.text)?.['toolset_name']
+  )
 }
 
 /**
@@ -415,18 +433,18 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
 }
 
 function encodeResult(
-  { origin, ids, warn }: EncodingContext,
+  context: EncodingContext,
   result: CallResult,
   call: CallPart | undefined,
   index: number,
 ): string {
+  const { origin, ids, warn } = context
   const { callId, outcome } = result
   const content = referencesIn(result, origin) ?? encodeResultContent(outcome, origin, warn)
   let block = `${RESULT_PREFIX},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${content}`
   if (isFailed(outcome)) block += ',"is_error":true'
-  const native = call && nativeFor(call, origin)
-  if (isJsonObject(native) && native['toolset_name'] !== undefined)
-    block += `,"toolset_name":${wireJson(native['toolset_name'])}`
+  const toolset = call && toolsetOf(context, call)
+  if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
   return marked(`${block}}`, markOf(result, origin))
 }
 

@@ -11,6 +11,7 @@ import { asObject } from '../../common/json-read.ts'
 import { anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
@@ -52,6 +53,8 @@ export type ToolContext = {
   request: ModelRequest
   target: ModelTarget
   names: WireNames
+  /** Our tools that the vendor defines: they are declared in its form. */
+  bound: readonly BoundTool[]
   spoken: readonly Entry[]
   /** Wire names that the vendor's tool search found: each must be declared, whatever is offered. */
   found: ReadonlySet<string>
@@ -71,12 +74,14 @@ export type Declarations = {
 }
 
 export function declareTools(context: ToolContext): Declarations {
-  const { request, target, names, spoken, found, warn } = context
+  const { request, target, names, bound, spoken, found, warn } = context
   const { offered, choice } = settleChoice(context)
   const wanted = request.tools.filter(
     ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
   )
-  const own = wanted.flatMap(tool => declareTool(tool, names, target.hosted, warn) ?? [])
+  const own = wanted.flatMap(
+    tool => declareBound(tool, names, bound) ?? declareTool(tool, names, target.hosted, warn) ?? [],
+  )
   allowStrict(own, asObject(context.format?.['schema']), warn)
   const tools = [...own.map(({ json }) => json), ...target.hosted.filter(tool => !isOverlay(tool))]
   addPlaceholders(tools, found)
@@ -97,6 +102,17 @@ export function declareTools(context: ToolContext): Declarations {
 }
 
 type DeclaredTool = { tool: ToolDeclaration; wire: string; json: JsonObject; strict: JsonObject | undefined }
+
+function declareBound(
+  tool: ToolDeclaration,
+  names: WireNames,
+  bound: readonly BoundTool[],
+): DeclaredTool | undefined {
+  const declared = bound.find(each => each.tool.name === tool.name)?.declared
+  if (declared === undefined) return undefined
+  const json = { ...declared, ...tool.fields?.['anthropic'] }
+  return { tool, wire: names.toWire(tool.name), json, strict: undefined }
+}
 
 function declareTool(
   tool: ToolDeclaration,

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { nativeFor } from '../../common/artifacts.ts'
 import { asString } from '../../common/json-read.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
-import { approvalRequest, callKinds, callText, messageText, reasoningText } from './items.ts'
+import { approvalRequest, callKindOf, callText, messageText, reasoningText } from './items.ts'
 
 // ---- one answer ------------------------------------------------------------------------------------------
 
@@ -17,7 +17,10 @@ export function countNativeParts(entry: AssistantEntry, origin: Origin): number 
   const items = entry.parts.map(part => nativeItem(part, origin))
   const answered = new Set(items.map(item => (item === undefined ? '' : answerKey(item))))
   const isUnanswered = (key: string): boolean => key !== '' && !answered.has(key)
-  let count = items.findIndex(item => item === undefined || isUnanswered(questionKey(item)))
+  let count = items.findIndex(
+    // A call of ours is answered by the entry that follows.
+    (item, at) => item === undefined || (entry.parts[at]?.type !== 'call' && isUnanswered(questionKey(item))),
+  )
   if (count < 0) count = items.length
   // The vendor refuses reasoning without the item that it led to.
   while (count > 0 && entry.parts[count - 1]?.type === 'thinking') count -= 1
@@ -51,13 +54,17 @@ function isWholeReasoning(item: JsonObject): boolean {
 }
 
 function isSameCall(item: JsonObject, part: CallPart): boolean {
-  const kind = callKinds.get(item['type'])
+  const kind = callKindOf(item, 'any')
   return (
     part.cut !== true &&
     kind?.form === part.form &&
-    (item['type'] === approvalRequest || /^[a-zA-Z0-9_-]{1,128}$/.test(asString(item['name']))) &&
+    (item['type'] === approvalRequest || kind.typed !== undefined || hasValidName(item)) &&
     callText(item, kind, false) === part.text
   )
+}
+
+function hasValidName({ name }: JsonObject): boolean {
+  return /^[a-zA-Z0-9_-]{1,128}$/.test(asString(name))
 }
 
 function isFinished(item: JsonObject): boolean {
@@ -87,7 +94,7 @@ function hasValidId(item: JsonObject): boolean {
   return typeof id === 'string' && id.startsWith(prefix) && /^[A-Za-z0-9_-]{1,64}$/.test(id)
 }
 
-/** Hosted items that the caller has to answer. We never do, so they go back only if the vendor answered them itself. */
+/** Items that the caller has to answer. Those that are no calls of ours go back only if the vendor answered them itself. */
 const QUESTIONS: ReadonlySet<string> = new Set([
   'computer_call',
   'local_shell_call',

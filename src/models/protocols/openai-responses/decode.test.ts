@@ -32,7 +32,7 @@ function play(turn: ScriptedTurn, body: JsonObject = sealed): { frames: Frame[];
   return { frames: bent, whole: (whole ?? {}) as JsonObject }
 }
 
-function read(frames: readonly Frame[], state: State = initial({ names, origin })) {
+function read(frames: readonly Frame[], state: State = initial({ names, origin, bound: [] })) {
   const deltas = frames.flatMap(frame => step(state, frame))
   return { deltas, end: halt(state) }
 }

@@ -10,13 +10,14 @@ import { type AnswerStop, type ModelPart, usageOfCounts, wholeAnswer } from '../
 import { digestParts } from '../../common/continuity.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { unansweredIn } from './context.ts'
 import { streamFailure } from './failure.ts'
 import {
   approvalRequest,
   type CallKind,
-  callKinds,
+  callKindOf,
   callText,
   hasRefusal,
   objectsOf,
@@ -30,6 +31,8 @@ export type Reading = {
   origin: Origin
   /** Wire name → our name. */
   names: ReadonlyMap<string, string>
+  /** Our tools that were declared in the vendor's form. */
+  bound: readonly BoundTool[]
   /** The digest of the history that the request was made from, if the vendor stores the response. */
   before?: string
 }
@@ -157,10 +160,10 @@ function withoutEncrypted(item: JsonObject): JsonObject {
 }
 
 function openCall(state: State, output: OutputItem): ModelDelta[] {
-  const kind = callKinds.get(output.item['type'])
+  const kind = callKindOf(output.item, state.bound)
   if (kind === undefined) return []
   const { form } = kind
-  const name = ourName(output.item, state.names)
+  const name = ourName(output.item, state.names, state.bound)
   const index = state.shown.calls.length
   output.call = index
   state.shown.calls.push({ name, form, text: '' })
@@ -177,14 +180,16 @@ function closeItem(state: State, event: JsonObject): ModelDelta[] {
   if (output === undefined) return deltas
   output.item = item
   output.done = true
-  const kind = callKinds.get(item['type'])
+  const kind = callKindOf(item, state.bound)
   if (kind !== undefined) deltas.push(...showMissingArguments(state, output, shownArguments(item, kind)))
   return deltas
 }
 
 /** An approval request is shown as a person will read it; arguments are shown as the model wrote them. */
 function shownArguments(item: JsonObject, kind: CallKind): string {
-  return item['type'] === approvalRequest ? callText(item, kind, false) : asString(item[kind.field])
+  return item['type'] === approvalRequest || kind.field === undefined
+    ? callText(item, kind, false)
+    : asString(item[kind.field])
 }
 
 type TextKind = 'content' | 'summary'
@@ -275,11 +280,12 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const isFiltered = status === 'incomplete' && reason === 'content_filter'
   const items = finishedItems(state, objectsOf(response['output'])).map(each =>
     // A call in a filtered answer must not run, however whole it looks.
-    isFiltered && callKinds.has(each.item['type']) ? { ...each, cut: true } : each,
+    isFiltered && callKindOf(each.item, state.bound) ? { ...each, cut: true } : each,
   )
-  const unanswered = unansweredIn(items.map(({ item }) => item))
+  const asked = unansweredIn(items.map(({ item }) => item))
+  const unanswered = new Set([...asked].filter(item => callKindOf(item, state.bound) === undefined))
   const parts = items.map(({ item, cut }) => {
-    const part = readItem(item, cut, state.origin, state.names)
+    const part = readItem(item, cut, state)
     return part.type === 'hosted' && unanswered.has(item) ? { ...part, summary: NOT_RUN } : part
   })
   const deltas = showMissing(state, parts)
@@ -329,22 +335,23 @@ function finishedItems(state: State, output: readonly JsonObject[]): FinishedIte
       const streamed = state.items.get(index)
       const given = output[index]
       if (streamed?.done === true)
-        return [{ item: streamed.item, cut: isCallWithStatus(streamed.item, ['incomplete']) }]
+        return [{ item: streamed.item, cut: isCallWithStatus(state, streamed.item, ['incomplete']) }]
       if (streamed !== undefined) return [unfinishedItem(state, streamed, given)]
       if (given === undefined) return []
-      return [{ item: given, cut: isCallWithStatus(given, ['incomplete', 'in_progress']) }]
+      return [{ item: given, cut: isCallWithStatus(state, given, ['incomplete', 'in_progress']) }]
     })
     .filter(({ item }) => typeof item['type'] === 'string')
 }
 
-function isCallWithStatus(item: JsonObject, statuses: readonly string[]): boolean {
-  return callKinds.has(item['type']) && statuses.includes(asString(item['status']))
+function isCallWithStatus({ bound }: State, item: JsonObject, statuses: readonly string[]): boolean {
+  return callKindOf(item, bound) !== undefined && statuses.includes(asString(item['status']))
 }
 
 /** An item that was never marked as done. A call among them is cut, whatever the terminal event says of it. */
 function unfinishedItem(state: State, streamed: OutputItem, given: JsonObject | undefined): FinishedItem {
   const { item } = streamed
-  const kind = callKinds.get(item['type'])
+  const kind = callKindOf(item, state.bound)
+  if (kind?.typed !== undefined) return { item: { ...item, status: 'incomplete' }, cut: true }
   if (kind !== undefined) {
     const cut = streamed.arguments === undefined
     const text = streamed.arguments ?? streamedArguments(state, streamed)

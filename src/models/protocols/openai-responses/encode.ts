@@ -34,6 +34,7 @@ import {
   pictureOf,
 } from '../../common/media.ts'
 import { commaBetween, SessionCache } from '../../common/session-cache.ts'
+import { bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
@@ -43,6 +44,7 @@ import type { Reading } from './decode.ts'
 import { noReasoning } from './failure.ts'
 import { approvalRequest } from './items.ts'
 import { declareTools, nameRule } from './tools.ts'
+import { responsesTyped, typedItem } from './vendor-typed.ts'
 
 export const protocolName = 'openai-responses'
 
@@ -61,6 +63,8 @@ export function prepare(
   const origin: Origin = { protocol: protocolName, family: target.family }
   const { history } = request
   const names = toolNames(request.tools, nameRule)
+  const offered = target.quirks.has(plainTools) ? [] : request.tools
+  const bound = bindTools(offered, protocolName, responsesTyped, warn)
   const ids = wireIds(cache, history, origin, ID_RULE)
   const plain = plainEntries(cache, history, origin, takesReasoning(target))
   const context: EncodingContext = { history, origin, names, ids, plain, warn }
@@ -72,7 +76,7 @@ export function prepare(
     model: target.model,
     ...(request.system !== undefined && request.system !== '' && { instructions: request.system }),
     ...(resumed && { previous_response_id: resumed.response }),
-    ...declareTools(request, target.hosted, names, warn),
+    ...declareTools(request, target.hosted, names, bound, warn),
     ...limitFields(request.maxTokens ?? target.maxTokens, warn),
     ...includeFields(target),
     store: target.stateful,
@@ -86,6 +90,7 @@ export function prepare(
     reading: {
       origin,
       names: names.fromWire,
+      bound,
       ...(target.stateful && { before: digestHistory(cache, history) }),
     },
     ...(unchecked && { unchecked }),
@@ -327,6 +332,14 @@ function encodeResult(
   const item = isNative ? nativeItem(call, context.origin) : undefined
   if (item?.['type'] === approvalRequest) return encodeApproval(item, result)
   const caller = item?.['caller']
+  const typed = item && typedItem(item)
+  if (item && typed?.result)
+    return {
+      type: `${asString(item['type'])}_output`,
+      call_id: context.ids.of(index, call.id),
+      ...typed.result(result.outcome, item),
+      ...(isJsonObject(caller) && { caller }),
+    }
   return {
     type: call.form === 'text' ? 'custom_tool_call_output' : 'function_call_output',
     call_id: context.ids.of(index, call.id),

@@ -9,8 +9,14 @@ import { printable } from '../../../lib/text.ts'
 import { type ModelPart, wholeCall } from '../../common/answer.ts'
 import { NO_ARGUMENTS } from '../../common/arguments.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
+import { type BoundTool, boundTo, type VendorTyped } from '../../common/vendor-typed.ts'
+import { typedItem } from './vendor-typed.ts'
 
-export type CallKind = { form: CallForm; field: 'arguments' | 'input' }
+/** `typed`: the item has no field of arguments; they are read from the whole item. */
+export type CallKind = { form: CallForm } & (
+  | { field: 'arguments' | 'input'; typed?: undefined }
+  | { field?: undefined; typed: VendorTyped }
+)
 
 /** An item that asks whether a hosted MCP tool may run. */
 export const approvalRequest = 'mcp_approval_request'
@@ -21,6 +27,14 @@ export const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json |
   ['custom_tool_call', { form: 'text', field: 'input' }],
   [approvalRequest, { form: 'json', field: 'arguments' }],
 ])
+
+/** How an item is read as a call of ours; undefined for any other item. `bound`: the vendor's tools that we run. */
+export function callKindOf(item: JsonObject, bound: readonly BoundTool[] | 'any'): CallKind | undefined {
+  const kind = callKinds.get(item['type'])
+  if (kind !== undefined) return kind
+  const typed = bound === 'any' ? typedItem(item) : boundTo(bound, item)?.typed
+  return typed && { form: typed.form, typed }
+}
 
 export function objectsOf(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
@@ -51,13 +65,16 @@ export function reasoningText(item: JsonObject): string {
 export function readItem(
   item: JsonObject,
   cut: boolean,
-  origin: Origin,
-  names: ReadonlyMap<string, string>,
+  {
+    origin,
+    names,
+    bound,
+  }: { origin: Origin; names: ReadonlyMap<string, string>; bound: readonly BoundTool[] },
 ): ModelPart {
   const native = { origin, data: item }
-  const kind = callKinds.get(item['type'])
+  const kind = callKindOf(item, bound)
   if (kind !== undefined) {
-    const call = { name: ourName(item, names), form: kind.form, text: callText(item, kind, cut) }
+    const call = { name: ourName(item, names, bound), form: kind.form, text: callText(item, kind, cut) }
     return wholeCall(call, cut, asString(item['call_id']), native)
   }
   if (item['type'] === 'message') return { type: 'text', text: messageText(item), ...phaseOf(item), native }
@@ -73,6 +90,7 @@ export function phaseOf({ phase }: JsonObject): { phase?: Phase } {
 /** Whole but empty arguments of a function become an empty object. */
 export function callText(item: JsonObject, kind: CallKind, cut: boolean): string {
   if (item['type'] === approvalRequest) return approvalText(item)
+  if (kind.typed !== undefined) return cut ? '' : (kind.typed.read?.(item) ?? '')
   const text = asString(item[kind.field])
   return kind.form === 'json' && !cut && text.trim() === '' ? NO_ARGUMENTS : text
 }
@@ -83,8 +101,14 @@ function approvalText(item: JsonObject): string {
   return JSON.stringify({ server: asString(server), tool: asString(tool), arguments: asString(given) })
 }
 
-export function ourName(item: JsonObject, names: ReadonlyMap<string, string>): string {
+export function ourName(
+  item: JsonObject,
+  names: ReadonlyMap<string, string>,
+  bound: readonly BoundTool[],
+): string {
   if (item['type'] === approvalRequest) return hostedApproval
+  const typed = callKinds.has(item['type']) ? undefined : boundTo(bound, item)
+  if (typed !== undefined) return typed.tool.name
   const name = asString(item['name'])
   return names.get(name) ?? name
 }

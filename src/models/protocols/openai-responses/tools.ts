@@ -6,6 +6,7 @@ import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 
@@ -16,12 +17,14 @@ export function declareTools(
   request: Pick<ModelRequest, 'tools' | 'choice' | 'parallel'>,
   hosted: readonly JsonObject[],
   names: WireNames,
+  bound: readonly BoundTool[],
   warn: Warn,
 ): JsonObject {
   /** By our name. */
   const declared = new Map<string, JsonObject>()
   for (const tool of request.tools) {
-    const json = declareTool(tool, names.toWire(tool.name), warn)
+    const own = bound.find(each => each.tool.name === tool.name)?.declared
+    const json = own ?? declareTool(tool, names.toWire(tool.name), warn)
     if (json !== undefined) declared.set(tool.name, json)
   }
   const tools = [...declared.values(), ...hosted]
@@ -57,7 +60,8 @@ function encodeChoice(
 ): Json | undefined {
   const reference = (name: string): JsonObject | undefined => {
     const tool = declared.get(name)
-    return tool && { type: tool['type']!, name: tool['name']! }
+    // A tool that the vendor defines has a type and no name.
+    return tool && { type: tool['type']!, ...(tool['name'] !== undefined && { name: tool['name'] }) }
   }
   const among: ChoiceForm['among'] = allowed => ({ type: 'allowed_tools', ...allowed })
   return openaiChoice(choice, { reference, among, canRequire: true }, warn)

@@ -17,21 +17,9 @@ import {
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
 import { entryOf, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import { checkCallId, ID_LIMIT, type ItemKind, LOCAL_ITEMS } from './local-items.ts'
 import { checkResponsesTools, FUNCTION_NAME, NAMESPACE_NAME } from './tools.ts'
 
-type ItemKind = {
-  /** How an id of this kind begins, where the vendor checks it. */
-  prefix?: string
-  /** How our ids of this kind begin, where it does not. */
-  mints?: string
-  /** Its fields besides `type` and `id`. Without it, any fields are accepted. */
-  keys?: string
-  /** The model made it, not the caller. */
-  output?: boolean
-  check?: (item: JsonRecord, path: string) => Rejections
-}
-
-const ID_LIMIT = 64
 const OUTPUT_LIMIT = 10_485_760
 const INPUT_PARTS: PartChecks = {
   input_text: textField('text'),
@@ -98,12 +86,7 @@ const ITEM_KINDS: Record<string, ItemKind> = {
   image_generation_call: { prefix: 'ig', output: true },
   computer_call: { prefix: 'cu', output: true, check: checkCallId },
   computer_call_output: { check: checkCallId },
-  local_shell_call: { output: true, check: checkCallId },
-  local_shell_call_output: {},
-  shell_call: { output: true, check: checkCallId },
-  shell_call_output: { check: checkCallId },
-  apply_patch_call: { output: true, check: checkCallId },
-  apply_patch_call_output: { check: checkCallId },
+  ...LOCAL_ITEMS,
   compaction: { output: true },
   compaction_trigger: {},
   configuration_update: {},
@@ -150,10 +133,6 @@ function* checkItemId(id: unknown, path: string, prefix: string): Rejections {
     const message = `Invalid '${path}': '${text}'. Expected an ID that begins with '${prefix}'.`
     yield openaiError('R-03', message, path, 'invalid_value')
   }
-}
-
-function checkCallId(item: JsonRecord, path: string): Rejections {
-  return checkString('R-03', `${path}.call_id`, item['call_id'] ?? undefined, { max: ID_LIMIT })
 }
 
 function checkCall(field: 'arguments' | 'input'): NonNullable<ItemKind['check']> {

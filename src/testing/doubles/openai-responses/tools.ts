@@ -6,6 +6,7 @@ import {
   invalidType,
   missingParameter,
   openaiError,
+  unknownParameter,
   unsupportedValue,
 } from '../openai/refusals.ts'
 import { checkStrictSchema } from '../openai/schema.ts'
@@ -17,7 +18,7 @@ import {
   TOOL_NAME_PATTERN,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asRecords, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import { asRecords, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 
 export const FUNCTION_NAME = { max: 128, pattern: TOOL_NAME_PATTERN }
 export const NAMESPACE_NAME = { max: 64, pattern: TOOL_NAME_PATTERN }
@@ -28,6 +29,13 @@ const HOSTED = wordList(`
   programmatic_tool_calling`)
 const TOOL_TYPES = ['function', 'custom', 'namespace', 'mcp', ...HOSTED]
 const CHOICE_TYPES = ['allowed_tools', 'function', 'custom', 'mcp', ...HOSTED]
+
+/** The fields of the tools that the vendor defines and its caller runs. */
+const LOCAL_KEYS: Readonly<Record<string, string>> = {
+  shell: 'type environment allowed_callers',
+  local_shell: 'type',
+  apply_patch: 'type allowed_callers',
+}
 
 export function* checkResponsesTools(tools: unknown, path: string): Rejections {
   if (isAbsent(tools)) return
@@ -48,6 +56,9 @@ function* checkResponsesTool(tool: unknown, path: string): Rejections {
   else if (type === 'mcp') yield* checkMcpTool(tool, path)
   else if (type === 'code_interpreter' && isAbsent(tool['container'])) {
     yield missingParameter('R-00', `${path}.container`)
+  } else if (Object.hasOwn(LOCAL_KEYS, shownText(type))) {
+    for (const key of extraKeys(tool, wordList(LOCAL_KEYS[shownText(type)]!)))
+      yield unknownParameter('R-00', `${path}.${key}`)
   } else if (!TOOL_TYPES.includes(shownText(type))) {
     yield unsupportedValue('R-00', `${path}.type`, type, TOOL_TYPES)
   }

@@ -1,0 +1,78 @@
+// What lists show of sessions, told to whoever watches a list: live only, and made only while someone watches.
+import { Batches } from '../lib/batches.ts'
+import type { ListedSession, SessionChange } from './boundary.ts'
+import { statusOf } from './next.ts'
+import type { ListedRow } from './ports.ts'
+import type { Session } from './session.ts'
+import { factsOf, listSummaryOf } from './state.ts'
+import { withoutSecrets } from './summary.ts'
+
+/** Changes that a watcher has not read. The stream of one that is this far behind ends; it reads the list again. */
+const mostUnread = 10_000
+
+export class ListChanges {
+  readonly #watchers = new Set<Batches<SessionChange>>()
+
+  watch(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
+    const leave = (): void => {
+      this.#watchers.delete(watcher)
+      watcher.end()
+      signal?.removeEventListener('abort', leave)
+    }
+    const watcher = new Batches<SessionChange>(leave)
+    this.#watchers.add(watcher)
+    signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted) leave()
+    return watcher
+  }
+
+  changed(session: Session): void {
+    if (this.#watchers.size > 0) this.#tell({ type: 'changed', row: rowOf(session) })
+  }
+
+  removed(owner: string, session: string): void {
+    this.#tell({ type: 'removed', owner, session })
+  }
+
+  /** No more changes come from this engine. */
+  end(): void {
+    for (const watcher of this.#watchers) watcher.end()
+    this.#watchers.clear()
+  }
+
+  #tell(change: SessionChange): void {
+    for (const watcher of this.#watchers) {
+      watcher.push(change)
+      if (watcher.unread <= mostUnread) continue
+      watcher.end()
+      this.#watchers.delete(watcher)
+    }
+  }
+}
+
+const noSettings = { tools: null, options: {}, clientTools: [] }
+
+/** A row of the store as readers may see it. */
+export function listedSession({ summary, ...row }: ListedRow): ListedSession {
+  return { ...row, summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) } }
+}
+
+function rowOf({ state, bytes, blobBytes }: Session): ListedSession {
+  const status = statusOf(state)
+  return structuredClone(
+    listedSession({
+      id: state.id,
+      owner: state.owner,
+      agent: state.agent,
+      status,
+      createdAt: state.createdAt,
+      updatedAt: state.updatedAt,
+      head: state.seq,
+      bytes,
+      blobBytes,
+      recoveries: 0,
+      facts: factsOf(state, status),
+      summary: listSummaryOf(state),
+    }),
+  )
+}

@@ -1,0 +1,120 @@
+// The calls of one running call: made, found again, waited for. What becomes of them is decided like that of any call, by
+// the loop of the session; this only records that they were made and tells their parent how they ended.
+import type { ResultPart } from '../language/content.ts'
+import type { Event } from '../language/events.ts'
+import type { ToolDeclaration } from '../language/tools.ts'
+import { decideNested, findNested, nestedOf, waitsForOthers } from './nested.ts'
+import type { NestedCalls, NestedResult } from './ports.ts'
+import type { Session } from './session.ts'
+import { type CallState, findCall } from './state.ts'
+
+/** Stops calls that ended with their parent, and shows the rest to those who wait for them. */
+export function tellNested(session: Session, events: readonly Event[]): void {
+  for (const event of events) {
+    if (event.type !== 'call.settled') continue
+    if (event.outcome.kind === 'cancelled') session.driver.abortCall(event.callId)
+    // Its parent may be suspended, and can go on now.
+    if (findCall(session.state, event.callId)?.parent !== undefined) session.driver.wake()
+  }
+  for (const run of session.nestedRuns) run.look()
+}
+
+type Waiter = { call: CallState; resolve: (result: Promise<NestedResult>) => void }
+
+export class NestedRun implements NestedCalls {
+  readonly #session: Session
+  readonly #parent: CallState
+  /** By the id of the call. */
+  readonly #open = new Map<string, Waiter>()
+  readonly #told: (() => void)[] = []
+  /** How many results its parent was given. */
+  seen = 0
+
+  constructor(session: Session, parent: CallState) {
+    this.#session = session
+    this.#parent = parent
+    session.nestedRuns = [...session.nestedRuns, this]
+  }
+
+  get tools(): readonly ToolDeclaration[] {
+    const own = this.#parent.part.name
+    return this.#session.offer.callable.filter(({ name }) => name !== own)
+  }
+
+  get hasOpen(): boolean {
+    return nestedOf(this.#session.state, this.#parent.part.id).length > 0
+  }
+
+  async call(key: string, name: string, text: string): Promise<NestedResult> {
+    const call = this.#find(key) ?? this.#make(key, name, text)
+    if (call.outcome) {
+      this.seen += 1
+      return this.#resultOf(call)
+    }
+    return new Promise(resolve => {
+      this.#open.set(call.part.id, { call, resolve })
+      queueMicrotask(() => this.look())
+    })
+  }
+
+  onWaiting(told: () => void): void {
+    this.#told.push(told)
+    this.look()
+  }
+
+  /** The parent is over, or suspended. */
+  close(): void {
+    this.#open.clear()
+    this.#told.length = 0
+    this.#session.nestedRuns = this.#session.nestedRuns.filter(run => run !== this)
+  }
+
+  /** Something was recorded: gives results to those who wait for them, and tells if nothing can go on by itself. */
+  look(): void {
+    for (const [id, { call, resolve }] of this.#open) {
+      if (!call.outcome) continue
+      this.#open.delete(id)
+      this.seen += 1
+      resolve(this.#resultOf(call))
+    }
+    if (this.#open.size === 0 || this.#told.length === 0) return
+    if ([...this.#open.values()].every(({ call }) => this.#waits(call))) for (const told of this.#told) told()
+  }
+
+  /** While the loop stands still, a call that was not started waits too. */
+  #waits(call: CallState): boolean {
+    const { stopping, state } = this.#session
+    const isStill = stopping || state.controlledBy !== undefined
+    return waitsForOthers(call) || (isStill && (call.stage === 'proposed' || call.stage === 'approved'))
+  }
+
+  #find(key: string): CallState | undefined {
+    return findNested(this.#session.state, this.#parent.part.id, key)
+  }
+
+  #make(key: string, name: string, text: string): CallState {
+    const session = this.#session
+    const { state, context } = session
+    if (session.lost || this.#parent.stage !== 'started')
+      throw new Error('The call that makes this one is over.')
+    if (state.turn?.limit !== undefined)
+      throw new Error(`The turn has reached its limit of ${state.turn.limit}.`)
+    const form = session.offer.byName.get(name)?.tool.input.form ?? 'json'
+    session.driver.giveWay(this.#parent.part.id)
+    session.record([decideNested(this.#parent, key, { name, form, text }, context)])
+    session.driver.wake()
+    const made = this.#find(key)
+    if (!made) throw new Error('The call was not recorded.')
+    return made
+  }
+
+  async #resultOf({ part, text, editedBy, outcome }: CallState): Promise<NestedResult> {
+    if (!outcome) throw new Error(`The call ${part.id} has no outcome.`)
+    const result: NestedResult = { callId: part.id, outcome }
+    if (editedBy !== undefined && text !== part.text) result.edited = text
+    const whole = outcome.cut && (await this.#session.ports.store.blob(this.#session.id, outcome.cut.blob))
+    if (whole === undefined) return result
+    // The gate wrote it, from parts that it had made.
+    return { ...result, outcome: { ...outcome, parts: JSON.parse(whole) as ResultPart[] } }
+  }
+}
