@@ -7,10 +7,10 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 export default defineConfig({
   root: path('.'),
-  base: '/',
+  base: '/console/',
   oxc: { jsx: { runtime: 'automatic' } },
   build: {
-    outDir: path('../dist/console'),
+    outDir: path('dist'),
     emptyOutDir: true,
     target: 'es2023',
     assetsInlineLimit: 0,

@@ -1,4 +1,4 @@
-// Builds the web console into dist/console when it is missing or its sources have changed. The stamp is a hash of every file
+// Builds the web console into console/dist when it is missing or its sources have changed. The stamp is a hash of every file
 // that goes into it, so a build that is there is never made twice. Plain JavaScript, for any Node that Vite runs on.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -6,14 +6,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const stamp = join(root, 'dist/console/.built')
+const stamp = join(root, 'console/dist/.built')
 const sources = ['console', 'src/react', 'src/client', 'src/language', 'src/lib', 'package-lock.json']
 
 function filesOf(path) {
   const whole = join(root, path)
   if (path.includes('.')) return [path]
   return readdirSync(whole, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .filter(
+      entry =>
+        entry.isFile() && !entry.name.endsWith('.test.ts') && !entry.parentPath.includes('console/dist'),
+    )
     .map(entry => join(entry.parentPath, entry.name).slice(root.length))
 }
 

@@ -1,7 +1,7 @@
 // Builds JavaScript and types into dist/, since Node does not run TypeScript from inside node_modules, and the web console
 // into dist/console.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -12,3 +12,4 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 
 })
 copyFileSync(`${root}src/react/style.css`, `${root}dist/react/style.css`)
 execFileSync(process.execPath, [`${root}scripts/build-console.mjs`], { cwd: root, stdio: ['ignore', 2, 2] })
+cpSync(`${root}console/dist`, `${root}dist/console`, { recursive: true })

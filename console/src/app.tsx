@@ -1,6 +1,6 @@
 // The console: signs in, then shows the page of the address. Each page is loaded when it is first opened.
 import { lazy, type ReactElement, Suspense, useEffect, useState } from 'react'
-import { type Me, OperatorError } from '../../src/client/operator-client.ts'
+import { AapError, type OperatorMe } from '../../src/client/index.ts'
 import { Frame } from './frame/frame.tsx'
 import type { PageName } from './frame/pages.ts'
 import { SignIn } from './frame/sign-in.tsx'
@@ -16,7 +16,7 @@ const Approvals = lazy(() => import('./pages/approvals/approvals.tsx'))
 const Tools = lazy(() => import('./pages/tools/tools.tsx'))
 const System = lazy(() => import('./pages/system/system.tsx'))
 
-type Visit = { me: Me } | { error: Error } | 'sign-in' | undefined
+type Visit = { me: OperatorMe } | { error: Error } | 'sign-in' | undefined
 
 export function App(): ReactElement {
   const [visit, setVisit] = useState<Visit>()
@@ -25,7 +25,7 @@ export function App(): ReactElement {
     operator.me().then(
       me => setVisit({ me }),
       (error: unknown) => {
-        const refused = error instanceof OperatorError && error.status === 401
+        const refused = error instanceof AapError && error.status === 401
         setVisit(refused ? 'sign-in' : { error: error instanceof Error ? error : new Error(String(error)) })
       },
     )
@@ -60,7 +60,7 @@ function Pages(): ReactElement {
 function pageOf({ path }: Address): [PageName | undefined, ReactElement] {
   if (path === '/' || path === '/playground') return ['playground', <Playground key="p" />]
   if (path === '/sessions') return ['sessions', <Sessions key="s" />]
-  if (path === '/sessions/compare') return ['sessions', <Compare key="c" />]
+  if (path === '/compare') return ['sessions', <Compare key="c" />]
   const session = /^\/sessions\/([^/]+)$/.exec(path)?.[1]
   if (session !== undefined) return ['sessions', <Session key={session} id={decodeURIComponent(session)} />]
   if (path === '/approvals') return ['approvals', <Approvals key="a" />]

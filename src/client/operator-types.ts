@@ -1,13 +1,14 @@
-// The operator API as a client sees it: types of the data on the wire, as docs/protocols/operator.md has them.
-import type { Event, Grant, LimitName, Settings, TurnStop } from '../language/events.ts'
+// What the operator API answers, as docs/protocols/operator.md describes it. Types of the log are the server's own.
+import type { CallPart, Outcome } from '../language/calls.ts'
+import type { Delta, Event, Grant, Settings } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 
-export type Me = { name: string; owner: string; operator: boolean; open: boolean; version: string }
+export type OperatorMe = { name: string; owner: string; operator: boolean; open: boolean; version: string }
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
-export type SessionRow = {
+export type OperatorSession = {
   id: string
   owner: string
   agent: string
@@ -17,115 +18,78 @@ export type SessionRow = {
   opening?: string
   createdAt: number
   updatedAt: number
-  events?: number
-  bytes?: number
-  tokens?: number
+  events: number
+  bytes: number
+  tokens: number
   cost?: number
   waits?: string[]
-  /** Its turn is not continued after a start. */
-  leftAlone?: true
+  leftAlone?: boolean
   forkedFrom?: { session: string; seq: number }
 }
 
-export type SessionFilter = {
+export type SessionQuery = {
+  after?: string
+  limit?: number
   status?: SessionStatus
   agent?: string
   owner?: string
   model?: string
   q?: string
 }
-export type SessionPage = { sessions: SessionRow[]; next?: string }
 
-export type OperatorTool = ToolDeclaration & {
-  trust: 'trusted' | 'ask' | 'deny'
-  exposed: boolean
-  /** The MCP server that it comes from. */
-  server?: string
-  changed?: string
-  unavailable?: string
+/** A call of the last answer. Stages: proposed, handed, asking, approved, started, settled. */
+export type OperatorCall = {
+  part: CallPart
+  index: number
+  stage: string
+  text: string
+  editedBy?: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  attempt: number
+  outcome?: Outcome
 }
+
+export type OperatorSessionState = {
+  id: string
+  owner: string
+  agent: string
+  model?: string
+  wire: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  seq: number
+  settings: Settings
+  opening?: string
+  turn?: { id: string; wire: string; startedAt: number; first: number; steps: number }
+  calls: OperatorCall[]
+  grants: Grant[]
+  next: { do: string; calls?: string[]; stop?: string; limit?: string }
+  lastStop?: { stop: string; limit?: string; error?: { code: string; message: string } }
+  controlledBy?: string
+  used: { tokens: number; cost?: number }
+  forkedFrom?: { session: string; seq: number }
+}
+
 export type OperatorAgent = {
   name: string
   title?: string
-  version?: string
+  version: string
   description?: string
   system?: string
-  tools: OperatorTool[]
-  options?: { name: string; title?: string; description?: string; type: string; default: string }[]
-  model?: { name?: string; id: string; contextTokens?: number }
-  clientTools?: boolean
+  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' })[]
+  clientTools: boolean
+  model: { id: string; name?: string; contextTokens?: number }
 }
-export type OperatorServer = {
-  name: string
-  state?: string
-  healthy?: boolean
-  error?: string
-  version?: string
-  protocol?: string
-  tools?: number
-  [more: string]: Json | undefined
-}
-export type Catalogue = {
+
+export type OperatorAgents = {
   agents: OperatorAgent[]
   models: Record<string, { id: string; contextTokens?: number }>
-  servers: OperatorServer[]
-}
-
-export type SessionCall = {
-  part: { id: string; name: string; form: 'json' | 'text'; text: string }
-  stage: string
-  text: string
-  argsHash?: string
-  toolHash?: string
-  rule?: string
-  reason?: string
-  expiresAt?: number
-}
-export type SessionDetail = SessionRow & {
-  settings: Settings
-  calls: SessionCall[]
-  grants: Grant[]
-  next: { do: string; calls?: string[] }
-  lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: string; message: string } }
-  controlledBy?: string
-  used?: { tokens: number; cost?: number }
-  seq: number
-}
-
-export type LogPage = { events: { seq: number; event: Event }[]; end: boolean }
-
-export const vendorProtocols = [
-  'anthropic',
-  'openai-responses',
-  'openai-chat',
-  'gemini',
-  'gemini-interactions',
-] as const
-export type VendorProtocol = (typeof vendorProtocols)[number]
-export type VendorRequest = {
-  protocol: VendorProtocol
-  body: Json
-  warnings: string[]
-  findings: { rule: string; message: string; why: string }[]
-}
-
-export type PendingApproval = {
-  session: string
-  owner: string
-  agent: string
-  opening?: string
-  callId: string
-  tool: Partial<OperatorTool> & { name: string }
-  form?: 'json' | 'text'
-  text: string
-  argsHash?: string
-  toolHash?: string
-  rule?: string
-  reason?: string
-  expiresAt?: number
-  expired?: boolean
-  askedAt?: number
-  last?: { text: string; at: number; session?: string }
+  servers?: JsonObject[]
 }
 
 export type OperatorCommand =
@@ -135,49 +99,87 @@ export type OperatorCommand =
       callId: string
       granted: boolean
       reason?: string
-      edit?: JsonObject | string
+      edit?: JsonObject
       seen?: string
-      remember?: true
+      remember?: boolean
     }
   | { do: 'result'; callId: string; text: string; failed?: boolean }
-  | { do: 'call'; tool: string; input: JsonObject }
-  | { do: 'configure'; model?: string; tools?: { name: string; trust: boolean }[] }
+  | { do: 'call'; tool: string; input: JsonObject | string }
+  | { do: 'configure'; model?: string; tools?: { name: string; trust?: boolean }[] }
   | { do: 'grant'; tool: string; toolHash: string; argsHash?: string; expiresAt?: number; uses?: number }
   | { do: 'revoke'; grantId: string }
   | { do: 'cancel' }
   | { do: 'compact' }
   | { do: 'take-control'; force?: boolean }
   | { do: 'perform' }
-  | { do: 'answer-model'; text: string; calls?: { tool: string; input: JsonObject }[] }
+  | { do: 'answer-model'; text: string }
   | { do: 'answer-call'; callId: string; text: string }
-  | { do: 'replace-arguments'; callId: string; input: JsonObject }
+  | { do: 'replace-arguments'; callId: string; input: JsonObject | string }
   | { do: 'release-control' }
-export type CommandAnswer = { first: number; count: number; turn?: string; grant?: string }
 
-export type NewOperatorSession = {
+export type CommandAccepted = { first: number; count: number; turn?: string; grant?: string }
+
+export type FollowedItem =
+  | { type: 'event'; seq: number; event: Event }
+  | { type: 'delta'; delta: Delta }
+  | { type: 'status'; status: SessionStatus }
+  | { type: 'lost'; code: string; error: string }
+
+/** `open`: the stream is open. Read the list now: changes before that are not told. */
+export type SessionChanged =
+  | { type: 'open' }
+  | { type: 'session'; session: OperatorSession }
+  | { type: 'removed'; id: string }
+
+export type OperatorApproval = {
+  session: string
+  owner: string
   agent: string
-  model?: string
-  owner?: string
-  tools?: { name: string; description: string; parameters: JsonObject }[]
+  opening?: string
+  callId: string
+  tool: { name: string } & Partial<ToolDeclaration>
+  text: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  askedAt?: number
+  last?: { text: string; at: number; session: string }
 }
-export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }
 
-export type ModelHealth = {
-  name: string
-  id: string
-  requests: number
-  failures: number
-  lastError?: string
-  lastErrorAt?: number
-  medianMs?: number
-  tokens?: number
+export const vendorProtocols = [
+  'anthropic',
+  'openai-responses',
+  'openai-chat',
+  'gemini',
+  'gemini-interactions',
+] as const
+export type VendorProtocol = (typeof vendorProtocols)[number]
+
+export type VendorRequest = {
+  protocol: VendorProtocol
+  body: Json
+  warnings: string[]
+  findings: { rule: string; message: string; why: string }[]
 }
-export type SystemInfo = {
+
+export type OperatorSystem = {
   version: string
   node: string
   startedAt: number
   memory: number
-  store: { ok: boolean; error?: string; [more: string]: Json | undefined }
-  models: ModelHealth[]
+  store: { ok: boolean; error?: string }
+  models: {
+    name: string
+    id: string
+    requests: number
+    failures: number
+    tokens: number
+    lastError?: string
+    lastErrorAt?: number
+    medianMs?: number
+  }[]
 }
-export type KeyInfo = { name: string; operator: boolean; fixed: boolean }
+
+export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

@@ -2,33 +2,32 @@
 // read again after each reconnect, so a restart of the server loses nothing.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type {
-  Change,
-  FollowOptions,
+  OperatorApproval,
   OperatorCommand,
-  PendingApproval,
-  SessionFilter,
-  SessionPage,
-  SessionRow,
-} from '../client/operator-client.ts'
+  OperatorSession,
+  SessionChanged,
+  SessionQuery,
+  WatchOptions,
+} from '../client/index.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { Connection } from './use-session.ts'
 
+/** Which sessions are listed. */
+export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
+
 /** The methods of an OperatorClient that the lists need. */
 export type ListSource = {
-  sessions(
-    filter: SessionFilter,
-    page: { after?: string; limit?: number },
-    signal?: AbortSignal,
-  ): Promise<SessionPage>
-  approvals(signal?: AbortSignal): Promise<PendingApproval[]>
-  changes(options: Omit<FollowOptions, 'after'>): AsyncIterable<Change>
+  sessions(query: SessionQuery): Promise<{ sessions: OperatorSession[]; next?: string }>
+  approvals(): Promise<{ approvals: OperatorApproval[] }>
+  changes(options: Omit<WatchOptions, 'after'>): AsyncIterable<SessionChanged>
   command(id: string, command: OperatorCommand): Promise<unknown>
 }
 
 /** Calls `onChange` for each change while the page is shown, and every 15 seconds while it is hidden. */
 export function useChanges(
   source: Pick<ListSource, 'changes'>,
-  onChange: (change: Change) => void,
+  onChange: (change: SessionChanged) => void,
 ): Connection {
   const [connection, setConnection] = useState<Connection>('connecting')
   const isShown = useShown()
@@ -62,18 +61,18 @@ export function useShown(): boolean {
 }
 
 export type UsedSessions = {
-  sessions: readonly SessionRow[]
+  sessions: readonly OperatorSession[]
   /** Whether the end of the list was read. */
   isWhole: boolean
   isLoading: boolean
   error: Error | undefined
   /** Reads the next page. */
   more(): void
-  take(change: Change): void
+  take(change: SessionChanged): void
 }
 
 export function useSessions(source: Pick<ListSource, 'sessions'>, filter: SessionFilter = {}): UsedSessions {
-  const [rows, setRows] = useState<ReadonlyMap<string, SessionRow>>(new Map())
+  const [rows, setRows] = useState<ReadonlyMap<string, OperatorSession>>(new Map())
   const [next, setNext] = useState<string | null>()
   const [error, setError] = useState<Error>()
   const [isLoading, setLoading] = useState(false)
@@ -84,10 +83,8 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
       isReading.current = true
       setLoading(true)
       try {
-        const page = await source.sessions(JSON.parse(key) as SessionFilter, {
-          ...(after && { after }),
-          limit: 200,
-        })
+        const filtered = JSON.parse(key) as SessionFilter // it was made of one
+        const page = await source.sessions({ ...filtered, ...(after && { after }), limit: 200 })
         if (!isCurrent()) return
         setError(undefined)
         setRows(before => merged(after === undefined ? new Map() : before, page.sessions))
@@ -113,7 +110,7 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
     void read(next, () => generation.current === own)
   }, [next, read])
   const take = useCallback(
-    (change: Change) => {
+    (change: SessionChanged) => {
       if (change.type === 'open') restart()
       else setRows(before => changed(before, change, JSON.parse(key) as SessionFilter))
     },
@@ -123,33 +120,33 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
   return { sessions, isWhole: next === null, isLoading, error, more, take }
 }
 
-function newestFirst(a: SessionRow, b: SessionRow): number {
+function newestFirst(a: OperatorSession, b: OperatorSession): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 }
 
 function merged(
-  before: ReadonlyMap<string, SessionRow>,
-  rows: readonly SessionRow[],
-): Map<string, SessionRow> {
+  before: ReadonlyMap<string, OperatorSession>,
+  rows: readonly OperatorSession[],
+): Map<string, OperatorSession> {
   const all = new Map(before)
   for (const row of rows) all.set(row.id, row)
   return all
 }
 
 function changed(
-  before: ReadonlyMap<string, SessionRow>,
-  change: Exclude<Change, { type: 'open' }>,
+  before: ReadonlyMap<string, OperatorSession>,
+  change: Exclude<SessionChanged, { type: 'open' }>,
   filter: SessionFilter,
-): ReadonlyMap<string, SessionRow> {
+): ReadonlyMap<string, OperatorSession> {
   const all = new Map(before)
   if (change.type === 'removed') all.delete(change.id)
-  else if (passes(change.row, filter)) all.set(change.row.id, { ...all.get(change.row.id), ...change.row })
-  else all.delete(change.row.id)
+  else if (passes(change.session, filter)) all.set(change.session.id, change.session)
+  else all.delete(change.session.id)
   return all
 }
 
 /** As the server filters. */
-export function passes(row: SessionRow, { status, agent, owner, model, q }: SessionFilter): boolean {
+export function passes(row: OperatorSession, { status, agent, owner, model, q }: SessionFilter): boolean {
   const words = q?.toLowerCase() ?? ''
   return (
     (!status || row.status === status) &&
@@ -163,10 +160,10 @@ export function passes(row: SessionRow, { status, agent, owner, model, q }: Sess
 }
 
 /** The call that a decision is about. */
-export type DecidedCall = Pick<PendingApproval, 'session' | 'callId' | 'tool' | 'argsHash' | 'toolHash'>
+export type DecidedCall = Pick<OperatorApproval, 'session' | 'callId' | 'tool' | 'argsHash' | 'toolHash'>
 
 export type UsedApprovals = {
-  approvals: readonly PendingApproval[]
+  approvals: readonly OperatorApproval[]
   isLoading: boolean
   error: Error | undefined
   /** Reads them again. */
@@ -175,13 +172,13 @@ export type UsedApprovals = {
 }
 
 export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>): UsedApprovals {
-  const [approvals, setApprovals] = useState<readonly PendingApproval[]>([])
+  const [approvals, setApprovals] = useState<readonly OperatorApproval[]>([])
   const [isLoading, setLoading] = useState(true)
   const [error, setError] = useState<Error>()
   const due = useRef<ReturnType<typeof setTimeout>>(undefined)
   const read = useCallback(async () => {
     try {
-      const now = await source.approvals()
+      const { approvals: now } = await source.approvals()
       setApprovals(now)
       setError(undefined)
     } catch (cause) {
@@ -233,7 +230,12 @@ export async function decideCall(
     granted,
     seen,
     ...(granted
-      ? answer.edit !== undefined && { edit: answer.edit }
+      ? answer.edit !== undefined && { edit: objectOf(answer.edit) }
       : answer.reason !== undefined && { reason: answer.reason }),
   })
+}
+
+/** Free text goes into its member `input`. */
+function objectOf(edit: JsonObject | string): JsonObject {
+  return typeof edit === 'string' ? { input: edit } : edit
 }

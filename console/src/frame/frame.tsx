@@ -36,7 +36,7 @@ export function Frame({ page, children }: { page: PageName | undefined; children
       </a>
       <nav className="rail" aria-label="Pages">
         <p className="brand">
-          <img src="/icon.svg" alt="" width="20" height="20" />
+          <img src="/console/icon.svg" alt="" width="20" height="20" />
           <span>Turnwire</span>
         </p>
         {pages.map(({ name, label, path }) => (

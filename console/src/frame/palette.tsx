@@ -1,6 +1,6 @@
 // The command palette (Ctrl or ⌘ K): jump to a page, a session, an agent or a tool, or do something.
 import { type KeyboardEvent, type ReactElement, useEffect, useId, useMemo, useState } from 'react'
-import type { SessionRow } from '../../../src/client/operator-client.ts'
+import type { OperatorSession } from '../../../src/client/index.ts'
 import { printable } from '../../../src/lib/text.ts'
 import { operator, useConsole } from '../lib/console-state.tsx'
 import { shortId } from '../lib/parts.tsx'
@@ -78,11 +78,11 @@ export function Palette({
 
 function useChoices(words: string, actions: readonly Choice[]): Choice[] {
   const { catalogue } = useConsole()
-  const [sessions, setSessions] = useState<readonly SessionRow[]>([])
+  const [sessions, setSessions] = useState<readonly OperatorSession[]>([])
   useEffect(() => {
     const stop = new AbortController()
     const timer = setTimeout(() => {
-      operator.sessions(words === '' ? {} : { q: words }, { limit: 8 }, stop.signal).then(
+      operator.sessions({ q: words, limit: 8 }, { signal: stop.signal }).then(
         page => setSessions(page.sessions),
         () => {},
       )

@@ -1,10 +1,10 @@
 // Sign-in with an API key. The server answers with a cookie that scripts cannot read; the key is kept nowhere.
 import { type FormEvent, type ReactElement, useId, useState } from 'react'
-import type { Me } from '../../../src/client/operator-client.ts'
+import type { OperatorMe } from '../../../src/client/index.ts'
 import { operator } from '../lib/console-state.tsx'
 import { CommandLine } from '../lib/parts.tsx'
 
-export function SignIn({ onDone }: { onDone: (me: Me) => void }): ReactElement {
+export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactElement {
   const [key, setKey] = useState('')
   const [problem, setProblem] = useState<string>()
   const [busy, setBusy] = useState(false)
@@ -12,10 +12,13 @@ export function SignIn({ onDone }: { onDone: (me: Me) => void }): ReactElement {
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     setBusy(true)
-    operator.signIn(key.trim()).then(onDone, (error: unknown) => {
-      setProblem(error instanceof Error ? error.message : String(error))
-      setBusy(false)
-    })
+    operator
+      .signIn(key.trim())
+      .then(() => operator.me())
+      .then(onDone, (error: unknown) => {
+        setProblem(error instanceof Error ? error.message : String(error))
+        setBusy(false)
+      })
   }
   return (
     <main className="sign-in">

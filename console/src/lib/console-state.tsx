@@ -11,27 +11,35 @@ import {
   useState,
 } from 'react'
 import {
-  type Catalogue,
-  type Change,
-  type Me,
+  type OperatorAgent,
+  type OperatorAgents,
   OperatorClient,
-  type OperatorTool,
-} from '../../../src/client/operator-client.ts'
+  type OperatorMe,
+  type SessionChanged,
+} from '../../../src/client/index.ts'
 import type { Connection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
 import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
+
+/** A tool of an agent, as the server describes it. */
+export type OperatorTool = OperatorAgent['tools'][number] & {
+  /** The MCP server that it comes from. */
+  server?: string
+  changed?: string
+  unavailable?: string
+}
 
 export const operator = new OperatorClient({ baseUrl: location.origin })
 
 export type ConsoleState = {
-  me: Me
-  catalogue: Catalogue | undefined
+  me: OperatorMe
+  catalogue: OperatorAgents | undefined
   /** By name. A name that several agents have stands for the first. */
   tools: ReadonlyMap<string, OperatorTool>
   looks: ReadonlyMap<string, ToolLook>
   approvals: UsedApprovals
   connection: Connection
   /** Called for each change of a session, and whenever the stream has opened. */
-  onChange(listener: (change: Change) => void): () => void
+  onChange(listener: (change: SessionChanged) => void): () => void
   reloadCatalogue(): void
 }
 
@@ -43,20 +51,20 @@ export function useConsole(): ConsoleState {
   return state
 }
 
-export function ConsoleProvider({ me, children }: { me: Me; children: ReactNode }): ReactElement {
-  const [catalogue, setCatalogue] = useState<Catalogue>()
+export function ConsoleProvider({ me, children }: { me: OperatorMe; children: ReactNode }): ReactElement {
+  const [catalogue, setCatalogue] = useState<OperatorAgents>()
   const approvals = useApprovals(operator)
-  const listeners = useRef(new Set<(change: Change) => void>())
+  const listeners = useRef(new Set<(change: SessionChanged) => void>())
   const reloadCatalogue = useCallback(() => {
     operator.agents().then(setCatalogue, () => {})
   }, [])
   useEffect(reloadCatalogue, [reloadCatalogue])
   const connection = useChanges(operator, change => {
     if (change.type === 'open') reloadCatalogue()
-    if (change.type !== 'session' || change.row.status !== 'running') approvals.refresh()
+    if (change.type !== 'session' || change.session.status !== 'running') approvals.refresh()
     for (const listener of listeners.current) listener(change)
   })
-  const onChange = useCallback((listener: (change: Change) => void) => {
+  const onChange = useCallback((listener: (change: SessionChanged) => void) => {
     listeners.current.add(listener)
     return () => void listeners.current.delete(listener)
   }, [])
@@ -65,7 +73,7 @@ export function ConsoleProvider({ me, children }: { me: Me; children: ReactNode 
   return <Context.Provider value={state}>{children}</Context.Provider>
 }
 
-function toolsOf(catalogue: Catalogue | undefined): Pick<ConsoleState, 'tools' | 'looks'> {
+function toolsOf(catalogue: OperatorAgents | undefined): Pick<ConsoleState, 'tools' | 'looks'> {
   const tools = new Map<string, OperatorTool>()
   for (const agent of catalogue?.agents ?? [])
     for (const tool of agent.tools) if (!tools.has(tool.name)) tools.set(tool.name, tool)

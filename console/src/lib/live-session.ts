@@ -1,7 +1,7 @@
 // One session for a page: its view, its log, and what a person can do to it, over the operator API. The stream is closed
 // while the page is hidden, because a browser opens few connections to one server; it continues where it was.
 import { useCallback, useMemo, useRef } from 'react'
-import type { CommandAnswer, OperatorCommand, OperatorTool } from '../../../src/client/operator-client.ts'
+import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
 import type { Event } from '../../../src/language/events.ts'
 import { isJsonObject } from '../../../src/lib/json.ts'
 import type {
@@ -14,7 +14,7 @@ import type {
 } from '../../../src/react/index.ts'
 import { decideCall, useShown } from '../../../src/react/use-lists.ts'
 import { useSessionView } from '../../../src/react/use-session.ts'
-import { operator, useConsole } from './console-state.tsx'
+import { type OperatorTool, operator, useConsole } from './console-state.tsx'
 
 export type LogEntry = { seq: number; event: Event }
 
@@ -22,7 +22,7 @@ export type LiveSession = Watching & {
   id: string
   /** Every event so far. It grows in place; `view.seq` says that it has. */
   log: readonly LogEntry[]
-  command: (command: OperatorCommand) => Promise<CommandAnswer>
+  command: (command: OperatorCommand) => Promise<CommandAccepted>
   decide: (call: CallView, answer: ApprovalAnswer) => Promise<void>
   question: (call: CallView) => ApprovalQuestion
   loadWhole: (blob: string) => Promise<string>
@@ -68,10 +68,12 @@ export function useLiveSession(id: string | undefined): LiveSession {
 function recording(kept: { current: { log: LogEntry[] } }): WatchSource {
   return {
     async *watch(id, options) {
-      for await (const item of operator.watch(id, options)) {
+      for await (const item of operator.follow(id, options)) {
         const { log } = kept.current
-        if ('seq' in item && item.seq > (log.at(-1)?.seq ?? 0)) log.push(item)
-        yield item
+        if (item.type === 'event') {
+          if (item.seq > (log.at(-1)?.seq ?? 0)) log.push(item)
+          yield item
+        } else if (item.type === 'delta') yield item
       }
     },
   }

@@ -1,6 +1,6 @@
 // The inbox of calls that wait for a person, over all sessions. Keyboard first: j and k walk, a, e, r and Shift+A decide.
 import { type ReactElement, useCallback, useEffect, useRef, useState } from 'react'
-import type { PendingApproval } from '../../../../src/client/operator-client.ts'
+import type { OperatorApproval } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
@@ -29,7 +29,7 @@ export default function Approvals(): ReactElement {
     [approvals, index],
   )
   useWalkKeys(move)
-  const answer = async (approval: PendingApproval, given: ApprovalAnswer): Promise<void> => {
+  const answer = async (approval: OperatorApproval, given: ApprovalAnswer): Promise<void> => {
     const next = approvals[index + 1] ?? approvals[index - 1]
     await decide(approval, given)
     setDone({
@@ -102,9 +102,8 @@ function useWalkKeys(move: (step: number) => void): void {
   }, [])
 }
 
-export function questionOf(approval: PendingApproval): ApprovalQuestion {
-  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, expired, last, opening } =
-    approval
+export function questionOf(approval: OperatorApproval): ApprovalQuestion {
+  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last, opening } = approval
   return {
     callId: approval.callId,
     session: approval.session,
@@ -115,17 +114,17 @@ export function questionOf(approval: PendingApproval): ApprovalQuestion {
     argsHash: argsHash ?? '',
     toolHash,
     rule: rule ?? 'the policy',
-    reason: reason ?? tool.changed,
+    reason,
     askedAt: askedAt ?? Date.now(),
     expiresAt,
-    expired,
+    expired: expiresAt !== undefined && expiresAt < Date.now(),
     last,
   }
 }
 
 type ListProps = {
-  approvals: readonly PendingApproval[]
-  current: PendingApproval
+  approvals: readonly OperatorApproval[]
+  current: OperatorApproval
   onChoose: (callId: string) => void
 }
 

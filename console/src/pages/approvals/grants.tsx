@@ -1,6 +1,6 @@
 // Remembered permissions of the sessions that are not over, with a button to revoke each.
 import { type ReactElement, useCallback, useState } from 'react'
-import type { SessionDetail } from '../../../../src/client/operator-client.ts'
+import type { OperatorSessionState } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { grantWords } from '../../../../src/react/notes.ts'
 import { operator } from '../../lib/console-state.tsx'
@@ -18,10 +18,10 @@ export function Grants(): ReactElement {
 }
 
 /** The newest sessions are looked at; grants belong to a session. */
-async function readGrants(signal: AbortSignal): Promise<SessionDetail[]> {
-  const { sessions } = await operator.sessions({}, { limit: 50 }, signal)
+async function readGrants(signal: AbortSignal): Promise<OperatorSessionState[]> {
+  const { sessions } = await operator.sessions({ limit: 50 }, { signal })
   const details = await Promise.all(
-    sessions.map(({ id }) => operator.session(id, signal).catch(() => undefined)),
+    sessions.map(({ id }) => operator.session(id, { signal }).catch(() => undefined)),
   )
   return details.flatMap(detail => (detail && detail.grants.length > 0 ? [detail] : []))
 }

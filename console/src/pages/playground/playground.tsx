@@ -1,7 +1,7 @@
 // The playground: talk to an agent with no key, watch a call stream, approve one, run a tool in this page, change the model.
 // The session is in the address, so a reload continues it.
 import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react'
-import type { OperatorAgent } from '../../../../src/client/operator-client.ts'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
 import { activityOf, type CallView } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'

@@ -1,6 +1,6 @@
 // A script for the model: its answers, one after the other, played through manual control. The gate, the tools and the log
 // are the real ones; only the model's words come from here.
-import type { CommandAnswer, OperatorCommand, SessionDetail } from '../../../../src/client/operator-client.ts'
+import type { CommandAccepted, OperatorCommand, OperatorSessionState } from '../../../../src/client/index.ts'
 import { isJsonObject, type JsonObject } from '../../../../src/lib/json.ts'
 
 export type ScriptedAnswer = { text: string; calls: { tool: string; input: JsonObject }[] }
@@ -40,8 +40,8 @@ export function readScript(text: string): ScriptedAnswer[] {
 }
 
 export type ScriptSession = {
-  session(): Promise<SessionDetail>
-  command(command: OperatorCommand): Promise<CommandAnswer>
+  session(): Promise<OperatorSessionState>
+  command(command: OperatorCommand): Promise<CommandAccepted>
   /** Resolves when something has happened in the session. */
   changed(): Promise<void>
 }

@@ -1,6 +1,6 @@
 // What the playground talks to: the agent, its model, the tools of this page, and a script for the model.
 import { type ReactElement, useId } from 'react'
-import type { OperatorAgent } from '../../../../src/client/operator-client.ts'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'

@@ -1,6 +1,6 @@
 // The first visit: three sentences, and three messages that show what Turnwire does.
 import type { ReactElement } from 'react'
-import type { OperatorAgent } from '../../../../src/client/operator-client.ts'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { PageTool } from './page-tools.ts'
 
 type WelcomeProps = { agent: OperatorAgent; tools: readonly PageTool[]; onTry: (text: string) => void }

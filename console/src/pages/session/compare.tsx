@@ -23,7 +23,7 @@ export default function Compare(): ReactElement {
 
 function Side({ side, id }: { side: 'a' | 'b'; id: string }): ReactElement {
   const address = useAddress()
-  const load = useCallback((signal: AbortSignal) => operator.sessions({}, { limit: 100 }, signal), [])
+  const load = useCallback((signal: AbortSignal) => operator.sessions({ limit: 100 }, { signal }), [])
   const { value } = useLoaded(load)
   const field = useId()
   const rows = value?.sessions ?? []

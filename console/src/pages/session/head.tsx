@@ -131,12 +131,12 @@ function Actions({ session, view, onFork }: HeadProps): ReactElement {
           <CopyButton text={() => curlOf(session.id, view)} label="Copy as curl" />
           <a
             className="tw-button tw-small"
-            href={operator.exportAddress(session.id)}
+            href={operator.exportPath(session.id)}
             download={`${session.id}.jsonl`}
           >
             Export the log
           </a>
-          <Link className="tw-button tw-small" to={`/sessions/compare?a=${encodeURIComponent(session.id)}`}>
+          <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
             Compare…
           </Link>
           {view.controlledBy === undefined && (

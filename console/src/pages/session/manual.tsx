@@ -1,6 +1,6 @@
 // Manual control: a person does the loop's actions one at a time. The gate and the log stay as they are.
 import { type ReactElement, useEffect, useId, useState } from 'react'
-import type { SessionDetail } from '../../../../src/client/operator-client.ts'
+import type { OperatorSessionState } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { operator } from '../../lib/console-state.tsx'
@@ -17,7 +17,7 @@ const actions: Readonly<Record<string, string>> = {
 }
 
 export function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement | null {
-  const [detail, setDetail] = useState<SessionDetail>()
+  const [detail, setDetail] = useState<OperatorSessionState>()
   const [problem, setProblem] = useState<string>()
   const [text, setText] = useState('')
   const field = useId()

@@ -175,7 +175,6 @@ function Canvas(props: CanvasProps): ReactElement {
     })
   }
   return (
-    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: an application takes a label
     <div
       className="timeline-canvas"
       role="application"

@@ -1,6 +1,6 @@
 // The same history as each vendor would receive it, with the rules of its API that it would break.
 import { type ReactElement, useCallback, useState } from 'react'
-import { type VendorProtocol, vendorProtocols } from '../../../../src/client/operator-client.ts'
+import { type VendorProtocol, vendorProtocols } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { JsonTree } from '../../../../src/react/index.ts'
 import { operator } from '../../lib/console-state.tsx'
@@ -18,7 +18,7 @@ export function Vendors({ id, seq }: { id: string; seq: number }): ReactElement 
   const [protocol, setProtocol] = useState<VendorProtocol>('anthropic')
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new event makes another request
   const load = useCallback(
-    (signal: AbortSignal) => operator.vendorRequest(id, protocol, signal),
+    (signal: AbortSignal) => operator.request(id, protocol, { signal }),
     [id, protocol, seq],
   )
   const { value, error, reload } = useLoaded(load)

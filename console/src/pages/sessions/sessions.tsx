@@ -1,15 +1,15 @@
 // The list of sessions: live, filtered and searched by the address, of any length.
 import { type ReactElement, useCallback, useEffect, useId, useMemo, useState } from 'react'
-import type { SessionFilter, SessionRow, SessionStatus } from '../../../../src/client/operator-client.ts'
+import type { OperatorSession, SessionStatus } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
-import { useSessions } from '../../../../src/react/use-lists.ts'
+import { type SessionFilter, useSessions } from '../../../../src/react/use-lists.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, money, State, shortId } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const statuses: readonly SessionStatus[] = ['running', 'waiting', 'idle']
-const keyOf = (row: SessionRow): string => row.id
+const keyOf = (row: OperatorSession): string => row.id
 
 export default function Sessions(): ReactElement {
   const address = useAddress()
@@ -129,7 +129,7 @@ function Filters({ filter }: { filter: SessionFilter }): ReactElement {
   )
 }
 
-function Row({ row }: { row: SessionRow }): ReactElement {
+function Row({ row }: { row: OperatorSession }): ReactElement {
   const waits = row.waits && row.waits.length > 0 ? `waits for ${row.waits.join(', ')}` : 'waiting'
   const words = row.status === 'waiting' ? waits : row.status === 'running' ? 'running' : 'done'
   return (

@@ -1,6 +1,6 @@
 // The server: its health, its store, its models, and its keys.
 import { type FormEvent, type ReactElement, useCallback, useEffect, useId, useState } from 'react'
-import type { KeyInfo, ModelHealth, SystemInfo } from '../../../../src/client/operator-client.ts'
+import type { OperatorKeyInfo, OperatorSystem } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { CopyButton, Time } from '../../../../src/react/index.ts'
 import { byteSize, duration } from '../../../../src/react/words.ts'
@@ -9,7 +9,7 @@ import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/part
 
 export default function System(): ReactElement {
   const { me, onChange } = useConsole()
-  const load = useCallback((signal: AbortSignal) => operator.system(signal), [])
+  const load = useCallback((signal: AbortSignal) => operator.system({ signal }), [])
   const { value, error, reload } = useLoaded(load)
   useEffect(() => {
     const timer = setInterval(reload, 5000)
@@ -44,7 +44,7 @@ export default function System(): ReactElement {
   )
 }
 
-function Health({ system }: { system: SystemInfo }): ReactElement {
+function Health({ system }: { system: OperatorSystem }): ReactElement {
   const { version, node, startedAt, memory, store } = system
   return (
     <section aria-label="Health">
@@ -81,10 +81,10 @@ function Health({ system }: { system: SystemInfo }): ReactElement {
   )
 }
 
-function Models({ models }: { models: readonly ModelHealth[] }): ReactElement {
+function Models({ models }: { models: OperatorSystem['models'] }): ReactElement {
   return (
     <section aria-label="Models">
-      <div className="table-box" tabIndex={0} role="group" aria-label="Table of models">
+      <section className="table-box" tabIndex={0} aria-label="Table of models">
         <table>
           <caption>Models since the start</caption>
           <thead>
@@ -113,14 +113,15 @@ function Models({ models }: { models: readonly ModelHealth[] }): ReactElement {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </section>
   )
 }
 
 function Keys(): ReactElement {
-  const load = useCallback((signal: AbortSignal) => operator.keys(signal), [])
-  const { value, error, reload } = useLoaded(load)
+  const load = useCallback((signal: AbortSignal) => operator.keys({ signal }), [])
+  const { value: read, error, reload } = useLoaded(load)
+  const value = read?.keys
   const [made, setMade] = useState<{ name: string; key: string }>()
   return (
     <section aria-label="Keys">
@@ -153,7 +154,7 @@ function Keys(): ReactElement {
   )
 }
 
-function Key({ info, onGone }: { info: KeyInfo; onGone: () => void }): ReactElement {
+function Key({ info, onGone }: { info: OperatorKeyInfo; onGone: () => void }): ReactElement {
   const revoke = (): void => {
     if (confirm(`Revoke the key ${info.name}? Its programs are refused at once.`))
       void operator.removeKey(info.name).then(onGone)

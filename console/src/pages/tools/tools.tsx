@@ -1,10 +1,10 @@
 // Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
 import { type ReactElement, useState } from 'react'
-import type { OperatorAgent, OperatorServer, OperatorTool } from '../../../../src/client/operator-client.ts'
-import type { Json } from '../../../../src/lib/json.ts'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
+import type { Json, JsonObject } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { JsonTree, KindIcon } from '../../../../src/react/index.ts'
-import { useConsole } from '../../lib/console-state.tsx'
+import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { CommandLine, Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { TryTool } from './try-tool.tsx'
@@ -59,7 +59,7 @@ export default function Tools(): ReactElement {
               />
             ))}
           </ul>
-          <Servers servers={catalogue.servers} />
+          <Servers servers={catalogue.servers ?? []} />
         </div>
         <div className="tools-one page-scroll">
           {tool ? (
@@ -157,7 +157,7 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
   )
 }
 
-function Servers({ servers }: { servers: readonly OperatorServer[] }): ReactElement {
+function Servers({ servers }: { servers: readonly JsonObject[] }): ReactElement {
   return (
     <section aria-label="MCP servers">
       <h2>MCP servers</h2>
@@ -171,18 +171,27 @@ function Servers({ servers }: { servers: readonly OperatorServer[] }): ReactElem
           />
         </>
       ) : (
-        servers.map(server => (
-          <details key={server.name} className="tw-details server">
-            <summary>
-              <code>{printable(server.name, 60)}</code>{' '}
-              <span className={server.error === undefined ? 'good' : 'bad'}>
-                {printable(server.error ?? server.state ?? 'connected', 120)}
-              </span>
-            </summary>
-            <JsonTree value={JSON.parse(JSON.stringify(server)) as Json} label={server.name} />
-          </details>
-        ))
+        servers.map((server, index) => <Server key={wordsOf(server['name']) || index} server={server} />)
       )}
     </section>
   )
+}
+
+/** Its name, whether it can be used, and all that it said of itself. */
+function Server({ server }: { server: JsonObject }): ReactElement {
+  const { name, error, status } = server
+  const state = wordsOf(error) || wordsOf(status) || 'connected'
+  return (
+    <details className="tw-details server">
+      <summary>
+        <code>{wordsOf(name)}</code>{' '}
+        <span className={error === undefined && state !== 'failed' ? 'good' : 'bad'}>{state}</span>
+      </summary>
+      <JsonTree value={server} label={`MCP server ${wordsOf(name)}`} />
+    </details>
+  )
+}
+
+function wordsOf(value: Json | undefined): string {
+  return typeof value === 'string' ? printable(value, 120) : ''
 }

@@ -1,9 +1,9 @@
 // A form made from the tool's schema. It runs the tool through the gate, in a session of its own, with no model.
 import { type FormEvent, type ReactElement, useState } from 'react'
-import type { OperatorAgent, OperatorTool } from '../../../../src/client/operator-client.ts'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { JsonObject } from '../../../../src/lib/json.ts'
 import { Approval, checkAgainst, SchemaForm, ToolCall } from '../../../../src/react/index.ts'
-import { operator } from '../../lib/console-state.tsx'
+import { type OperatorTool, operator } from '../../lib/console-state.tsx'
 import { useLiveSession } from '../../lib/live-session.ts'
 import { Link } from '../../lib/router.tsx'
 
