@@ -111,6 +111,14 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
     case 'call.started':
       if (event.allowed) return [dim(`allowed ${name} (${cutText(event.allowed.rule, 80)})`)]
       return event.attempt > 1 ? [dim(`started ${name}, attempt ${event.attempt}`)] : []
+    case 'question.asked':
+      return [`${yellow('asks')}   ${name}: ${cutText(event.message)}${detail(event.url)}`]
+    case 'question.answered':
+      return [`${answerWords[event.action]} by ${cutText(event.by, 80)}${detail(contentText(event.content))}`]
+    case 'question.expired':
+      return [dim(`late   the question of ${name} has expired`)]
+    case 'question.withdrawn':
+      return [dim(`gone   the question of ${name} was withdrawn`)]
     case 'call.suspended':
       return [dim(`waits  ${name} waits for its calls`)]
     case 'call.settled':
@@ -121,6 +129,12 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [`${outcome}     ${name}${time}  ${cutText(textOf(parts) || '(no text)')}`]
     }
   }
+}
+
+const answerWords = { accept: 'answered', decline: 'declined', cancel: 'cancelled' } as const
+
+function contentText(content: object | undefined): string | undefined {
+  return content && JSON.stringify(content)
 }
 
 function detail(text: string | undefined): string {

@@ -15,6 +15,7 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
+import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type {
@@ -167,8 +168,11 @@ export type GivenDecision = {
   remember?: true
 }
 
-/** The result of a client's tool. */
-export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean }
+/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
+
+/** A person's answer to a question of a running call. `content`: of a form that was accepted. */
+export type GivenAnswer = { question: string; action: AnswerAction; content?: FormContent; by: string }
 
 export type Command =
   | {
@@ -186,6 +190,7 @@ export type Command =
       do: 'respond'
       results: GivenResult[]
       decisions: GivenDecision[]
+      answers?: GivenAnswer[]
       ask?: Ask
       settings?: Partial<GivenSettings>
       request?: RequestKey

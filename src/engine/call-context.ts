@@ -1,8 +1,12 @@
 // What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
+import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Abort } from '../lib/abort.ts'
+import { Asking } from './ask-person.ts'
+import type { CallClock } from './call-clock.ts'
 import { subjectOf } from './hooks.ts'
-import type { AppContext, Live, NestedCalls, ToolContext } from './ports.ts'
+import type { AppContext, AskOptions, Live, NestedCalls, SessionTools, ToolContext } from './ports.ts'
 import type { Session } from './session.ts'
+import { sessionTools } from './session-tools.ts'
 import type { CallState } from './state.ts'
 
 /** A class for its getters: a signal or options that a tool does not read are not made. */
@@ -15,15 +19,18 @@ export class CallContext implements ToolContext {
   readonly #session: Session
   readonly #call: CallState
   readonly #stop: Abort
+  readonly #clock: CallClock
+  #asking: Asking | undefined
   /** Made with the first piece of output; `null`: output is not redacted. */
   #live: Live | null | undefined
 
   readonly nested?: NestedCalls
 
-  constructor(session: Session, call: CallState, stop: Abort, nested?: NestedCalls) {
+  constructor(session: Session, call: CallState, stop: Abort, clock: CallClock, nested?: NestedCalls) {
     this.#session = session
     this.#call = call
     this.#stop = stop
+    this.#clock = clock
     if (nested) this.nested = nested
     this.session = session.id
     this.owner = session.state.owner
@@ -39,6 +46,18 @@ export class CallContext implements ToolContext {
       if (lost || this.#call.stage !== 'started') return
       if ('output' in update) this.#show(this.#redacted(update.output))
       else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
+    }
+  }
+
+  get ask(): ToolContext['ask'] {
+    return async (question: CallQuestion, options?: AskOptions): Promise<CallAnswer> => {
+      this.#asking ??= new Asking(this.#session, this.#call, this.#stop)
+      const goOn = this.#clock.pause()
+      try {
+        return await this.#asking.ask(question, options)
+      } finally {
+        goOn()
+      }
     }
   }
 
@@ -61,6 +80,10 @@ export class CallContext implements ToolContext {
         },
       })
     }
+  }
+
+  get tools(): SessionTools {
+    return sessionTools(this.#session)
   }
 
   get app(): AppContext {

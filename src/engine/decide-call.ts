@@ -87,19 +87,18 @@ export function triesOf({ attempt, suspensions = 0 }: CallState): number {
   return attempt - suspensions
 }
 
-/** The questions that had to be answered by `deadline`, a time that is over whatever the clock says now. */
+/** The approvals that had to be decided by `deadline`, a time that is over whatever the clock says now. */
 export function decideExpiry(state: SessionState, deadline: number, { now }: Now): ApprovalExpired[] {
   return state.batch
     .filter(call => isOverdue(call, deadline))
     .map(({ part }) => ({ v: 1, at: now, type: 'approval.expired', callId: part.id }))
 }
 
-/** When the next question has to be answered. */
-export function nextDeadline({ batch }: SessionState): number | undefined {
-  const deadlines = batch.flatMap(({ stage, expired, expiresAt }) =>
+/** When approvals have to be decided. */
+export function approvalDeadlines({ batch }: SessionState): number[] {
+  return batch.flatMap(({ stage, expired, expiresAt }) =>
     stage === 'asking' && !expired && expiresAt !== undefined ? [expiresAt] : [],
   )
-  return deadlines.length === 0 ? undefined : Math.min(...deadlines)
 }
 
 export function isOverdue({ stage, expired, expiresAt }: CallState, now: number): boolean {

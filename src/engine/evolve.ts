@@ -13,11 +13,21 @@ import type {
   HistoryCompacted,
   HistoryRewound,
   ModelAnswered,
+  QuestionAnswered,
+  QuestionAsked,
   Usage,
 } from '../language/events.ts'
 import type { AssistantEntry, Entry } from '../language/history.ts'
+import { load, loadFrom } from './loaded.ts'
 import { nestedOf } from './nested.ts'
-import { addToBatch, type CallState, findCall, indexBatch, type SessionState } from './state.ts'
+import {
+  addToBatch,
+  type CallState,
+  findCall,
+  indexBatch,
+  type QuestionState,
+  type SessionState,
+} from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -31,6 +41,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.createdAt = event.at
       state.settings = event.settings
       for (const entry of event.seed) addEntry(state, entry)
+      loadFrom(state.loaded, event.seed)
       break
     case 'session.configured':
       state.settings = { ...state.settings, ...event.settings }
@@ -76,6 +87,18 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.suspended':
       suspend(state, event)
+      break
+    case 'question.asked':
+      ask(state, event)
+      break
+    case 'question.answered':
+      answer(state, event)
+      break
+    case 'question.expired':
+      closeQuestion(state, event, 'expired')
+      break
+    case 'question.withdrawn':
+      closeQuestion(state, event, 'withdrawn')
       break
     case 'call.settled':
       settle(state, event)
@@ -139,6 +162,7 @@ function compacted(state: SessionState, event: HistoryCompacted): void {
 }
 
 function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
+  loadFrom(state.loaded, entries)
   state.view = [...state.view.slice(0, keeps), ...entries]
   if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
   delete state.contextTokens
@@ -172,6 +196,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   state.batch = calls.map(proposed)
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
+  if (event.loads) load(state.loaded, event.loads)
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return
@@ -283,12 +308,44 @@ function startCall(state: SessionState, event: CallStarted): void {
   call.attempt = event.attempt
 }
 
+function ask(state: SessionState, event: QuestionAsked): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  const { question: id, key, message, schema, url, expiresAt } = event
+  const question: QuestionState = { id, key, message }
+  if (schema) question.schema = schema
+  if (url !== undefined) question.url = url
+  if (expiresAt !== undefined) question.expiresAt = expiresAt
+  call.questions ??= []
+  call.questions.push(question)
+}
+
+function answer(state: SessionState, event: QuestionAnswered): void {
+  const question = closeQuestion(state, event, 'answered')
+  if (!question) return
+  const { action, content, sealed, by } = event
+  question.answer = { action, by }
+  if (content) question.answer.content = content
+  if (sealed !== undefined) question.answer.sealed = sealed
+}
+
+function closeQuestion(
+  state: SessionState,
+  { callId, question: id }: { callId: string; question: string },
+  closed: NonNullable<QuestionState['closed']>,
+): QuestionState | undefined {
+  const question = findCall(state, callId)?.questions?.find(each => each.id === id)
+  if (question) question.closed = closed
+  return question
+}
+
 function settle(state: SessionState, event: CallSettled): void {
   const call = findCall(state, event.callId)
   if (!call) return
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
+  if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit

@@ -17,6 +17,7 @@ import type { Offer, Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
 import type { Session } from './session.ts'
+import { declaredFor, isDenied } from './session-tools.ts'
 import type { CallState } from './state.ts'
 
 type ServerOffered = Extract<Offered, { side: 'server' }>
@@ -53,8 +54,12 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered || !mayCall(offered.tool, callerOf(call))) {
-    session.record([offered ? wrongCaller(session, call) : unknownTool(session, call)])
+  if (!offered || isHidden(session, call, offered)) {
+    session.record([unknownTool(session, call, offered)])
+    return undefined
+  }
+  if (!mayCall(offered.tool, callerOf(call))) {
+    session.record([wrongCaller(session, call)])
     return undefined
   }
   const admission = admit(session, call, offered)
@@ -106,9 +111,25 @@ function askHooks(
     : askRepair(session, call, offered, admission.reason)
 }
 
-function unknownTool({ context, offer }: Session, call: CallState): CallSettled {
-  const names = offer.declarations.map(({ name }) => name)
-  return decideSettled(call, outcomes.unknownTool(call.part.name, names), context)
+/** A deferred tool that the model was not declared. A caller or a program that names a tool itself needs no search. */
+function isHidden(session: Session, call: CallState, offered: Offered): boolean {
+  if (!offered.deferred || call.parent !== undefined || session.state.turn?.ask?.direct) return false
+  return !declaredFor(session).tools.some(({ name }) => name === call.part.name)
+}
+
+/** Names nothing that the model was not declared: what a search would not find is unknown. */
+function unknownTool(session: Session, call: CallState, offered: Offered | undefined): CallSettled {
+  const { tools } = declaredFor(session)
+  const { name } = call.part
+  const search = tools.find(tool => tool.finds)?.name
+  const outcome =
+    offered && !isDenied(session, offered)
+      ? outcomes.notLoaded(name, search)
+      : outcomes.unknownTool(
+          name,
+          tools.map(tool => tool.name),
+        )
+  return decideSettled(call, outcome, session.context)
 }
 
 /** A program of the vendor's says so in the call; nobody else's word is taken. */

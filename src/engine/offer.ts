@@ -6,16 +6,22 @@ import { type Grammar, mayCall, type ToolDeclaration } from '../language/tools.t
 import type { JsonObject } from '../lib/json.ts'
 import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
-import type { Agent, Tool } from './ports.ts'
+import type { Agent, AgentSearch, Tool } from './ports.ts'
 
+/** `deferred`: a search has to find it before the model is shown it. */
 export type Offered =
-  | { side: 'server'; tool: Tool; clientTrust?: boolean }
-  | { side: 'client'; tool: ToolDeclaration }
+  | { side: 'server'; tool: Tool; clientTrust?: boolean; deferred?: true }
+  | { side: 'client'; tool: ToolDeclaration; deferred?: true }
 
-/** `declarations`: those that a model is told of. `callable`: those that programs and other calls may use. */
+/**
+ * `declarations`: those that a model may be told of. `always`: the same, less the deferred ones. `callable`: those that
+ * programs and other calls may use.
+ */
 export type Offer = {
   byName: Map<string, Offered>
   declarations: ToolDeclaration[]
+  always: ToolDeclaration[]
+  deferred: Offered[]
   callable: ToolDeclaration[]
 }
 
@@ -31,7 +37,8 @@ export function offerOf(
   attached: readonly Tool[] = none,
   clientOnly = false,
 ): Offer {
-  return makeOffer(clientOnly ? none : agent.tools, settings, clientOnly ? none : attached)
+  const own = clientOnly ? none : agent.tools
+  return makeOffer(own, settings, clientOnly ? none : attached, agent.search)
 }
 
 /** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
@@ -39,26 +46,32 @@ export function isOwnOffer(settings: Settings, attached: readonly Tool[], client
   return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
 }
 
-export function ownOfferOf(tools: readonly Tool[]): Offer {
-  return makeOffer(tools, { tools: null, clientTools: [] }, none)
+export function ownOfferOf({ tools, search }: Pick<Agent, 'tools' | 'search'>): Offer {
+  return makeOffer(tools, { tools: null, clientTools: [] }, none, search)
 }
 
 function makeOffer(
   own: readonly Tool[],
   settings: Pick<Settings, 'tools' | 'clientTools'>,
   attached: readonly Tool[],
+  search: AgentSearch | undefined,
 ): Offer {
   const byName = new Map<string, Offered>()
+  const wait = search
+    ? (tool: Tool) => (tool.finds || search.isAlways(tool.name) ? {} : deferred)
+    : () => ({})
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
   for (const tool of own) {
     if (tool.trust === 'deny') continue
-    if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool })
+    if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool, ...wait(tool) })
     else {
       const clientTrust = chosen.get(tool.name)
-      if (clientTrust !== undefined) byName.set(tool.name, { side: 'server', tool, clientTrust })
+      if (clientTrust !== undefined)
+        byName.set(tool.name, { side: 'server', tool, clientTrust, ...wait(tool) })
     }
   }
-  for (const tool of settings.clientTools) byName.set(tool.name, { side: 'client', tool })
+  for (const tool of settings.clientTools)
+    byName.set(tool.name, { side: 'client', tool, ...(tool.deferred && deferred) })
   for (const tool of attached) if (!byName.has(tool.name)) byName.set(tool.name, { side: 'server', tool })
   return declared(byName)
 }
@@ -70,9 +83,15 @@ function declared(byName: Map<string, Offered>): Offer {
     const { name } = offered.tool
     offered.tool = offered.tool.offeredBeside(callable.filter(other => other.name !== name))
   }
-  const declarations = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'model'))
-  return { byName, declarations, callable }
+  const shown = [...byName.values()].filter(({ tool }) => mayCall(tool, 'model'))
+  const declarations = shown.map(({ tool }) => tool)
+  const waiting = shown.filter(offered => offered.deferred)
+  if (waiting.length === 0) return { byName, declarations, always: declarations, deferred: waiting, callable }
+  const always = shown.filter(offered => !offered.deferred).map(({ tool }) => tool)
+  return { byName, declarations, always, deferred: waiting, callable }
 }
+
+const deferred = { deferred: true } as const
 
 /** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */
 export function checkSettings(

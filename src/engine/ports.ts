@@ -27,10 +27,12 @@ export type * from './store-port.ts'
 
 export {
   type AppContext,
+  type AskOptions,
   InvalidInput,
   type NestedCalls,
   type NestedResult,
   type Progress,
+  type SessionTools,
   Suspended,
   type Tool,
   type ToolContext,
@@ -65,6 +67,8 @@ export const crashPoints = [
   'outcome-recorded',
   'approval-recorded',
   'decision-recorded',
+  'question-recorded',
+  'answer-given',
   'turn-ended',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]
@@ -88,6 +92,8 @@ export type ModelRequest = {
   format?: AnswerFormat
   /** The agent's options as the client set them, secrets opened. */
   options: Readonly<Record<string, string>>
+  /** The vendor is to search the deferred tools. Otherwise each of them has been found already. */
+  vendorSearch?: true
   /** False: of the vendor's own tools none is declared either, since the caller is to run every tool itself. */
   hosted?: false
   /** By protocol name, the vendor's own tools that the caller declares; they are declared in any case. */
@@ -136,6 +142,8 @@ export type ModelAnswer = {
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
+  /** The tools that the vendor's own search found. */
+  loads?: string[]
 }
 
 /**
@@ -152,6 +160,8 @@ export type Model = {
   readonly contextTokens?: number
   /** How many tools a request may hold, where the vendor limits them. */
   readonly mostTools?: number
+  /** Its vendor can search deferred tools itself. */
+  readonly searchesTools?: boolean
   /** Whose artifacts it makes and takes back. Absent: nobody's. */
   readonly origin?: Origin
   respond(
@@ -213,6 +223,8 @@ export type Gate = {
     owner: string,
   ): Admission | Promise<Admission>
   authorise(question: Question): Verdict | Promise<Verdict>
+  /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
+  denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
   /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
   finish(
     output: ToolOutput,
@@ -254,6 +266,13 @@ export type Compaction = {
   instructions?: string
 }
 
+/** Contract: `isAlways` is pure. Of the agent's tools, those that are not always declared are found by a search. */
+export type AgentSearch = {
+  isAlways(tool: string): boolean
+  /** The vendor searches where it can. Otherwise the agent has a tool for it, with `finds`. */
+  byVendor: boolean
+}
+
 /** Contract: one agent as the operator configured it. Stable for the life of the engine, except `tools`: see there. */
 export type Agent = {
   name: string
@@ -263,6 +282,8 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Absent: all tools are declared. */
+  search?: AgentSearch
   options: readonly AgentOption[]
   gate: Gate
   limits: Limits

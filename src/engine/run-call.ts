@@ -5,8 +5,10 @@ import type { Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
+import { CallClock } from './call-clock.ts'
 import { CallContext } from './call-context.ts'
-import { decideResult, decideStart, triesOf } from './decide-call.ts'
+import { decideStart, triesOf } from './decide-call.ts'
+import { decideFinished, decideUnasked } from './decide-question.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
 import { decideSuspended } from './nested.ts'
@@ -106,7 +108,8 @@ class CallRun {
 
   attempt(): void {
     if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
-    const context = new CallContext(this.#session, this.#call, this.#stop, this.#nested)
+    const clock = new CallClock(this.#session.ports.world, this.#tool.timeoutMs)
+    const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       running = this.#tool.run(this.#input, context)
@@ -114,14 +117,14 @@ class CallRun {
       this.#failed(context, error)
       return
     }
-    if (running instanceof Promise) this.#wait(context, running)
+    if (running instanceof Promise) this.#wait(context, running, clock)
     else this.#ended(context, running)
   }
 
   /** Waits until the tool ends or its deadline passes. After the deadline its signal is aborted. */
-  #wait(context: CallContext, running: Promise<ToolOutput>): void {
+  #wait(context: CallContext, running: Promise<ToolOutput>, clock: CallClock): void {
     const { timeoutMs } = this.#tool
-    const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
+    const stopClock = clock.start(() => {
       if (!this.#returned()) return
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')
@@ -207,7 +210,8 @@ class CallRun {
   }
 
   #retry(): void {
-    this.#session.save([decideStart(this.#call, this.#session.context)]).then(
+    const { context } = this.#session
+    this.#session.save([...decideUnasked(this.#call, context), decideStart(this.#call, context)]).then(
       () => {
         if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#finish()
         else this.attempt()
@@ -231,7 +235,10 @@ class CallRun {
   async #afterHook(attempt: Attempt): Promise<Finished> {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
-    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+    if (!output) return attempt
+    const { loads } = attempt.outcome
+    const kept = loads && !output.failed ? { loads, ...output } : output
+    return agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
   }
 
   #conclude({ outcome, blob }: Finished): void {
@@ -307,5 +314,5 @@ function kindAndPlace(error: unknown): { error: string; at?: string } {
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  session.record([decideResult(call, outcome, session.context)], true)
+  session.record(decideFinished(call, outcome, session.context), true)
 }

@@ -1,6 +1,7 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
 import type { Outcome } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
+import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { EgressInit } from '../lib/egress.ts'
 import type { Json } from '../lib/json.ts'
@@ -14,6 +15,15 @@ export interface AppContext {}
 
 export type Progress = { message?: string; done?: number; total?: number } | { output: string }
 
+export type AskOptions = {
+  /** Names the question within its call. Default: made of the question itself. */
+  key?: string
+  /** After this time the answer is `{ action: 'cancel', expired: true }`. Default: it waits for as long as it takes. */
+  expiresInMs?: number
+  /** Takes the question back. */
+  signal?: AbortSignal
+}
+
 export type ToolContext = {
   signal: AbortSignal
   session: string
@@ -23,13 +33,28 @@ export type ToolContext = {
   idempotencyKey: string
   attempt: number
   progress(update: Progress): void
+  /**
+   * Asks a person or the application, and waits for the answer: the time that takes counts neither for the call nor for
+   * the turn. The question survives a restart if the tool may run twice; then the call runs again, asks again, and gets
+   * the answer that was given.
+   */
+  readonly ask: (question: CallQuestion, options?: AskOptions) => Promise<CallAnswer>
   options: Readonly<Record<string, string>>
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
+  /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
+  readonly tools: SessionTools
   /** Calls of its own. Absent: the tool is not `resumable`. */
   readonly nested?: NestedCalls
+}
+
+export type SessionTools = {
+  /** The tools that the agent has by configuration, which many sessions share: the same list until they change. */
+  readonly shared: readonly ToolDeclaration[]
+  /** A tool of this session; undefined if it may not be called, or does not exist. */
+  find(name: string): ToolDeclaration | undefined
 }
 
 /**
@@ -52,7 +77,13 @@ export type NestedCalls = {
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
+/** `loads`: names of tools of this session that the model is offered from here on. */
+export type ToolOutput = {
+  parts: ResultPart[]
+  structured?: Json
+  failed?: boolean
+  loads?: readonly string[]
+}
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per

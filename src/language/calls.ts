@@ -54,6 +54,8 @@ export type Outcome = {
   /** How much the tool produced, if it is more than `parts` show. */
   produced?: number
   redactions?: number
+  /** Of a search: the tools that it found, which the model is offered from here on. */
+  loads?: string[]
   ms?: number
 }
 

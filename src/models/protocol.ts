@@ -73,6 +73,8 @@ export type Protocol<State = unknown, Reading = unknown> = {
   readonly name: string
   /** How many tools a request may hold, where the vendor limits them. */
   readonly mostTools?: number
+  /** Whether the vendor can search deferred tools with this target. Absent: it cannot. */
+  searchesTools?(target: ModelTarget): boolean
   prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache): Prepared<Reading>
   initial(reading: Reading): State
   step(state: State, frame: Frame): ModelDelta[]

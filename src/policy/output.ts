@@ -36,7 +36,12 @@ export function finishTool(
   owner: string,
 ): Finished | Promise<Finished> {
   const from: Provenance = { source: 'tool', tool: tool.name }
-  const finish = (checked: Checked): Finished => compose(checked, from, tool.outputLimit, callId, settings)
+  const finish = (checked: Checked): Finished => {
+    const finished = compose(checked, from, tool.outputLimit, callId, settings)
+    if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
+      finished.outcome.loads = [...output.loads]
+    return finished
+  }
   const checked = checkOutput(output, tool, settings, owner)
   return checked instanceof Promise ? checked.then(finish) : finish(checked)
 }

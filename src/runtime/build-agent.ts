@@ -7,6 +7,7 @@ import { describeSchema } from '../lib/standard-schema.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
 import { hostedApprovalTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
+import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
 import { namedModels } from './named-models.ts'
@@ -29,10 +30,16 @@ function buildAgent(
   const models = namedModels(config)
   const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
-  const fixed = [...(agent.tools ?? []), ...(mayAsk ? [hostedApprovalTool()] : [])]
-  const tools = mcp
+  const search = agentSearch(agent, log)
+  const fixed = [
+    ...(agent.tools ?? []),
+    ...(mayAsk ? [hostedApprovalTool()] : []),
+    ...(search ? [search.tool] : []),
+  ]
+  const all = mcp
     ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
     : () => fixed
+  const tools = search ? search.following(all) : all
   return {
     name: agent.name,
     version: agent.version ?? '1.0.0',
@@ -47,6 +54,7 @@ function buildAgent(
     get tools() {
       return tools()
     },
+    ...(search && { search: search.rule }),
     options: agent.options ?? [],
     gate: createGate({
       ...policy,

@@ -3,6 +3,7 @@
 import type { Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
+import { checkSearch } from './agent-search.ts'
 import {
   checkKinds,
   checkKnown,
@@ -94,6 +95,8 @@ const agentKeys = [
   'system',
   'model',
   'tools',
+  'search',
+  'always',
   'options',
   'rules',
   'limits',
@@ -136,6 +139,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     `${key}.`,
     wrong,
   )
+  checkSearch(agent, key, wrong)
   checkRules(agent['rules'], `${key}.rules`, wrong)
   checkLimitValues(agent['limits'], `${key}.limits`, wrong)
   const { choice } = agent

@@ -51,7 +51,7 @@ export function sqliteStore({ group, ...options }: SqliteOptions): Store {
     list: (owner, page) => read(sql => listSessions(sql, owner, page)),
     owners: () => read(sql => sql.listOwners.all().map(([owner]) => owner)),
     usage: owner => usageOf(reader, owner),
-    unfinished: () => read(sql => sql.listRunning.all().map(([name]) => name)),
+    unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
     failure: () => writer.failure(),
     close: () => (closing ??= close()),

@@ -223,7 +223,9 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     progress: () => {},
     options: {},
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
+    ask: () => Promise.resolve({ action: 'cancel' }),
     fetch: () => Promise.reject(new Error('This test gives its tool nothing to fetch with.')),
+    tools: { shared: [], find: () => undefined },
     ...changes,
   }
 }

@@ -93,6 +93,8 @@ export class AttachedTools {
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
-    return tool.run(input, { ...context, fetch, app })
+    const tools = { shared: [], find: () => undefined }
+    const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
+    return tool.run(input, { ...context, ask, fetch, app, tools })
   }
 }

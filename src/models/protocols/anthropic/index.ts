@@ -4,11 +4,13 @@
 
 import type { Protocol } from '../../protocol.ts'
 import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
+import { takesDeferred } from './deferred.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
 export const anthropicMessages: Protocol<State, Reading> = {
   name: protocolName,
+  searchesTools: takesDeferred,
   prepare,
   initial,
   step,

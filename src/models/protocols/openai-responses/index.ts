@@ -6,6 +6,7 @@
 
 import type { Protocol } from '../../protocol.ts'
 import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
+import { takesDeferred } from './deferred.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
@@ -14,6 +15,7 @@ export { noReasoning } from './failure.ts'
 
 export const openaiResponses: Protocol<State, Reading> = {
   name: protocolName,
+  searchesTools: takesDeferred,
   prepare,
   initial,
   step,
