@@ -19,7 +19,7 @@ import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
 import { Fold, LongText, Time } from './parts.tsx'
 import { suspicionsOf } from './suspicions.ts'
-import { argumentsOf, callSentence, prettyJson } from './words.ts'
+import { argumentsOf, callSentence, prettyJson, ruleWords } from './words.ts'
 
 export type ApprovalQuestion = {
   callId: string
@@ -298,7 +298,7 @@ function Origin({ question, children }: { question: ApprovalQuestion; children: 
     <dl className="tw-facts">
       <div>
         <dt>Why it asks</dt>
-        <dd>{printable(reason ?? rule, 300)}</dd>
+        <dd>{printable(reason ?? ruleWords(rule), 300)}</dd>
       </div>
       {message !== undefined && (
         <div>

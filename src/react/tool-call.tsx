@@ -7,6 +7,7 @@ import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Diff, Output, Terminal } from './output.tsx'
 import { CopyButton, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
+import { Question, type QuestionAnswer } from './question.tsx'
 import type { CallStatus, CallView } from './view.ts'
 import {
   argumentsOf,
@@ -15,6 +16,7 @@ import {
   duration,
   outcomeSentence,
   prettyJson,
+  ruleWords,
   tellingArgument,
 } from './words.ts'
 
@@ -25,6 +27,8 @@ export type ToolCallProps = {
   title?: string | undefined
   /** Shown inside while it waits for a person, such as an `<Approval>`. */
   approval?: ReactNode
+  /** Answers a question of the running call. */
+  onAnswer?: ((call: CallView, question: string, answer: QuestionAnswer) => unknown) | undefined
   /** Fetches the whole result, if the model was given only a part. */
   loadWhole?: ((blob: string) => Promise<string>) | undefined
   selected?: boolean
@@ -56,6 +60,7 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
       className={`tw-call tw-call-${call.status}${selected ? ' tw-selected' : ''}`}
       data-call={call.id}
       data-status={call.status}
+      data-parent={call.parent}
       aria-label={`Call of ${printable(call.name, 80)}`}
     >
       <h4 className="tw-call-head">
@@ -80,9 +85,16 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
       {isOpen && (
         <div className="tw-call-body">
           {call.status === 'waiting' && approval ? approval : <Arguments call={call} />}
+          {call.questions?.map(question => (
+            <Question
+              key={question.id}
+              question={question}
+              onAnswer={props.onAnswer && (answer => props.onAnswer?.(call, question.id, answer))}
+            />
+          ))}
           <Live call={call} />
           <Result call={call} loadWhole={props.loadWhole} />
-          <Facts call={call} />
+          {!(call.status === 'waiting' && approval) && <Facts call={call} />}
           {props.children}
         </div>
       )}
@@ -211,9 +223,9 @@ function Facts({ call }: { call: CallView }): ReactElement {
   else if (allowed)
     facts.push([
       'Allowed by',
-      allowed.grantId === undefined ? `rule ${allowed.rule}` : `grant ${allowed.grantId}`,
+      allowed.grantId === undefined ? `${ruleWords(allowed.rule)}` : `grant ${allowed.grantId}`,
     ])
-  if (approval) facts.push(['Asked by rule', approval.rule])
+  if (approval) facts.push(['Asked because', ruleWords(approval.rule)])
   if (attempts > 1) facts.push(['Attempts', String(attempts)])
   if (outcome?.redactions) facts.push(['Redacted', `${outcome.redactions} values`])
   if (outcome) facts.push(['Result from', provenance(outcome.from)])

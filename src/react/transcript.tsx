@@ -6,6 +6,7 @@ import type { ToolKind } from '../language/tools.ts'
 import { printable } from '../lib/text.ts'
 import { Image } from './output.tsx'
 import { Fold, LongText, SafeText, Time } from './parts.tsx'
+import type { QuestionAnswer } from './question.tsx'
 import { ToolCall } from './tool-call.tsx'
 import type { AnswerItem, CallView, HostedItem, NoteItem, UserItem, ViewItem } from './view.ts'
 import { VirtualRows } from './virtual-rows.tsx'
@@ -23,6 +24,8 @@ export type TranscriptProps = {
   /** At the end of each row, such as a link to it. */
   renderActions?: ((item: ViewItem) => ReactNode) | undefined
   loadWhole?: ((blob: string) => Promise<string>) | undefined
+  /** Answers a question of a running call. */
+  onAnswer?: ((call: CallView, question: string, answer: QuestionAnswer) => unknown) | undefined
   selected?: string | undefined
   onSelect?: ((item: ViewItem) => void) | undefined
   target?: { key: string; at: number } | undefined
@@ -55,18 +58,21 @@ export function Transcript(props: TranscriptProps): ReactElement {
 
 type RowProps = Pick<
   TranscriptProps,
-  'tools' | 'renderApproval' | 'renderDetails' | 'renderActions' | 'loadWhole' | 'onSelect'
+  'tools' | 'renderApproval' | 'renderDetails' | 'renderActions' | 'loadWhole' | 'onAnswer' | 'onSelect'
 >
 
 function rowProps(props: TranscriptProps): RowProps {
-  const { tools, renderApproval, renderDetails, renderActions, loadWhole, onSelect } = props
-  return { tools, renderApproval, renderDetails, renderActions, loadWhole, onSelect }
+  const { tools, renderApproval, renderDetails, renderActions, loadWhole, onAnswer, onSelect } = props
+  return { tools, renderApproval, renderDetails, renderActions, loadWhole, onAnswer, onSelect }
 }
 
 const Row = memo(function Row(props: RowProps & { item: ViewItem; isSelected: boolean }): ReactElement {
   const { item, isSelected, renderActions } = props
   return (
-    <div className={`tw-item tw-item-${item.type}${isSelected ? ' tw-selected' : ''}`} data-seq={seqOf(item)}>
+    <div
+      className={`tw-item tw-item-${item.type}${item.type === 'call' && item.call.parent !== undefined ? ' tw-nested' : ''}${isSelected ? ' tw-selected' : ''}`}
+      data-seq={seqOf(item)}
+    >
       <Item {...props} />
       {renderActions && <div className="tw-item-actions">{renderActions(item)}</div>}
     </div>
@@ -94,6 +100,7 @@ function Item(props: RowProps & { item: ViewItem; isSelected: boolean }): ReactE
           title={look?.title}
           approval={call.status === 'waiting' ? props.renderApproval?.(call) : undefined}
           loadWhole={props.loadWhole}
+          onAnswer={props.onAnswer}
           onSelect={onSelect && (() => onSelect(item))}
         >
           {props.renderDetails?.(call)}

@@ -2,6 +2,7 @@
 // event costs the same however long the session is. `snapshot` is cheap enough to be taken once per frame.
 import type { CallPart } from '../language/calls.ts'
 import type { Delta, Event, Grant, ModelAnswered, Settings } from '../language/events.ts'
+import { callAfter } from './call-fold.ts'
 import { LiveStep } from './live-step.ts'
 import { noteOf } from './notes.ts'
 import {
@@ -137,62 +138,14 @@ export class ViewFold {
   }
 
   #callEvent(seq: number, event: Event): void {
+    if (event.type === 'call.nested') {
+      this.#propose(seq, event.at, event.call, event.parent)
+      const step = this.#steps.at(-1)
+      if (step) this.#setStep({ ...step, calls: [...step.calls, event.call.id] })
+    }
     if (!('callId' in event)) return
-    const { at } = event
-    this.#change(event.callId, before => {
-      const call = { ...before, events: [...before.events, seq] }
-      switch (event.type) {
-        case 'call.handed':
-          return { ...call, status: 'client', argsHash: event.argsHash, toolHash: event.toolHash }
-        case 'approval.requested': {
-          const { argsHash, toolHash, rule, reason, expiresAt } = event
-          const asked = { seq, at, argsHash, toolHash, rule }
-          return {
-            ...call,
-            status: 'waiting',
-            argsHash,
-            toolHash,
-            approval: {
-              ...asked,
-              ...(reason !== undefined && { reason }),
-              ...(expiresAt !== undefined && { expiresAt }),
-            },
-          }
-        }
-        case 'approval.expired':
-          return call.approval ? { ...call, approval: { ...call.approval, expired: true } } : call
-        case 'approval.decided': {
-          const { granted, by, reason } = event
-          if (!call.approval) return call
-          const decided = { granted, by, at, ...(reason !== undefined && { reason }) }
-          return { ...call, ...(granted && { status: 'allowed' }), approval: { ...call.approval, decided } }
-        }
-        case 'call.edited':
-          return {
-            ...call,
-            text: event.text,
-            argsHash: event.argsHash,
-            edited: { by: event.by, original: call.edited?.original ?? call.text },
-          }
-        case 'call.allowed':
-          return { ...call, status: 'allowed', toolHash: event.toolHash, allowed: event }
-        case 'call.started':
-          return {
-            ...call,
-            status: 'running',
-            attempts: event.attempt,
-            startedAt: call.startedAt ?? at,
-            ...(event.allowed && { allowed: event.allowed, toolHash: event.allowed.toolHash }),
-          }
-        case 'call.settled':
-          return { ...call, status: event.outcome.kind, outcome: event.outcome, settledAt: at }
-        case 'call.late':
-          return { ...call, late: event.outcome }
-        default:
-          return call
-      }
-    })
-    if (event.type === 'call.settled') this.#afterBatch(at)
+    this.#change(event.callId, call => callAfter({ ...call, events: [...call.events, seq] }, seq, event))
+    if (event.type === 'call.settled') this.#afterBatch(event.at)
   }
 
   /** Once all calls of an answer are settled, the model is asked again. */
@@ -270,7 +223,7 @@ export class ViewFold {
     if (calls.length === 0 && event.stop === 'pause') this.#openStep(at)
   }
 
-  #propose(seq: number, at: number, part: CallPart): void {
+  #propose(seq: number, at: number, part: CallPart, parent?: string): void {
     const { id, name, form, text } = part
     const call: CallView = {
       id,
@@ -284,6 +237,7 @@ export class ViewFold {
       attempts: 0,
       output: '',
       ...(part.cut && { cut: true }),
+      ...(parent !== undefined && { parent }),
     }
     this.#calls.set(id, call)
     this.#places.set(id, this.#items.length)

@@ -3,6 +3,7 @@
 import type { CallForm, Outcome, OutcomeKind } from '../language/calls.ts'
 import type { HostedPart, InputPart } from '../language/content.ts'
 import type { Grant, LimitName, Settings, TurnStop, Usage } from '../language/events.ts'
+import type { AnswerAction, FormSchema } from '../language/questions.ts'
 
 /**
  * `writing`: its arguments are still arriving. `proposed`: the gate has not looked. `client`: an application runs it.
@@ -22,6 +23,17 @@ export type AskedApproval = {
   expiresAt?: number
   expired?: true
   decided?: Decided
+}
+
+/** What a running call asks a person. `answer` is set once it is over. */
+export type QuestionView = {
+  id: string
+  message: string
+  at: number
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+  answer?: { action: AnswerAction | 'expired' | 'withdrawn'; by?: string }
 }
 
 export type CallView = {
@@ -52,6 +64,9 @@ export type CallView = {
   outcome?: Outcome
   late?: Outcome
   cut?: true
+  /** The call that made this one, if no model did. */
+  parent?: string
+  questions?: QuestionView[]
 }
 
 export type UserItem = {
@@ -168,7 +183,9 @@ export function activityOf(view: SessionView): { activity: Activity; words: stri
   if (view.controlledBy !== undefined)
     return { activity: 'waiting', words: `Under the manual control of ${view.controlledBy}` }
   const open = [...openCalls(view)]
-  const busy = open.find(call => call.status === 'running')
+  if (open.some(isAsking))
+    return { activity: 'waiting', words: `Waiting for an answer to ${open.find(isAsking)?.name}` }
+  const busy = open.find(call => call.status === 'running' && !open.some(each => each.parent === call.id))
   if (busy) return { activity: 'running', words: `Running ${namesOf(open, 'running')}` }
   const asks = open.filter(call => call.status === 'waiting')
   if (asks.length > 0)
@@ -178,7 +195,14 @@ export function activityOf(view: SessionView): { activity: Activity; words: stri
   return { activity: 'running', words: 'The model is answering' }
 }
 
-/** The calls of the last step that have no outcome. */
+/** It waits for a person to fill in a form. */
+export function isAsking(call: CallView): boolean {
+  return (
+    call.questions?.some(question => question.answer === undefined) === true && call.settledAt === undefined
+  )
+}
+
+/** The calls of the last step that have no outcome, and the calls that they made. */
 export function* openCalls(view: SessionView): Generator<CallView> {
   for (const id of view.steps.at(-1)?.calls ?? []) {
     const call = view.calls.get(id)

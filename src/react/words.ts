@@ -171,3 +171,16 @@ function sorted(value: Json): Json {
     pairs.map(([name, member]): [string, Json] => [name, sorted(member)]),
   ) as JsonObject
 }
+
+const rules: Readonly<Record<string, string>> = {
+  'operator-trust': 'the trust that the operator gave this tool',
+  'client-trust': 'the trust that the application gave this tool',
+  'client-tool': 'the application runs it',
+  'changed-tool': 'the definition of this tool has changed',
+  grant: 'a grant',
+}
+
+/** A rule in words: those of the runtime are spelled out, the operator's own are named. */
+export function ruleWords(rule: string): string {
+  return rules[rule] ?? `the rule ${rule}`
+}

@@ -56,23 +56,36 @@ export function Palette({
       />
       <div role="listbox" id={list} className="choices" aria-label="Choices" tabIndex={-1}>
         {choices.map((choice, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field above
-          <div
+          <Option
             key={`${choice.hint}${choice.label}${index}`}
             id={`${list}-${index}`}
-            role="option"
-            aria-selected={index === at}
-            tabIndex={-1}
-            className={index === at ? 'choice choice-at' : 'choice'}
-            onClick={() => choose(choice)}
-          >
-            <span>{printable(choice.label, 120)}</span>
-            <span className="tw-muted">{choice.hint}</span>
-          </div>
+            choice={choice}
+            isAt={index === at}
+            onChoose={() => choose(choice)}
+          />
         ))}
         {choices.length === 0 && <p className="tw-muted">Nothing matches.</p>}
       </div>
     </Dialog>
+  )
+}
+
+type OptionProps = { id: string; choice: Choice; isAt: boolean; onChoose: () => void }
+
+function Option({ id, choice, isAt, onChoose }: OptionProps): ReactElement {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field above
+    <div
+      id={id}
+      role="option"
+      aria-selected={isAt}
+      tabIndex={-1}
+      className={isAt ? 'choice choice-at' : 'choice'}
+      onClick={onChoose}
+    >
+      <span>{printable(choice.label, 120)}</span>
+      <span className="tw-muted">{choice.hint}</span>
+    </div>
   )
 }
 

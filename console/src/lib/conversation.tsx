@@ -9,8 +9,10 @@ import {
   useState,
 } from 'react'
 import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
+import { useAttempt } from './attempt.tsx'
 import { useConsole } from './console-state.tsx'
 import type { LiveSession } from './live-session.ts'
+import { Link } from './router.tsx'
 
 type ConversationProps = Pick<
   TranscriptProps,
@@ -25,7 +27,7 @@ type ConversationProps = Pick<
 export function Conversation(props: ConversationProps): ReactElement {
   const { session, renderClientCall, items } = props
   const { looks } = useConsole()
-  const { question, decide } = session
+  const { question, decide, id } = session
   const renderApproval = useCallback(
     (call: CallView) => (
       <Approval
@@ -37,8 +39,17 @@ export function Conversation(props: ConversationProps): ReactElement {
     [question, decide],
   )
   const renderDetails = useCallback(
-    (call: CallView) => (call.status === 'client' ? renderClientCall?.(call) : undefined),
-    [renderClientCall],
+    (call: CallView) => (
+      <>
+        {call.status === 'client' && renderClientCall?.(call)}
+        {call.seq !== undefined && (
+          <Link to={`/sessions/${id}#seq=${call.seq}`} className="row-link">
+            Event #{call.seq}
+          </Link>
+        )}
+      </>
+    ),
+    [renderClientCall, id],
   )
   return (
     <Transcript
@@ -61,46 +72,34 @@ type ComposerProps = {
   onStop?: (() => Promise<unknown>) | undefined
   isActive: boolean
   label?: string
-  /** A text to begin with. */
-  draft?: string
   children?: ReactNode
 }
 
-export function Composer({
-  onSend,
-  onStop,
-  isActive,
-  label = 'Message',
-  draft = '',
-  children,
-}: ComposerProps): ReactElement {
-  const [text, setText] = useState(draft)
-  const [problem, setProblem] = useState<string>()
+export function Composer(props: ComposerProps): ReactElement {
+  const { onSend, onStop, isActive, label = 'Message', children } = props
+  const [text, setText] = useState('')
+  const { attempt, problem } = useAttempt()
   const field = useId()
-  const attempt = (work: Promise<unknown>): void => {
-    setProblem(undefined)
-    work.catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)))
-  }
-  const send = (event?: FormEvent): void => {
-    event?.preventDefault()
+  const send = (): void => {
     const said = text.trim()
     if (said === '') return
     setText('')
-    attempt(
-      onSend(said).catch((error: unknown) => {
-        setText(said)
-        throw error
-      }),
-    )
+    const sent = onSend(said)
+    // A refused message stays in the field.
+    sent.catch(() => setText(said))
+    attempt(sent)
   }
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
-      event.preventDefault()
-      send()
-    }
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    send()
+  }
+  const onSubmit = (event: FormEvent): void => {
+    event.preventDefault()
+    send()
   }
   return (
-    <form className="composer" onSubmit={send}>
+    <form className="composer" onSubmit={onSubmit}>
       <label htmlFor={field} className="tw-hidden">
         {label}
       </label>
@@ -124,11 +123,7 @@ export function Composer({
           Send
         </button>
       </div>
-      {problem !== undefined && (
-        <p role="alert" className="tw-problem">
-          {problem}
-        </p>
-      )}
+      {problem}
     </form>
   )
 }

@@ -62,27 +62,31 @@ export default function Approvals(): ReactElement {
       {current && (
         <div className="inbox">
           <List approvals={approvals} current={current} onChoose={setAt} />
-          <div className="inbox-one">
-            <Approval
-              key={current.callId}
-              question={questionOf(current)}
-              onAnswer={given => answer(current, given)}
-              autoFocus
-            >
-              <div>
-                <dt>Session</dt>
-                <dd>
-                  <Link to={`/sessions/${current.session}`} className="link">
-                    {shortId(current.session)}
-                  </Link>{' '}
-                  of {printable(current.owner, 40)}, agent {printable(current.agent, 40)}
-                </dd>
-              </div>
-            </Approval>
-          </div>
+          <One key={current.callId} approval={current} onAnswer={given => answer(current, given)} />
         </div>
       )}
       <Grants />
+    </div>
+  )
+}
+
+type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => Promise<void> }
+
+function One({ approval, onAnswer }: OneProps): ReactElement {
+  const { session, owner, agent } = approval
+  return (
+    <div className="inbox-one">
+      <Approval question={questionOf(approval)} onAnswer={onAnswer} autoFocus>
+        <div>
+          <dt>Session</dt>
+          <dd>
+            <Link to={`/sessions/${session}`} className="link">
+              {shortId(session)}
+            </Link>{' '}
+            of {printable(owner, 40)}, agent {printable(agent, 40)}
+          </dd>
+        </div>
+      </Approval>
     </div>
   )
 }

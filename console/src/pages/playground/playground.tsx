@@ -4,6 +4,7 @@ import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import { activityOf, type CallView } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Composer, Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
@@ -45,7 +46,6 @@ function Talk({ agent, address }: { agent: OperatorAgent; address: Address }): R
   const talk = useTalk({ session, id, agent, model, tools, script, address })
   usePageTools(session, tools)
   const { view } = session
-  const activity = view && activityOf(view)
   return (
     <div className="playground">
       <Setup
@@ -61,21 +61,7 @@ function Talk({ agent, address }: { agent: OperatorAgent; address: Address }): R
         onScript={setScript}
       />
       <section className="talk" aria-label="Conversation">
-        <header className="talk-head">
-          <h1>Playground</h1>
-          {activity && <State kind={activity.activity} words={activity.words} />}
-          <span className="spacer" />
-          {id !== undefined && (
-            <>
-              <Link to={`/sessions/${id}`} className="link">
-                Open the session
-              </Link>
-              <Link to={withQuery(address, { session: undefined })} className="link">
-                New
-              </Link>
-            </>
-          )}
-        </header>
+        <TalkHead id={id} session={session} address={address} />
         {id === undefined ? (
           <Welcome agent={agent} tools={tools} onTry={text => void talk.send(text)} />
         ) : (
@@ -84,11 +70,7 @@ function Talk({ agent, address }: { agent: OperatorAgent; address: Address }): R
             renderClientCall={call => <PersonAnswer call={call} tools={tools} session={session} />}
           />
         )}
-        {talk.problem !== undefined && (
-          <p role="alert" className="tw-problem">
-            {talk.problem}
-          </p>
-        )}
+        {talk.problem}
         <Composer
           onSend={talk.send}
           onStop={() => session.command({ do: 'cancel' })}
@@ -97,6 +79,29 @@ function Talk({ agent, address }: { agent: OperatorAgent; address: Address }): R
         />
       </section>
     </div>
+  )
+}
+
+type TalkHeadProps = { id: string | undefined; session: LiveSession; address: Address }
+
+function TalkHead({ id, session: { view }, address }: TalkHeadProps): ReactElement {
+  const activity = view && activityOf(view)
+  return (
+    <header className="talk-head">
+      <h1>Playground</h1>
+      {activity && <State kind={activity.activity} words={activity.words} />}
+      <span className="spacer" />
+      {id !== undefined && (
+        <>
+          <Link to={`/sessions/${id}`} className="link">
+            Open the session
+          </Link>
+          <Link to={withQuery(address, { session: undefined })} className="link">
+            New
+          </Link>
+        </>
+      )}
+    </header>
   )
 }
 
@@ -121,26 +126,26 @@ type TalkInput = {
 }
 
 /** Says something: makes the session first if there is none, and plays the script if there is one. */
-function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; problem: string | undefined } {
-  const [problem, setProblem] = useState<string>()
+function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; problem: ReactElement | null } {
+  const { attempt, problem } = useAttempt()
   const latest = useRef(input)
   latest.current = input
-  const send = useCallback(async (text: string) => {
-    const { id, agent, model, tools, script, address } = latest.current
-    setProblem(undefined)
-    const answers = script === undefined ? undefined : readScript(script)
-    const session = id ?? (await createFor(agent, model, tools))
-    if (id === undefined) navigate(withQuery(address, { session, new: undefined }), { replace: true })
-    if (!answers) {
-      await operator.command(session, { do: 'say', text })
-      return
-    }
-    const changed = (): Promise<void> => new Promise(resolve => void setTimeout(resolve, 300))
-    const played = { session: () => operator.session(session), command: operatorCommand(session), changed }
-    void playScript(played, answers, text).catch((error: unknown) =>
-      setProblem(error instanceof Error ? error.message : String(error)),
-    )
-  }, [])
+  const send = useCallback(
+    async (text: string) => {
+      const { id, agent, model, tools, script, address } = latest.current
+      const answers = script === undefined ? undefined : readScript(script)
+      const session = id ?? (await createFor(agent, model, tools))
+      if (id === undefined) navigate(withQuery(address, { session, new: undefined }), { replace: true })
+      if (!answers) {
+        await operator.command(session, { do: 'say', text })
+        return
+      }
+      const changed = (): Promise<void> => new Promise(resolve => void setTimeout(resolve, 300))
+      const played = { session: () => operator.session(session), command: operatorCommand(session), changed }
+      attempt(playScript(played, answers, text))
+    },
+    [attempt],
+  )
   return { send, problem }
 }
 

@@ -1,6 +1,7 @@
 // The list of tools that run in this page, and the form that defines one.
 import { type FormEvent, type ReactElement, useId, useState } from 'react'
 import { isJsonObject, type JsonObject } from '../../../../src/lib/json.ts'
+import { Problem } from '../../lib/attempt.tsx'
 import { type AnswerKind, answers, type PageTool, toolProblem } from './page-tools.ts'
 
 type ToolEditorProps = { tools: readonly PageTool[]; onChange: (tools: PageTool[]) => void }
@@ -44,87 +45,38 @@ export function ToolEditor({ tools, onChange }: ToolEditorProps): ReactElement {
 
 type ToolFormProps = { taken: readonly string[]; onCancel: () => void; onDone: (tool: PageTool) => void }
 
+const emptyTool = { name: '', description: '', answer: 'person' as AnswerKind, text: '' }
+const emptySchema = '{ "type": "object", "properties": {} }'
+
 function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
-  const [name, setName] = useState('')
-  const [description, setDescription] = useState('')
-  const [parameters, setParameters] = useState('{ "type": "object", "properties": {} }')
-  const [answer, setAnswer] = useState<AnswerKind>('person')
-  const [text, setText] = useState('')
+  const [tool, setTool] = useState(emptyTool)
+  const [parameters, setParameters] = useState(emptySchema)
   const [problem, setProblem] = useState<string>()
-  const id = useId()
+  const set = (change: Partial<typeof emptyTool>): void => setTool({ ...tool, ...change })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     const schema = schemaOf(parameters)
     const words =
-      toolProblem({ name, description }) ??
-      (taken.includes(name) ? 'There is a tool of this name already.' : undefined) ??
+      toolProblem(tool) ??
+      (taken.includes(tool.name) ? 'There is a tool of this name already.' : undefined) ??
       (schema === undefined ? 'The parameters are no JSON object.' : undefined)
     setProblem(words)
-    if (words === undefined && schema !== undefined)
-      onDone({ name, description, parameters: schema, answer, text })
+    if (words === undefined && schema !== undefined) onDone({ ...tool, parameters: schema })
   }
-  const field = (label: string, control: ReactElement, key: string): ReactElement => (
-    <div className="tw-field">
-      <label htmlFor={`${id}-${key}`}>{label}</label>
-      {control}
-    </div>
-  )
   return (
     <form className="tw-form" onSubmit={submit}>
-      {field(
-        'Name',
-        <input
-          id={`${id}-n`}
-          className="tw-input tw-code"
-          value={name}
-          autoFocus
-          onChange={e => setName(e.target.value)}
-        />,
-        'n',
+      <TextField label="Name" value={tool.name} onChange={name => set({ name })} />
+      <TextField
+        label="What it is for"
+        value={tool.description}
+        onChange={description => set({ description })}
+      />
+      <TextField label="Parameters (JSON Schema)" value={parameters} onChange={setParameters} />
+      <AnswerField answer={tool.answer} onChange={answer => set({ answer })} />
+      {tool.answer === 'text' && (
+        <TextField label="The text" value={tool.text} onChange={text => set({ text })} />
       )}
-      {field(
-        'What it is for',
-        <input
-          id={`${id}-d`}
-          className="tw-input"
-          value={description}
-          onChange={e => setDescription(e.target.value)}
-        />,
-        'd',
-      )}
-      {field(
-        'Parameters (JSON Schema)',
-        <textarea
-          id={`${id}-p`}
-          className="tw-input tw-code"
-          rows={3}
-          value={parameters}
-          onChange={e => setParameters(e.target.value)}
-        />,
-        'p',
-      )}
-      {field(
-        'It answers with',
-        <select id={`${id}-a`} value={answer} onChange={e => setAnswer(e.target.value as AnswerKind)}>
-          {Object.entries(answers).map(([kind, words]) => (
-            <option key={kind} value={kind}>
-              {words}
-            </option>
-          ))}
-        </select>,
-        'a',
-      )}
-      {answer === 'text' &&
-        field(
-          'The text',
-          <input id={`${id}-t`} className="tw-input" value={text} onChange={e => setText(e.target.value)} />,
-          't',
-        )}
-      {problem !== undefined && (
-        <p role="alert" className="tw-problem">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined && <Problem words={problem} />}
       <div className="tw-actions">
         <button type="submit" className="tw-button tw-primary">
           Add the tool
@@ -134,6 +86,41 @@ function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
         </button>
       </div>
     </form>
+  )
+}
+
+type TextFieldProps = { label: string; value: string; onChange: (value: string) => void }
+
+function TextField({ label, value, onChange }: TextFieldProps): ReactElement {
+  const id = useId()
+  return (
+    <div className="tw-field">
+      <label htmlFor={id}>{label}</label>
+      <input id={id} className="tw-input" value={value} onChange={event => onChange(event.target.value)} />
+    </div>
+  )
+}
+
+type AnswerFieldProps = { answer: AnswerKind; onChange: (answer: AnswerKind) => void }
+
+function AnswerField({ answer, onChange }: AnswerFieldProps): ReactElement {
+  const id = useId()
+  const kinds = Object.keys(answers) as AnswerKind[] // its keys are the kinds
+  return (
+    <div className="tw-field">
+      <label htmlFor={id}>It answers with</label>
+      <select
+        id={id}
+        value={answer}
+        onChange={event => onChange(kinds.find(kind => kind === event.target.value) ?? 'person')}
+      >
+        {kinds.map(kind => (
+          <option key={kind} value={kind}>
+            {answers[kind]}
+          </option>
+        ))}
+      </select>
+    </div>
   )
 }
 

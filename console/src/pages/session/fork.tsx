@@ -3,6 +3,7 @@
 import { type FormEvent, type ReactElement, useId, useState } from 'react'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { Dialog } from '../../frame/dialog.tsx'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { navigate } from '../../lib/router.tsx'
@@ -10,7 +11,6 @@ import { navigate } from '../../lib/router.tsx'
 type ForkProps = { session: LiveSession; view: SessionView; upTo: number; onClose: () => void }
 
 export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactElement {
-  const { catalogue } = useConsole()
   const message = view.items.find(item => item.type === 'user' && item.seq === upTo)
   const said =
     message?.type === 'user'
@@ -18,26 +18,19 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
       : ''
   const [text, setText] = useState(said)
   const [model, setModel] = useState('')
-  const [problem, setProblem] = useState<string>()
-  const id = useId()
-  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
+  const { attempt, problem } = useAttempt()
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     // A message that is edited takes the place of the one that was said.
     const from = said === '' ? upTo : Math.max(1, upTo - 1)
-    operator
-      .fork(session.id, {
-        upTo: from,
-        ...(model !== '' && { model }),
-        ...(text.trim() !== '' && { text: text.trim() }),
-      })
-      .then(
-        made => {
-          onClose()
-          navigate(`/sessions/${made.id}`)
-        },
-        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-      )
+    const words = text.trim()
+    const fork = { upTo: from, ...(model !== '' && { model }), ...(words !== '' && { text: words }) }
+    attempt(
+      operator.fork(session.id, fork).then(made => {
+        onClose()
+        navigate(`/sessions/${made.id}`)
+      }),
+    )
   }
   return (
     <Dialog label="Fork this session" onClose={onClose}>
@@ -46,33 +39,13 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
         A new session gets the history up to there. What ran before comes from the log and does not run again.
       </p>
       <form className="tw-form" onSubmit={submit}>
-        <div className="tw-field">
-          <label htmlFor={`${id}-m`}>Model</label>
-          <select id={`${id}-m`} value={model} onChange={event => setModel(event.target.value)}>
-            <option value="">as before</option>
-            {models.map(name => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </div>
-        <div className="tw-field">
-          <label htmlFor={`${id}-t`}>
-            {said === '' ? 'Message to say at once (optional)' : 'Message, edited'}
-          </label>
-          <textarea
-            id={`${id}-t`}
-            className="tw-input"
-            rows={3}
-            value={text}
-            autoFocus
-            onChange={event => setText(event.target.value)}
-          />
-        </div>
-        {problem !== undefined && (
-          <p role="alert" className="tw-problem">
-            {problem}
-          </p>
-        )}
+        <ModelField model={model} onChange={setModel} />
+        <MessageField
+          label={said === '' ? 'Message to say at once (optional)' : 'Message, edited'}
+          text={text}
+          onChange={setText}
+        />
+        {problem}
         <div className="tw-actions">
           <button type="submit" className="tw-button tw-primary">
             Fork
@@ -83,5 +56,41 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
         </div>
       </form>
     </Dialog>
+  )
+}
+
+function ModelField({ model, onChange }: { model: string; onChange: (model: string) => void }): ReactElement {
+  const { catalogue } = useConsole()
+  const id = useId()
+  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
+  return (
+    <div className="tw-field">
+      <label htmlFor={id}>Model</label>
+      <select id={id} value={model} onChange={event => onChange(event.target.value)}>
+        <option value="">as before</option>
+        {models.map(name => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+type MessageFieldProps = { label: string; text: string; onChange: (text: string) => void }
+
+function MessageField({ label, text, onChange }: MessageFieldProps): ReactElement {
+  const id = useId()
+  return (
+    <div className="tw-field">
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        id={id}
+        className="tw-input"
+        rows={3}
+        value={text}
+        autoFocus
+        onChange={event => onChange(event.target.value)}
+      />
+    </div>
   )
 }

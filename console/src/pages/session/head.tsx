@@ -1,7 +1,8 @@
 // The head of a session: who, what it does in words, what it cost, how old it is; the views; what can be done with it.
-import { type ReactElement, useState } from 'react'
+import type { ReactElement } from 'react'
 import { printable } from '../../../../src/lib/text.ts'
 import { activityOf, CopyButton, type SessionView, Time } from '../../../../src/react/index.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { operator } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
@@ -30,8 +31,6 @@ export function SessionHead(props: HeadProps): ReactElement {
   const { session, view, name } = props
   const address = useAddress()
   const { activity, words } = activityOf(view)
-  const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
-  const { usage } = view
   return (
     <header className="session-head">
       <div className="session-facts">
@@ -42,24 +41,7 @@ export function SessionHead(props: HeadProps): ReactElement {
           {printable(view.agent, 60)}
         </h1>
         <State kind={activity} words={words} />
-        <dl className="facts">
-          <Fact name="Model" value={printable(model ?? '–', 60)} />
-          <Fact name="Tokens" value={count(usage.input + usage.output)} />
-          <Fact name="Cost" value={usage.priced ? money(usage.cost) : 'no price set'} />
-          <div>
-            <dt>Began</dt>
-            <dd>
-              <Time at={view.createdAt} />
-            </dd>
-          </div>
-          <Fact name="Wire" value={printable(view.wire, 40)} />
-          <div>
-            <dt>Id</dt>
-            <dd>
-              <Id id={session.id} />
-            </dd>
-          </div>
-        </dl>
+        <Facts id={session.id} view={view} />
       </div>
       <div className="session-tools">
         <nav className="tabs" aria-label="Views of this session">
@@ -91,6 +73,31 @@ export function SessionHead(props: HeadProps): ReactElement {
   )
 }
 
+function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
+  const { usage } = view
+  const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
+  return (
+    <dl className="facts">
+      <Fact name="Model" value={printable(model ?? '–', 60)} />
+      <Fact name="Tokens" value={count(usage.input + usage.output)} />
+      <Fact name="Cost" value={usage.priced ? money(usage.cost) : 'no price set'} />
+      <div>
+        <dt>Began</dt>
+        <dd>
+          <Time at={view.createdAt} />
+        </dd>
+      </div>
+      <Fact name="Wire" value={printable(view.wire, 40)} />
+      <div>
+        <dt>Id</dt>
+        <dd>
+          <Id id={id} />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
 function Fact({ name, value }: { name: string; value: string }): ReactElement {
   return (
     <div>
@@ -101,16 +108,7 @@ function Fact({ name, value }: { name: string; value: string }): ReactElement {
 }
 
 function Actions({ session, view, onFork }: HeadProps): ReactElement {
-  const [problem, setProblem] = useState<string>()
-  const attempt = (work: Promise<unknown>): void =>
-    void work.then(
-      () => setProblem(undefined),
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-    )
-  const remove = (): void => {
-    if (!confirm('Delete this session and its log? This cannot be undone.')) return
-    attempt(operator.remove(session.id).then(() => navigate('/sessions')))
-  }
+  const { attempt, problem } = useAttempt()
   return (
     <div className="actions">
       {view.active && (
@@ -125,46 +123,44 @@ function Actions({ session, view, onFork }: HeadProps): ReactElement {
       <button type="button" className="tw-button" onClick={onFork}>
         Fork…
       </button>
-      <details className="menu">
-        <summary className="tw-button">More</summary>
-        <div className="menu-box">
-          <CopyButton text={() => curlOf(session.id, view)} label="Copy as curl" />
-          <a
-            className="tw-button tw-small"
-            href={operator.exportPath(session.id)}
-            download={`${session.id}.jsonl`}
-          >
-            Export the log
-          </a>
-          <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
-            Compare…
-          </Link>
-          {view.controlledBy === undefined && (
-            <button
-              type="button"
-              className="tw-button tw-small"
-              onClick={() => attempt(session.command({ do: 'take-control' }))}
-            >
-              Take manual control
-            </button>
-          )}
-          <button
-            type="button"
-            className="tw-button tw-small"
-            onClick={() => attempt(session.command({ do: 'compact' }))}
-          >
-            Summarise the history
-          </button>
-          <button type="button" className="tw-button tw-small tw-danger" onClick={remove}>
-            Delete…
-          </button>
-        </div>
-      </details>
-      {problem !== undefined && (
-        <p role="alert" className="tw-problem">
-          {printable(problem, 300)}
-        </p>
-      )}
+      <More session={session} view={view} attempt={attempt} />
+      {problem}
     </div>
+  )
+}
+
+type MoreProps = Pick<HeadProps, 'session' | 'view'> & { attempt: (work: Promise<unknown>) => void }
+
+function More({ session, view, attempt }: MoreProps): ReactElement {
+  const remove = (): void => {
+    if (!confirm('Delete this session and its log? This cannot be undone.')) return
+    attempt(operator.remove(session.id).then(() => navigate('/sessions')))
+  }
+  const button = (label: string, onClick: () => void, look = ''): ReactElement => (
+    <button type="button" className={`tw-button tw-small ${look}`} onClick={onClick}>
+      {label}
+    </button>
+  )
+  return (
+    <details className="menu">
+      <summary className="tw-button">More</summary>
+      <div className="menu-box">
+        <CopyButton text={() => curlOf(session.id, view)} label="Copy as curl" />
+        <a
+          className="tw-button tw-small"
+          href={operator.exportPath(session.id)}
+          download={`${session.id}.jsonl`}
+        >
+          Export the log
+        </a>
+        <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
+          Compare…
+        </Link>
+        {view.controlledBy === undefined &&
+          button('Take manual control', () => attempt(session.command({ do: 'take-control' })))}
+        {button('Summarise the history', () => attempt(session.command({ do: 'compact' })))}
+        {button('Delete…', remove, 'tw-danger')}
+      </div>
+    </details>
   )
 }

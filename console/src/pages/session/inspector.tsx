@@ -2,14 +2,7 @@
 import { type PointerEvent, type ReactElement, useState } from 'react'
 import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
-import {
-  type CallView,
-  CopyButton,
-  JsonTree,
-  type SessionView,
-  Status,
-  type ViewItem,
-} from '../../../../src/react/index.ts'
+import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
 import { seqOf } from '../../../../src/react/transcript.tsx'
 import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'
 import type { LiveSession } from '../../lib/live-session.ts'
@@ -18,7 +11,6 @@ import { read, write } from '../../lib/theme.ts'
 
 type InspectorProps = {
   session: LiveSession
-  view: SessionView
   item: ViewItem
   onClose: () => void
   onFork: (seq: number) => void

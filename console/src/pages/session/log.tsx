@@ -4,6 +4,7 @@ import type { Event } from '../../../../src/language/events.ts'
 import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { JsonTree, Time, VirtualRows } from '../../../../src/react/index.ts'
+import { ruleWords } from '../../../../src/react/words.ts'
 import type { LogEntry } from '../../lib/live-session.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 
@@ -90,7 +91,7 @@ function wordsOf(event: Event): string {
     case 'approval.decided':
       return `${event.granted ? 'allowed' : 'refused'} by ${printable(event.by, 60)}`
     case 'approval.requested':
-      return printable(event.reason ?? event.rule, 200)
+      return printable(event.reason ?? ruleWords(event.rule), 200)
     case 'turn.ended':
       return event.stop
     default:

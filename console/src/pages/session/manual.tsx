@@ -3,6 +3,7 @@ import { type ReactElement, useEffect, useId, useState } from 'react'
 import type { OperatorSessionState } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import type { SessionView } from '../../../../src/react/index.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { operator } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 
@@ -18,9 +19,7 @@ const actions: Readonly<Record<string, string>> = {
 
 export function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement | null {
   const [detail, setDetail] = useState<OperatorSessionState>()
-  const [problem, setProblem] = useState<string>()
-  const [text, setText] = useState('')
-  const field = useId()
+  const { attempt, problem } = useAttempt()
   const isOn = view.controlledBy !== undefined
   const { id, command } = session
   // biome-ignore lint/correctness/useExhaustiveDependencies: each event may change what comes next
@@ -29,13 +28,6 @@ export function Manual({ session, view }: { session: LiveSession; view: SessionV
   }, [isOn, id, view.seq])
   if (!isOn) return null
   const next = detail?.next.do ?? ''
-  const attempt = (given: Parameters<typeof command>[0]): void => {
-    setProblem(undefined)
-    command(given).then(
-      () => setText(''),
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-    )
-  }
   const canPerform = next !== '' && next !== 'rest' && next !== 'wait'
   return (
     <section className="manual" aria-label="Manual control">
@@ -48,41 +40,51 @@ export function Manual({ session, view }: { session: LiveSession; view: SessionV
           type="button"
           className="tw-button tw-primary"
           disabled={!canPerform}
-          onClick={() => attempt({ do: 'perform' })}
+          onClick={() => attempt(command({ do: 'perform' }))}
         >
           Do it
         </button>
-        <button type="button" className="tw-button" onClick={() => attempt({ do: 'release-control' })}>
+        <button
+          type="button"
+          className="tw-button"
+          onClick={() => attempt(command({ do: 'release-control' }))}
+        >
           Give control back
         </button>
       </div>
       {next === 'ask-model' && (
-        <div className="tw-form">
-          <label htmlFor={field}>Or answer in place of the model</label>
-          <textarea
-            id={field}
-            className="tw-input"
-            rows={2}
-            value={text}
-            onChange={event => setText(event.target.value)}
-          />
-          <div className="tw-actions">
-            <button
-              type="button"
-              className="tw-button"
-              disabled={text.trim() === ''}
-              onClick={() => attempt({ do: 'answer-model', text })}
-            >
-              Answer
-            </button>
-          </div>
-        </div>
+        <AnswerForm onAnswer={text => attempt(command({ do: 'answer-model', text }))} />
       )}
-      {problem !== undefined && (
-        <p role="alert" className="tw-problem">
-          {printable(problem, 300)}
-        </p>
-      )}
+      {problem}
     </section>
+  )
+}
+
+function AnswerForm({ onAnswer }: { onAnswer: (text: string) => void }): ReactElement {
+  const [text, setText] = useState('')
+  const field = useId()
+  return (
+    <form
+      className="tw-form"
+      onSubmit={event => {
+        event.preventDefault()
+        onAnswer(text)
+        setText('')
+      }}
+    >
+      <label htmlFor={field}>Or answer in place of the model</label>
+      <textarea
+        id={field}
+        className="tw-input"
+        rows={2}
+        value={text}
+        onChange={event => setText(event.target.value)}
+      />
+      <div className="tw-actions">
+        <button type="submit" className="tw-button" disabled={text.trim() === ''}>
+          Answer
+        </button>
+      </div>
+    </form>
   )
 }

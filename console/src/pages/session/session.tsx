@@ -1,7 +1,7 @@
 // One session: what it does, what it waits for, what it did, who allowed it, what it cost, what went wrong. The address says
 // which view is shown and which event is in the middle.
 import { type ReactElement, useCallback, useEffect, useMemo, useState } from 'react'
-import { activityOf, type SessionView, type ViewItem } from '../../../../src/react/index.ts'
+import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { Composer } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Failure, Loading } from '../../lib/parts.tsx'
@@ -38,12 +38,9 @@ export default function Session({ id }: { id: string }): ReactElement {
 function Shown({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
   const address = useAddress()
   const name = viewOf(address)
-  const seq = seqOf(address)
   const [selected, setSelected] = useState<string>()
   const [fork, setFork] = useState<number>()
-  const target = useTarget(view, seq, name)
-  const search = useSearch(view, address)
-  const select = useCallback((item: ViewItem) => setSelected(item.key), [])
+  const [isStrip, foldStrip] = useStrip()
   const openBar = useCallback(
     (bar: Bar) => {
       if (bar.seq !== undefined) navigate(withQuery(address, { view: undefined }, `#seq=${bar.seq}`))
@@ -51,14 +48,10 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
     },
     [address],
   )
-  const [isStrip, setStrip] = useState(() => read('turnwire-timeline') !== 'folded')
-  const foldStrip = (): void => {
-    write('turnwire-timeline', isStrip ? 'folded' : 'open')
-    setStrip(!isStrip)
-  }
   const item = view.items.find(each => each.key === selected)
+  const hasStrip = name === 'timeline' || (name === 'transcript' && isStrip)
   return (
-    <div className="session" data-view={name} data-inspector={item !== undefined}>
+    <div className="session" data-view={name}>
       <SessionHead
         session={session}
         view={view}
@@ -67,48 +60,20 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
         isStrip={isStrip}
         foldStrip={foldStrip}
       />
-      {(isStrip || name === 'timeline') && (name === 'transcript' || name === 'timeline') && (
-        <TimelineStrip view={view} selected={selected} onOpen={openBar} />
-      )}
+      {hasStrip && <TimelineStrip view={view} selected={selected} onOpen={openBar} />}
       <div className="session-body">
         <div className="session-main">
-          {name === 'transcript' && (
-            <>
-              <Found search={search} />
-              <TranscriptView
-                session={session}
-                view={view}
-                target={search.target ?? target}
-                selected={selected}
-                onSelect={select}
-                onFork={setFork}
-              />
-              <Manual session={session} view={view} />
-              <Composer
-                onSend={text => session.command({ do: 'say', text })}
-                onStop={() => session.command({ do: 'cancel' })}
-                isActive={view.active}
-                label="Send a message to this session"
-              />
-            </>
-          )}
-          {name === 'log' && (
-            <>
-              <Found search={search} />
-              <Log log={session.log} upTo={session.log.length} query={search.query} target={target} />
-            </>
-          )}
-          {name === 'vendors' && <Vendors id={session.id} seq={view.seq} />}
-          {name === 'usage' && <UsageView view={view} />}
-        </div>
-        {item && name === 'transcript' && (
-          <Inspector
+          <Body
+            name={name}
             session={session}
             view={view}
-            item={item}
-            onClose={() => setSelected(undefined)}
+            selected={selected}
+            onSelect={setSelected}
             onFork={setFork}
           />
+        </div>
+        {item && name === 'transcript' && (
+          <Inspector session={session} item={item} onClose={() => setSelected(undefined)} onFork={setFork} />
         )}
       </div>
       {fork !== undefined && (
@@ -116,6 +81,68 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
       )}
     </div>
   )
+}
+
+/** Whether the timeline is shown above the transcript. It is kept in this browser. */
+function useStrip(): [boolean, () => void] {
+  const [isStrip, setStrip] = useState(() => read('turnwire-timeline') !== 'folded')
+  const fold = (): void => {
+    write('turnwire-timeline', isStrip ? 'folded' : 'open')
+    setStrip(!isStrip)
+  }
+  return [isStrip, fold]
+}
+
+type BodyProps = {
+  name: ViewName
+  session: LiveSession
+  view: SessionView
+  selected: string | undefined
+  onSelect: (key: string) => void
+  onFork: (seq: number) => void
+}
+
+function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): ReactElement | null {
+  const address = useAddress()
+  const target = useTarget(view, seqOf(address), name)
+  const search = useSearch(view, address)
+  const select = useCallback((item: ViewItem) => onSelect(item.key), [onSelect])
+  switch (name) {
+    case 'transcript':
+      return (
+        <>
+          <Found search={search} />
+          <TranscriptView
+            session={session}
+            view={view}
+            target={search.target ?? target}
+            selected={selected}
+            onSelect={select}
+            onFork={onFork}
+          />
+          <Manual session={session} view={view} />
+          <Composer
+            onSend={text => session.command({ do: 'say', text })}
+            onStop={() => session.command({ do: 'cancel' })}
+            isActive={view.active}
+            label="Send a message to this session"
+          />
+        </>
+      )
+    case 'log':
+      return (
+        <>
+          <Found search={search} />
+          <Log log={session.log} upTo={session.log.length} query={search.query} target={target} />
+        </>
+      )
+    case 'vendors':
+      return <Vendors id={session.id} seq={view.seq} />
+    case 'usage':
+      return <UsageView view={view} />
+    case 'timeline':
+      return null
+  }
 }
 
 export function viewOf({ query }: Address): ViewName {
@@ -158,9 +185,4 @@ export function itemOf(view: SessionView, seq: number): ViewItem | undefined {
     view.items.find(item => (item.type === 'call' ? item.call.seq : item.seq) === seq) ??
     view.items.findLast(item => ((item.type === 'call' ? item.call.seq : item.seq) ?? Infinity) <= seq)
   )
-}
-
-/** The words of the header. */
-export function headWords(view: SessionView): ReturnType<typeof activityOf> {
-  return activityOf(view)
 }

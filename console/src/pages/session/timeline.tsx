@@ -39,34 +39,16 @@ export function TimelineStrip({ view, selected, onOpen }: TimelineProps): ReactE
     else return
     event.preventDefault()
   }
-  const button = (label: string, sign: string, onClick: () => void): ReactElement => (
-    <button type="button" className="tw-button tw-small" onClick={onClick} aria-label={label} title={label}>
-      {sign}
-    </button>
-  )
+  const words = bar ? wordsOf(bar) : summaryOf(timeline, view)
   return (
     <section className="timeline" aria-label="Timeline">
       <div className="timeline-tools">
-        <output className="timeline-words">{bar ? wordsOf(bar) : summaryOf(timeline, view)}</output>
-        {button('Zoom in', '+', () => zoom(0.5))}
-        {button('Zoom out', '−', () => zoom(2))}
-        {button('Fit the width', '0', () => setRange(whole))}
-        <button
-          type="button"
-          className="tw-button tw-small"
-          aria-pressed={isCritical}
-          onClick={() => setCritical(!isCritical)}
-        >
-          Critical path
-        </button>
-        <button
-          type="button"
-          className="tw-button tw-small"
-          aria-pressed={isList}
-          onClick={() => setList(!isList)}
-        >
-          As a list
-        </button>
+        <output className="timeline-words">{words}</output>
+        <Sign label="Zoom in" sign="+" onClick={() => zoom(0.5)} />
+        <Sign label="Zoom out" sign="−" onClick={() => zoom(2)} />
+        <Sign label="Fit the width" sign="0" onClick={() => setRange(whole)} />
+        <Switch label="Critical path" isOn={isCritical} set={setCritical} />
+        <Switch label="As a list" isOn={isList} set={setList} />
       </div>
       {isList ? (
         <BarList timeline={timeline} onOpen={onOpen} />
@@ -83,6 +65,30 @@ export function TimelineStrip({ view, selected, onOpen }: TimelineProps): ReactE
         />
       )}
     </section>
+  )
+}
+
+function Sign({ label, sign, onClick }: { label: string; sign: string; onClick: () => void }): ReactElement {
+  return (
+    <button type="button" className="tw-button tw-small" onClick={onClick} aria-label={label} title={label}>
+      {sign}
+    </button>
+  )
+}
+
+function Switch({
+  label,
+  isOn,
+  set,
+}: {
+  label: string
+  isOn: boolean
+  set: (isOn: boolean) => void
+}): ReactElement {
+  return (
+    <button type="button" className="tw-button tw-small" aria-pressed={isOn} onClick={() => set(!isOn)}>
+      {label}
+    </button>
   )
 }
 

@@ -21,7 +21,7 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
   const renderActions = useCallback(
     (item: ViewItem) => {
       const seq = seqOf(item)
-      if (seq === undefined) return null
+      if (seq === undefined || item.type === 'call') return null
       return (
         <>
           <Link
@@ -31,16 +31,14 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
           >
             #{seq}
           </Link>
-          {item.type !== 'call' && (
-            <button
-              type="button"
-              className="row-link"
-              onClick={() => onSelect(item)}
-              aria-label={`Inspect event ${seq}`}
-            >
-              Inspect
-            </button>
-          )}
+          <button
+            type="button"
+            className="row-link"
+            onClick={() => onSelect(item)}
+            aria-label={`Inspect event ${seq}`}
+          >
+            Inspect
+          </button>
           {(item.type === 'user' || item.type === 'answer') && (
             <button
               type="button"

@@ -80,26 +80,8 @@ function Filters({ filter }: { filter: SessionFilter }): ReactElement {
     }, 200)
     return () => clearTimeout(timer)
   }, [words, filter.q, set])
-  const select = (name: keyof SessionFilter, label: string, options: readonly string[]): ReactElement => (
-    <>
-      <label className="tw-hidden" htmlFor={`${id}-${name}`}>
-        {label}
-      </label>
-      <select
-        id={`${id}-${name}`}
-        className="tw-input"
-        value={filter[name] ?? ''}
-        onChange={event => set(name, event.target.value)}
-      >
-        <option value="">{label}: all</option>
-        {options.map(option => (
-          <option key={option} value={option}>
-            {printable(option, 60)}
-          </option>
-        ))}
-      </select>
-    </>
-  )
+  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
+  const agents = catalogue?.agents.map(agent => agent.name) ?? []
   return (
     <search className="filters">
       <label className="tw-hidden" htmlFor={`${id}-q`}>
@@ -113,19 +95,45 @@ function Filters({ filter }: { filter: SessionFilter }): ReactElement {
         value={words}
         onChange={event => setWords(event.target.value)}
       />
-      {select('status', 'Status', statuses)}
-      {select('agent', 'Agent', catalogue?.agents.map(agent => agent.name) ?? [])}
-      {select(
-        'model',
-        'Model',
-        Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*')),
-      )}
+      <Select
+        name="Status"
+        value={filter.status}
+        options={statuses}
+        onChange={value => set('status', value)}
+      />
+      <Select name="Agent" value={filter.agent} options={agents} onChange={value => set('agent', value)} />
+      <Select name="Model" value={filter.model} options={models} onChange={value => set('model', value)} />
       {me.operator && filter.owner !== undefined && (
         <button type="button" className="tw-button" onClick={() => set('owner', '')}>
           Owner {printable(filter.owner, 40)} ✕
         </button>
       )}
     </search>
+  )
+}
+
+type SelectProps = {
+  name: string
+  value: string | undefined
+  options: readonly string[]
+  onChange: (value: string) => void
+}
+
+function Select({ name, value = '', options, onChange }: SelectProps): ReactElement {
+  return (
+    <select
+      className="tw-input"
+      aria-label={name}
+      value={value}
+      onChange={event => onChange(event.target.value)}
+    >
+      <option value="">{name}: all</option>
+      {options.map(option => (
+        <option key={option} value={option}>
+          {printable(option, 60)}
+        </option>
+      ))}
+    </select>
   )
 }
 

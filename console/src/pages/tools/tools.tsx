@@ -24,18 +24,7 @@ export default function Tools(): ReactElement {
     <div className="page tools">
       <header className="page-head">
         <h1>Tools and agents</h1>
-        <nav className="tabs" aria-label="Agents">
-          {catalogue.agents.map(each => (
-            <Link
-              key={each.name}
-              to={withQuery(address, { agent: each.name, tool: undefined })}
-              className="tab"
-              aria-current={each === agent ? 'page' : undefined}
-            >
-              {printable(each.title ?? each.name, 60)}
-            </Link>
-          ))}
-        </nav>
+        <AgentTabs agents={catalogue.agents} current={agent} address={address} />
       </header>
       <div className="tools-body">
         <div className="tools-list page-scroll">
@@ -70,6 +59,25 @@ export default function Tools(): ReactElement {
         </div>
       </div>
     </div>
+  )
+}
+
+type AgentTabsProps = { agents: readonly OperatorAgent[]; current: OperatorAgent; address: Address }
+
+function AgentTabs({ agents, current, address }: AgentTabsProps): ReactElement {
+  return (
+    <nav className="tabs" aria-label="Agents">
+      {agents.map(each => (
+        <Link
+          key={each.name}
+          to={withQuery(address, { agent: each.name, tool: undefined })}
+          className="tab"
+          aria-current={each === current ? 'page' : undefined}
+        >
+          {printable(each.title ?? each.name, 60)}
+        </Link>
+      ))}
+    </nav>
   )
 }
 
