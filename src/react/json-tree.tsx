@@ -2,6 +2,7 @@
 // never cut without a mark.
 import { type ReactElement, useState } from 'react'
 import { isJsonObject, type Json } from '../lib/json.ts'
+import { printable } from '../lib/text.ts'
 import { CopyButton, Fold, LongText, SafeText } from './parts.tsx'
 
 export type JsonTreeProps = {
@@ -57,30 +58,43 @@ function Node({ value, depth }: { value: Json; depth: number }): ReactElement {
 }
 
 function Member({ name, value, depth }: { name: string; value: Json; depth: number }): ReactElement {
-  const isBranch = Array.isArray(value)
-    ? value.length > 0
-    : isJsonObject(value) && Object.keys(value).length > 0
-  return (
-    <div className={isBranch ? 'tw-member tw-branch' : 'tw-member'}>
-      <dt>
-        <SafeText text={name} oneLine />
-      </dt>
-      <dd>
-        {isBranch ? (
-          <Fold
-            label={
-              Array.isArray(value) ? `${value.length} items` : `${Object.keys(value ?? {}).length} members`
-            }
-            open={depth < 2}
-          >
-            <Node value={value} depth={depth + 1} />
-          </Fold>
-        ) : (
+  const size = sizeOf(value)
+  if (size === undefined)
+    return (
+      <div className="tw-member">
+        <dt>
+          <SafeText text={name} oneLine />
+        </dt>
+        <dd>
           <Node value={value} depth={depth + 1} />
-        )}
+        </dd>
+      </div>
+    )
+  return (
+    <div className="tw-member tw-branch">
+      <dt className="tw-hidden">{printable(name, 200)}</dt>
+      <dd>
+        <Fold
+          open={depth < 2}
+          label={
+            <>
+              <code>{printable(name, 200)}</code> {size}
+            </>
+          }
+        >
+          <Node value={value} depth={depth + 1} />
+        </Fold>
       </dd>
     </div>
   )
+}
+
+/** Undefined: it has nothing inside. */
+function sizeOf(value: Json): string | undefined {
+  const size = Array.isArray(value) ? value.length : isJsonObject(value) ? Object.keys(value).length : 0
+  if (size === 0) return undefined
+  const word = Array.isArray(value) ? 'item' : 'member'
+  return `${size} ${word}${size === 1 ? '' : 's'}`
 }
 
 function Leaf({ value }: { value: null | boolean | number | string }): ReactElement {
