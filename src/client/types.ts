@@ -1,5 +1,6 @@
 // The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
 // its own, so that an application can use these without any of the server's code.
+import type { Report } from '../language/report.ts'
 import type { JsonObject } from '../lib/json.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
@@ -71,8 +72,11 @@ export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tool
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Why a call needs a permission, and until when it can be granted (`expiresAt`, in milliseconds since 1970). */
-export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number }
+/**
+ * Why a call needs a permission, until when it can be granted (`expiresAt`, in milliseconds since 1970), and what the call
+ * would do to files.
+ */
+export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
 /** What a running call asks: to fill in the flat form `schema`, or to open `url`. */
 export type ToolQuestion = {
   questionId: string

@@ -16,6 +16,7 @@ import type {
 } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type {
@@ -369,18 +370,23 @@ export type OnceAnswer = {
 
 // ---- attached tools --------------------------------------------------------------------------------------
 
-export type AttachedTool = Omit<Tool, 'run'>
+/** `hasPreview`: the connection can say what a call would do. */
+export type AttachedTool = Omit<Tool, 'run' | 'preview'> & { hasPreview?: true }
 
 export type AttachedItem =
   /** The first item: from now on the model is offered these tools. */
   | { type: 'attached' }
   /** `run` names this attempt; `report` refers to it. */
   | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
+  /** What would this call do? The answer is a report of `preview`, or an error. */
+  | { type: 'preview'; run: string; callId: string; name: string; input: Json }
   /** The call was cancelled or ran out of time. Its result is no longer waited for. */
   | { type: 'abort'; run: string }
 
 export type AttachedReport =
   | { run: string; progress: Progress }
+  | { run: string; report: Report }
+  | { run: string; preview: Report }
   | { run: string; output: ToolOutput }
   /** It failed. `refused`: its own check refused the input, and nothing happened. */
   | { run: string; error: string; refused?: true }

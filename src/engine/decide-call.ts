@@ -13,6 +13,7 @@ import type {
   Event,
   LimitName,
 } from '../language/events.ts'
+import type { Report } from '../language/report.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Context } from './decide.ts'
 import type { Offered } from './offer.ts'
@@ -30,6 +31,7 @@ export function decideVerdict(
   { argsHash }: Admitted,
   verdict: Verdict | undefined,
   { now: at }: Now,
+  preview?: Report,
 ): Event {
   const callId = call.part.id
   const hash = toolHash(offered.tool)
@@ -52,6 +54,7 @@ export function decideVerdict(
       }
       if (reason !== undefined) event.reason = reason
       if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
+      if (preview) event.preview = preview
       if (call.stage !== 'proposed') {
         event.again = { name: call.part.name, form: call.part.form, text: call.text }
         event.reason ??= 'Its tool has changed since this call was allowed.'

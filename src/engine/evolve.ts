@@ -273,7 +273,9 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   delete call.reason
   delete call.expiresAt
   delete call.expired
+  delete call.preview
   if (event.reason !== undefined) call.reason = event.reason
+  if (event.preview !== undefined) call.preview = event.preview
   if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
 }
 

@@ -15,6 +15,7 @@ import type {
 import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '../language/events.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
+import type { Report } from '../language/report.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
@@ -31,6 +32,7 @@ export {
   InvalidInput,
   type NestedCalls,
   type NestedResult,
+  type PreviewContext,
   type Progress,
   type SessionTools,
   Suspended,
@@ -234,6 +236,8 @@ export type Gate = {
   ): Finished | Promise<Finished>
   /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
   live(): Live | undefined
+  /** What a tool reports, as it may be recorded and shown: bounded, and redacted like its output. */
+  report(report: Report): Report
   /** Arguments as they may be recorded and shown: the same text when they hold no secret. Absent: there are no rules. */
   redactArguments?: (text: string, form: CallForm) => string
   /** What a client sent for its own tool: the same, less the schema. */

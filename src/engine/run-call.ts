@@ -168,10 +168,10 @@ class CallRun {
     }
     if (attempt instanceof Promise)
       attempt.then(
-        late => this.#settle(late),
+        late => this.#settle(context.withReport(late)),
         error => this.#failed(context, error),
       )
-    else this.#settle(attempt)
+    else this.#settle(context.withReport(attempt))
   }
 
   #failed(context: CallContext, thrown: unknown): void {
@@ -181,10 +181,10 @@ class CallRun {
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
-          late => this.#settleOrRetry(late),
+          late => this.#settleOrRetry(context.withReport(late)),
           error => this.#lose(error),
         )
-      else this.#settleOrRetry(attempt)
+      else this.#settleOrRetry(context.withReport(attempt))
     } catch (error) {
       this.#lose(error)
     }
@@ -236,9 +236,11 @@ class CallRun {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
     if (!output) return attempt
-    const { loads } = attempt.outcome
+    const { loads, report } = attempt.outcome
     const kept = loads && !output.failed ? { loads, ...output } : output
-    return agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
+    const finished = await agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
+    // The hook replaces what the model reads. The work that was done stays reported.
+    return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 
   #conclude({ outcome, blob }: Finished): void {

@@ -2,6 +2,7 @@
 import type { Outcome } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { EgressInit } from '../lib/egress.ts'
 import type { Json } from '../lib/json.ts'
@@ -13,7 +14,10 @@ import type { Json } from '../lib/json.ts'
 // biome-ignore lint/suspicious/noEmptyInterface: programs add their members to it.
 export interface AppContext {}
 
-export type Progress = { message?: string; done?: number; total?: number } | { output: string }
+/** `terminal`: the id of the terminal that shows the output, as `report` named it. */
+export type Progress =
+  | { message?: string; done?: number; total?: number }
+  | { output: string; terminal?: string }
 
 export type AskOptions = {
   /** Names the question within its call. Default: made of the question itself. */
@@ -33,6 +37,8 @@ export type ToolContext = {
   idempotencyKey: string
   attempt: number
   progress(update: Progress): void
+  /** Shows people which files the call works on, what it changes and what it runs. The last report stays in the log. */
+  readonly report: (report: Report) => void
   /**
    * Asks a person or the application, and waits for the answer: the time that takes counts neither for the call nor for
    * the turn. The question survives a restart if the tool may run twice; then the call runs again, asks again, and gets
@@ -77,13 +83,20 @@ export type NestedCalls = {
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
-/** `loads`: names of tools of this session that the model is offered from here on. */
+/**
+ * `loads`: names of tools of this session that the model is offered from here on. `report`: in place of what was reported
+ * while it ran, member by member.
+ */
 export type ToolOutput = {
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
   loads?: readonly string[]
+  report?: Report
 }
+
+/** What a preview may know of the call besides its input. */
+export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
@@ -111,6 +124,11 @@ export type Tool = ToolDeclaration & {
   /** The tool as it is offered beside these others, where its declaration depends on them. */
   offeredBeside?(others: readonly ToolDeclaration[]): Tool
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
+  /**
+   * What the call would do, for whoever is asked about it. It changes nothing, and is called at any time with an input that
+   * passed `input`. It has a few seconds; if it throws or is late, the question is asked without it.
+   */
+  preview?(input: Json, context: PreviewContext): Promise<Report> | Report
 }
 
 /** Thrown by a tool whose own, finer check refused the input; nothing has happened. */

@@ -1,6 +1,7 @@
 // A tool call that a model asked for, and the ways in which it can end.
 import type { Json } from '../lib/json.ts'
 import type { Native, ResultPart } from './content.ts'
+import type { Report } from './report.ts'
 
 /** `json`: arguments of a function. `text`: free text of a custom tool, with or without a grammar. */
 export type CallForm = 'json' | 'text'
@@ -48,6 +49,8 @@ export type Outcome = {
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
+  /** What the tool reported of its work. No model reads it. */
+  report?: Report
   from: Provenance
   /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
   cut?: { bytes: number; blob: string }

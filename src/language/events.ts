@@ -7,6 +7,7 @@ import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
+import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
@@ -136,6 +137,8 @@ export type ApprovalRequested = At & {
   rule: string
   reason?: string
   expiresAt?: number
+  /** What the tool says that the call would do, for whoever decides. */
+  preview?: Report
   /** It was asked and allowed before, but its tool has changed since: the call, for readers that did not see it. */
   again?: Pick<CallPart, 'name' | 'form' | 'text'>
 }
@@ -317,4 +320,7 @@ export type Delta =
   | { type: 'call.opened'; callId: string; name: string; form: CallPart['form'] }
   | { type: 'arguments'; callId: string; text: string }
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
-  | { type: 'output'; callId: string; text: string }
+  /** `terminal`: the one of the call's terminals that shows it. */
+  | { type: 'output'; callId: string; text: string; terminal?: string }
+  /** Each member replaces what was reported before. */
+  | { type: 'report'; callId: string; report: Report }

@@ -221,6 +221,7 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     idempotencyKey: 'key-1',
     attempt: 1,
     progress: () => {},
+    report: () => {},
     options: {},
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
     ask: () => Promise.resolve({ action: 'cancel' }),

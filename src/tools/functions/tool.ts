@@ -2,9 +2,16 @@
 // give the types of what `run` takes and returns. Deadlines, retries and running it are the engine's work. Permission
 // and the size of its output are policy's.
 
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import {
+  InvalidInput,
+  type PreviewContext,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { Report } from '../../language/report.ts'
 import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
@@ -35,8 +42,18 @@ export type InputOf<S> = S extends 'text' | Grammar ? string : InferOutput<S>
 
 /** Returned by `run` to choose what the model reads. `structured` is checked against the output schema. */
 export type ExplicitOutput<Value> =
-  | { readonly parts: readonly ResultPart[]; readonly structured: Value; readonly failed?: false }
-  | { readonly parts: readonly ResultPart[]; readonly structured?: unknown; readonly failed: true }
+  | {
+      readonly parts: readonly ResultPart[]
+      readonly structured: Value
+      readonly failed?: false
+      readonly report?: Report
+    }
+  | {
+      readonly parts: readonly ResultPart[]
+      readonly structured?: unknown
+      readonly failed: true
+      readonly report?: Report
+    }
 
 /** What `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
 export type RunResult<O> = O extends StandardSchema
@@ -91,6 +108,11 @@ export type ToolDefinition<
    * `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
+  /**
+   * What the call would do: the files it would touch and how they would change. It is shown to whoever is asked about the
+   * call. It must change nothing.
+   */
+  preview?: (input: InputOf<S>, context: PreviewContext) => Report | Promise<Report>
 }
 
 /** A tool whose output type the compiler knows. `~output` never has a value. */
@@ -129,6 +151,7 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  if (definition.preview !== undefined) made.preview = previewWith(definition.preview, input.refine)
   if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
   return Object.freeze<Tool>({
@@ -156,6 +179,19 @@ function refined(name: string, refine: Refine, call: RunTool): RunTool {
   }
 }
 
+/** The gate has checked the value; the schema library's own check applies its transforms. */
+function previewWith<S extends InputSchema>(
+  preview: NonNullable<ToolDefinition<S>['preview']>,
+  refine: Refine | undefined,
+): NonNullable<Tool['preview']> {
+  // The values that pass the schema of S are of its type.
+  if (refine === undefined) return (value, context) => preview(value as InputOf<S>, context)
+  return async (value, context) => {
+    const result = await refine(value)
+    return 'issues' in result ? {} : preview(result.value as InputOf<S>, context)
+  }
+}
+
 function refusal(name: string, issues: readonly SchemaIssue[]): string {
   const lines = issues.map(({ path, message }) => `- ${path === '' ? '(top level)' : path}: ${message}`)
   const { text } = cutUtf8(lines.join('\n'), 8 * 1024)
@@ -169,11 +205,13 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  'vendorTyped',
+  ...(['vendorTyped', 'preview'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
-function checkMembers(definition: Omit<ToolDefinition, 'run'> & { run: unknown }): void {
+function checkMembers(
+  definition: Omit<ToolDefinition, 'run' | 'preview'> & { run: unknown; preview?: unknown },
+): void {
   if (typeof definition !== 'object' || definition === null)
     throw new TurnwireError('invalid_tool', 'tool() takes one object: { name, description, input, run }.')
   const { name, title, description, run } = definition
@@ -185,15 +223,20 @@ function checkMembers(definition: Omit<ToolDefinition, 'run'> & { run: unknown }
   if (typeof description !== 'string' || description.trim() === '')
     refuseTool(name, 'needs a description: it is what the model reads to decide when to call it')
   if (title !== undefined && typeof title !== 'string') refuseTool(name, 'has a title that is not a text')
+  if (definition.preview !== undefined && typeof definition.preview !== 'function')
+    refuseTool(name, 'has a "preview" that is not a function')
   if (typeof run !== 'function') refuseTool(name, 'needs "run": the function that carries it out')
   for (const member of Object.keys(definition))
     if (!memberNames.has(member))
       refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
 }
 
-type ToolSettings = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run'>
+type ToolSettings = Omit<
+  Tool,
+  'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run' | 'preview'
+>
 
-function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSettings {
+function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'preview'>): ToolSettings {
   const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
   const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
   const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
