@@ -9,6 +9,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import type { Report } from '../language/report.ts'
 import type { ToolKind } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import { printable } from '../lib/text.ts'
@@ -18,6 +19,7 @@ import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
 import { Fold, LongText, Time } from './parts.tsx'
+import { ReportView } from './report.tsx'
 import { suspicionsOf } from './suspicions.ts'
 import { argumentsOf, callSentence, prettyJson, ruleWords } from './words.ts'
 
@@ -45,6 +47,8 @@ export type ApprovalQuestion = {
   expired?: boolean | undefined
   /** The newest approved call of the same tool. */
   last?: { text: string; at: number } | undefined
+  /** What the tool says that the call would do. */
+  preview?: Report | undefined
   /** How the definition differs from the one that was accepted before, as two texts. */
   changed?: { before: string; after: string } | undefined
 }
@@ -267,6 +271,7 @@ function Given({ question }: { question: ApprovalQuestion }): ReactElement {
       ) : (
         <JsonTree value={value} raw={text} label="Arguments" />
       )}
+      <ReportView report={question.preview} />
       {last && (
         <Fold
           open

@@ -50,7 +50,7 @@ export function callAfter(call: CallView, seq: number, event: CallEvent): CallVi
 }
 
 function asked(call: CallView, seq: number, event: Extract<Event, { type: 'approval.requested' }>): CallView {
-  const { at, argsHash, toolHash, rule, reason, expiresAt } = event
+  const { at, argsHash, toolHash, rule, reason, expiresAt, preview } = event
   const approval = {
     seq,
     at,
@@ -59,6 +59,7 @@ function asked(call: CallView, seq: number, event: Extract<Event, { type: 'appro
     rule,
     ...(reason !== undefined && { reason }),
     ...(expiresAt !== undefined && { expiresAt }),
+    ...(preview && { preview }),
   }
   return { ...call, status: 'waiting', argsHash, toolHash, approval }
 }

@@ -8,6 +8,7 @@ import { JsonTree } from './json-tree.tsx'
 import { Diff, Output, Terminal } from './output.tsx'
 import { CopyButton, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
 import { Question, type QuestionAnswer } from './question.tsx'
+import { ReportView } from './report.tsx'
 import type { CallStatus, CallView } from './view.ts'
 import {
   argumentsOf,
@@ -92,6 +93,7 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
               onAnswer={props.onAnswer && (answer => props.onAnswer?.(call, question.id, answer))}
             />
           ))}
+          <ReportView report={call.outcome?.report ?? call.report} />
           <Live call={call} />
           <Result call={call} loadWhole={props.loadWhole} />
           {!(call.status === 'waiting' && approval) && <Facts call={call} />}

@@ -79,6 +79,9 @@ export class ViewFold {
       case 'output':
         this.#change(delta.callId, call => ({ ...call, output: tail(call.output + delta.text) }))
         break
+      case 'report':
+        this.#change(delta.callId, call => ({ ...call, report: { ...call.report, ...delta.report } }))
+        break
       case 'step.reset': {
         const step = this.#steps.at(-1)
         if (step && step.endedAt === undefined) this.#setStep({ ...step, resets: step.resets + 1 })

@@ -4,6 +4,7 @@ import type { CallForm, Outcome, OutcomeKind } from '../language/calls.ts'
 import type { HostedPart, InputPart } from '../language/content.ts'
 import type { Grant, LimitName, Settings, TurnStop, Usage } from '../language/events.ts'
 import type { AnswerAction, FormSchema } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 
 /**
  * `writing`: its arguments are still arriving. `proposed`: the gate has not looked. `client`: an application runs it.
@@ -22,6 +23,8 @@ export type AskedApproval = {
   reason?: string
   expiresAt?: number
   expired?: true
+  /** What the tool says that the call would do. */
+  preview?: Report
   decided?: Decided
 }
 
@@ -67,6 +70,8 @@ export type CallView = {
   /** The call that made this one, if no model did. */
   parent?: string
   questions?: QuestionView[]
+  /** What the tool has reported of its work so far. */
+  report?: Report
 }
 
 export type UserItem = {

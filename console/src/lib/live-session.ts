@@ -102,6 +102,7 @@ export function questionOf(
     askedAt: approval?.at ?? call.proposedAt,
     expiresAt: approval?.expiresAt,
     expired: approval?.expired,
+    preview: approval?.preview,
     last: view && lastApproved(view, call),
   }
 }
