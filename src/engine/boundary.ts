@@ -267,6 +267,8 @@ export type SessionSummary = {
   calls: CallState[]
   /** What the loop does next. */
   next: NextAction
+  /** Of all model requests so far. */
+  used: { tokens: number; cost?: number }
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string

@@ -16,7 +16,7 @@ import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
 import type { Report } from '../language/report.ts'
-import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
@@ -286,6 +286,8 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Who may call a tool of the list, where that differs from its own declaration. */
+  callersOf?(tool: Tool): readonly ToolCaller[] | undefined
   /** Absent: all tools are declared. */
   search?: AgentSearch
   options: readonly AgentOption[]

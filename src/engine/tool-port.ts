@@ -73,6 +73,10 @@ export type NestedCalls = {
   readonly tools: readonly ToolDeclaration[]
   /** Resolves when the call is settled, however it ended. Rejects if no call can be made: the turn has reached a limit. */
   call(key: string, name: string, text: string): Promise<NestedResult>
+  /** A time that is the same in every run of this call. */
+  readonly since: number
+  /** None of the open calls can go on without a person or the application. */
+  readonly isWaiting: boolean
   /**
    * `told` is called whenever none of the open calls can go on without a person or the application. `run` then finishes what
    * it has to do and throws `Suspended`.

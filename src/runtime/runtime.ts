@@ -22,6 +22,7 @@ import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
 import { keptServers } from './mcp-config.ts'
+import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import { createVault, type SigningVault, vaultKey } from './vault.ts'
@@ -46,6 +47,7 @@ export class Runtime {
   readonly engine: Engine
   readonly #inner: LocalEngine | FolderEngine
   readonly failures = new LogFailures()
+  readonly #models = new ModelStats()
   readonly #graceMs: number
   readonly #world = realWorld()
   readonly #store: Store | undefined
@@ -60,7 +62,7 @@ export class Runtime {
 
   private constructor(config: TurnwireConfig, log: Log) {
     const { data = '.turnwire' } = config
-    this.config = config
+    this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
     this.log = this.failures.tap(log)
     this.#graceMs = config.server?.graceMs ?? 10_000
@@ -146,6 +148,18 @@ export class Runtime {
   /** Why nothing can be recorded now, if this process has the store and knows. */
   storeFailure(): PlainError | undefined {
     return this.#working?.failure?.()
+  }
+
+  /** How the models did since the start: those with a name, and the agents' own. */
+  modelRecords(): (ModelRecord & { name: string; id: string })[] {
+    const own = this.config.agents.flatMap(({ name, model }) =>
+      typeof model === 'string' ? [] : [[name, model] as const],
+    )
+    return [...Object.entries(namedModels(this.config)), ...own].map(([name, { id }]) => ({
+      name,
+      id,
+      ...this.#models.of(id),
+    }))
   }
 
   #startEngine(store: Store): LocalEngine {
