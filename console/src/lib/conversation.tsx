@@ -59,6 +59,7 @@ export function Conversation(props: ConversationProps): ReactElement {
       renderDetails={renderDetails}
       renderActions={props.renderActions}
       loadWhole={session.loadWhole}
+      onAnswer={(_call, question, answer) => session.command({ do: 'answer', question, ...answer })}
       target={props.target}
       selected={props.selected}
       onSelect={props.onSelect}
