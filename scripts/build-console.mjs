@@ -23,7 +23,7 @@ function filesOf(path) {
 /** A hash of the names and contents of all sources. */
 function wanted() {
   const hash = createHash('sha256')
-  for (const file of sources.flatMap(filesOf).sort())
+  for (const file of sources.flatMap(filesOf).sort((a, b) => (a < b ? -1 : 1)))
     hash
       .update(`${file}\0`)
       .update(readFileSync(join(root, file)))

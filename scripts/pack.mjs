@@ -24,7 +24,9 @@ function published(checkout) {
   const exports = Object.fromEntries(
     Object.entries(rest.exports).map(([name, path]) => [
       name,
-      path.endsWith('.ts') ? { types: built(path).replace(/\.js$/, '.d.ts'), default: built(path) } : path,
+      path.endsWith('.ts')
+        ? { types: built(path).replace(/\.js$/, '.d.ts'), default: built(path) }
+        : built(path),
     ]),
   )
   return { ...rest, exports, files: ['bin', 'dist', 'docs', 'examples', '!**/.turnwire', ...pages] }

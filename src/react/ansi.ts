@@ -11,6 +11,7 @@ const strings =
   '(?:\\u001b[\\]PX^_]|[\\u009d\\u0090\\u0098\\u009e\\u009f])[^\\u0007\\u001b\\u009c]*(?:\\u0007|\\u001b\\\\|\\u009c|$)'
 const short = '\\u001b[ -/]*[0-Z\\\\^-~]?'
 const sequences = new RegExp(`${csi}|${strings}|${short}`, 'g')
+const sgr = new RegExp('^(?:\\u001b\\[|\\u009b)([\\d;:]*)m$')
 const colours = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
 
 type Pen = { fg?: string; bg?: string; bold?: true; dim?: true; italic?: true; underline?: true }
@@ -31,7 +32,7 @@ export function terminalSpans(text: string): TerminalSpan[] {
   for (const found of whole.matchAll(sequences)) {
     add(whole.slice(at, found.index))
     at = found.index + found[0].length
-    const colour = /^(?:\u001b\[|\u009b)([\d;:]*)m$/.exec(found[0])
+    const colour = sgr.exec(found[0])
     if (colour) pen = penAfter(pen, colour[1] ?? '')
   }
   add(whole.slice(at))

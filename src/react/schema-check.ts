@@ -14,7 +14,7 @@ export function checkAgainst(schema: JsonObject | undefined, value: Json, path =
     return issue(`must be ${JSON.stringify(schema['const'])}`)
   const types = typeof type === 'string' ? [type] : Array.isArray(type) ? type : []
   if (types.length > 0 && !types.some(name => isOfType(value, name)))
-    return issue(`must be ${types.map(name => article(String(name))).join(' or ')}`)
+    return issue(`must be ${types.map(name => article(typeof name === 'string' ? name : '')).join(' or ')}`)
   if (typeof value === 'string') return checkText(schema, value).flatMap(issue)
   if (typeof value === 'number') return checkNumber(schema, value).flatMap(issue)
   if (Array.isArray(value)) return checkList(schema, value, path)
@@ -22,7 +22,7 @@ export function checkAgainst(schema: JsonObject | undefined, value: Json, path =
 }
 
 function checkText({ minLength, maxLength }: JsonObject, value: string): string[] {
-  const length = [...value].length
+  const length = Array.from(value).length
   if (typeof minLength === 'number' && length < minLength)
     return [minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`]
   if (typeof maxLength === 'number' && length > maxLength)

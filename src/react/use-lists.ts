@@ -67,8 +67,8 @@ export type UsedSessions = {
   isLoading: boolean
   error: Error | undefined
   /** Reads the next page. */
-  more(): void
-  take(change: SessionChanged): void
+  more: () => void
+  take: (change: SessionChanged) => void
 }
 
 export function useSessions(source: Pick<ListSource, 'sessions'>, filter: SessionFilter = {}): UsedSessions {
@@ -167,8 +167,8 @@ export type UsedApprovals = {
   isLoading: boolean
   error: Error | undefined
   /** Reads them again. */
-  refresh(): void
-  decide(approval: DecidedCall, answer: ApprovalAnswer): Promise<void>
+  refresh: () => void
+  decide: (approval: DecidedCall, answer: ApprovalAnswer) => Promise<void>
 }
 
 export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>): UsedApprovals {

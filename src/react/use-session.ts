@@ -102,9 +102,9 @@ export type UseSessionOptions = {
 export type UsedSession = Watching & {
   /** Calls that wait for a person. */
   approvals: CallView[]
-  send(text: string): Promise<void>
-  cancel(): Promise<void>
-  decide(callId: string, answer: ApprovalAnswer): Promise<void>
+  send: (text: string) => Promise<void>
+  cancel: () => Promise<void>
+  decide: (callId: string, answer: ApprovalAnswer) => Promise<void>
 }
 
 export function useSession(

@@ -38,9 +38,9 @@ export type UsedStreamChat = {
   isLoading: boolean
   error: Error | null
   runId: string | null
-  sendMessage(text: string): void
-  stop(): void
-  setMessages(messages: DeltaKitMessage[] | ((before: DeltaKitMessage[]) => DeltaKitMessage[])): void
+  sendMessage: (text: string) => void
+  stop: () => void
+  setMessages: (messages: DeltaKitMessage[] | ((before: DeltaKitMessage[]) => DeltaKitMessage[])) => void
 }
 
 export function useStreamChat(options: UseStreamChatOptions = {}): UsedStreamChat {
@@ -88,7 +88,8 @@ export function useStreamChat(options: UseStreamChatOptions = {}): UsedStreamCha
       const user = messages.current.at(-2)
       if (user) latest.current.onMessage?.(user)
       const take = (event: AnyDeltaKitEvent): void => {
-        if (event.type === 'run_started' && 'runId' in event) setRunId(String(event.runId))
+        if (event.type === 'run_started' && 'runId' in event && typeof event.runId === 'string')
+          setRunId(event.runId)
         const { onEvent } = latest.current
         if (onEvent) onEvent(event, helpersOf(setMessages))
         else setMessages(before => applyDeltaKit(before, event))

@@ -73,7 +73,7 @@ const folded = (items: readonly WatchedItem[]): SessionView => {
 const plain = (view: SessionView): unknown =>
   JSON.parse(
     JSON.stringify(
-      { ...view, calls: [...view.calls], items: view.items.map(({ key: _, ...item }) => item) },
+      { ...view, calls: [...view.calls], items: view.items.map(item => ({ ...item, key: '' })) },
       dropOutput,
     ),
   )

@@ -39,8 +39,8 @@ export type ConsoleState = {
   approvals: UsedApprovals
   connection: Connection
   /** Called for each change of a session, and whenever the stream has opened. */
-  onChange(listener: (change: SessionChanged) => void): () => void
-  reloadCatalogue(): void
+  onChange: (listener: (change: SessionChanged) => void) => () => void
+  reloadCatalogue: () => void
 }
 
 const Context = createContext<ConsoleState | undefined>(undefined)

@@ -20,7 +20,7 @@ const mail = tool({
   name: 'send_mail',
   description: 'Sends a mail.',
   input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
-  run: ({ to }) => `sent to ${to}`,
+  run: ({ to }) => `sent to ${typeof to === 'string' ? to : ''}`,
 })
 
 const callMail = (to: string): ScriptStep => ({ calls: [{ name: 'send_mail', input: { to } }] })

@@ -8,7 +8,7 @@ import type { LiveSession } from '../../lib/live-session.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { curlOf } from './curl.ts'
-import { type ViewName, views } from './session.tsx'
+import { type ViewName, views } from './views.ts'
 
 type HeadProps = {
   session: LiveSession

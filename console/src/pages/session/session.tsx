@@ -18,9 +18,7 @@ import type { Bar } from './timeline-layout.ts'
 import { TranscriptView } from './transcript-view.tsx'
 import { UsageView } from './usage.tsx'
 import { Vendors } from './vendors.tsx'
-
-export const views = ['transcript', 'timeline', 'log', 'vendors', 'usage'] as const
-export type ViewName = (typeof views)[number]
+import { type ViewName, views } from './views.ts'
 
 export default function Session({ id }: { id: string }): ReactElement {
   const session = useLiveSession(id)

@@ -153,10 +153,10 @@ function label(
   const wide = canvas.measureText(text).width
   if (width < 14 && options.to - options.from > 0.2 && wide > 160) return
   const behind = x + width + 4
-  if (behind + wide < options.width) {
-    canvas.fillStyle = mark === '' ? options.colours.muted : colour
-    canvas.fillText(text, behind, y + barHeight / 2)
-  }
+  const place = behind + wide < options.width ? behind : x - wide - 4
+  if (place < 0) return
+  canvas.fillStyle = mark === '' ? options.colours.muted : colour
+  canvas.fillText(text, place, y + barHeight / 2)
 }
 
 function hatch(canvas: CanvasRenderingContext2D, x: number, y: number, width: number, colour: string): void {
