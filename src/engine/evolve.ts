@@ -107,6 +107,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'history.rewound':
       rewound(state, event)
       break
+    case 'model.sampled':
+      if (event.usage) spend(state, event.usage)
+      break
     case 'call.late':
     case 'hook.acted':
       break

@@ -11,7 +11,8 @@ const strings =
   '(?:\\u001b[\\]PX^_]|[\\u009d\\u0090\\u0098\\u009e\\u009f])[^\\u0007\\u001b\\u009c]*(?:\\u0007|\\u001b\\\\|\\u009c|$)'
 const short = '\\u001b[ -/]*[0-Z\\\\^-~]?'
 const sequences = new RegExp(`${csi}|${strings}|${short}`, 'g')
-const sgr = new RegExp('^(?:\\u001b\\[|\\u009b)([\\d;:]*)m$')
+/** Of a sequence that sets colours: its numbers. */
+const sgr = /^[^\d;:]+([\d;:]*)m$/
 const colours = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
 
 type Pen = { fg?: string; bg?: string; bold?: true; dim?: true; italic?: true; underline?: true }
