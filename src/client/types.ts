@@ -67,7 +67,15 @@ export type SessionInfo = {
   tools?: ToolSpec[]
   /** The questions that running calls ask. */
   questions?: ToolQuestion[]
+  /** The number of the last event. An extension of Turnwire, as all that follows. */
+  lastEvent?: number
+  status?: 'idle' | 'running' | 'waiting'
+  pending?: PendingCall[]
+  /** The calls that are at work. */
+  running?: string[]
 }
+/** A call that waits: for its result (`client`), or for a permission (`server`). */
+export type PendingCall = ToolCall & { side: 'client' | 'server' }
 export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tools?: ToolSpec[] }
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'

@@ -4,6 +4,7 @@ import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
+  CallClaimed,
   CallNested,
   CallSettled,
   CallStarted,
@@ -60,6 +61,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.handed':
       admitted(state, event.callId, event, 'handed')
+      break
+    case 'call.claimed':
+      claimCall(state, event)
       break
     case 'call.allowed':
       allowCall(state, event.callId, event)
@@ -220,6 +224,11 @@ function admitted(
   if (argsHash !== undefined) call.argsHash = argsHash
   call.toolHash = toolHash
   return call
+}
+
+function claimCall(state: SessionState, { callId, by, until }: CallClaimed): void {
+  const call = findCall(state, callId)
+  if (call) call.claim = { by, until }
 }
 
 function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {

@@ -15,6 +15,7 @@ import type {
   Meta,
   MetaAgent,
   Option,
+  PendingCall,
   Question,
   SessionInfo,
   ToolMessage,
@@ -119,6 +120,39 @@ export function encodeSession(
     }),
     ...(questions.length > 0 && { questions }),
   }
+}
+
+/** Where the session stands, for a client that knows nothing but its id. */
+export function encodeProgress({
+  seq,
+  status,
+  calls,
+}: SessionSummary): Pick<SessionInfo, 'lastEvent' | 'status' | 'pending' | 'running'> {
+  const pending = calls.flatMap(call => encodePending(call))
+  const running = calls.filter(({ stage }) => atWork.has(stage)).map(({ part }) => part.id)
+  return {
+    lastEvent: seq,
+    status,
+    ...(pending.length > 0 && { pending }),
+    ...(running.length > 0 && { running }),
+  }
+}
+
+const atWork: ReadonlySet<CallState['stage']> = new Set(['proposed', 'approved', 'started', 'suspended'])
+
+function encodePending({ part, text, stage, reason, expiresAt, preview }: CallState): PendingCall[] {
+  if (stage !== 'handed' && stage !== 'asking') return []
+  return [
+    {
+      toolCallId: part.id,
+      name: part.name,
+      input: encodeCallInput({ form: part.form, text }),
+      side: stage === 'handed' ? 'client' : 'server',
+      ...(reason !== undefined && { reason }),
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(preview && { preview }),
+    },
+  ]
 }
 
 /** A question of a call that is running. */

@@ -83,7 +83,15 @@ export type SessionInfo = {
   agent: AgentConfig
   tools?: ToolSpec[]
   questions?: Question[]
+  /** Beyond the protocol, as all that follows. The number of the last event. */
+  lastEvent?: number
+  status?: 'idle' | 'running' | 'waiting'
+  pending?: PendingCall[]
+  /** The calls that are at work. */
+  running?: string[]
 }
+/** A call that waits: for its result (`client`), or for a permission (`server`). */
+export type PendingCall = Ask & { name: string; input: JsonObject; side: 'client' | 'server' }
 export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'

@@ -20,6 +20,7 @@ import { readHistory } from '../read-log.ts'
 import {
   type AnswerTurn,
   decodeChosen,
+  decodeClaim,
   decodeOverrides,
   decodeStream,
   decodeTools,
@@ -29,7 +30,7 @@ import {
   type UserTurn,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeEntry, encodeMeta, encodeResult, encodeSession } from './encode.ts'
+import { encodeEntry, encodeMeta, encodeProgress, encodeResult, encodeSession } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
@@ -70,6 +71,7 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.post(`${base}/sessions/:id/turns`, handlers.turn(3))
   app.get(`${base}/sessions/:id/events`, handlers.events)
   app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
+  app.post(`${base}/sessions/:id/claims`, handlers.claim)
   app.get(`${base}/sessions/:id/model`, handlers.model)
   app.put(`${base}/sessions/:id/model`, handlers.setModel)
   app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
@@ -178,7 +180,10 @@ class AapHandlers {
       const ref = refOf(c)
       const summary = await this.#host.engine.summary(ref)
       const agent = this.#agentOf(summary.agent)
-      const info = encodeSession(summary, agent, version)
+      const info = {
+        ...encodeSession(summary, agent, version),
+        ...(version === 3 && encodeProgress(summary)),
+      }
       if (version !== 1) return sendJson(c, info)
       const types = historyTypesOfV1(c.req.query('history'), agent)
       const before = `${JSON.stringify(info).slice(0, -1)},"history":`
@@ -299,6 +304,14 @@ class AapHandlers {
     const options: FollowOptions = { from: after + 1, until: 'never', deltas: 'raw' }
     const frames = new EventFrames(this.#agentOf(agent))
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
+  }
+
+  /** Several clients may have a session open: the one whose claim is recorded runs the call. */
+  readonly claim: Handler = async c => {
+    const body = await readJsonObject(c, this.#host.limits)
+    const claim = decodeClaim(body)
+    const { at } = await this.#host.engine.command(refOf(c), { do: 'claim', ...claim })
+    return sendJson(c, { until: at + claim.forMs })
   }
 
   readonly cancel: Handler = async c => {
