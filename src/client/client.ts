@@ -16,6 +16,7 @@ import type {
   NewSession,
   SessionInfo,
   SessionModels,
+  SessionState,
   StreamMode,
   ToolMessage,
   ToolSpec,
@@ -128,6 +129,14 @@ export class AapClient {
   async cancel(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `${pathOf(sessionId)}/cancel`
     await this.#transport.request({ method: 'POST', path, signal, repeatable: true })
+  }
+
+  /** Where the session stands: enough to go on after a reload. An extension of Turnwire to the protocol. */
+  async getState(sessionId: string, { signal }: CallOptions = {}): Promise<SessionState> {
+    const path = `${pathOf(sessionId)}/state`
+    const state = await this.#get(path, signal)
+    if (!isJsonObject(state) || typeof state['lastEvent'] !== 'number') throw unexpected(path)
+    return state as unknown as SessionState // it has the number of an event
   }
 
   /**

@@ -4,7 +4,7 @@ import type { CallPart, OutcomeKind } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Delta, Event } from '../language/events.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
-import type { SessionInfo, ToolQuestion } from './types.ts'
+import type { SessionState, ToolQuestion } from './types.ts'
 import type { Watched } from './watch.ts'
 
 export type SessionCall = {
@@ -54,7 +54,7 @@ export class SessionFold {
   #shown = ''
   ended: Ended | undefined
 
-  begin({ status, pending = [], running = [], questions = [] }: SessionInfo): void {
+  begin({ status, pending, running, questions }: SessionState): void {
     this.#running = status === 'running' && running.length === 0
     for (const id of running) this.#calls.set(id, { id, name: '', input: {}, state: 'running' })
     for (const { toolCallId, name, input, side, reason, expiresAt } of pending)

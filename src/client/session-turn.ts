@@ -103,15 +103,15 @@ class TurnReading {
 
   async *items(): AsyncGenerator<SessionItem | TurnEnd, void, undefined> {
     const { client, session } = this.#place
-    const info = await client.getSession(session)
-    this.#fold.begin(info)
+    const state = await client.getState(session)
+    this.#fold.begin(state)
     if (this.#opening.length > 0) this.#send([...this.#opening])
-    else if (info.status === 'idle') {
+    else if (state.status === 'idle') {
       yield { type: 'done', stop: 'end', text: '' }
       return
     }
     for (const call of this.#fold.open()) yield { type: 'call', call }
-    const log = client.watch(session, { after: info.lastEvent ?? 0, signal: this.#over })
+    const log = client.watch(session, { after: state.lastEvent, signal: this.#over })
     let next = log.next()
     for (;;) {
       const end = this.#turnEnd()

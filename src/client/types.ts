@@ -67,12 +67,16 @@ export type SessionInfo = {
   tools?: ToolSpec[]
   /** The questions that running calls ask. */
   questions?: ToolQuestion[]
-  /** The number of the last event. An extension of Turnwire, as all that follows. */
-  lastEvent?: number
-  status?: 'idle' | 'running' | 'waiting'
-  pending?: PendingCall[]
+}
+/** Where a session stands. An extension of Turnwire to the protocol. */
+export type SessionState = {
+  /** The number of the last event. */
+  lastEvent: number
+  status: 'idle' | 'running' | 'waiting'
+  pending: PendingCall[]
   /** The calls that are at work. */
-  running?: string[]
+  running: string[]
+  questions: ToolQuestion[]
 }
 /** A call that waits: for its result (`client`), or for a permission (`server`). */
 export type PendingCall = ToolCall & { side: 'client' | 'server' }

@@ -5,27 +5,16 @@ import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
   CallClaimed,
-  CallNested,
   CallSettled,
   CallStarted,
-  CallSuspended,
   Event,
   ModelAnswered,
-  QuestionAnswered,
-  QuestionAsked,
 } from '../language/events.ts'
 import type { AssistantEntry } from '../language/history.ts'
 import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
+import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
-import { nestedOf } from './nested.ts'
-import {
-  addToBatch,
-  type CallState,
-  findCall,
-  indexBatch,
-  type QuestionState,
-  type SessionState,
-} from './state.ts'
+import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -90,10 +79,10 @@ export function evolve(state: SessionState, event: Event): SessionState {
       suspend(state, event)
       break
     case 'question.asked':
-      ask(state, event)
+      askQuestion(state, event)
       break
     case 'question.answered':
-      answer(state, event)
+      answerQuestion(state, event)
       break
     case 'question.expired':
       closeQuestion(state, event, 'expired')
@@ -127,6 +116,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'history.rewound':
       rewound(state, event)
+      break
+    case 'model.sampled':
+      if (event.usage) spend(state, event.usage)
       break
     case 'call.late':
     case 'hook.acted':
@@ -175,26 +167,6 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
-}
-
-function proposed(part: CallPart, index: number): CallState {
-  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-  if (part.sealed !== undefined) call.sealed = part.sealed
-  return call
-}
-
-function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
-  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
-  if (state.turn) state.turn.calls += 1
-}
-
-/** One of its calls may have been settled while it stopped: then it runs again at once. */
-function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
-  const call = findCall(state, callId)
-  if (!call) return
-  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
-  call.stage = settled > seen ? 'approved' : 'suspended'
-  call.suspensions = (call.suspensions ?? 0) + 1
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
@@ -273,37 +245,6 @@ function startCall(state: SessionState, event: CallStarted): void {
   const call = stage(state, event.callId, 'started')
   if (!call) return
   call.attempt = event.attempt
-}
-
-function ask(state: SessionState, event: QuestionAsked): void {
-  const call = findCall(state, event.callId)
-  if (!call) return
-  const { question: id, key, message, schema, url, expiresAt } = event
-  const question: QuestionState = { id, key, message }
-  if (schema) question.schema = schema
-  if (url !== undefined) question.url = url
-  if (expiresAt !== undefined) question.expiresAt = expiresAt
-  call.questions ??= []
-  call.questions.push(question)
-}
-
-function answer(state: SessionState, event: QuestionAnswered): void {
-  const question = closeQuestion(state, event, 'answered')
-  if (!question) return
-  const { action, content, sealed, by } = event
-  question.answer = { action, by }
-  if (content) question.answer.content = content
-  if (sealed !== undefined) question.answer.sealed = sealed
-}
-
-function closeQuestion(
-  state: SessionState,
-  { callId, question: id }: { callId: string; question: string },
-  closed: NonNullable<QuestionState['closed']>,
-): QuestionState | undefined {
-  const question = findCall(state, callId)?.questions?.find(each => each.id === id)
-  if (question) question.closed = closed
-  return question
 }
 
 function settle(state: SessionState, event: CallSettled): void {

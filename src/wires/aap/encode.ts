@@ -18,6 +18,7 @@ import type {
   PendingCall,
   Question,
   SessionInfo,
+  SessionState,
   ToolMessage,
   ToolSpec,
   Version,
@@ -122,19 +123,13 @@ export function encodeSession(
   }
 }
 
-/** Where the session stands, for a client that knows nothing but its id. */
-export function encodeProgress({
-  seq,
-  status,
-  calls,
-}: SessionSummary): Pick<SessionInfo, 'lastEvent' | 'status' | 'pending' | 'running'> {
-  const pending = calls.flatMap(call => encodePending(call))
-  const running = calls.filter(({ stage }) => atWork.has(stage)).map(({ part }) => part.id)
+export function encodeState({ seq, status, calls }: SessionSummary): SessionState {
   return {
     lastEvent: seq,
     status,
-    ...(pending.length > 0 && { pending }),
-    ...(running.length > 0 && { running }),
+    pending: calls.flatMap(encodePending),
+    running: calls.filter(({ stage }) => atWork.has(stage)).map(({ part }) => part.id),
+    questions: openQuestions(calls),
   }
 }
 

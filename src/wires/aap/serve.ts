@@ -30,7 +30,7 @@ import {
   type UserTurn,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeEntry, encodeMeta, encodeProgress, encodeResult, encodeSession } from './encode.ts'
+import { encodeEntry, encodeMeta, encodeResult, encodeSession, encodeState } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
@@ -71,6 +71,7 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.post(`${base}/sessions/:id/turns`, handlers.turn(3))
   app.get(`${base}/sessions/:id/events`, handlers.events)
   app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
+  app.get(`${base}/sessions/:id/state`, handlers.state)
   app.post(`${base}/sessions/:id/claims`, handlers.claim)
   app.get(`${base}/sessions/:id/model`, handlers.model)
   app.put(`${base}/sessions/:id/model`, handlers.setModel)
@@ -180,10 +181,7 @@ class AapHandlers {
       const ref = refOf(c)
       const summary = await this.#host.engine.summary(ref)
       const agent = this.#agentOf(summary.agent)
-      const info = {
-        ...encodeSession(summary, agent, version),
-        ...(version === 3 && encodeProgress(summary)),
-      }
+      const info = encodeSession(summary, agent, version)
       if (version !== 1) return sendJson(c, info)
       const types = historyTypesOfV1(c.req.query('history'), agent)
       const before = `${JSON.stringify(info).slice(0, -1)},"history":`
@@ -305,6 +303,8 @@ class AapHandlers {
     const frames = new EventFrames(this.#agentOf(agent))
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
   }
+
+  readonly state: Handler = async c => sendJson(c, encodeState(await this.#host.engine.summary(refOf(c))))
 
   /** Several clients may have a session open: the one whose claim is recorded runs the call. */
   readonly claim: Handler = async c => {
