@@ -5,6 +5,7 @@ import type { OptionValue, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import { decideClaim } from './decide-call.ts'
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
 import { waitsForOthers } from './nested.ts'
@@ -44,6 +45,9 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
     }
     case 'complete':
       await completeCall(session, command.callId, command.output)
+      return done()
+    case 'claim':
+      await session.save([decideClaim(session.state, command, session.context)])
       return done()
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
