@@ -1,4 +1,6 @@
-// The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
+// The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and the ones
+// that come along: files of a folder, commands in a sandbox.
+export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,
@@ -20,3 +22,4 @@ export {
   openapi,
 } from './http/index.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'
+export { type ShellLimits, type ShellOptions, shell } from './shell/index.ts'
