@@ -1,5 +1,12 @@
 // The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and the ones
 // that come along: files of a folder, commands in a sandbox.
+export {
+  type CodeLimits,
+  type CodeOptions,
+  checkCodeLimits,
+  codeTool,
+  defaultCodeName,
+} from './code/index.ts'
 export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
