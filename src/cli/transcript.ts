@@ -27,7 +27,7 @@ export function spentIn(log: readonly Recorded[]): string {
   let tokens = 0
   let cost = 0
   for (const { event } of log) {
-    if ((event.type !== 'model.answered' && event.type !== 'history.compacted') || !event.usage) continue
+    if (!('usage' in event) || !event.usage) continue
     tokens += event.usage.input + event.usage.output
     cost += event.usage.cost ?? 0
   }
@@ -73,6 +73,8 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
           `hook ${event.hook}: ${event.change}${event.reason === undefined ? '' : `, ${cutText(event.reason)}`}`,
         ),
       ]
+    case 'model.sampled':
+      return [dim(`${cutText(event.by, 80)} asked ${cutText(event.model, 80)} during the call`)]
     case 'turn.asked':
     case 'request.accepted':
       return []

@@ -3,7 +3,7 @@
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { CallSettled, Grant } from '../language/events.ts'
 import type { Report } from '../language/report.ts'
-import { mayCall, type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
+import { type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import {
   type Admitted,
@@ -14,7 +14,7 @@ import {
 } from './decide-call.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
 import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
-import type { Offer, Offered } from './offer.ts'
+import { isFor, type Offer, type Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
 import { previewOf, wantsPreview } from './preview.ts'
@@ -60,7 +60,7 @@ function judge(
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
-  if (!mayCall(offered.tool, callerOf(call))) {
+  if (!isFor(offered, callerOf(call))) {
     session.record([wrongCaller(session, call)])
     return undefined
   }

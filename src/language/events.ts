@@ -271,6 +271,16 @@ export type HookActed = At & {
   reason?: string
 }
 
+/** A running call asked the model something of its own, on behalf of `by`. It counts to the turn; no history holds it. */
+export type ModelSampled = At & {
+  type: 'model.sampled'
+  call: string
+  by: string
+  model: string
+  stop: ModelStop
+  usage?: Usage
+}
+
 export type Event =
   | SessionCreated
   | SessionConfigured
@@ -301,6 +311,7 @@ export type Event =
   | HistoryCompacted
   | HistoryRewound
   | HookActed
+  | ModelSampled
 
 export type EventType = Event['type']
 

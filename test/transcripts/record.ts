@@ -349,6 +349,26 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  sampled: {
+    about: 'A running call asked the model something of its own, which counts to the turn.',
+    async play() {
+      const asks = tool({
+        ...declared,
+        name: 'asks',
+        trust: 'trusted',
+        run: async (_, context) => {
+          const messages = [{ role: 'user' as const, parts: words('Which one?') }]
+          return (await context.sample({ by: 'notes', messages, maxTokens: 10 })).text
+        },
+      })
+      const rig = rigOf([{ calls: [call('asks')] }, { text: 'That one.' }, { text: 'Done.' }], {}, hold(), [
+        asks,
+      ])
+      const session = await begin(rig)
+      await say(session, 'go')
+      return { session, engine: rig.engine }
+    },
+  },
   'said-anew': {
     about: 'A message that was changed and said anew; the calls that waited before it were abandoned.',
     async play() {

@@ -69,6 +69,7 @@ test('every type of event stands in a transcript', () => {
     'history.compacted': true,
     'history.rewound': true,
     'hook.acted': true,
+    'model.sampled': true,
   }
   const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
   assert.deepEqual(

@@ -12,7 +12,7 @@ import {
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Report } from '../../language/report.ts'
-import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../../language/tools.ts'
+import type { Grammar, ToolCaller, ToolInput, ToolKind } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -30,6 +30,7 @@ import {
 import { cutUtf8, quote } from '../../lib/text.ts'
 import { isThenable } from '../../lib/thenable.ts'
 import { toOutput } from './return-value.ts'
+import { checkToolSettings, refuseTool } from './tool-settings.ts'
 
 // ---- types ---------------------------------------------------------------------------------------------------
 
@@ -98,6 +99,8 @@ export type ToolDefinition<
   trust?: Tool['trust']
   /** Default true. */
   exposed?: boolean
+  /** Who may call it: `model`, programs that the model writes (`code`), or both. Default both. */
+  callers?: readonly ToolCaller[]
   /**
    * By protocol name: the vendor's own definition of this tool, such as `{ anthropic: { type: 'bash_20250124' } }`. Models of
    * that vendor are offered it in that form.
@@ -120,6 +123,8 @@ export type TypedTool<Output> = Tool & { readonly '~output'?: Output }
 
 /** The type of a tool's structured results: `ToolOutputOf<typeof myTool>`. Unknown without a Standard Schema. */
 export type ToolOutputOf<T> = T extends TypedTool<infer Output> ? Output : unknown
+
+export { refuseTool }
 
 // ---- making and running ----------------------------------------------------------------------------------------
 
@@ -205,7 +210,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  ...(['vendorTyped', 'preview'] as const),
+  ...(['vendorTyped', 'preview', 'callers'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
@@ -231,35 +236,6 @@ function checkMembers(
       refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
 }
 
-type ToolSettings = Omit<
-  Tool,
-  'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run' | 'preview'
->
-
-function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'preview'>): ToolSettings {
-  const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
-  const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
-  const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
-  if (!toolKinds.includes(kind))
-    refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
-  if (!['trusted', 'ask', 'deny'].includes(trust))
-    refuseTool(name, `has the unknown trust ${quote(trust)}; it is "trusted", "ask" or "deny"`)
-  for (const [member, value] of Object.entries({ readOnly, idempotent, destructive, exposed }))
-    if (typeof value !== 'boolean')
-      refuseTool(name, `has "${member}" as ${quote(value)}; it is true or false`)
-  if (readOnly && destructive) refuseTool(name, 'cannot be both readOnly and destructive; drop one')
-  checkNumber(name, 'timeoutMs', timeoutMs, 1, 2 ** 31 - 1)
-  checkNumber(name, 'outputLimit', outputLimit, 256, 2 ** 31 - 1)
-  checkNumber(name, 'retries', retries, 0, 100)
-  if (retries > 0 && !readOnly && !idempotent)
-    refuseTool(
-      name,
-      'has "retries", but is neither readOnly nor idempotent: a second run could do its work twice. ' +
-        'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
-    )
-  return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
-}
-
 function checkVendorTyped(name: string, given: unknown): Readonly<Record<string, JsonObject>> {
   if (!isJsonObject(given) || !Object.values(given).every(isJsonObject))
     return refuseTool(
@@ -268,11 +244,6 @@ function checkVendorTyped(name: string, given: unknown): Readonly<Record<string,
     )
   // Every member was found to be an object.
   return deepFreeze(structuredClone(given) as Record<string, JsonObject>)
-}
-
-function checkNumber(name: string, member: string, value: number, least: number, most: number): void {
-  if (!Number.isSafeInteger(value) || value < least || value > most)
-    refuseTool(name, `has "${member}" as ${quote(value)}; it is a whole number from ${least} to ${most}`)
 }
 
 function describeInput(
@@ -371,12 +342,4 @@ function deepFreeze<T extends Json | ToolInput>(value: T): T {
 
 function reasonOf(error: unknown): string {
   return errorMessage(error).replace(/\.$/, '')
-}
-
-export function refuseTool(name: string, problem: string, cause?: unknown): never {
-  throw new TurnwireError(
-    'invalid_tool',
-    `The tool "${name}" ${problem}.`,
-    cause === undefined ? {} : { cause },
-  )
 }

@@ -46,6 +46,7 @@ const empty: SessionSummary = {
   calls: [],
   next: { do: 'rest' },
   grants: [],
+  used: { tokens: 0 },
   known: [],
 }
 

@@ -45,6 +45,7 @@ export async function streamJson(
   host: Pick<WireHost, 'log' | 'limits'>,
   pieces: AsyncIterable<string>,
   held: Held,
+  type = 'application/json',
 ): Promise<Response> {
   const { outgoing } = c.env
   const reader = await unsentBytes.admit(ownerOf(c), held)
@@ -56,7 +57,7 @@ export async function streamJson(
     leave()
     return RESPONSE_ALREADY_SENT
   }
-  outgoing.writeHead(200, { 'content-type': 'application/json' })
+  outgoing.writeHead(200, { 'content-type': type })
   const writer = pacedWriter(outgoing, leave, host.limits.stallMs)
   reader.writer = writer
   void pumpJson(first, iterator, writer).catch((error: unknown) => {
