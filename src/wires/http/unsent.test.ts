@@ -8,7 +8,14 @@ const answer = (bytes: number): Held => ({ bytes })
 
 /** A writer that says what it is told to say. */
 function standIn(blockedMs: number) {
-  const writer = { unsent: 0, blockedMs, dropped: false, drop: () => void (writer.dropped = true) }
+  const writer = {
+    unsent: 0,
+    blockedMs,
+    dropped: false,
+    drop(): void {
+      writer.dropped = true
+    },
+  }
   return writer
 }
 
