@@ -12,7 +12,7 @@ function standIn(blockedMs: number) {
     unsent: 0,
     blockedMs,
     dropped: false,
-    drop(): void {
+    drop: (): void => {
       writer.dropped = true
     },
   }
