@@ -100,7 +100,13 @@ export {
   type OpenApiOptions,
   openapi,
   type Retries,
+  type ShellLimits,
+  type ShellOptions,
+  shell,
   type ToolDefinition,
   tool,
+  type WorkspaceOptions,
+  type WorkspaceTool,
   withDetails,
+  workspace,
 } from './tools/index.ts'

@@ -216,7 +216,7 @@ export class Runtime {
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),
       ...(context && { app: appOf(context) }),
-      callback: call => this.#address && `${this.#address}${callbackPath}/${makeToken(call, vault.sign)}`,
+      callback: call => this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
       log: this.log,
     })
   }

@@ -62,7 +62,7 @@ async function open(tool: Tool, text: string, store?: Store): Promise<Opened> {
 }
 
 function textOf({ tool, input }: ToolScene): string {
-  return tool.input.form === 'text' ? String(input) : JSON.stringify(input)
+  return tool.input.form === 'text' && typeof input === 'string' ? input : JSON.stringify(input)
 }
 
 async function outcomeOf({ session }: Opened): Promise<Outcome> {

@@ -13,7 +13,7 @@ export function callbackRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   app.post(`${callbackPath}/:token`, async c => {
     // Before the body is read: a stranger is turned away at once.
-    const { session, callId } = readToken(c.req.param('token'), host.sign, Date.now())
+    const { session, callId } = readToken(c.req.param('token'), text => host.sign(text), Date.now())
     const { bodyBytes, jsonDepth } = host.limits
     const body = await readJson(c, { bodyBytes: Math.min(bodyBytes, mostBytes), jsonDepth })
     const owner = await host.engine.ownerOf(session)
