@@ -216,7 +216,8 @@ export class Runtime {
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),
       ...(context && { app: appOf(context) }),
-      callback: call => this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
+      callback: call =>
+        this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
       log: this.log,
     })
   }

@@ -53,7 +53,9 @@ export function textToolDescription(tool: ToolDeclaration, examples = true): str
 
 export function withExamples({ description, examples = [], input }: ToolDeclaration): string {
   if (examples.length === 0) return description
-  const lines = examples.map(example => (typeof example === 'string' && input.form === 'text' ? example : JSON.stringify(example)))
+  const lines = examples.map(example =>
+    typeof example === 'string' && input.form === 'text' ? example : JSON.stringify(example),
+  )
   return `${description}\n\nExamples of its input:\n${lines.join('\n')}`
 }
 
