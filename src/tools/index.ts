@@ -1,4 +1,5 @@
 // The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
+export { type AgentToolOptions, agentTool, type HandOverOptions, handOverTool } from './agents/index.ts'
 export {
   type CodeLimits,
   type CodeOptions,
