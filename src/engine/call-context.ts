@@ -15,6 +15,7 @@ import type {
   SessionTools,
   ToolContext,
 } from './ports.ts'
+import { sampleModel } from './sample.ts'
 import type { Session } from './session.ts'
 import { sessionTools } from './session-tools.ts'
 import type { CallState } from './state.ts'
@@ -96,6 +97,10 @@ export class CallContext implements ToolContext {
 
   get tools(): SessionTools {
     return sessionTools(this.#session)
+  }
+
+  get sample(): ToolContext['sample'] {
+    return request => sampleModel(this.#session, this.#call, request, this.#stop)
   }
 
   get app(): AppContext {

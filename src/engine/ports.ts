@@ -16,6 +16,7 @@ import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
 import type { Report } from '../language/report.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
@@ -35,6 +36,10 @@ export {
   type NestedResult,
   type PreviewContext,
   type Progress,
+  ProtocolFailure,
+  type SampleAnswer,
+  type SampleMessage,
+  type SampleRequest,
   type SessionTools,
   Suspended,
   type Tool,
@@ -317,6 +322,22 @@ export type Agent = {
 /** Contract: `seal` gives text that only `open` of the same installation can read. */
 export type Vault = { seal(text: string): string; open(sealed: string): string }
 
+// ---- servers that bring tools ------------------------------------------------------------------------------
+
+/** Contract: rejects with `not_found` for what an agent does not have. A server that is down has no resources. */
+export type ToolServers = {
+  describe(): ToolServerInfo[]
+  resources(agent: string): Promise<ServerResource[]>
+  read(agent: string, server: string, uri: string): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  prompt(
+    agent: string,
+    server: string,
+    name: string,
+    values: Readonly<Record<string, string>>,
+  ): Promise<PromptMessage[]>
+}
+
 // ---- the whole -------------------------------------------------------------------------------------------
 
 export type EnginePorts = {
@@ -328,6 +349,8 @@ export type EnginePorts = {
   agents?(): readonly { agent: Agent; model?: string }[]
   /** The configured models, by name. */
   models?: Readonly<Record<string, Model>>
+  /** Absent: there are none. */
+  servers?: ToolServers
   /** Absent: tools fetch nothing through the engine. */
   egress?: Pick<Egress, 'fetch'>
   /** Absent: any number of calls may run at the same time. */

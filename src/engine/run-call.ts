@@ -19,6 +19,7 @@ import {
   type Admission,
   type Finished,
   InvalidInput,
+  ProtocolFailure,
   Suspended,
   type Tool,
   type ToolOutput,
@@ -294,7 +295,11 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     session.state.owner,
   )
   const asFailure = ({ outcome, blob }: Finished): Attempt => ({
-    outcome: untouched ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } } : outcome,
+    outcome: untouched
+      ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } }
+      : error instanceof ProtocolFailure
+        ? { ...outcome, from: { source: 'tool', tool: tool.name, protocolError: error.code } }
+        : outcome,
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   })

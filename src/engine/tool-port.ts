@@ -1,7 +1,7 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
 import type { Outcome } from '../language/calls.ts'
-import type { ResultPart } from '../language/content.ts'
-import type { LimitName } from '../language/events.ts'
+import type { InputPart, ResultPart } from '../language/content.ts'
+import type { LimitName, ModelStop } from '../language/events.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
@@ -19,6 +19,19 @@ export interface AppContext {}
 export type Progress =
   | { message?: string; done?: number; total?: number }
   | { output: string; terminal?: string }
+
+export type SampleMessage = { role: 'user' | 'assistant'; parts: InputPart[] }
+
+/** `by`: who asks, for the log. */
+export type SampleRequest = {
+  by: string
+  messages: readonly SampleMessage[]
+  system?: string
+  maxTokens: number
+  signal?: AbortSignal
+}
+
+export type SampleAnswer = { text: string; model: string; stop: ModelStop }
 
 export type AskOptions = {
   /** Names the question within its call. Default: made of the question itself. */
@@ -49,6 +62,11 @@ export type ToolContext = {
   options: Readonly<Record<string, string>>
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
+  /**
+   * Asks the session's model something of the tool's own: without the history and without tools. It counts to the turn's
+   * tokens and money, and is recorded.
+   */
+  sample(request: SampleRequest): Promise<SampleAnswer>
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
   /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
@@ -152,6 +170,17 @@ export type Tool = ToolDeclaration & {
    * passed `input`. It has a few seconds; if it throws or is late, the question is asked without it.
    */
   preview?(input: Json, context: PreviewContext): Promise<Report> | Report
+}
+
+/** Thrown by a tool whose server refused the request itself: an error of the protocol, not a result of the tool. */
+export class ProtocolFailure extends Error {
+  override readonly name = 'ProtocolFailure'
+  readonly code: number
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
 }
 
 /** Thrown by a tool whose own, finer check refused the input; nothing has happened. */

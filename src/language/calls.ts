@@ -39,7 +39,8 @@ export type OutcomeKind = (typeof outcomeKinds)[number]
 
 /** Where a result came from. Nothing inside the result can change it. */
 export type Provenance =
-  | { source: 'tool'; tool: string }
+  /** `protocolError`: not the tool failed but the protocol of its server, with this code. */
+  | { source: 'tool'; tool: string; protocolError?: number }
   | { source: 'client' }
   | { source: 'runtime' }
   | { source: 'person'; by: string }

@@ -136,6 +136,8 @@ export type ModelAnswered = At & {
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
+/** One of several clients says that it runs the call, until a time: the others leave it alone. */
+export type CallClaimed = At & { type: 'call.claimed'; callId: string; by: string; until: number }
 export type ApprovalRequested = At & {
   type: 'approval.requested'
   callId: string
@@ -295,6 +297,16 @@ export type HookActed = At & {
   reason?: string
 }
 
+/** A running call asked the model something of its own, on behalf of `by`. It counts to the turn; no history holds it. */
+export type ModelSampled = At & {
+  type: 'model.sampled'
+  call: string
+  by: string
+  model: string
+  stop: ModelStop
+  usage?: Usage
+}
+
 export type Event =
   | SessionCreated
   | SessionConfigured
@@ -303,6 +315,7 @@ export type Event =
   | TurnAsked
   | ModelAnswered
   | CallHanded
+  | CallClaimed
   | ApprovalRequested
   | ApprovalExpired
   | ApprovalDecided
@@ -328,6 +341,7 @@ export type Event =
   | HistoryCompacted
   | HistoryRewound
   | HookActed
+  | ModelSampled
 
 export type EventType = Event['type']
 

@@ -11,6 +11,7 @@ import type { KeptServers } from '../tools/mcp/index.ts'
 import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
+import { serversOf } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
 
 /** Of one turn. */
@@ -34,9 +35,7 @@ function buildAgent(
   const code = agent.code === true ? {} : agent.code || undefined
   const search = agentSearch(agent, log)
   const fixed = fixedTools(agent, mayAsk, search?.tool)
-  const all = mcp
-    ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
-    : () => fixed
+  const all = mcp ? joined(fixed, () => mcp.tools(serversOf(config, agent.name))) : () => fixed
   const tools = search ? search.following(all) : all
   return {
     name: agent.name,

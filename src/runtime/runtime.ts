@@ -14,7 +14,7 @@ import {
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
 import { memoryStore } from '../stores/memory.ts'
-import { KeptServers } from '../tools/mcp/index.ts'
+import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -22,6 +22,8 @@ import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
 import { keptServers } from './mcp-config.ts'
+import { toolServers } from './mcp-servers.ts'
+import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
 import { makePrivateFolder } from './private-folder.ts'
@@ -68,7 +70,14 @@ export class Runtime {
     this.#graceMs = config.server?.graceMs ?? 10_000
     this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
     this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
-    this.#mcp = new KeptServers(keptServers(config), this.log, () => {
+    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
+      'url' in spec
+        ? {
+            auth: { store: tokenStore(this.folder, spec, () => this.vault) },
+            fetchOther: this.fetchFor(spec.name),
+          }
+        : {}
+    this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
     const { folder } = this
@@ -119,6 +128,19 @@ export class Runtime {
   /** Seals secrets, and artifacts of wires. */
   get vault(): SigningVault {
     return this.#own.vault
+  }
+
+  /** Fetches, within the egress rule, what an MCP server names at other addresses than its own. */
+  fetchFor(server: string): NonNullable<McpOptions['fetchOther']> {
+    return (url, init) =>
+      this.#egress.fetch(url, {
+        ...init,
+        report: report =>
+          this.log(report.refused === undefined ? 'info' : 'warn', 'An MCP server named another address.', {
+            server,
+            ...report,
+          }),
+      })
   }
 
   async close(): Promise<void> {
@@ -181,6 +203,7 @@ export class Runtime {
           return typeof model === 'string' ? { agent, model } : { agent }
         }),
       models: namedModels(this.config),
+      servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),

@@ -118,10 +118,11 @@ export class AttachedTools {
     const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, ...live, options: {} }
     const fetch = () =>
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
+    const sample = () => Promise.reject(new Error('A tool of a connection asks no model of the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
     const tools = { shared: [], find: () => undefined }
     const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
-    return tool.run(input, { ...context, ask, fetch, app, tools })
+    return tool.run(input, { ...context, ask, fetch, sample, app, tools })
   }
 }
