@@ -69,7 +69,7 @@ export function delegateCall(state: SessionState, { callId, agent, session }: Ca
   state.workers = [...(state.workers ?? []), session]
 }
 
-export function useInCall(state: SessionState, { callId, upTo, steps, calls, usage }: CallUsed): void {
+export function countUse(state: SessionState, { callId, upTo, steps, calls, usage }: CallUsed): void {
   const call = findCall(state, callId)
   if (call?.delegated) call.delegated.upTo = upTo
   if (usage) spend(state, usage)

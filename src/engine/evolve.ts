@@ -17,12 +17,12 @@ import {
   answerQuestion,
   askQuestion,
   closeQuestion,
+  countUse,
   decideCall,
   delegateCall,
   proposed,
   resumeParent,
   suspend,
-  useInCall,
 } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
 import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
@@ -95,7 +95,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       delegateCall(state, event)
       break
     case 'call.used':
-      useInCall(state, event)
+      countUse(state, event)
       break
     case 'agent.changed':
       state.handedTo = { agent: event.agent, settings: event.settings }
