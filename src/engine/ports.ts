@@ -31,6 +31,7 @@ export {
   type AppContext,
   type AskOptions,
   type BackOff,
+  type Delegated,
   InvalidInput,
   type NestedCalls,
   type NestedResult,
