@@ -1,5 +1,6 @@
 // Records each approval, question or postponed result of a session that does not come in time as expired. A timer decides, not the clock: a
 // clock that is set back must not make an old question answerable again.
+import type { Event } from '../language/events.ts'
 import { approvalDeadlines, decideExpiry } from './decide-call.ts'
 import { decideQuestionExpiry, questionDeadlines } from './decide-question.ts'
 import { decideNeverCame, postponedDeadlines } from './postpone.ts'
@@ -10,6 +11,13 @@ import type { SessionState } from './state.ts'
 export function nextDeadline(state: SessionState): number | undefined {
   const deadlines = [...approvalDeadlines(state), ...questionDeadlines(state), ...postponedDeadlines(state)]
   return deadlines.length === 0 ? undefined : Math.min(...deadlines)
+}
+
+/** From this event on there is a time to wait for. */
+export function asksUntil(event: Event): boolean {
+  if (event.type === 'call.postponed') return true
+  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
+  return asks && event.expiresAt !== undefined
 }
 
 export class Deadlines {

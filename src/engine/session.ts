@@ -7,7 +7,7 @@ import type { Event, Grant, Settings } from '../language/events.ts'
 import type { Attachment } from './attachment.ts'
 import type { RequestKey } from './boundary.ts'
 import type { CompactionState } from './compact.ts'
-import { Deadlines } from './deadlines.ts'
+import { asksUntil, Deadlines } from './deadlines.ts'
 import {
   type Context,
   type DirectCall,
@@ -391,10 +391,4 @@ export class Session {
     if (this.lost) throw this.#journal.lost
     if (this.stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
-}
-
-function asksUntil(event: Event): boolean {
-  if (event.type === 'call.postponed') return true
-  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
-  return asks && event.expiresAt !== undefined
 }

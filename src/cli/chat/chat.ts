@@ -11,6 +11,7 @@ import {
   type ServerToolRef,
   type SessionModels,
   type ToolCall,
+  type ToolQuestion,
   type TurnEvent,
   textOfContent,
   type Watched,
@@ -20,6 +21,7 @@ import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
 import { closingOf, endsInWords } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
+import { askForm } from './form.ts'
 import { localToolSpecs, localTools } from './local-tools.ts'
 import { askPermission } from './permission.ts'
 import { Gone, TurnQuestions, Withdrawn } from './questions.ts'
@@ -160,11 +162,10 @@ export class Chat {
       onResult: (call: ToolCall, content: Content) =>
         questions.show(() => this.#view.result(call.toolCallId, content, 'ran here')),
       onPermission: (call: ToolCall) => questions.permission(call),
+      onQuestion: (asked: ToolQuestion) => terminal.pause(interrupt, () => askForm(terminal, asked)),
     }
-    const waits = (): void =>
-      this.#view.say(
-        `  ${styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')}`,
-      )
+    const stillAtWork = styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')
+    const waits = (): void => this.#view.say(`  ${stillAtWork}`)
     const result = await terminal
       .busy(interrupt, () =>
         terminal.spin(

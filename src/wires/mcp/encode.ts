@@ -7,9 +7,10 @@ import type {
   InputRequest,
   Tool as McpTool,
 } from '@modelcontextprotocol/server'
-import type { AgentInfo, CallState } from '../../engine/index.ts'
+import type { AgentInfo, CallState, GivenAnswer, QuestionState } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
+import { answerActions, type FormContent } from '../../language/questions.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
 type AgentTool = AgentInfo['tools'][number]
@@ -131,6 +132,28 @@ export function encodeQuestion({ part, text, reason }: CallState): InputRequest 
 }
 
 export type McpDecision = { granted: boolean; remember: boolean; reason?: string }
+
+/** A question of a running call, as it is. */
+export function encodeToolQuestion({ message, schema, url }: QuestionState): InputRequest {
+  if (url !== undefined)
+    return { method: 'elicitation/create', params: { mode: 'url', message, url } } as InputRequest
+  // The form was checked when it was asked: it is one of this protocol's forms.
+  return {
+    method: 'elicitation/create',
+    params: { mode: 'form', message, requestedSchema: schema },
+  } as InputRequest
+}
+
+export function decodeAnswer(answer: Json | undefined): Pick<GivenAnswer, 'action' | 'content'> | undefined {
+  if (!isJsonObject(answer)) return undefined
+  const action = answerActions.find(each => each === answer['action'])
+  const { content } = answer
+  if (!action) return undefined
+  // The engine checks it against the form.
+  return content !== undefined && isJsonObject(content)
+    ? { action, content: content as FormContent }
+    : { action }
+}
 
 /** Undefined: there is no answer to this question. Anything but a clear yes is a no. */
 export function decodeDecision(answer: Json | undefined): McpDecision | undefined {

@@ -1,12 +1,27 @@
 // One tools/call as a turn of a session: begins it, or goes on with one that asked a person, and gives the result or the
 // next questions. A call that waits while its client cannot be asked is decided on another wire.
 import { type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import type { AgentInfo, CallState, Engine, FollowItem, SessionRef } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  CallState,
+  Engine,
+  FollowItem,
+  QuestionState,
+  SessionRef,
+} from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
-import { askToolName, decodeDecision, encodeOutcome, encodeQuestion, failedResult } from './encode.ts'
+import {
+  askToolName,
+  decodeAnswer,
+  decodeDecision,
+  encodeOutcome,
+  encodeQuestion,
+  encodeToolQuestion,
+  failedResult,
+} from './encode.ts'
 
 export const mcpWire = 'mcp'
 
@@ -110,8 +125,12 @@ export class McpTurn {
         { callId, granted, by, ...(remember && { remember: true as const }), ...(reason && { reason }) },
       ]
     })
-    if (decisions.length > 0)
-      await this.#engine.command(ref, { do: 'respond', results: [], decisions, skipAnswered: true })
+    const answers = openQuestions(calls).flatMap(({ id }) => {
+      const answer = decodeAnswer(this.#call.answers?.[id] as Json | undefined) // Checked there.
+      return answer ? [{ question: id, by, ...answer }] : []
+    })
+    if (decisions.length + answers.length > 0)
+      await this.#engine.command(ref, { do: 'respond', results: [], decisions, answers, skipAnswered: true })
     return { ref, first: turn?.first ?? seq }
   }
 
@@ -139,14 +158,25 @@ export class McpTurn {
   }
 
   async #ask(ref: SessionRef): Promise<CallToolResult | InputRequiredResult> {
-    const asking = (await this.#engine.summary(ref)).calls.filter(isAsking)
-    if (asking.length === 0) return failedResult('The turn waits for something that cannot be asked here.')
+    const { calls } = await this.#engine.summary(ref)
+    const asking = calls.filter(isAsking)
+    const questions = openQuestions(calls)
+    if (asking.length + questions.length === 0)
+      return failedResult('The turn waits for something that cannot be asked here.')
     const kept: Kept = { owner: ref.owner, session: ref.session, tool: this.#call.name }
     return inputRequired({
-      inputRequests: Object.fromEntries(asking.map(call => [call.part.id, encodeQuestion(call)])),
+      inputRequests: Object.fromEntries([
+        ...asking.map(call => [call.part.id, encodeQuestion(call)] as const),
+        ...questions.map(question => [question.id, encodeToolQuestion(question)] as const),
+      ]),
       requestState: this.#host.seal(JSON.stringify(kept)),
     })
   }
+}
+
+/** What running calls ask. */
+function openQuestions(calls: readonly CallState[]): QuestionState[] {
+  return calls.flatMap(({ questions = [] }) => questions.filter(({ closed }) => !closed))
 }
 
 function isAsking({ stage }: CallState): boolean {
