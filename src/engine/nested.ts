@@ -5,7 +5,7 @@ import type { CallNested, CallSuspended, Event } from '../language/events.ts'
 import type { Context } from './decide.ts'
 import { decideFinished } from './decide-question.ts'
 import { outcomes } from './outcomes.ts'
-import { type CallState, isInQuestion, type SessionState } from './state.ts'
+import { type CallState, findCall, hasBegun, isInQuestion, type SessionState } from './state.ts'
 
 /** The calls that this call has made. */
 export function nestedOf({ batch }: SessionState, parent: string): CallState[] {
@@ -24,7 +24,8 @@ export function findNested({ batch }: SessionState, parent: string, key: string)
 /** Only a person, the application or what they are asked for can move it on. */
 export function waitsForOthers(call: CallState): boolean {
   const { stage } = call
-  return stage === 'handed' || stage === 'asking' || stage === 'suspended' || isInQuestion(call)
+  if (stage === 'handed' || stage === 'asking') return true
+  return stage === 'suspended' || stage === 'postponed' || isInQuestion(call)
 }
 
 export function decideNested(
@@ -46,6 +47,15 @@ export function decideSuspended(
   return { v: 1, at: now, type: 'call.suspended', callId: part.id, seen }
 }
 
+/** The sessions that work for suspended calls which these events end: nobody runs who would tell them. */
+export function workersOfEnding(state: SessionState, events: readonly Event[]): string[] {
+  if (!state.workers) return []
+  return events.flatMap(event => {
+    const call = event.type === 'call.settled' ? findCall(state, event.callId) : undefined
+    return call?.delegated && call.stage !== 'started' ? [call.delegated.session] : []
+  })
+}
+
 /** The same events, with the open calls of a call settled before it is. Nobody waits for them any more. */
 export function withNestedSettled(
   state: SessionState,
@@ -60,7 +70,7 @@ export function withNestedSettled(
     const { parent, stage, part } = call
     if (parent === undefined || stage === 'settled' || !ending.has(parent) || ending.has(part.id)) continue
     ending.add(part.id)
-    added.push(...decideFinished(call, outcomes.cancelled(stage === 'started'), context))
+    added.push(...decideFinished(call, outcomes.cancelled(hasBegun(call)), context))
   }
   return added.length === 0 ? events : [...added, ...events]
 }

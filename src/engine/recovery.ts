@@ -5,7 +5,7 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
 import { triesOf } from './decide-call.ts'
 import { decideRecovery } from './decide-turn.ts'
-import type { EnginePorts, SessionRow, World } from './ports.ts'
+import type { Append, EnginePorts, SessionRow, World } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, isInQuestion } from './state.ts'
 
@@ -39,7 +39,7 @@ export function unloadable({ bytes }: SessionRow, world: World): TurnwireError |
 }
 
 /** `recovering`: the attempt is counted in the store first. */
-type Load = (id: string, options: { recovering?: true }) => Promise<Session>
+type Load = (id: string, options: { recovering?: true; passed?: number }) => Promise<Session>
 
 export class Recovery {
   readonly #ports: EnginePorts
@@ -61,12 +61,24 @@ export class Recovery {
   async all(): Promise<number> {
     const { store } = this.#ports
     const rows = await Promise.all((await store.unfinished()).map(id => store.row(id)))
-    const found = rows.filter(row => row !== undefined).filter(row => this.#mayRecover(row))
+    const unfinished = rows.filter(row => row !== undefined)
+    for (const row of unfinished) if (!isAtWork(row)) this.#atDue(row)
+    const found = unfinished.filter(row => isAtWork(row) && this.#mayRecover(row))
     const alone = found.filter(isApart).sort((a, b) => a.recoveries - b.recoveries || a.bytes - b.bytes)
     // Together, so that they share their commits.
     await Promise.all(found.filter(row => !isApart(row)).map(({ id }) => this.#one(id, true)))
     void this.#oneByOne(alone)
     return found.length
+  }
+
+  /** It rests until its time has come, unless someone uses it before. */
+  #atDue({ id, facts }: SessionRow): void {
+    const { world } = this.#ports
+    const passed = facts?.dueAt
+    if (passed === undefined) return
+    world.timer(Math.max(passed - world.now(), 0), () => {
+      if (!this.#stopped) void this.#load(id, { passed }).catch(() => {})
+    })
   }
 
   #mayRecover(row: SessionRow): boolean {
@@ -88,7 +100,7 @@ export class Recovery {
   async #one(id: string, recovering?: true): Promise<Session | undefined> {
     try {
       const row = await this.#ports.store.row(id)
-      const isUnfinished = row?.status === 'running' || row?.facts?.atWork === true
+      const isUnfinished = row !== undefined && isAtWork(row)
       const session = isUnfinished ? await this.#load(id, recovering ? { recovering } : {}) : undefined
       this.#delays.delete(id)
       return session
@@ -110,6 +122,11 @@ export class Recovery {
   }
 }
 
+/** Others that are unfinished go on at a time. */
+function isAtWork({ status, facts }: SessionRow): boolean {
+  return status === 'running' || (status === 'waiting' && facts?.atWork === true)
+}
+
 function isApart({ recoveries, bytes }: SessionRow): boolean {
   return recoveries > 0 || bytes > largeBytes
 }
@@ -121,6 +138,8 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   const before = session.state.seq
   const started = session.state.batch.filter(isStarted)
   const mayRepeat = (call: CallState): boolean => {
+    // It runs in another session, which is recovered by itself.
+    if (call.mirrors) return true
     const offered = session.offer.byName.get(call.part.name)
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
     // A tool that crashes the process must not do so at every start.
@@ -132,7 +151,9 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   // Under manual control the rest is up to the person.
   if (session.state.controlledBy === undefined) {
     // A call that asked a person something runs again once it is answered.
-    await session.driver.repeat(started.filter(call => isStarted(call) && !isInQuestion(call)))
+    await session.driver.repeat(
+      started.filter(call => isStarted(call) && !isInQuestion(call) && !call.mirrors),
+    )
     session.driver.wake()
   }
   if (session.state.seq > before) return
@@ -160,4 +181,9 @@ function proven(session: Session): Promise<void> {
 /** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */
 export function mayPass(reason: unknown): boolean {
   return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
+}
+
+/** A write without events. It shows that the session could be loaded. */
+export function nothing({ epoch, row }: { epoch: number; row: SessionRow }): Append {
+  return { session: row.id, epoch, seq: row.head + 1, events: [], status: row.status }
 }

@@ -2,7 +2,15 @@
 // grow with the session. Folding the log anew gives an equal state.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
-import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
+import type {
+  Ask,
+  Grant,
+  LimitName,
+  ModelStop,
+  SessionParent,
+  Settings,
+  TurnStop,
+} from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
@@ -11,9 +19,17 @@ import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
  * approved: may run. started: its intent is durable. suspended: its own calls wait for someone, and it runs again when one
- * of them is settled. settled: it has its outcome.
+ * of them is settled. postponed: it ran, and its result comes later. settled: it has its outcome.
  */
-export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
+export type CallStage =
+  | 'proposed'
+  | 'handed'
+  | 'asking'
+  | 'approved'
+  | 'started'
+  | 'suspended'
+  | 'postponed'
+  | 'settled'
 
 /** Arguments that were redacted where they are shown. */
 export type HiddenText = { callId: string; sealed: string }
@@ -25,6 +41,12 @@ export type CallState = {
   /** The call that made it, and its key there. Absent: the model did. */
   parent?: string
   key?: string
+  /** The call that it stands for, which runs in a session that works for the parent. */
+  mirrors?: { session: string; callId: string }
+  /** Of such a call: what was decided, to be told there. */
+  decided?: { granted: boolean; by: string; reason?: string; remember?: true }
+  /** The session that works for it, and the last event there whose use was counted. */
+  delegated?: { session: string; agent: string; upTo: number }
   stage: CallStage
   /** The arguments that count: the model's, or what a person made of them. */
   text: string
@@ -89,6 +111,13 @@ export type SessionState = {
   seq: number
   owner: string
   agent: string
+  /** The agent that goes on once the calls of the current answer are settled. */
+  handedTo?: { agent: string; settings: Settings }
+  /** The call of another session that it works for. */
+  parent?: SessionParent
+  caps?: Partial<Record<LimitName, number>>
+  /** The sessions that worked for calls of this one. */
+  workers?: string[]
   wire: string
   createdAt: number
   updatedAt: number
@@ -180,13 +209,34 @@ export function settledCalls({ batch, entries, answered = [] }: SessionState): s
   return [...before.map(({ callId }) => callId), ...answered, ...now.map(({ part }) => part.id)]
 }
 
-export function listSummaryOf({ settings, opening, wire }: SessionState): ListSummary {
-  return opening === undefined ? { settings, wire } : { settings, opening, wire }
+export function listSummaryOf({ settings, opening, wire, agent, parent }: SessionState): ListSummary {
+  const summary: ListSummary = { settings, wire, agent }
+  if (opening !== undefined) summary.opening = opening
+  if (parent) summary.parent = parent.session
+  return summary
+}
+
+/** When the turn goes on although nobody has answered. */
+function nextDue(batch: readonly CallState[]): number | undefined {
+  let due: number | undefined
+  for (const call of batch)
+    for (const { closed, expiresAt } of [
+      ...(call.stage === 'postponed' ? [{ closed: undefined, expiresAt: call.expiresAt }] : []),
+      ...(call.questions ?? []),
+    ])
+      if (!closed && expiresAt !== undefined && (due === undefined || expiresAt < due)) due = expiresAt
+  return due
+}
+
+/** Its tool has begun, and may have taken effect. */
+export function hasBegun({ stage }: CallState): boolean {
+  return stage === 'started' || stage === 'postponed'
 }
 
 /** `waits`: the tools whose calls wait for a client or a person. */
 export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
   if (status !== 'waiting') return used
   const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
-  return { ...used, waits: open.map(({ part }) => part.name) }
+  const dueAt = nextDue(batch)
+  return { ...used, waits: open.map(({ part }) => part.name), ...(dueAt !== undefined && { dueAt }) }
 }

@@ -14,6 +14,8 @@ export type SessionFacts = {
   waits?: readonly string[]
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
   atWork?: true
+  /** While it waits: the time at which its turn goes on although nobody has answered. */
+  dueAt?: number
 }
 
 export type SessionRow = {
@@ -41,6 +43,10 @@ export type ListSummary = {
   opening?: string
   /** The wire that it was created on. Absent in summaries of older versions. */
   wire?: string
+  /** The agent that has the conversation now. Absent: the one of the row. */
+  agent?: string
+  /** The session whose call it works for. */
+  parent?: string
 }
 
 /** `summary` is the newest one written, if any was. */
@@ -115,7 +121,7 @@ export type Store = {
   owners(): Promise<string[]>
   /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */
   usage(owner: string): Promise<{ sessions: number; bytes: number }>
-  /** All sessions whose status is `running`, and those that wait and are `atWork`. Asked once, when a process starts: it may look at every session. */
+  /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   remove(session: string): Promise<boolean>
   putBlob(session: string, name: string, body: string): Promise<void>

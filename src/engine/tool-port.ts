@@ -1,7 +1,7 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
 import type { Outcome } from '../language/calls.ts'
 import type { InputPart, ResultPart } from '../language/content.ts'
-import type { ModelStop } from '../language/events.ts'
+import type { LimitName, ModelStop } from '../language/events.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
@@ -60,6 +60,11 @@ export type ToolContext = {
    */
   readonly ask: (question: CallQuestion, options?: AskOptions) => Promise<CallAnswer>
   options: Readonly<Record<string, string>>
+  /**
+   * An address to which the result of this call can be posted once, after `run` has returned `later()`. It works until
+   * `expires`: a Date, or milliseconds from now. Throws if this engine is not served over HTTP.
+   */
+  readonly callback: (options: { expires: Date | number }) => string
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
   /**
@@ -101,6 +106,24 @@ export type NestedCalls = {
    * it has to do and throws `Suspended`.
    */
   onWaiting(told: () => void): void
+  /**
+   * Has another agent do a task in a session of its own, which belongs to this call: it is the same one in every run, is
+   * cancelled with the call, and counts for its turn. Gives its last words. Throws `Suspended` when that session waits.
+   */
+  delegate(task: Delegated, context: ToolContext): Promise<ToolOutput>
+  /** Another agent goes on with the conversation, once the calls of this answer are settled. Throws if it cannot. */
+  handOver(agent: string): void
+}
+
+/** A task for another agent. */
+export type Delegated = {
+  agent: string
+  /** What it is told, as a user would. */
+  text: string
+  /** The client's tools that it may use: those named, or all. Default: none. */
+  clientTools?: true | readonly string[]
+  /** What it may use at most; never more than what is left of the turn. */
+  limits?: Partial<Record<LimitName, number>>
 }
 
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
@@ -111,15 +134,23 @@ export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
  * while it ran, member by member.
  */
 export type ToolOutput = {
+  /** What the model reads. */
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
+  /** For the application and people only: no model reads it. */
+  details?: Json
+  /** The result comes later, within this time: the rest is left out of account. */
+  later?: { expiresInMs: number }
   loads?: readonly string[]
   report?: Report
 }
 
 /** What a preview may know of the call besides its input. */
 export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
+
+/** Each wait is `factor` times as long as the one before, up to `mostMs`. */
+export type BackOff = { ms: number; factor: number; mostMs: number }
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
@@ -134,6 +165,8 @@ export type Tool = ToolDeclaration & {
   trust: 'trusted' | 'ask' | 'deny'
   timeoutMs: number
   retries: number
+  /** How long to wait before each of them. Absent: not at all. */
+  readonly backOff?: BackOff
   outputLimit: number
   /** How its definition differs from the one that was accepted before. While it is set, every call asks first. */
   readonly changed?: string | undefined
