@@ -1,7 +1,7 @@
 // Runs one call whose start is durable, and records how it ended. Whatever the tool does (throws, hangs, returns nonsense
 // or returns too late), the call gets exactly one outcome.
 
-import type { Outcome } from '../language/calls.ts'
+import type { KeptOutput, Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
@@ -9,6 +9,7 @@ import { CallContext } from './call-context.ts'
 import { decideResult, decideStart, triesOf } from './decide-call.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { dropKept, takeStream } from './kept-output.ts'
 import { decideSuspended } from './nested.ts'
 import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
@@ -91,6 +92,7 @@ class CallRun {
   readonly #startedAt: number
   #isOver = false
   #nested: NestedRun | undefined
+  #kept: KeptOutput | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -115,6 +117,7 @@ class CallRun {
       return
     }
     if (running instanceof Promise) this.#wait(context, running)
+    else if (running.stream) this.#wait(context, Promise.resolve(running))
     else this.#ended(context, running)
   }
 
@@ -131,9 +134,28 @@ class CallRun {
     this.#stop.onAbort(stopClock)
     running.then(
       output => {
+        if (output.stream) {
+          this.#take(context, output)
+          return
+        }
         // After its deadline the output is still recorded, as late.
         this.#returned()
         this.#ended(context, output)
+      },
+      error => {
+        if (this.#returned()) this.#failed(context, error)
+      },
+    )
+  }
+
+  /** The stream of an output belongs to the run: its deadline and its cancellation hold until the stream has ended. */
+  #take(context: CallContext, output: ToolOutput): void {
+    const { outputLimit } = this.#tool
+    takeStream(this.#session, this.#call.part.id, output, outputLimit, this.#stop.signal).then(
+      taken => {
+        this.#kept = taken.kept
+        this.#returned()
+        this.#ended(context, taken.output)
       },
       error => {
         if (this.#returned()) this.#failed(context, error)
@@ -231,10 +253,14 @@ class CallRun {
   async #afterHook(attempt: Attempt): Promise<Finished> {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
-    return output ? agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner) : attempt
+    if (!output) return attempt
+    if (this.#kept) await dropKept(this.#session, this.#call.part.id, this.#kept.bytes)
+    this.#kept = undefined
+    return agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner)
   }
 
   #conclude({ outcome, blob }: Finished): void {
+    if (this.#kept) outcome.kept = this.#kept
     const ms = this.#session.ports.world.now() - this.#startedAt
     if (ms > 0) outcome.ms = ms
     if (!blob) this.#record(outcome)

@@ -31,6 +31,7 @@ import { hasNested, withNestedSettled } from './nested.ts'
 import { type NestedRun, tellNested } from './nested-calls.ts'
 import { type Action, next, statusOf } from './next.ts'
 import { isOwnOffer, type Offer, offerOf } from './offer.ts'
+import { sessionFull } from './outcomes.ts'
 import type {
   Agent,
   AppContext,
@@ -41,6 +42,7 @@ import type {
   Tool,
 } from './ports.ts'
 import { type Answers, prepareAnswers } from './prepare-answers.ts'
+import { readOutputTool } from './read-output.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { findCall, type SessionState } from './state.ts'
@@ -77,6 +79,8 @@ export class Session {
   unproven = false
   /** About the JSON of its log, and of what is kept beside it. */
   bytes: number
+  /** Of its writer, which is this copy. */
+  readonly epoch: number
   blobBytes: number
   /** Commands and attachments that need this copy to stay in memory. */
   uses = 0
@@ -86,6 +90,7 @@ export class Session {
 
   constructor(ports: EnginePorts, agent: Agent, state: SessionState, claim: Claim, home: SessionHome) {
     this.bytes = claim.bytes
+    this.epoch = claim.epoch
     this.blobBytes = claim.blobBytes
     this.ports = ports
     this.agent = agent
@@ -138,11 +143,13 @@ export class Session {
   get offer(): Offer {
     const { settings, turn } = this.state
     const clientOnly = turn?.ask?.clientOnly === true
-    if (isOwnOffer(settings, this.#attached, clientOnly)) return this.#home.ownOffer(this.agent)
-    const key = [this.agent.tools, settings, this.#attached, clientOnly]
+    const hasKept = this.state.kept !== undefined
+    if (!hasKept && isOwnOffer(settings, this.#attached, clientOnly)) return this.#home.ownOffer(this.agent)
+    const key = [this.agent.tools, settings, this.#attached, clientOnly, hasKept]
     const known = this.#offer
     if (known?.key.every((part, index) => part === key[index])) return known.offer
-    const offer = offerOf(this.agent, settings, this.#attached, clientOnly)
+    const attached = hasKept ? [...this.#attached, readOutputTool(this)] : this.#attached
+    const offer = offerOf(this.agent, settings, attached, clientOnly)
     this.#offer = { key, offer }
     return offer
   }
@@ -372,11 +379,7 @@ export class Session {
 
   #refuseIfFull(): void {
     const { sessionBytes } = this.agent.limits
-    if (this.bytes + this.blobBytes < sessionBytes) return
-    throw new TurnwireError(
-      'too_large',
-      `The session has reached its limit of ${sessionBytes} bytes and takes no more. It can still be read. Start a new session.`,
-    )
+    if (this.bytes + this.blobBytes >= sessionBytes) throw sessionFull(sessionBytes)
   }
 
   #refuseIfGone(): void {

@@ -52,7 +52,16 @@ export type NestedCalls = {
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
-export type ToolOutput = { parts: ResultPart[]; structured?: Json; failed?: boolean }
+/**
+ * `stream`: text or bytes that follow the parts, read as they come. Of a long one the model gets the beginning and the end;
+ * the whole is kept in the store.
+ */
+export type ToolOutput = {
+  parts: ResultPart[]
+  structured?: Json
+  failed?: boolean
+  stream?: AsyncIterable<string | Uint8Array>
+}
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per

@@ -16,6 +16,7 @@ export const readNames = [
   'usage',
   'find',
   'blob',
+  'blobRange',
 ] as const satisfies readonly (keyof Engine)[]
 
 export const callNames = [

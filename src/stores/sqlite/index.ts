@@ -9,7 +9,7 @@ import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
 import { type Statements, sessionRow } from './statements.ts'
 import { Writer } from './writer.ts'
-import { type Claimed, type Created, readEvents } from './writes.ts'
+import { type Claimed, type Created, readEvents, readRange } from './writes.ts'
 
 export type SqliteOptions = DatabaseOptions & { group?: GroupOptions }
 
@@ -41,6 +41,8 @@ export function sqliteStore({ group, ...options }: SqliteOptions): Store {
     },
     remove: session => writer.write<boolean>({ kind: 'remove', session }),
     putBlob: (session, name, body) => writer.write<void>({ kind: 'putBlob', session, name, body }),
+    addPiece: (session, name, piece) => writer.write<void>({ kind: 'addPiece', session, name, ...piece }),
+    blobRange: (session, name, from, length) => read(sql => readRange(sql, session, name, from, length)),
     async row(session) {
       const columns = await read(sql => sql.selectSession.one(session))
       return columns && sessionRow(columns)

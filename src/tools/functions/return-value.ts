@@ -10,6 +10,7 @@ import { isJsonObject, type Json } from '../../lib/json.ts'
 export function toOutput(value: unknown, name: string, hasOutput: boolean): ToolOutput {
   if (value === undefined) return { parts: [] }
   if (value instanceof Error) throw value
+  if (isStream(value)) return { parts: [], stream: value }
   if (isOutput(value)) return explicitOutput(value, name)
   if (!hasOutput) {
     if (typeof value === 'string') return { parts: [{ type: 'text', text: value }] }
@@ -24,9 +25,14 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
-type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown }
+/** A generator, a Node or a web stream. What it gives is checked as it comes. */
+function isStream(value: unknown): value is AsyncIterable<string | Uint8Array> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
 
-const outputKeys = new Set(['parts', 'structured', 'failed'])
+type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown; stream?: unknown }
+
+const outputKeys = new Set(['parts', 'structured', 'failed', 'stream'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -36,7 +42,11 @@ function isOutput(value: unknown): value is UncheckedOutput {
   )
 }
 
-function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: string): ToolOutput {
+function explicitOutput({ parts, structured, failed, stream }: UncheckedOutput, name: string): ToolOutput {
+  if (stream !== undefined && !isStream(stream))
+    throw new TypeError(
+      `The tool "${name}" returned a "stream" that cannot be read: give an async iterable of text or bytes.`,
+    )
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -47,6 +57,7 @@ function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: st
     parts: parts.filter(isPart),
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
+    ...(stream !== undefined && { stream }),
   }
 }
 

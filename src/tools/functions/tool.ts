@@ -87,7 +87,8 @@ export type ToolDefinition<
    */
   vendorTyped?: Readonly<Record<string, JsonObject>>
   /**
-   * Returns text, any JSON value, parts, `{ parts }` or nothing. With `output`: a value of that schema, or
+   * Returns text, any JSON value, parts, `{ parts }` or nothing; or, for a long output, an async iterable of text or bytes
+   * (a generator, a stream), which is written to the store as it comes. With `output`: a value of that schema, or
    * `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
