@@ -32,6 +32,7 @@ export async function readRange(
 
 /** How much is written at once. It is also about what an output takes in memory, beside its preview. */
 const pieceBytes = 512 * 1024
+const smallText = 16 * 1024
 /** Whether an output is text is seen from its beginning. */
 const sniffed = 64 * 1024
 
@@ -96,6 +97,8 @@ class OutputKeeper {
   #written = 0
   #dropped = false
   #half = ''
+  /** Short pieces of text, until there are enough of them to be worth the work. */
+  #small = ''
   #size = 0
   readonly #head: Buffer[] = []
   #headBytes = 0
@@ -111,16 +114,33 @@ class OutputKeeper {
   /** Gives a promise when the tool should wait for the store. */
   take(piece: string | Uint8Array): Promise<void> | undefined {
     if (this.#dropped) throw new Error('The output is no longer wanted.')
-    if (typeof piece !== 'string' && !(piece instanceof Uint8Array))
-      throw new TypeError('A tool streamed something that is neither text nor bytes.')
-    if (this.#kind === undefined) {
-      const bytes = typeof piece === 'string' ? Buffer.from(this.#joined(piece)) : Buffer.from(piece)
-      this.#waiting.push(bytes)
-      this.#waitingBytes += bytes.length
-      if (this.#waitingBytes >= sniffed) this.#look()
-    } else this.#add(this.#clean(piece))
+    if (typeof piece === 'string') {
+      this.#small += piece
+      if (this.#small.length < smallText) return undefined
+      this.#process(this.#takeSmall())
+    } else if (piece instanceof Uint8Array) {
+      if (this.#small !== '') this.#process(this.#takeSmall())
+      this.#process(piece)
+    } else throw new TypeError('A tool streamed something that is neither text nor bytes.')
     const isDue = this.#kind !== undefined && this.#size > this.#limit && this.#waitingBytes >= pieceBytes
     return isDue ? this.#writeDue() : undefined
+  }
+
+  #takeSmall(): string {
+    const text = this.#small
+    this.#small = ''
+    return text
+  }
+
+  #process(piece: string | Uint8Array): void {
+    if (this.#kind !== undefined) {
+      this.#add(this.#clean(piece))
+      return
+    }
+    const bytes = typeof piece === 'string' ? Buffer.from(this.#joined(piece)) : Buffer.from(piece)
+    this.#waiting.push(bytes)
+    this.#waitingBytes += bytes.length
+    if (this.#waitingBytes >= sniffed) this.#look()
   }
 
   async #writeDue(): Promise<void> {
@@ -128,6 +148,7 @@ class OutputKeeper {
   }
 
   async end(): Promise<{ text: string; kept?: KeptOutput }> {
+    if (this.#small !== '') this.#process(this.#takeSmall())
     if (this.#kind === undefined) this.#look()
     if (this.#live || this.#kind === 'text') this.#add(this.#rest())
     if (this.#size <= this.#limit && this.#kind === 'text')

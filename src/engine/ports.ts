@@ -17,6 +17,7 @@ import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
+import type { ImageLimits } from '../lib/images/index.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
 import type { HookSubject, Hooks } from './hooks.ts'
@@ -152,6 +153,8 @@ export type Model = {
   readonly contextTokens?: number
   /** How many tools a request may hold, where the vendor limits them. */
   readonly mostTools?: number
+  /** Larger pictures in the results of tools are scaled down to this. Absent: they are sent as they are. */
+  readonly images?: ImageLimits
   /** Whose artifacts it makes and takes back. Absent: nobody's. */
   readonly origin?: Origin
   respond(

@@ -7,6 +7,7 @@ import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
 import { CallContext } from './call-context.ts'
 import { decideResult, decideStart, triesOf } from './decide-call.ts'
+import { fitImages } from './fit-images.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
 import { dropKept, takeStream } from './kept-output.ts'
@@ -172,6 +173,20 @@ class CallRun {
   }
 
   #ended(context: CallContext, output: ToolOutput | 'timeout'): void {
+    try {
+      const fitting = output === 'timeout' ? undefined : fitImages(this.#session, output)
+      if (!fitting) this.#gate(context, output)
+      else
+        fitting.then(
+          fitted => this.#gate(context, fitted),
+          error => this.#failed(context, error),
+        )
+    } catch (error) {
+      this.#failed(context, error)
+    }
+  }
+
+  #gate(context: CallContext, output: ToolOutput | 'timeout'): void {
     let attempt: Attempt | Promise<Attempt>
     try {
       const { ports, agent, state } = this.#session
