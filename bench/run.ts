@@ -15,6 +15,7 @@ import * as http from './over-http.ts'
 import * as peers from './peers.ts'
 import * as server from './server.ts'
 import * as stored from './stored.ts'
+import { firstResult } from './tool-search.ts'
 import { transcoding } from './transcode.ts'
 
 const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>> = {
@@ -38,6 +39,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   start: server.startAndIdle,
   'start-tools': tools.startWithTools,
   schemas: tools.thousandSchemas,
+  'tool-search': firstResult,
   'in-flight': turnsInFlight,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,

@@ -48,6 +48,17 @@ describe('examples', () => {
       'the model asks for read_clipboard, which needs a result\nread_clipboard answered: Buy milk.\n',
     ))
 
+  test('search.ts', () =>
+    assert.equal(
+      run('search.ts'),
+      [
+        '30 tools; the model was shown:',
+        '- list_ticket, find_tools',
+        '- list_ticket, find_tools, create_invoice, create_ticket',
+        'The invoice is there.\n',
+      ].join('\n'),
+    ))
+
   test('own-test.test.ts', () => assert.match(run('own-test.test.ts', ['--test']), /pass 1/))
 
   test('own-store.test.ts', () => assert.match(run('own-store.test.ts', ['--test']), /pass \d\d+\n.*fail 0/))

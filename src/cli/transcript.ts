@@ -27,7 +27,7 @@ export function spentIn(log: readonly Recorded[]): string {
   let tokens = 0
   let cost = 0
   for (const { event } of log) {
-    if ((event.type !== 'model.answered' && event.type !== 'history.compacted') || !event.usage) continue
+    if (!('usage' in event) || !event.usage) continue
     tokens += event.usage.input + event.usage.output
     cost += event.usage.cost ?? 0
   }
@@ -73,6 +73,8 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
           `hook ${event.hook}: ${event.change}${event.reason === undefined ? '' : `, ${cutText(event.reason)}`}`,
         ),
       ]
+    case 'model.sampled':
+      return [dim(`${cutText(event.by, 80)} asked ${cutText(event.model, 80)} during the call`)]
     case 'turn.asked':
     case 'request.accepted':
       return []
@@ -111,6 +113,14 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
     case 'call.started':
       if (event.allowed) return [dim(`allowed ${name} (${cutText(event.allowed.rule, 80)})`)]
       return event.attempt > 1 ? [dim(`started ${name}, attempt ${event.attempt}`)] : []
+    case 'question.asked':
+      return [`${yellow('asks')}   ${name}: ${cutText(event.message)}${detail(event.url)}`]
+    case 'question.answered':
+      return [`${answerWords[event.action]} by ${cutText(event.by, 80)}${detail(contentText(event.content))}`]
+    case 'question.expired':
+      return [dim(`late   the question of ${name} has expired`)]
+    case 'question.withdrawn':
+      return [dim(`gone   the question of ${name} was withdrawn`)]
     case 'call.suspended':
       return [dim(`waits  ${name} waits for its calls`)]
     case 'call.settled':
@@ -121,6 +131,12 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [`${outcome}     ${name}${time}  ${cutText(textOf(parts) || '(no text)')}`]
     }
   }
+}
+
+const answerWords = { accept: 'answered', decline: 'declined', cancel: 'cancelled' } as const
+
+function contentText(content: object | undefined): string | undefined {
+  return content && JSON.stringify(content)
 }
 
 function detail(text: string | undefined): string {

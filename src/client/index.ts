@@ -3,6 +3,8 @@ export { AapClient, type CallOptions, type SendOptions, type TurnRequest } from 
 export * from './deltakit.ts'
 export { AapError } from './errors.ts'
 export { TurnFold } from './fold.ts'
+export { OperatorClient } from './operator.ts'
+export * from './operator-types.ts'
 export { type PendingCalls, pendingCalls } from './pending.ts'
 export type { ClientTool, Permission, RunTurnOptions, RunTurnResult } from './run-turn.ts'
 export type { ClientOptions } from './transport.ts'

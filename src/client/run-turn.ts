@@ -8,11 +8,14 @@ import type {
   AgentMessage,
   ApplicationMessage,
   Content,
+  QuestionAnswer,
   StopReason,
   StreamMode,
+  ToolAnswerMessage,
   ToolCall,
   ToolMessage,
   ToolPermissionMessage,
+  ToolQuestion,
   TurnEvent,
 } from './types.ts'
 
@@ -28,10 +31,14 @@ export type RunTurnOptions = {
   messages?: ApplicationMessage[]
   /** Continues a turn that stopped: these calls are answered first (see `pendingCalls`). */
   pending?: readonly ToolCall[]
+  /** The questions that the turn stopped for: they are answered first. */
+  questions?: readonly ToolQuestion[]
   /** The application's own tools, by the names under which the session declares them. */
   tools?: Readonly<Record<string, ClientTool>>
   /** Called for each call of a server tool that needs a permission, one at a time. Without it the turn stops there. */
   onPermission?: (call: ToolCall, signal: AbortSignal) => Permission | Promise<Permission>
+  /** Called for each question of a running call, one at a time. Without it the turn stops there. */
+  onQuestion?: (question: ToolQuestion, signal: AbortSignal) => QuestionAnswer | Promise<QuestionAnswer>
   onEvent?: (event: TurnEvent) => void
   /** Called with the result of one of the application's tools, before it is sent. */
   onResult?: (call: ToolCall, content: Content, failed: boolean) => void
@@ -52,6 +59,8 @@ export type RunTurnResult = {
   messages: AgentMessage[]
   /** With `tool_use`: the calls that the caller has to answer. */
   pending: ToolCall[]
+  /** With `tool_use`: the questions of running calls that the caller has to answer. */
+  questions: ToolQuestion[]
 }
 
 export async function runTurn(client: AapClient, options: RunTurnOptions): Promise<RunTurnResult> {
@@ -66,7 +75,7 @@ export async function runTurn(client: AapClient, options: RunTurnOptions): Promi
     const result = signal.aborted ? undefined : await untilOver(run, options)
     // Wait until the server has recorded the cancellation, so that nothing is left running.
     await cancelling
-    return result ?? { stopReason: 'cancelled', messages: run.messages, pending: [] }
+    return result ?? { stopReason: 'cancelled', messages: run.messages, pending: [], questions: [] }
   } finally {
     signal.removeEventListener('abort', cancel)
     cancelling?.catch(() => {})
@@ -86,18 +95,21 @@ async function cancelTurn(client: AapClient, sessionId: string): Promise<void> {
 async function untilOver(run: TurnRun, options: RunTurnOptions): Promise<RunTurnResult | undefined> {
   const { rounds = 100, signal } = options
   let messages = await run.open()
-  let pending = [...(options.pending ?? [])]
+  let waits: Waits = { pending: [...(options.pending ?? [])], questions: [...(options.questions ?? [])] }
   for (let round = 1; ; round += 1) {
     if (signal?.aborted) return undefined
-    if (messages === undefined) return { stopReason: 'tool_use', messages: run.messages, pending }
+    if (messages === undefined) return { stopReason: 'tool_use', messages: run.messages, ...waits }
     const sent = await run.send(messages, round === 1)
     if (signal?.aborted) return undefined
-    pending = sent.pending
-    if (sent.stopReason !== 'tool_use' || pending.length === 0 || round >= rounds)
+    waits = { pending: sent.pending, questions: sent.questions }
+    const isOver = waits.pending.length + waits.questions.length === 0
+    if (sent.stopReason !== 'tool_use' || isOver || round >= rounds)
       return { ...sent, messages: run.messages }
-    messages = await run.answer(pending)
+    messages = await run.answer(waits)
   }
 }
+
+type Waits = Pick<RunTurnResult, 'pending' | 'questions'>
 
 class TurnRun {
   readonly #client: AapClient
@@ -112,9 +124,10 @@ class TurnRun {
   }
 
   async open(): Promise<ApplicationMessage[] | undefined> {
-    const { messages, pending, text = '' } = this.#options
+    const { messages, pending, questions, text = '' } = this.#options
     if (messages) return messages
-    return pending ? this.answer(pending) : [{ role: 'user', content: text }]
+    if (!pending && !questions) return [{ role: 'user', content: text }]
+    return this.answer({ pending: [...(pending ?? [])], questions: [...(questions ?? [])] })
   }
 
   async send(
@@ -131,18 +144,22 @@ class TurnRun {
       } else if (event.event === 'tool_result') this.#open.delete(event.toolCallId)
       onEvent?.(event)
     }
-    const { messages: received, asks = [], ...stop } = await turn.answer()
+    const { messages: received, asks = [], questions = [], ...stop } = await turn.answer()
     this.messages.push(...received)
-    const questions = new Map(asks.map(question => [question.toolCallId, question]))
-    const pending = [...this.#open.values()].map(call => ({ ...call, ...questions.get(call.toolCallId) }))
+    const reasons = new Map(asks.map(question => [question.toolCallId, question]))
+    const running = new Set(questions.map(({ toolCallId }) => toolCallId))
+    const pending = [...this.#open.values()]
+      .filter(({ toolCallId }) => !running.has(toolCallId))
+      .map(call => ({ ...call, ...reasons.get(call.toolCallId) }))
     // Some servers do not send the result of a granted call. Forget it, so that it is not asked about again.
     this.#open.clear()
-    return { ...stop, pending }
+    return { ...stop, pending, questions }
   }
 
-  /** The answers to all of these calls, or undefined when the caller has to answer one of them. */
-  async answer(pending: readonly ToolCall[]): Promise<ApplicationMessage[] | undefined> {
-    const { tools = {}, onPermission, signal } = this.#options
+  /** The answers to all of these, or undefined when the caller has to answer one of them. */
+  async answer({ pending, questions }: Waits): Promise<ApplicationMessage[] | undefined> {
+    const { tools = {}, onPermission, onQuestion, signal } = this.#options
+    if (questions.length > 0 && !onQuestion) return undefined
     const own: ToolCall[] = []
     const others: ToolCall[] = []
     for (const call of pending) (Object.hasOwn(tools, call.name) ? own : others).push(call)
@@ -153,7 +170,13 @@ class TurnRun {
       if (signal.aborted) break
       permissions.push(permissionOf(call, await onPermission!(call, signal)))
     }
-    return [...(await results), ...permissions]
+    const answers: ToolAnswerMessage[] = []
+    for (const question of questions) {
+      if (signal.aborted) break
+      const { questionId } = question
+      answers.push({ role: 'tool_answer', questionId, ...(await onQuestion!(question, signal)) })
+    }
+    return [...(await results), ...permissions, ...answers]
   }
 
   /** Whether the session declares a client tool of this name. Such a call needs a result, not a permission. */

@@ -1,9 +1,18 @@
 // One turn as the server sends it: its events, and the answer that they add up to. It can be read once, as either.
+import type { Report } from '../language/report.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { decodeSse, type SseMessage } from '../lib/sse.ts'
 import { AapError } from './errors.ts'
 import { TurnFold, unfold } from './fold.ts'
-import type { Content, PermissionQuestion, StopInfo, StopReason, TurnAnswer, TurnEvent } from './types.ts'
+import type {
+  Content,
+  PermissionQuestion,
+  StopInfo,
+  StopReason,
+  ToolQuestion,
+  TurnAnswer,
+  TurnEvent,
+} from './types.ts'
 
 export class TurnStream implements AsyncIterable<TurnEvent> {
   readonly #events: AsyncGenerator<TurnEvent, void, undefined>
@@ -75,25 +84,45 @@ function isStopReason(value: unknown): value is StopReason {
 }
 
 function decodeStop(members: JsonObject): StopInfo {
-  const { stopReason, error, code, limit, asks } = members
-  const questions = Array.isArray(asks) ? asks.flatMap(decodeQuestion) : []
+  const { stopReason, error, code, limit, asks, questions } = members
+  const permissions = Array.isArray(asks) ? asks.flatMap(decodePermissionQuestion) : []
+  const asked = Array.isArray(questions) ? questions.flatMap(decodeToolQuestion) : []
   return {
     stopReason: isStopReason(stopReason) ? stopReason : 'error',
     ...(typeof error === 'string' && { error }),
     ...(typeof code === 'string' && { code }),
     ...(typeof limit === 'string' && { limit }),
-    ...(questions.length > 0 && { asks: questions }),
+    ...(permissions.length > 0 && { asks: permissions }),
+    ...(asked.length > 0 && { questions: asked }),
   }
 }
 
-function decodeQuestion(value: unknown): PermissionQuestion[] {
+function decodeToolQuestion(value: unknown): ToolQuestion[] {
+  if (!isJsonObject(value)) return []
+  const { questionId, toolCallId, message, schema, url, expiresAt } = value
+  if (typeof questionId !== 'string' || typeof toolCallId !== 'string') return []
+  return [
+    {
+      questionId,
+      toolCallId,
+      message: typeof message === 'string' ? message : '',
+      ...(schema !== undefined && isJsonObject(schema) && { schema }),
+      ...(typeof url === 'string' && { url }),
+      ...(typeof expiresAt === 'number' && { expiresAt }),
+    },
+  ]
+}
+
+function decodePermissionQuestion(value: unknown): PermissionQuestion[] {
   if (!isJsonObject(value) || typeof value['toolCallId'] !== 'string') return []
-  const { toolCallId, reason, expiresAt } = value
+  const { toolCallId, reason, expiresAt, preview } = value
   return [
     {
       toolCallId,
       ...(typeof reason === 'string' && { reason }),
       ...(typeof expiresAt === 'number' && { expiresAt }),
+      // The server's gate has checked its members.
+      ...(isJsonObject(preview) && { preview: preview as Report }),
     },
   ]
 }

@@ -1,5 +1,6 @@
 // The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
 // its own, so that an application can use these without any of the server's code.
+import type { Report } from '../language/report.ts'
 import type { JsonObject } from '../lib/json.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
@@ -24,9 +25,11 @@ export type ToolPermissionMessage = {
   /** With a grant: other arguments for the call. An extension of Turnwire to the protocol. */
   input?: JsonObject
 }
+/** The answer to a question of a running call. An extension of Turnwire to the protocol. */
+export type ToolAnswerMessage = { role: 'tool_answer'; questionId: string } & QuestionAnswer
 export type HistoryMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 export type AgentMessage = AssistantMessage | ToolMessage
-export type ApplicationMessage = UserMessage | ToolMessage | ToolPermissionMessage
+export type ApplicationMessage = UserMessage | ToolMessage | ToolPermissionMessage | ToolAnswerMessage
 
 // ---- declarations --------------------------------------------------------------------------------------------
 
@@ -58,13 +61,33 @@ export type Meta = { version: number; agents: AgentInfo[] }
 
 // ---- sessions and turns --------------------------------------------------------------------------------------
 
-export type SessionInfo = { sessionId: string; agent: AgentChoice; tools?: ToolSpec[] }
+export type SessionInfo = {
+  sessionId: string
+  agent: AgentChoice
+  tools?: ToolSpec[]
+  /** The questions that running calls ask. */
+  questions?: ToolQuestion[]
+}
 export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tools?: ToolSpec[] }
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Why a call needs a permission, and until when it can be granted (`expiresAt`, in milliseconds since 1970). */
-export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number }
+/**
+ * Why a call needs a permission, until when it can be granted (`expiresAt`, in milliseconds since 1970), and what the call
+ * would do to files.
+ */
+export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
+/** What a running call asks: to fill in the flat form `schema`, or to open `url`. */
+export type ToolQuestion = {
+  questionId: string
+  toolCallId: string
+  message: string
+  schema?: JsonObject
+  url?: string
+  expiresAt?: number
+}
+/** `content`: the members of a form that was accepted. */
+export type QuestionAnswer = { action: 'accept' | 'decline' | 'cancel'; content?: JsonObject }
 /** The protocol has only `stopReason`. The other members are extensions of Turnwire. */
 export type StopInfo = {
   stopReason: StopReason
@@ -75,6 +98,8 @@ export type StopInfo = {
   limit?: string
   /** With `tool_use`. */
   asks?: PermissionQuestion[]
+  /** With `tool_use`: of calls that are running. */
+  questions?: ToolQuestion[]
 }
 export type TurnAnswer = StopInfo & { messages: AgentMessage[] }
 export type ToolCall = { toolCallId: string; name: string; input: JsonObject } & Omit<

@@ -1,14 +1,15 @@
 // One model answer without a session: no log, no tools of the server, nothing kept. The caller gets deltas and then the
 // answer, whose calls it runs itself. A vendor may pause its answer to be asked again with it; that is one answer here.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { Ask, Delta, Usage } from '../language/events.ts'
+import type { Ask, Delta, Settings, Usage } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
 import { Abort } from '../lib/abort.ts'
 import { Batches } from '../lib/batches.ts'
 import type { OnceAnswer, OnceItem, OnceRequest } from './boundary.ts'
 import { afterStep, beforeStep } from './hooks.ts'
+import { type Declared, declaredOf, loadFrom, searchOf } from './loaded.ts'
 import { logWarnings } from './log-warnings.ts'
-import { checkSettings } from './offer.ts'
+import { checkSettings, offerOf } from './offer.ts'
 import type { Agent, EnginePorts, Model, ModelAnswer, ModelRequest } from './ports.ts'
 import { requestOf } from './request.ts'
 import { boundResults } from './seed.ts'
@@ -95,8 +96,9 @@ class Once {
     const entries: Entry[] = boundResults(history, agent.gate).entries
     const answers: ModelAnswer[] = []
     const parts: AnswerPart[] = []
+    const declared = this.#declared(model, entries, settings)
     for (let step = 1; ; step++) {
-      const answer = await this.#step(model, this.#requestOf(entries, ask), step, parts)
+      const answer = await this.#step(model, this.#requestOf(entries, ask, declared), step, parts)
       answers.push(answer)
       if (answer.stop !== 'pause' || step >= agent.limits.steps) return wholeOf(model.id, parts, answers)
       entries.push({
@@ -108,13 +110,21 @@ class Once {
     }
   }
 
-  #requestOf(history: readonly Entry[], ask: Ask): ModelRequest {
+  /** The client's tools: of its deferred ones those that the history has found. */
+  #declared(model: Model, history: readonly Entry[], settings: Settings): Declared {
+    const loaded: string[] = []
+    loadFrom(loaded, history)
+    const search = searchOf({}, this.#request.ask, model)
+    return declaredOf(offerOf(this.#agent, settings, [], true), { ...search, loaded, isDenied: () => false })
+  }
+
+  #requestOf(history: readonly Entry[], ask: Ask, declared: Declared): ModelRequest {
     const agent = this.#agent
     const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
     return requestOf(
       agent,
       { session: this.#ports.world.id('once'), history, ask: { ...ask, clientOnly: true } },
-      { tools: this.#request.clientTools, options },
+      { ...declared, options },
     )
   }
 

@@ -15,8 +15,11 @@ import type {
   Usage,
 } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
+import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-attached.ts'
 import type {
   AgentOption,
   AppContext,
@@ -25,7 +28,6 @@ import type {
   ListSummary,
   ModelAnswer,
   ModelRequest,
-  Progress,
   SessionRow,
   SessionStatus,
   Tool,
@@ -33,9 +35,21 @@ import type {
 } from './ports.ts'
 import type { CallState } from './state.ts'
 
+export type * from './boundary-attached.ts'
+
 export type Engine = {
-  /** The agents and models that are configured. They do not change while the engine runs. */
+  /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
   describe(): Promise<EngineDescription>
+  /** What the tool servers of an agent offer for its messages. A server that is down offers nothing. */
+  resources(agent: string): Promise<ServerResource[]>
+  /** As parts of a message. Rejects with `not_found`. */
+  readResource(agent: string, resource: { server: string; uri: string }): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  /** The messages of a prompt. Rejects with `not_found`. */
+  prompt(
+    agent: string,
+    prompt: { server: string; name: string; values: Readonly<Record<string, string>> },
+  ): Promise<PromptMessage[]>
 
   /** Makes a session. With a request key that this owner used before, gives the session of that request. */
   create(create: CreateSession): Promise<CreatedSession>
@@ -105,6 +119,8 @@ export type EngineDescription = {
   agents: AgentInfo[]
   /** By name. A name with `*` is a pattern: see language/model-names.ts. */
   models: Record<string, ModelInfo>
+  /** Absent: none is configured. */
+  servers?: ToolServerInfo[]
 }
 
 export type ModelInfo = { id: string; origin?: Origin; contextTokens?: number }
@@ -173,8 +189,11 @@ export type GivenDecision = {
   remember?: true
 }
 
-/** The result of a client's tool. */
-export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean }
+/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
+
+/** A person's answer to a question of a running call. `content`: of a form that was accepted. */
+export type GivenAnswer = { question: string; action: AnswerAction; content?: FormContent; by: string }
 
 export type Command =
   | {
@@ -192,6 +211,7 @@ export type Command =
       do: 'respond'
       results: GivenResult[]
       decisions: GivenDecision[]
+      answers?: GivenAnswer[]
       ask?: Ask
       settings?: Partial<GivenSettings>
       request?: RequestKey
@@ -267,6 +287,8 @@ export type SessionSummary = {
   calls: CallState[]
   /** What the loop does next. */
   next: NextAction
+  /** Of all model requests so far. */
+  used: { tokens: number; cost?: number }
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string
@@ -367,21 +389,3 @@ export type OnceAnswer = {
   continuity?: Native
   warnings?: string[]
 }
-
-// ---- attached tools --------------------------------------------------------------------------------------
-
-export type AttachedTool = Omit<Tool, 'run'>
-
-export type AttachedItem =
-  /** The first item: from now on the model is offered these tools. */
-  | { type: 'attached' }
-  /** `run` names this attempt; `report` refers to it. */
-  | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
-  /** The call was cancelled or ran out of time. Its result is no longer waited for. */
-  | { type: 'abort'; run: string }
-
-export type AttachedReport =
-  | { run: string; progress: Progress }
-  | { run: string; output: ToolOutput }
-  /** It failed. `refused`: its own check refused the input, and nothing happened. */
-  | { run: string; error: string; refused?: true }

@@ -1,7 +1,15 @@
-// Records each question of a session that is not answered in time as expired. A timer decides, not the clock: a clock that
-// is set back must not make an old question answerable again.
-import { decideExpiry, nextDeadline } from './decide-call.ts'
+// Records each approval or question of a session that is not answered in time as expired. A timer decides, not the clock: a
+// clock that is set back must not make an old question answerable again.
+import { approvalDeadlines, decideExpiry } from './decide-call.ts'
+import { decideQuestionExpiry, questionDeadlines } from './decide-question.ts'
 import type { Session } from './session.ts'
+import type { SessionState } from './state.ts'
+
+/** When the next approval or question has to be answered. */
+export function nextDeadline(state: SessionState): number | undefined {
+  const deadlines = [...approvalDeadlines(state), ...questionDeadlines(state)]
+  return deadlines.length === 0 ? undefined : Math.min(...deadlines)
+}
 
 export class Deadlines {
   readonly #session: Session
@@ -17,8 +25,10 @@ export class Deadlines {
     const { state, context, ports, lost, released, stopping } = this.#session
     if (lost || released || stopping) return
     const now = Math.max(context.now, state.updatedAt, passed)
-    const expired = decideExpiry(state, now, context)
+    const questions = decideQuestionExpiry(state, now, context)
+    const expired = [...decideExpiry(state, now, context), ...questions]
     if (expired.length > 0) this.#session.record(expired)
+    if (questions.length > 0) this.#session.driver.wake()
     const deadline = nextDeadline(state)
     if (deadline !== undefined) this.#stop = ports.world.timer(deadline - now, () => this.watch(deadline))
   }

@@ -13,6 +13,7 @@ import type {
   Event,
   LimitName,
 } from '../language/events.ts'
+import type { Report } from '../language/report.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Context } from './decide.ts'
 import type { Offered } from './offer.ts'
@@ -30,6 +31,7 @@ export function decideVerdict(
   { argsHash }: Admitted,
   verdict: Verdict | undefined,
   { now: at }: Now,
+  preview?: Report,
 ): Event {
   const callId = call.part.id
   const hash = toolHash(offered.tool)
@@ -52,6 +54,7 @@ export function decideVerdict(
       }
       if (reason !== undefined) event.reason = reason
       if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
+      if (preview) event.preview = preview
       if (call.stage !== 'proposed') {
         event.again = { name: call.part.name, form: call.part.form, text: call.text }
         event.reason ??= 'Its tool has changed since this call was allowed.'
@@ -87,19 +90,18 @@ export function triesOf({ attempt, suspensions = 0 }: CallState): number {
   return attempt - suspensions
 }
 
-/** The questions that had to be answered by `deadline`, a time that is over whatever the clock says now. */
+/** The approvals that had to be decided by `deadline`, a time that is over whatever the clock says now. */
 export function decideExpiry(state: SessionState, deadline: number, { now }: Now): ApprovalExpired[] {
   return state.batch
     .filter(call => isOverdue(call, deadline))
     .map(({ part }) => ({ v: 1, at: now, type: 'approval.expired', callId: part.id }))
 }
 
-/** When the next question has to be answered. */
-export function nextDeadline({ batch }: SessionState): number | undefined {
-  const deadlines = batch.flatMap(({ stage, expired, expiresAt }) =>
+/** When approvals have to be decided. */
+export function approvalDeadlines({ batch }: SessionState): number[] {
+  return batch.flatMap(({ stage, expired, expiresAt }) =>
     stage === 'asking' && !expired && expiresAt !== undefined ? [expiresAt] : [],
   )
-  return deadlines.length === 0 ? undefined : Math.min(...deadlines)
 }
 
 export function isOverdue({ stage, expired, expiresAt }: CallState, now: number): boolean {

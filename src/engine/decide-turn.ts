@@ -2,10 +2,10 @@
 // time and ids come in with the context.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import { publicError } from '../language/errors.ts'
-import type { Event, HistoryCompacted, ModelAnswered, TurnEnded } from '../language/events.ts'
+import type { Event, HistoryCompacted, ModelAnswered, ModelSampled, TurnEnded } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { Context } from './decide.ts'
-import { decideSettled } from './decide-call.ts'
+import { decideFinished } from './decide-question.ts'
 import type { Action } from './next.ts'
 import { outcomes } from './outcomes.ts'
 import type { ModelAnswer } from './ports.ts'
@@ -27,13 +27,14 @@ export function decideAnswer(
     index += 1
     return { ...part, id } satisfies CallPart
   })
-  const { stop, origin, usage, continuity, warnings, requestId } = answer
+  const { stop, origin, usage, continuity, warnings, requestId, loads } = answer
   const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
   if (origin) event.origin = origin
   if (usage) event.usage = usage
   if (continuity) event.continuity = continuity
   if (warnings && warnings.length > 0) event.warnings = warnings
   if (requestId !== undefined) event.requestId = requestId
+  if (loads && loads.length > 0) event.loads = loads
   return event
 }
 
@@ -77,21 +78,23 @@ export function decideOutOfTime(state: SessionState, context: Now): Event[] {
   return [...settled, ...decideEnd(state, { stop: 'limit', limit: 'time' }, context)]
 }
 
-/** A new message ends the turn that waited, and settles its calls. */
+/** A new message ends the turn that waited, and settles its calls. A call that waited inside a question had begun. */
 export function decideAbandon(state: SessionState, context: Now): Event[] {
-  const settled = settleAll(state, () => outcomes.abandoned(), context)
+  const outcome = ({ stage }: CallState): Outcome =>
+    stage === 'started' ? outcomes.cancelled(true) : outcomes.abandoned()
+  const settled = settleAll(state, outcome, context)
   return [...settled, ...decideEnd(state, { stop: 'abandoned' }, context)]
 }
 
 function settleAll(state: SessionState, outcome: (call: CallState) => Outcome, context: Now): Event[] {
   if (!state.turn) return []
   const open = state.batch.filter(call => call.stage !== 'settled')
-  return open.map(call => decideSettled(call, outcome(call), context))
+  return open.flatMap(call => decideFinished(call, outcome(call), context))
 }
 
 /**
  * After a crash: a call whose start is in the log may have run. A call that may run twice is left to be run again with the
- * same key; any other is settled as unknown.
+ * same key; any other is settled as unknown, and what it asked a person is withdrawn.
  */
 export function decideRecovery(
   state: SessionState,
@@ -100,7 +103,20 @@ export function decideRecovery(
 ): Event[] {
   return state.batch
     .filter(call => call.stage === 'started' && !mayRepeat(call))
-    .map(call => decideSettled(call, outcomes.unknown(), context))
+    .flatMap(call => decideFinished(call, outcomes.unknown(), context))
+}
+
+/** A running call had the model answer something of its own. */
+export function decideSampled(
+  { part }: CallState,
+  by: string,
+  model: string,
+  { stop, usage }: Pick<ModelAnswer, 'stop' | 'usage'>,
+  { now }: Now,
+): ModelSampled {
+  const event: ModelSampled = { v: 1, at: now, type: 'model.sampled', call: part.id, by, model, stop }
+  if (usage) event.usage = usage
+  return event
 }
 
 /** `entries` stand in for the first `replaces` entries that the model reads. */

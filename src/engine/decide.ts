@@ -5,15 +5,16 @@ import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Event, Grant, GrantGiven, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import type { RequestKey } from './boundary.ts'
+import type { GivenAnswer, RequestKey } from './boundary.ts'
 import { decideSettled, isOverdue } from './decide-call.ts'
+import { decideAnswered } from './decide-question.ts'
 import { decideAbandon, decideAnswer } from './decide-turn.ts'
 import { statusOf } from './next.ts'
 import { checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent } from './ports.ts'
 import { checkSeed } from './seed.ts'
-import { type CallState, findCall, type SessionState, settledCalls } from './state.ts'
+import { type CallState, findCall, isInQuestion, type SessionState, settledCalls } from './state.ts'
 
 export type Context = { agent: Agent; now: number; id(prefix: string): string }
 
@@ -60,6 +61,8 @@ export type Respond = {
   /** Outcomes of the application's own tools. */
   results: { callId: string; outcome: Outcome }[]
   decisions: Decision[]
+  /** A person's answers to questions of running calls. */
+  answers?: GivenAnswer[]
   /** Replaces what the turn asks of the model. */
   ask?: Ask
   settings?: Partial<Settings>
@@ -111,7 +114,8 @@ export function decideDirectCall(state: SessionState, direct: DirectCall, contex
 }
 
 export function decideRespond(state: SessionState, respond: Respond, context: Context): Event[] {
-  if (respond.results.length + respond.decisions.length === 0)
+  const { answers = [] } = respond
+  if (respond.results.length + respond.decisions.length + answers.length === 0)
     throw new TurnwireError('bad_request', 'The request answers no call.')
   refuseRepeats(respond)
   const { ask, settings } = respond
@@ -121,6 +125,7 @@ export function decideRespond(state: SessionState, respond: Respond, context: Co
     events.push(decideSettled(awaited(state, callId, 'handed'), outcome, context))
   }
   for (const decision of respond.decisions) events.push(...decideApproval(state, decision, context))
+  for (const answer of answers) events.push(decideAnswered(state, answer, context))
   return keyed(events, respond.request, context)
 }
 
@@ -130,6 +135,11 @@ function refuseRepeats(respond: Respond): void {
     if (seen.has(callId))
       throw new TurnwireError('duplicate_call', `The request answers the call "${callId}" twice.`)
     seen.add(callId)
+  }
+  for (const { question } of respond.answers ?? []) {
+    if (seen.has(question))
+      throw new TurnwireError('duplicate_call', `The request answers the question "${question}" twice.`)
+    seen.add(question)
   }
 }
 
@@ -201,6 +211,11 @@ export function awaited(state: SessionState, callId: string, stage: 'handed' | '
   if (call.stage === stage) return call
   if (call.stage === 'settled')
     throw new TurnwireError('call_settled', `The call "${callId}" already has its result.`)
+  if (isInQuestion(call))
+    throw new TurnwireError(
+      'wrong_party',
+      `The call "${callId}" runs and asks a question: answer that question.`,
+    )
   if (stage === 'asking' && (call.stage === 'approved' || call.stage === 'started'))
     throw new TurnwireError('already_decided', `The call "${callId}" was decided before.`)
   throw new TurnwireError(

@@ -24,12 +24,12 @@ import { RunningCalls } from './running-calls.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 import { callIds, newStep, type Step } from './step.ts'
+import { TurnClock } from './turn-clock.ts'
 
 export class Driver {
   readonly #session: Session
   readonly #running: RunningCalls
-  /** How long the loop has worked on the turn. Waiting for people does not count. */
-  #worked = { turn: '', ms: 0 }
+  readonly #clock: TurnClock
   #performing = false
   #step: Step | undefined
   /** Aborts with the turn, so that policy or a summary that never ends does not block the next turn. */
@@ -41,6 +41,7 @@ export class Driver {
   constructor(session: Session) {
     this.#session = session
     this.#running = new RunningCalls(session.ports.callSlots, session.agent.callsAtOnce)
+    this.#clock = new TurnClock(session, () => this.outOfTime())
   }
 
   /** Something changed: continues if there is anything to do. */
@@ -52,11 +53,22 @@ export class Driver {
     } else if (!this.#active) this.#loop = this.#drive()
   }
 
-  /** Resolves when the loop has come to rest and no call is running. */
+  /** A call asked a person something. */
+  asked(): void {
+    if (!this.#isBusy) this.#running.quiet()
+    this.wake()
+  }
+
+  /** A call is running that does not wait for a person. */
+  get #isBusy(): boolean {
+    return this.#running.size > 0 && this.#session.status === 'running'
+  }
+
+  /** Resolves when the loop has come to rest and no call is running, but for calls that wait for a person's answer. */
   async settle(): Promise<void> {
-    while (this.#active || this.#running.size > 0) {
+    while (this.#active || this.#isBusy) {
       await this.#loop
-      await this.#running.whenQuiet()
+      if (this.#isBusy) await this.#running.whenQuiet()
     }
   }
 
@@ -72,17 +84,19 @@ export class Driver {
   async #drive(): Promise<void> {
     const session = this.#session
     this.#active = true
-    let stopClock = this.#startClock()
+    let stopClock = this.#clock.start()
     try {
       for (;;) {
         if (session.lost || session.stopping || session.state.controlledBy !== undefined) return
-        if (session.state.turn && session.state.turn.id !== this.#worked.turn) {
+        if (this.#clock.isForAnotherTurn) {
           stopClock()
-          stopClock = this.#startClock()
+          stopClock = this.#clock.start()
         }
         const action = session.next()
         if (action.do === 'rest' || action.do === 'wait') return
-        if (action.do === 'await') await this.#untilPoked()
+        const left = action.do === 'await' ? this.#leftOver(action.calls) : []
+        if (left.length > 0) await this.repeat(left)
+        else if (action.do === 'await') await this.#untilPoked()
         else {
           const doing = action.do === 'judge' ? this.#judgeAndRun(action.calls) : this.perform(action)
           if (doing) await doing
@@ -94,20 +108,6 @@ export class Driver {
       stopClock()
       this.#active = false
       session.flush()
-    }
-  }
-
-  /** Limits the turn to the time it has left. Gives a function that stops the clock and adds up the time used. */
-  #startClock(): () => void {
-    const { ports, agent, state } = this.#session
-    const turn = state.turn?.id ?? ''
-    if (this.#worked.turn !== turn) this.#worked = { turn, ms: 0 }
-    const worked = this.#worked
-    const began = ports.world.now()
-    const stop = ports.world.timer(Math.max(agent.limits.time - worked.ms, 0), () => this.outOfTime())
-    return () => {
-      stop()
-      worked.ms += Math.max(ports.world.now() - began, 0)
     }
   }
 
@@ -129,15 +129,17 @@ export class Driver {
       case 'end':
         this.#session.record(decideEnd(this.#session.state, action, this.#session.context))
         return undefined
-      case 'await': {
-        // Started by a process that is gone, and left to whoever has manual control.
-        const left = action.calls.filter(call => !this.#running.has(call.part.id))
-        return this.repeat(left)
-      }
+      case 'await':
+        return this.repeat(this.#leftOver(action.calls))
       case 'wait':
       case 'rest':
         return undefined
     }
+  }
+
+  /** Started by a process that is gone: left to whoever has manual control, or until a question was answered. */
+  #leftOver(calls: readonly CallState[]): CallState[] {
+    return calls.filter(call => !this.#running.has(call.part.id))
   }
 
   get performing(): boolean {
@@ -148,7 +150,7 @@ export class Driver {
   async performAlone(action: Action): Promise<void> {
     if (this.#performing) throw new TurnwireError('busy', 'An action is being performed. Wait for it.')
     this.#performing = true
-    const stopClock = this.#startClock()
+    const stopClock = this.#clock.start()
     try {
       await this.perform(action)
       await this.settle()
@@ -216,6 +218,7 @@ export class Driver {
     this.#running.over(callId, stop)
     // While other calls run there is nothing new to do. A decision that changes this wakes the loop itself.
     if (this.#running.counted === 0 || this.#running.room.isWanted) this.wake()
+    else if (!this.#isBusy) this.asked()
   }
 
   /** The call makes calls of its own, and holds no place while they run. */

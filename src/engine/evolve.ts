@@ -1,23 +1,13 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
 import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
-import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type {
-  Allowed,
-  CallNested,
-  CallSettled,
-  CallStarted,
-  CallSuspended,
-  Event,
-  HistoryCompacted,
-  HistoryRewound,
-  ModelAnswered,
-  Usage,
-} from '../language/events.ts'
-import type { AssistantEntry, Entry } from '../language/history.ts'
-import { nestedOf } from './nested.ts'
-import { addToBatch, type CallState, findCall, indexBatch, type SessionState } from './state.ts'
+import type { Allowed, CallSettled, CallStarted, Event, ModelAnswered } from '../language/events.ts'
+import type { AssistantEntry } from '../language/history.ts'
+import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
+import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
+import { load, loadFrom } from './loaded.ts'
+import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -31,6 +21,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.createdAt = event.at
       state.settings = event.settings
       for (const entry of event.seed) addEntry(state, entry)
+      loadFrom(state.loaded, event.seed)
       break
     case 'session.configured':
       state.settings = { ...state.settings, ...event.settings }
@@ -77,6 +68,18 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'call.suspended':
       suspend(state, event)
       break
+    case 'question.asked':
+      askQuestion(state, event)
+      break
+    case 'question.answered':
+      answerQuestion(state, event)
+      break
+    case 'question.expired':
+      closeQuestion(state, event, 'expired')
+      break
+    case 'question.withdrawn':
+      closeQuestion(state, event, 'withdrawn')
+      break
     case 'call.settled':
       settle(state, event)
       break
@@ -104,6 +107,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'history.rewound':
       rewound(state, event)
       break
+    case 'model.sampled':
+      if (event.usage) spend(state, event.usage)
+      break
     case 'call.late':
     case 'hook.acted':
       break
@@ -111,37 +117,6 @@ export function evolve(state: SessionState, event: Event): SessionState {
       throw unreadable(event)
   }
   return state
-}
-
-function addEntry(state: SessionState, entry: Entry): void {
-  state.entries.push(entry)
-  if (state.opening === undefined && entry.role === 'user') open(state, entry.parts)
-  if (state.view !== state.entries) state.view.push(entry)
-}
-
-const longestOpening = 400
-
-function open(state: SessionState, parts: readonly InputPart[]): void {
-  for (const part of parts) {
-    if (part.type !== 'text' || part.text.trim() === '') continue
-    state.opening = part.text.trim().slice(0, longestOpening).toWellFormed()
-    return
-  }
-}
-
-function compacted(state: SessionState, event: HistoryCompacted): void {
-  const kept = state.view.slice(event.replaces)
-  state.compaction = { seq: state.seq, kept: kept.length }
-  state.view = [...event.entries, ...kept]
-  state.compactedTo = state.view.length
-  delete state.contextTokens
-  if (event.usage) spend(state, event.usage)
-}
-
-function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
-  state.view = [...state.view.slice(0, keeps), ...entries]
-  if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
-  delete state.contextTokens
 }
 
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
@@ -172,6 +147,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   state.batch = calls.map(proposed)
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
+  if (event.loads) load(state.loaded, event.loads)
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return
@@ -181,35 +157,6 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
   else turn.answered = event.stop
-}
-
-function proposed(part: CallPart, index: number): CallState {
-  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-  if (part.sealed !== undefined) call.sealed = part.sealed
-  return call
-}
-
-function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
-  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
-  if (state.turn) state.turn.calls += 1
-}
-
-/** One of its calls may have been settled while it stopped: then it runs again at once. */
-function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
-  const call = findCall(state, callId)
-  if (!call) return
-  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
-  call.stage = settled > seen ? 'approved' : 'suspended'
-  call.suspensions = (call.suspensions ?? 0) + 1
-}
-
-function spend(state: SessionState, { input, output, cost }: Usage): void {
-  const tokens = input + output
-  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
-  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
-  if (!state.turn) return
-  state.turn.tokens += tokens
-  state.turn.money += cost ?? 0
 }
 
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
@@ -248,7 +195,9 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   delete call.reason
   delete call.expiresAt
   delete call.expired
+  delete call.preview
   if (event.reason !== undefined) call.reason = event.reason
+  if (event.preview !== undefined) call.preview = event.preview
   if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
 }
 
@@ -294,6 +243,7 @@ function settle(state: SessionState, event: CallSettled): void {
     state.kept ??= new Map()
     state.kept.set(event.callId, kept)
   }
+  if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit

@@ -1,12 +1,13 @@
 // Arguments that hold secrets by the operator's rules. What is recorded, and so shown to everyone and sent to models, is
 // the redacted text; the exact one is sealed beside it, for the gate and the tool.
 import type { CallPart } from '../language/calls.ts'
-import type { Event, ModelAnswered } from '../language/events.ts'
+import type { Event, ModelAnswered, QuestionAnswered } from '../language/events.ts'
+import type { FormContent } from '../language/questions.ts'
 import { hostedApproval } from '../language/tools.ts'
 import { canonicalJson, parseJson } from '../lib/json.ts'
 import type { Gate, Vault } from './ports.ts'
 import type { Session } from './session.ts'
-import { type CallState, findCall, type HiddenText } from './state.ts'
+import { type CallState, findCall, type HiddenText, type QuestionState } from './state.ts'
 
 type Redact = NonNullable<Gate['redactArguments']>
 
@@ -19,6 +20,7 @@ export function hidesArguments(session: Session, tool: string): boolean {
 /** The event as it may be recorded. */
 export function withHiddenArguments(session: Session, event: Event, redact: Redact): Event {
   if (event.type === 'model.answered') return hideInAnswer(session, event, redact)
+  if (event.type === 'question.answered') return hideInAnswerOfPerson(session, event, redact)
   if (event.type === 'call.nested') {
     if (!hidesArguments(session, event.call.name)) return event
     const text = redact(event.call.text, event.call.form)
@@ -43,6 +45,24 @@ function hideInAnswer(session: Session, event: ModelAnswered, redact: Redact): M
     return hideInCall(part, text, session.ports.vault, redact)
   })
   return changed ? { ...event, parts } : event
+}
+
+function hideInAnswerOfPerson(session: Session, event: QuestionAnswered, redact: Redact): QuestionAnswered {
+  if (!event.content) return event
+  const text = JSON.stringify(event.content)
+  const shown = redact(text, 'json')
+  if (shown === text) return event
+  const content = parseJson(shown) as FormContent // Redaction changes texts, not the shape.
+  return { ...event, content, sealed: sealText(session.ports.vault, event.question, text) }
+}
+
+/** The question with the content that the person gave. */
+export function exactAnswer(session: Session, question: QuestionState): QuestionState {
+  const { answer } = question
+  if (answer?.sealed === undefined) return question
+  const text = openText(session, { callId: question.id, sealed: answer.sealed })
+  if (text === undefined) throw new Error('The answer was sealed and can no longer be opened.')
+  return { ...question, answer: { ...answer, content: parseJson(text) as FormContent } } // As it was recorded.
 }
 
 function hideInCall(part: CallPart, text: string, vault: Vault, redact: Redact): CallPart {

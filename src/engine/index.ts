@@ -19,5 +19,13 @@ export { fold } from './read-state.ts'
 export { requestOf } from './request.ts'
 export { Session } from './session.ts'
 export type { Recorded as Taken } from './session-home.ts'
-export { type CallState, emptyState, findCall, type SessionState, settledCalls } from './state.ts'
+export {
+  type CallState,
+  emptyState,
+  findCall,
+  isInQuestion,
+  type QuestionState,
+  type SessionState,
+  settledCalls,
+} from './state.ts'
 export { StepDeltas } from './step-deltas.ts'

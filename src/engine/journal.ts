@@ -27,6 +27,7 @@ type Keeper = {
   bytes: number
   readonly state: SessionState
   readonly feed: Feed
+  readonly driver: { readonly callsRunning: number }
   lose(reason: unknown): void
 }
 
@@ -193,7 +194,8 @@ export class Journal {
     if (state.used === this.#used && waits === this.#waits && !waits) return unchanged
     this.#used = state.used
     this.#waits = waits
-    return { facts: factsOf(state, status) }
+    const facts = factsOf(state, status)
+    return { facts: waits && this.#keeper.driver.callsRunning > 0 ? { ...facts, atWork: true } : facts }
   }
 }
 
@@ -211,6 +213,8 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
   'model.answered': 'answer-recorded',
   'approval.requested': 'approval-recorded',
   'approval.decided': 'decision-recorded',
+  'question.asked': 'question-recorded',
+  'question.answered': 'answer-given',
   'call.started': 'intent-recorded',
   'call.settled': 'outcome-recorded',
   'turn.ended': 'turn-ended',

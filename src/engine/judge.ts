@@ -2,7 +2,8 @@
 // having run. What the verdict makes of the call is decided in decide-call.ts.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { CallSettled, Grant } from '../language/events.ts'
-import { mayCall, type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
+import type { Report } from '../language/report.ts'
+import { type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import {
   type Admitted,
@@ -13,10 +14,12 @@ import {
 } from './decide-call.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
 import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
-import type { Offer, Offered } from './offer.ts'
+import { isFor, type Offer, type Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
+import { previewOf, wantsPreview } from './preview.ts'
 import type { Session } from './session.ts'
+import { declaredFor, isDenied } from './session-tools.ts'
 import type { CallState } from './state.ts'
 
 type ServerOffered = Extract<Offered, { side: 'server' }>
@@ -53,8 +56,12 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered || !mayCall(offered.tool, callerOf(call))) {
-    session.record([offered ? wrongCaller(session, call) : unknownTool(session, call)])
+  if (!offered || isHidden(session, call, offered)) {
+    session.record([unknownTool(session, call, offered)])
+    return undefined
+  }
+  if (!isFor(offered, callerOf(call))) {
+    session.record([wrongCaller(session, call)])
     return undefined
   }
   const admission = admit(session, call, offered)
@@ -75,7 +82,7 @@ function judge(
   const { settings } = session.state
   const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
-  if (!(verdict instanceof Promise)) {
+  if (!(verdict instanceof Promise) && !wantsPreview(offered, verdict)) {
     if (verdict?.verdict === 'allow' && starting?.take()) {
       session.ports.world.crashPoint('intent-decided')
       session.record([decideStartAllowed(call, offered, verdict, session.context)])
@@ -83,15 +90,29 @@ function judge(
     } else session.record([decideVerdict(call, offered, admission, verdict, session.context)])
     return undefined
   }
-  return verdict.then(late => {
+  return withPreview(session, call, offered, admission, verdict).then(([late, preview]) => {
     // A cancellation may have settled the call while policy was evaluated.
     if (session.lost || call.stage !== stage) return
     // Settings or grants changed meanwhile: the verdict is outdated, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Other calls of the batch may have been counted meanwhile.
     const over = overLimit(session, call, offered)
-    session.record([over ?? decideVerdict(call, offered, admission, late, session.context)])
+    session.record([over ?? decideVerdict(call, offered, admission, late, session.context, preview)])
   })
+}
+
+/** The verdict, and what a person who is asked is shown of the call. */
+async function withPreview(
+  session: Session,
+  call: CallState,
+  offered: Offered,
+  { input }: Admitted,
+  given: Verdict | undefined | Promise<Verdict>,
+): Promise<[Verdict | undefined, Report?]> {
+  const verdict = await given
+  if (!wantsPreview(offered, verdict)) return [verdict]
+  const preview = await previewOf(session, call, offered, input)
+  return preview ? [verdict, preview] : [verdict]
 }
 
 /** Undefined: no hook wants to see this call, or all have. Afterwards the call is judged again. */
@@ -106,9 +127,25 @@ function askHooks(
     : askRepair(session, call, offered, admission.reason)
 }
 
-function unknownTool({ context, offer }: Session, call: CallState): CallSettled {
-  const names = offer.declarations.map(({ name }) => name)
-  return decideSettled(call, outcomes.unknownTool(call.part.name, names), context)
+/** A deferred tool that the model was not declared. A caller or a program that names a tool itself needs no search. */
+function isHidden(session: Session, call: CallState, offered: Offered): boolean {
+  if (!offered.deferred || call.parent !== undefined || session.state.turn?.ask?.direct) return false
+  return !declaredFor(session).tools.some(({ name }) => name === call.part.name)
+}
+
+/** Names nothing that the model was not declared: what a search would not find is unknown. */
+function unknownTool(session: Session, call: CallState, offered: Offered | undefined): CallSettled {
+  const { tools } = declaredFor(session)
+  const { name } = call.part
+  const search = tools.find(tool => tool.finds)?.name
+  const outcome =
+    offered && !isDenied(session, offered)
+      ? outcomes.notLoaded(name, search)
+      : outcomes.unknownTool(
+          name,
+          tools.map(tool => tool.name),
+        )
+  return decideSettled(call, outcome, session.context)
 }
 
 /** A program of the vendor's says so in the call; nobody else's word is taken. */

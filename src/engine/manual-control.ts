@@ -1,10 +1,12 @@
 // Manual control of a session: someone does one action of the loop at a time, does something else in its place, or answers
 // it. The log records who it was. The loop goes on by itself once the session is released.
 
+import type { Outcome } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { ControlCommand } from './boundary.ts'
 import { decideReleaseControl, decideTakeControl } from './decide.ts'
-import { decideEdit, decideSettled } from './decide-call.ts'
+import { decideEdit } from './decide-call.ts'
+import { decideFinished } from './decide-question.ts'
 import { decideAnswer } from './decide-turn.ts'
 import type { Action } from './next.ts'
 import type { ModelAnswer, ToolOutput } from './ports.ts'
@@ -84,9 +86,8 @@ export class ManualControl {
     )
     if (blob) await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
     this.#unsettled(callId)
-    await this.session.save([
-      decideSettled(call, { ...outcome, from: { source: 'person', by: this.by } }, this.session.context),
-    ])
+    const answered: Outcome = { ...outcome, from: { source: 'person', by: this.by } }
+    await this.session.save(decideFinished(call, answered, this.session.context))
   }
 
   /** Replaces the model's arguments. The new ones pass the same gate when the call is judged. */

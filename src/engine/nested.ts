@@ -3,9 +3,9 @@
 import type { CallPart } from '../language/calls.ts'
 import type { CallNested, CallSuspended, Event } from '../language/events.ts'
 import type { Context } from './decide.ts'
-import { decideSettled } from './decide-call.ts'
+import { decideFinished } from './decide-question.ts'
 import { outcomes } from './outcomes.ts'
-import type { CallState, SessionState } from './state.ts'
+import { type CallState, isInQuestion, type SessionState } from './state.ts'
 
 /** The calls that this call has made. */
 export function nestedOf({ batch }: SessionState, parent: string): CallState[] {
@@ -22,8 +22,9 @@ export function findNested({ batch }: SessionState, parent: string, key: string)
 }
 
 /** Only a person, the application or what they are asked for can move it on. */
-export function waitsForOthers({ stage }: CallState): boolean {
-  return stage === 'handed' || stage === 'asking' || stage === 'suspended'
+export function waitsForOthers(call: CallState): boolean {
+  const { stage } = call
+  return stage === 'handed' || stage === 'asking' || stage === 'suspended' || isInQuestion(call)
 }
 
 export function decideNested(
@@ -59,7 +60,7 @@ export function withNestedSettled(
     const { parent, stage, part } = call
     if (parent === undefined || stage === 'settled' || !ending.has(parent) || ending.has(part.id)) continue
     ending.add(part.id)
-    added.push(decideSettled(call, outcomes.cancelled(stage === 'started'), context))
+    added.push(...decideFinished(call, outcomes.cancelled(stage === 'started'), context))
   }
   return added.length === 0 ? events : [...added, ...events]
 }

@@ -2,7 +2,7 @@
 // decides anything itself.
 import type { LimitName, TurnStop } from '../language/events.ts'
 import type { Limits, SessionStatus } from './ports.ts'
-import type { CallState, SessionState } from './state.ts'
+import { type CallState, isInQuestion, type SessionState } from './state.ts'
 
 export type Action =
   | { do: 'ask-model' }
@@ -31,7 +31,7 @@ const actions = { proposed: 'judge', approved: 'run', started: 'await' } as cons
 /** A suspended call waits for its own calls, which are in the batch too. */
 function nextOfBatch(batch: CallState[]): Action {
   for (const stage of stages) {
-    const calls = batch.filter(call => call.stage === stage)
+    const calls = batch.filter(call => call.stage === stage && !isInQuestion(call))
     if (calls.length > 0) return { do: actions[stage], calls }
   }
   return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
@@ -60,8 +60,10 @@ export function statusOf({ turn, batch }: SessionState): SessionStatus {
   if (batch.length === 0) return 'running'
   // From the end: calls are mostly settled in order.
   for (let at = batch.length - 1; at >= 0; at--) {
-    const { stage } = batch[at]!
-    if (stage === 'started' || stage === 'proposed' || stage === 'approved') return 'running'
+    const call = batch[at]!
+    const { stage } = call
+    if (stage === 'proposed' || stage === 'approved') return 'running'
+    if (stage === 'started' && !isInQuestion(call)) return 'running'
   }
   return 'waiting'
 }

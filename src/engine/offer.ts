@@ -2,20 +2,29 @@
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
-import { type Grammar, mayCall, type ToolDeclaration } from '../language/tools.ts'
+import { type Grammar, mayCall, type ToolCaller, type ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
 import type { Agent, Tool } from './ports.ts'
 
+/**
+ * `deferred`: a search has to find it before the model is shown it. `callers`: who may call it, if the agent says other
+ * than the tool.
+ */
 export type Offered =
-  | { side: 'server'; tool: Tool; clientTrust?: boolean }
-  | { side: 'client'; tool: ToolDeclaration }
+  | { side: 'server'; tool: Tool; clientTrust?: boolean; deferred?: true; callers?: readonly ToolCaller[] }
+  | { side: 'client'; tool: ToolDeclaration; deferred?: true; callers?: undefined }
 
-/** `declarations`: those that a model is told of. `callable`: those that programs and other calls may use. */
+/**
+ * `declarations`: those that a model may be told of. `always`: the same, less the deferred ones. `callable`: those that
+ * programs and other calls may use.
+ */
 export type Offer = {
   byName: Map<string, Offered>
   declarations: ToolDeclaration[]
+  always: ToolDeclaration[]
+  deferred: Offered[]
   callable: ToolDeclaration[]
 }
 
@@ -31,7 +40,8 @@ export function offerOf(
   attached: readonly Tool[] = none,
   clientOnly = false,
 ): Offer {
-  return makeOffer(clientOnly ? none : agent.tools, settings, clientOnly ? none : attached)
+  const own = clientOnly ? none : agent.tools
+  return makeOffer(agent, own, settings, clientOnly ? none : attached)
 }
 
 /** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
@@ -39,40 +49,57 @@ export function isOwnOffer(settings: Settings, attached: readonly Tool[], client
   return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
 }
 
-export function ownOfferOf(tools: readonly Tool[]): Offer {
-  return makeOffer(tools, { tools: null, clientTools: [] }, none)
+export function ownOfferOf(agent: Agent): Offer {
+  return makeOffer(agent, agent.tools, { tools: null, clientTools: [] }, none)
 }
 
 function makeOffer(
+  { callersOf, search }: Pick<Agent, 'callersOf' | 'search'>,
   own: readonly Tool[],
   settings: Pick<Settings, 'tools' | 'clientTools'>,
   attached: readonly Tool[],
 ): Offer {
   const byName = new Map<string, Offered>()
+  const wait = search
+    ? (tool: Tool) => (tool.finds || search.isAlways(tool.name) ? {} : deferred)
+    : () => ({})
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
   for (const tool of own) {
     if (tool.trust === 'deny') continue
-    if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool })
+    const callers = callersOf?.(tool)
+    const offered = { side: 'server' as const, tool, ...(callers && { callers }), ...wait(tool) }
+    if (!tool.exposed || !chosen) byName.set(tool.name, offered)
     else {
       const clientTrust = chosen.get(tool.name)
-      if (clientTrust !== undefined) byName.set(tool.name, { side: 'server', tool, clientTrust })
+      if (clientTrust !== undefined) byName.set(tool.name, { ...offered, clientTrust })
     }
   }
-  for (const tool of settings.clientTools) byName.set(tool.name, { side: 'client', tool })
+  for (const tool of settings.clientTools)
+    byName.set(tool.name, { side: 'client', tool, ...(tool.deferred && deferred) })
   for (const tool of attached) if (!byName.has(tool.name)) byName.set(tool.name, { side: 'server', tool })
   return declared(byName)
 }
 
 function declared(byName: Map<string, Offered>): Offer {
-  const callable = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'code'))
+  const callable = [...byName.values()].filter(offered => isFor(offered, 'code')).map(({ tool }) => tool)
   for (const offered of byName.values()) {
     if (offered.side !== 'server' || !offered.tool.offeredBeside) continue
     const { name } = offered.tool
     offered.tool = offered.tool.offeredBeside(callable.filter(other => other.name !== name))
   }
-  const declarations = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'model'))
-  return { byName, declarations, callable }
+  const shown = [...byName.values()].filter(offered => isFor(offered, 'model'))
+  const declarations = shown.map(({ tool }) => tool)
+  const waiting = shown.filter(offered => offered.deferred)
+  if (waiting.length === 0) return { byName, declarations, always: declarations, deferred: waiting, callable }
+  const always = shown.filter(offered => !offered.deferred).map(({ tool }) => tool)
+  return { byName, declarations, always, deferred: waiting, callable }
 }
+
+export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCaller): boolean {
+  return mayCall({ ...(callers && { callers }) }, caller)
+}
+
+const deferred = { deferred: true } as const
 
 /** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */
 export function checkSettings(

@@ -5,8 +5,8 @@ import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import { roughSize } from '../lib/rough-size.ts'
 import type { RequestKey, SessionRef } from './boundary.ts'
+import { nextDeadline } from './deadlines.ts'
 import { type Create, decideCreate } from './decide.ts'
-import { nextDeadline } from './decide-call.ts'
 import { evolve } from './evolve.ts'
 import type { FollowSource, Resting } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
@@ -70,7 +70,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   ownOffer(agent: Agent): Offer {
     const known = this.#ownOffers.get(agent.name)
     if (known?.tools === agent.tools) return known.offer
-    const offer = ownOfferOf(agent.tools)
+    const offer = ownOfferOf(agent)
     this.#ownOffers.set(agent.name, { tools: agent.tools, offer })
     return offer
   }

@@ -15,6 +15,15 @@ export const outcomes = {
         offered.length === 0 ? 'No tools are offered.' : `Offered are: ${offered.slice(0, 50).join(', ')}.`
       }`,
     ),
+  notLoaded: (name: string, search: string | undefined) =>
+    said(
+      'invalid',
+      `The tool ${JSON.stringify(name)} is not loaded, and was not run. ${
+        search === undefined
+          ? 'Search for it first.'
+          : `Search for it with ${JSON.stringify(search)} first, then call it.`
+      }`,
+    ),
   invalid: (reason: string) => said('invalid', `The tool was not run: ${reason}`),
   deniedByPolicy: (reason: string) => said('denied', `Tool call denied: ${reason}`),
   deniedByPerson: (by: string, reason?: string) =>

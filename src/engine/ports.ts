@@ -15,7 +15,9 @@ import type {
 import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '../language/events.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
-import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { Report } from '../language/report.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
+import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { ImageLimits } from '../lib/images/index.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
@@ -28,10 +30,17 @@ export type * from './store-port.ts'
 
 export {
   type AppContext,
+  type AskOptions,
   InvalidInput,
   type NestedCalls,
   type NestedResult,
+  type PreviewContext,
   type Progress,
+  ProtocolFailure,
+  type SampleAnswer,
+  type SampleMessage,
+  type SampleRequest,
+  type SessionTools,
   Suspended,
   type Tool,
   type ToolContext,
@@ -66,6 +75,8 @@ export const crashPoints = [
   'outcome-recorded',
   'approval-recorded',
   'decision-recorded',
+  'question-recorded',
+  'answer-given',
   'turn-ended',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]
@@ -89,6 +100,8 @@ export type ModelRequest = {
   format?: AnswerFormat
   /** The agent's options as the client set them, secrets opened. */
   options: Readonly<Record<string, string>>
+  /** The vendor is to search the deferred tools. Otherwise each of them has been found already. */
+  vendorSearch?: true
   /** False: of the vendor's own tools none is declared either, since the caller is to run every tool itself. */
   hosted?: false
   /** By protocol name, the vendor's own tools that the caller declares; they are declared in any case. */
@@ -137,6 +150,8 @@ export type ModelAnswer = {
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
+  /** The tools that the vendor's own search found. */
+  loads?: string[]
 }
 
 /**
@@ -155,6 +170,8 @@ export type Model = {
   readonly mostTools?: number
   /** Larger pictures in the results of tools are scaled down to this. Absent: they are sent as they are. */
   readonly images?: ImageLimits
+  /** Its vendor can search deferred tools itself. */
+  readonly searchesTools?: boolean
   /** Whose artifacts it makes and takes back. Absent: nobody's. */
   readonly origin?: Origin
   respond(
@@ -216,6 +233,8 @@ export type Gate = {
     owner: string,
   ): Admission | Promise<Admission>
   authorise(question: Question): Verdict | Promise<Verdict>
+  /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
+  denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
   /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
   finish(
     output: ToolOutput,
@@ -225,6 +244,8 @@ export type Gate = {
   ): Finished | Promise<Finished>
   /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
   live(): Live | undefined
+  /** What a tool reports, as it may be recorded and shown: bounded, and redacted like its output. */
+  report(report: Report): Report
   /** Arguments as they may be recorded and shown: the same text when they hold no secret. Absent: there are no rules. */
   redactArguments?: (text: string, form: CallForm) => string
   /** What a client sent for its own tool: the same, less the schema. */
@@ -257,6 +278,13 @@ export type Compaction = {
   instructions?: string
 }
 
+/** Contract: `isAlways` is pure. Of the agent's tools, those that are not always declared are found by a search. */
+export type AgentSearch = {
+  isAlways(tool: string): boolean
+  /** The vendor searches where it can. Otherwise the agent has a tool for it, with `finds`. */
+  byVendor: boolean
+}
+
 /** Contract: one agent as the operator configured it. Stable for the life of the engine, except `tools`: see there. */
 export type Agent = {
   name: string
@@ -266,6 +294,10 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Who may call a tool of the list, where that differs from its own declaration. */
+  callersOf?(tool: Tool): readonly ToolCaller[] | undefined
+  /** Absent: all tools are declared. */
+  search?: AgentSearch
   options: readonly AgentOption[]
   gate: Gate
   limits: Limits
@@ -292,6 +324,22 @@ export type Agent = {
 /** Contract: `seal` gives text that only `open` of the same installation can read. */
 export type Vault = { seal(text: string): string; open(sealed: string): string }
 
+// ---- servers that bring tools ------------------------------------------------------------------------------
+
+/** Contract: rejects with `not_found` for what an agent does not have. A server that is down has no resources. */
+export type ToolServers = {
+  describe(): ToolServerInfo[]
+  resources(agent: string): Promise<ServerResource[]>
+  read(agent: string, server: string, uri: string): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  prompt(
+    agent: string,
+    server: string,
+    name: string,
+    values: Readonly<Record<string, string>>,
+  ): Promise<PromptMessage[]>
+}
+
 // ---- the whole -------------------------------------------------------------------------------------------
 
 export type EnginePorts = {
@@ -303,6 +351,8 @@ export type EnginePorts = {
   agents?(): readonly { agent: Agent; model?: string }[]
   /** The configured models, by name. */
   models?: Readonly<Record<string, Model>>
+  /** Absent: there are none. */
+  servers?: ToolServers
   /** Absent: tools fetch nothing through the engine. */
   egress?: Pick<Egress, 'fetch'>
   /** Absent: any number of calls may run at the same time. */

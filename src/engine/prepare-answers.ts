@@ -1,9 +1,9 @@
 // What a client or a person answers, made ready to be decided on: results pass the gate, changed arguments are judged.
-import type { ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Settings } from '../language/events.ts'
-import type { RequestKey } from './boundary.ts'
+import type { GivenAnswer, GivenResult, RequestKey } from './boundary.ts'
 import { awaited, type Decision, type Respond } from './decide.ts'
+import { findQuestion } from './decide-question.ts'
 import { isAsShown } from './hidden-arguments.ts'
 import { afterClientCall } from './hooks.ts'
 import { judgeEdit } from './judge.ts'
@@ -12,8 +12,9 @@ import { findCall } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = {
-  results: { callId: string; parts: ResultPart[]; failed?: boolean }[]
+  results: GivenResult[]
   decisions: (Omit<Decision, 'edit'> & { edit?: string })[]
+  answers?: GivenAnswer[]
   ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
@@ -28,12 +29,12 @@ export async function prepareAnswers(
 ): Promise<{ respond: Respond; blobs: Blob[] }> {
   const blobs: Blob[] = []
   const results: Respond['results'] = []
-  for (const { callId, parts, failed } of answers.results) {
+  for (const { callId, parts, failed, loads } of answers.results) {
     const finished = session.agent.gate.finishClient(parts, failed === true, callId)
     const { outcome, blob } = await afterClientCall(session, callId, finished)
     // Kept only for an open call: an unknown id must leave no trace.
     if (blob && findCall(session.state, callId)?.stage === 'handed') blobs.push(blob)
-    results.push({ callId, outcome })
+    results.push({ callId, outcome: loads && outcome.kind === 'ok' ? { ...outcome, loads } : outcome })
   }
   const decisions: Decision[] = []
   for (const { edit, ...decision } of answers.decisions) {
@@ -41,17 +42,34 @@ export async function prepareAnswers(
     if (edit === undefined || !decision.granted || (call && isAsShown(call, edit))) decisions.push(decision)
     else decisions.push({ ...decision, edit: await checkEdit(session, decision.callId, edit) })
   }
-  const { ask, settings, request } = answers
+  const { ask, settings, request, answers: given } = answers
   return {
     blobs,
     respond: {
       results,
       decisions,
+      ...(given && { answers: given }),
       ...(ask && { ask }),
       ...(settings && { settings }),
       ...(request && { request }),
     },
   }
+}
+
+/** Refuses answers to calls that wait already, as long as others still run. */
+export function refuseWhileRunning(
+  { state, status }: Pick<Session, 'state' | 'status'>,
+  { results, decisions, answers = [] }: Answers,
+): void {
+  if (status !== 'running') return
+  const isOpen = ({ callId }: { callId: string }): boolean => {
+    const stage = findCall(state, callId)?.stage
+    return stage === 'handed' || stage === 'asking'
+  }
+  const isAsked = ({ question }: GivenAnswer): boolean =>
+    findQuestion(state, question)?.question.closed === undefined
+  if ([...results, ...decisions].every(isOpen) && answers.every(isAsked))
+    throw new TurnwireError('busy', 'The turn is still running. Wait for it to stop, then answer.')
 }
 
 async function checkEdit(

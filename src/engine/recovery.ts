@@ -8,7 +8,7 @@ import { decideRecovery } from './decide-turn.ts'
 import { dropKept } from './kept-output.ts'
 import type { EnginePorts, SessionRow, World } from './ports.ts'
 import type { Session } from './session.ts'
-import type { CallState } from './state.ts'
+import { type CallState, isInQuestion } from './state.ts'
 
 const mostRecoveries = 3
 /** A larger session is recovered alone. */
@@ -88,7 +88,8 @@ export class Recovery {
   /** `recovering`: the first attempt after a start. What the store refuses after that did not end the process. */
   async #one(id: string, recovering?: true): Promise<Session | undefined> {
     try {
-      const isUnfinished = (await this.#ports.store.row(id))?.status === 'running'
+      const row = await this.#ports.store.row(id)
+      const isUnfinished = row?.status === 'running' || row?.facts?.atWork === true
       const session = isUnfinished ? await this.#load(id, recovering ? { recovering } : {}) : undefined
       this.#delays.delete(id)
       return session
@@ -116,9 +117,10 @@ function isApart({ recoveries, bytes }: SessionRow): boolean {
 
 /** Finishes the calls that a writer left unfinished, or settles them as unknown, before anything else happens. */
 export async function recoverTurn(session: Session, row: SessionRow): Promise<void> {
-  if (session.status !== 'running') return
+  const isStarted = ({ stage }: CallState): boolean => stage === 'started'
+  if (session.status !== 'running' && !session.state.batch.some(isStarted)) return
   const before = session.state.seq
-  const started = session.state.batch.filter(call => call.stage === 'started')
+  const started = session.state.batch.filter(isStarted)
   const mayRepeat = (call: CallState): boolean => {
     const offered = session.offer.byName.get(call.part.name)
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
@@ -131,7 +133,8 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   await dropHalves(session, started)
   // Under manual control the rest is up to the person.
   if (session.state.controlledBy === undefined) {
-    await session.driver.repeat(started.filter(call => call.stage === 'started'))
+    // A call that asked a person something runs again once it is answered.
+    await session.driver.repeat(started.filter(call => isStarted(call) && !isInQuestion(call)))
     session.driver.wake()
   }
   if (session.state.seq > before) return

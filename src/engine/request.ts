@@ -3,6 +3,7 @@ import type { Ask, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { ToolChoice } from '../language/tools.ts'
 import { declarationOf } from './describe.ts'
+import { declaredOf, searchOf } from './loaded.ts'
 import { offerOf } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent, ModelRequest, Vault } from './ports.ts'
@@ -21,7 +22,7 @@ export type RequestSource = {
 export function requestOf(
   agent: Agent,
   { session, history, ask, called }: RequestSource,
-  offered: Pick<ModelRequest, 'tools' | 'options'>,
+  offered: Pick<ModelRequest, 'tools' | 'options' | 'vendorSearch'>,
 ): ModelRequest {
   const system = joinText(agent.system, ask.system)
   // A caller may ask for fewer tokens than the operator allows, never for more.
@@ -34,6 +35,7 @@ export function requestOf(
     parallel: ask.parallel ?? agent.parallel,
     options: offered.options,
   }
+  if (offered.vendorSearch) request.vendorSearch = true
   if (system !== undefined) request.system = system
   if (maxTokens !== undefined) request.maxTokens = maxTokens
   if (agent.hosted === false || ask.clientOnly) request.hosted = false
@@ -73,14 +75,18 @@ function joinText(first: string | undefined, second: string | undefined): string
 export function previewRequest(agent: Agent, state: SessionState, text: string | undefined): ModelRequest {
   const { settings, turn, view } = state
   const ask = turn?.ask ?? {}
-  const tools = offerOf(agent, settings, [], ask.clientOnly).declarations
-  const history = text === undefined ? view : [...view, ...openResults(state), userEntry(text)]
+  const { tools, vendorSearch } = declaredOf(offerOf(agent, settings, [], ask.clientOnly), {
+    ...searchOf(agent, ask, agent.model(settings)),
+    loaded: state.loaded,
+    isDenied: () => false,
+  })
+  const history = [...view, ...openResults(state), ...(text === undefined ? [] : [userEntry(text)])]
   const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
   return structuredClone(
     requestOf(
       agent,
       { session: state.id, history, ask, ...(turn?.called && { called: true }) },
-      { tools: tools.map(declarationOf), options },
+      { tools: tools.map(declarationOf), options, ...(vendorSearch && { vendorSearch }) },
     ),
   )
 }

@@ -5,8 +5,10 @@ import type { KeptOutput, Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
+import { CallClock } from './call-clock.ts'
 import { CallContext } from './call-context.ts'
-import { decideResult, decideStart, triesOf } from './decide-call.ts'
+import { decideStart, triesOf } from './decide-call.ts'
+import { decideFinished, decideUnasked } from './decide-question.ts'
 import { fitImages } from './fit-images.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
@@ -19,6 +21,7 @@ import {
   type Admission,
   type Finished,
   InvalidInput,
+  ProtocolFailure,
   Suspended,
   type Tool,
   type ToolOutput,
@@ -109,7 +112,8 @@ class CallRun {
 
   attempt(): void {
     if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
-    const context = new CallContext(this.#session, this.#call, this.#stop, this.#nested)
+    const clock = new CallClock(this.#session.ports.world, this.#tool.timeoutMs)
+    const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       running = this.#tool.run(this.#input, context)
@@ -117,15 +121,15 @@ class CallRun {
       this.#failed(context, error)
       return
     }
-    if (running instanceof Promise) this.#wait(context, running)
-    else if (running.stream) this.#wait(context, Promise.resolve(running))
+    if (running instanceof Promise) this.#wait(context, running, clock)
+    else if (running.stream) this.#wait(context, Promise.resolve(running), clock)
     else this.#ended(context, running)
   }
 
   /** Waits until the tool ends or its deadline passes. After the deadline its signal is aborted. */
-  #wait(context: CallContext, running: Promise<ToolOutput>): void {
+  #wait(context: CallContext, running: Promise<ToolOutput>, clock: CallClock): void {
     const { timeoutMs } = this.#tool
-    const stopClock = this.#session.ports.world.timer(timeoutMs, () => {
+    const stopClock = clock.start(() => {
       if (!this.#returned()) return
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')
@@ -202,10 +206,10 @@ class CallRun {
     }
     if (attempt instanceof Promise)
       attempt.then(
-        late => this.#settle(late),
+        late => this.#settle(context.withReport(late)),
         error => this.#failed(context, error),
       )
-    else this.#settle(attempt)
+    else this.#settle(context.withReport(attempt))
   }
 
   #failed(context: CallContext, thrown: unknown): void {
@@ -215,10 +219,10 @@ class CallRun {
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
-          late => this.#settleOrRetry(late),
+          late => this.#settleOrRetry(context.withReport(late)),
           error => this.#lose(error),
         )
-      else this.#settleOrRetry(attempt)
+      else this.#settleOrRetry(context.withReport(attempt))
     } catch (error) {
       this.#lose(error)
     }
@@ -244,7 +248,8 @@ class CallRun {
   }
 
   #retry(): void {
-    this.#session.save([decideStart(this.#call, this.#session.context)]).then(
+    const { context } = this.#session
+    this.#session.save([...decideUnasked(this.#call, context), decideStart(this.#call, context)]).then(
       () => {
         if (this.#session.lost || this.#stop.aborted || this.#call.stage !== 'started') this.#finish()
         else this.attempt()
@@ -271,7 +276,11 @@ class CallRun {
     if (!output) return attempt
     if (this.#kept) await dropKept(this.#session, this.#call.part.id, this.#kept.bytes)
     this.#kept = undefined
-    return agent.gate.finish(output, this.#tool, this.#call.part.id, state.owner)
+    const { loads, report } = attempt.outcome
+    const replaced = loads && !output.failed ? { loads, ...output } : output
+    const finished = await agent.gate.finish(replaced, this.#tool, this.#call.part.id, state.owner)
+    // The hook replaces what the model reads. The work that was done stays reported.
+    return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 
   #conclude({ outcome, blob }: Finished): void {
@@ -326,7 +335,11 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     session.state.owner,
   )
   const asFailure = ({ outcome, blob }: Finished): Attempt => ({
-    outcome: untouched ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } } : outcome,
+    outcome: untouched
+      ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } }
+      : error instanceof ProtocolFailure
+        ? { ...outcome, from: { source: 'tool', tool: tool.name, protocolError: error.code } }
+        : outcome,
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   })
@@ -348,5 +361,5 @@ function kindAndPlace(error: unknown): { error: string; at?: string } {
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
   if (session.lost) return
   session.ports.world.crashPoint('outcome-decided')
-  session.record([decideResult(call, outcome, session.context)], true)
+  session.record(decideFinished(call, outcome, session.context), true)
 }

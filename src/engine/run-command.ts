@@ -4,12 +4,13 @@ import { TurnwireError } from '../language/errors.ts'
 import type { OptionValue, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
-import type { Accepted, Command, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
 import { waitsForOthers } from './nested.ts'
 import { readState } from './read-state.ts'
 import type { Session } from './session.ts'
-import { type CallState, findCall, settledCalls } from './state.ts'
+import { findCall, settledCalls } from './state.ts'
 
 /** How long a cancellation waits for tools that it stopped. */
 const returnWithinMs = 10_000
@@ -58,10 +59,6 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
   }
 }
 
-function isWaiting({ stage }: CallState): boolean {
-  return stage === 'asking' || stage === 'handed'
-}
-
 async function say(session: Session, command: CommandOf<'say'>): Promise<Partial<Accepted>> {
   const { do: _, settings, request, parts, ...rest } = command
   const attempt = request && attemptOf(session, request)
@@ -106,14 +103,22 @@ async function viewBefore({ state, ports }: Session, key: string): Promise<Entry
 }
 
 async function respond(session: Session, command: CommandOf<'respond'>): Promise<Partial<Accepted>> {
-  const { do: _, settings, results, decisions, afterStop, skipAnswered, ...rest } = command
+  const { do: _, settings, results, decisions, answers = [], afterStop, skipAnswered, ...rest } = command
   const isOpen = ({ callId }: { callId: string }): boolean => !skipAnswered || !isAnswered(session, callId)
-  const open = { results: results.filter(isOpen), decisions: decisions.filter(isOpen) }
-  if (skipAnswered && open.results.length + open.decisions.length === 0) return {}
+  const isAsked = ({ question }: GivenAnswer): boolean =>
+    !skipAnswered || findQuestion(session.state, question)?.question.closed === undefined
+  const open = {
+    results: results.filter(isOpen),
+    decisions: decisions.filter(isOpen),
+    answers: answers.filter(isAsked),
+  }
+  const count = open.results.length + open.decisions.length + open.answers.length
+  if (skipAnswered && count === 0) return {}
   return session.respond(
     {
       ...rest,
       results: open.results,
+      ...(open.answers.length > 0 && { answers: open.answers }),
       decisions: open.decisions.map(decision => decisionOf(session, decision)),
       ...(settings && { settings: sealSettings(session, settings) }),
     },
@@ -123,7 +128,7 @@ async function respond(session: Session, command: CommandOf<'respond'>): Promise
 
 function isAnswered({ state }: Session, callId: string): boolean {
   const call = findCall(state, callId)
-  if (call) return !isWaiting(call)
+  if (call) return call.stage !== 'asking' && call.stage !== 'handed'
   return settledCalls(state).includes(callId)
 }
 

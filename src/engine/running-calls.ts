@@ -57,7 +57,7 @@ export class RunningCalls {
     if (this.#stops.get(callId) === stop) this.#stops.delete(callId)
     this.#parents.delete(stop)
     this.room.release(stop)
-    if (this.#stops.size === 0) this.#quiet()
+    if (this.#stops.size === 0) this.quiet()
   }
 
   /** The call makes calls of its own: it gives its place away, for good. */
@@ -85,7 +85,7 @@ export class RunningCalls {
       this.room.release(stop)
       stop.abort(reason)
     }
-    this.#quiet()
+    this.quiet()
   }
 
   /** Resolves when no call is running any more. */
@@ -106,7 +106,8 @@ export class RunningCalls {
     })
   }
 
-  #quiet(): void {
+  /** Those that still run wait for a person. */
+  quiet(): void {
     const waiting = this.#awaitingQuiet
     this.#awaitingQuiet = undefined
     for (const resolve of waiting ?? []) resolve()

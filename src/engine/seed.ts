@@ -15,7 +15,8 @@ export function boundResults(seed: readonly Entry[], gate: Gate): { entries: Ent
       if (from.source !== 'client') return result
       const { outcome, blob } = gate.finishClient(parts, kind === 'error', result.callId)
       if (blob) blobs.push(blob)
-      return { ...result, outcome }
+      const { loads } = result.outcome
+      return { ...result, outcome: loads && outcome.kind === 'ok' ? { ...outcome, loads } : outcome }
     })
     return { role: 'tool', results }
   })

@@ -41,11 +41,12 @@ import type {
   SessionStatus,
   Tool,
 } from './ports.ts'
-import { type Answers, prepareAnswers } from './prepare-answers.ts'
+import { type Answers, prepareAnswers, refuseWhileRunning } from './prepare-answers.ts'
 import { readOutputTool } from './read-output.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
-import { findCall, type SessionState } from './state.ts'
+import { declaredFor } from './session-tools.ts'
+import type { SessionState } from './state.ts'
 
 const noAttachments: readonly Attachment[] = []
 const noNestedRuns: readonly NestedRun[] = []
@@ -182,7 +183,7 @@ export class Session {
   /** What the model is asked next. */
   request(): ModelRequest {
     const { id, view, turn } = this.state
-    const offered = { tools: this.offer.declarations, options: this.options() }
+    const offered = { ...declaredFor(this), options: this.options() }
     const source = {
       session: id,
       history: view,
@@ -208,7 +209,9 @@ export class Session {
     this.requestApp = app
     return this.#accept(say.request, () => {
       this.#refuseIfFull()
-      return decideSay(this.state, say, this.context)
+      const events = decideSay(this.state, say, this.context)
+      this.#stopAsking()
+      return events
     })
   }
 
@@ -217,9 +220,17 @@ export class Session {
     if (!offered)
       throw new TurnwireError('unknown_tool', `Agent "${this.agent.name}" offers no tool named "${tool}".`)
     const { form } = offered.tool.input
-    return this.#accept(direct.request, () =>
-      decideDirectCall(this.state, { ...direct, tool, form }, this.context),
-    )
+    return this.#accept(direct.request, () => {
+      const events = decideDirectCall(this.state, { ...direct, tool, form }, this.context)
+      this.#stopAsking()
+      return events
+    })
+  }
+
+  /** A new turn begins: calls that wait inside a question are stopped. */
+  #stopAsking(): void {
+    if (this.driver.callsRunning > 0)
+      this.driver.abort(new TurnwireError('stopping', 'A new turn began in this session.'))
   }
 
   /** `afterStop`: refused while the turn still runs, although the calls wait already. */
@@ -228,20 +239,10 @@ export class Session {
     // A repeated request finds its calls settled, so it is recognised before they are looked at.
     const replayed = this.#replayed(answers.request)
     if (replayed) return replayed
-    if (afterStop) this.#refuseWhileRunning(answers)
+    if (afterStop) refuseWhileRunning(this, answers)
     const { blobs, respond } = await prepareAnswers(this, answers)
     for (const blob of blobs) await this.keepBlob(blob)
     return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
-  }
-
-  #refuseWhileRunning({ results, decisions }: Answers): void {
-    if (this.status !== 'running') return
-    const isOpen = ({ callId }: { callId: string }): boolean => {
-      const stage = findCall(this.state, callId)?.stage
-      return stage === 'handed' || stage === 'asking'
-    }
-    if ([...results, ...decisions].every(isOpen))
-      throw new TurnwireError('busy', 'The turn is still running. Wait for it to stop, then answer.')
   }
 
   async configure(settings: Partial<Settings>): Promise<void> {
@@ -389,5 +390,6 @@ export class Session {
 }
 
 function asksUntil(event: Event): boolean {
-  return event.type === 'approval.requested' && event.expiresAt !== undefined
+  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
+  return asks && event.expiresAt !== undefined
 }

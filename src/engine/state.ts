@@ -4,6 +4,8 @@ import type { CallPart, KeptOutput, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
@@ -34,12 +36,28 @@ export type CallState = {
   rule?: string
   reason?: string
   expiresAt?: number
+  /** What the tool says that it would do, while it waits for a person. */
+  preview?: Report
   /** The time for an answer is over. */
   expired?: true
   attempt: number
   /** How often it was suspended. */
   suspensions?: number
+  /** What it has asked a person while it ran. */
+  questions?: QuestionState[]
   outcome?: Outcome
+}
+
+export type QuestionState = {
+  id: string
+  key: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+  /** Absent: it waits for an answer. */
+  closed?: 'answered' | 'expired' | 'withdrawn'
+  answer?: { action: AnswerAction; content?: FormContent; sealed?: string; by: string }
 }
 
 export type TurnState = {
@@ -95,6 +113,8 @@ export type SessionState = {
   /** Of all model requests. Replaced, not changed. */
   used: { tokens: number; cost?: number }
   grants: Map<string, Grant>
+  /** The tools that searches have found, in the order in which they were first found. */
+  loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
   /** Outputs that are kept whole in the store, by call. */
   kept?: Map<string, KeptOutput>
@@ -123,6 +143,7 @@ export function emptyState(id: string): SessionState {
     unsettled: 0,
     used: { tokens: 0 },
     grants: new Map(),
+    loaded: [],
     requests: new Map(),
   }
 }
@@ -147,6 +168,11 @@ export function addToBatch(state: SessionState, call: CallState): void {
   else state.byId = indexBatch(state.batch)
 }
 
+/** It runs, and goes on when a person has answered. */
+export function isInQuestion({ stage, questions }: CallState): boolean {
+  return stage === 'started' && questions !== undefined && questions.some(({ closed }) => !closed)
+}
+
 /** Every call that has its result, in the order of the calls. */
 export function settledCalls({ batch, entries, answered = [] }: SessionState): string[] {
   const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
@@ -161,6 +187,6 @@ export function listSummaryOf({ settings, opening, wire }: SessionState): ListSu
 /** `waits`: the tools whose calls wait for a client or a person. */
 export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
   if (status !== 'waiting') return used
-  const open = batch.filter(({ stage }) => stage === 'handed' || stage === 'asking')
+  const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
   return { ...used, waits: open.map(({ part }) => part.name) }
 }

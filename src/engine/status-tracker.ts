@@ -13,6 +13,8 @@ export class StatusTracker {
   /** Events that the request itself recorded and that are still to come. */
   #own = 0
   #begun = false
+  /** Open questions of running calls, by call. */
+  readonly #questions = new Map<string, Set<string>>()
 
   get status(): SessionStatus {
     if (!this.#inTurn) return 'idle'
@@ -60,8 +62,18 @@ export class StatusTracker {
         if (event.granted) this.#waiting.set(event.callId, false)
         break
       case 'call.allowed':
-      case 'call.started':
         this.#waiting.set(event.callId, false)
+        break
+      case 'call.started':
+        this.#waiting.set(event.callId, (this.#questions.get(event.callId)?.size ?? 0) > 0)
+        break
+      case 'question.asked':
+        this.#question(event, true)
+        break
+      case 'question.answered':
+      case 'question.expired':
+      case 'question.withdrawn':
+        this.#question(event, false)
         break
       case 'call.nested':
         this.#waiting.set(event.call.id, false)
@@ -71,10 +83,19 @@ export class StatusTracker {
         this.#waiting.set(event.callId, (this.#settled.get(event.callId) ?? 0) <= event.seen)
         break
       case 'call.settled':
+        this.#questions.delete(event.callId)
         this.#settle(event.callId)
         break
       default:
         break
     }
+  }
+
+  #question({ callId, question }: { callId: string; question: string }, asked: boolean): void {
+    const open = this.#questions.get(callId) ?? new Set()
+    if (asked) open.add(question)
+    else open.delete(question)
+    this.#questions.set(callId, open)
+    if (this.#waiting.has(callId)) this.#waiting.set(callId, open.size > 0)
   }
 }

@@ -17,6 +17,7 @@ export const errorCodes = {
   duplicate_call: { status: 400, retry: false, audience: 'caller' },
   invalid_edit: { status: 400, retry: false, audience: 'caller' },
   unauthorized: { status: 401, retry: false, audience: 'caller' },
+  forbidden: { status: 403, retry: false, audience: 'caller' },
   hook_refused: { status: 403, retry: false, audience: 'caller' },
   forbidden_host: { status: 403, retry: false, audience: 'caller' },
   forbidden_origin: { status: 403, retry: false, audience: 'caller' },

@@ -6,6 +6,8 @@ import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPa
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
+import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
+import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
@@ -25,6 +27,8 @@ export type Ask = {
   body?: Record<string, JsonObject>
   /** By protocol name: tools that the vendor runs, which the client declares for this turn. */
   hosted?: Record<string, JsonObject[]>
+  /** The client wants its deferred tools to be searched by the vendor. */
+  vendorSearch?: true
   /** Only the client's tools are offered: none of the agent's own, and none that the vendor hosts. */
   clientOnly?: true
   /** The caller asked for a tool itself: the turn ends with its result, and no model is asked. */
@@ -120,6 +124,8 @@ export type ModelAnswered = At & {
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
+  /** The tools that the vendor's own search found. */
+  loads?: string[]
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
@@ -131,6 +137,8 @@ export type ApprovalRequested = At & {
   rule: string
   reason?: string
   expiresAt?: number
+  /** What the tool says that the call would do, for whoever decides. */
+  preview?: Report
   /** It was asked and allowed before, but its tool has changed since: the call, for readers that did not see it. */
   again?: Pick<CallPart, 'name' | 'form' | 'text'>
 }
@@ -183,6 +191,35 @@ export type CallNested = At & {
  * `seen`: how many of them were settled when it stopped.
  */
 export type CallSuspended = At & { type: 'call.suspended'; callId: string; seen: number }
+/**
+ * A running call asks a person: to fill in the form `schema`, or to open `url`. `key` is the same when the call runs again
+ * after a crash and asks again.
+ */
+export type QuestionAsked = At & {
+  type: 'question.asked'
+  callId: string
+  question: string
+  key: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+}
+/** The first answer counts. */
+export type QuestionAnswered = At & {
+  type: 'question.answered'
+  callId: string
+  question: string
+  action: AnswerAction
+  content?: FormContent
+  /** Set when `content` was redacted: the exact content, which only the installation itself can open. */
+  sealed?: string
+  by: string
+}
+/** Nobody answered in time: the call goes on as if it was cancelled. */
+export type QuestionExpired = At & { type: 'question.expired'; callId: string; question: string }
+/** The call no longer waits for an answer: it has ended, or takes its question back. */
+export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: string; question: string }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
@@ -234,6 +271,16 @@ export type HookActed = At & {
   reason?: string
 }
 
+/** A running call asked the model something of its own, on behalf of `by`. It counts to the turn; no history holds it. */
+export type ModelSampled = At & {
+  type: 'model.sampled'
+  call: string
+  by: string
+  model: string
+  stop: ModelStop
+  usage?: Usage
+}
+
 export type Event =
   | SessionCreated
   | SessionConfigured
@@ -248,6 +295,10 @@ export type Event =
   | CallEdited
   | CallAllowed
   | CallStarted
+  | QuestionAsked
+  | QuestionAnswered
+  | QuestionExpired
+  | QuestionWithdrawn
   | CallNested
   | CallSuspended
   | CallSettled
@@ -260,6 +311,7 @@ export type Event =
   | HistoryCompacted
   | HistoryRewound
   | HookActed
+  | ModelSampled
 
 export type EventType = Event['type']
 
@@ -279,4 +331,7 @@ export type Delta =
   | { type: 'call.opened'; callId: string; name: string; form: CallPart['form'] }
   | { type: 'arguments'; callId: string; text: string }
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
-  | { type: 'output'; callId: string; text: string }
+  /** `terminal`: the one of the call's terminals that shows it. */
+  | { type: 'output'; callId: string; text: string; terminal?: string }
+  /** Each member replaces what was reported before. */
+  | { type: 'report'; callId: string; report: Report }

@@ -42,6 +42,10 @@ export type ToolDeclaration = {
   callers?: readonly ToolCaller[]
   /** By protocol name: further fields of the declaration, for a model of that vendor. */
   fields?: Readonly<Record<string, JsonObject>>
+  /** The model is not shown it before a search has found it. */
+  deferred?: true
+  /** Its results name tools that the model can call from then on. */
+  finds?: true
   /**
    * By protocol name: the vendor's own definition of this tool, such as `{ type: 'bash_20250124' }`. A model of that vendor
    * is offered the tool under it, and calls it in the vendor's form; any other model is offered a function.

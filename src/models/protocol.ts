@@ -76,6 +76,8 @@ export type Protocol<State = unknown, Reading = unknown> = {
   readonly mostTools?: number
   /** How large a picture may be, or is worth being: vendors refuse larger ones, or scale them down themselves. */
   readonly images?: ImageLimits
+  /** Whether the vendor can search deferred tools with this target. Absent: it cannot. */
+  searchesTools?(target: ModelTarget): boolean
   prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache): Prepared<Reading>
   initial(reading: Reading): State
   step(state: State, frame: Frame): ModelDelta[]

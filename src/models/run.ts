@@ -102,6 +102,9 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     ...(protocol.mostTools !== undefined && { mostTools: protocol.mostTools }),
     ...(protocol.images && { images: protocol.images }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
+    get searchesTools() {
+      return protocol.searchesTools?.(runner.target) ?? false
+    },
     prepare: request => prepareRequest(protocol, runner.target, request),
     async respond(request, watch, signal) {
       const answer = await respond(runner, request, watch, signal)

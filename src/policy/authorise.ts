@@ -29,7 +29,11 @@ export type PolicyRule = {
 /** Called when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
 export type RuleFailure = (rule: string, error: unknown) => void
 
-type CompiledRule = { name: string; fits(question: Question): boolean; rule: PolicyRule }
+type CompiledRule = {
+  name: string
+  fits: (question: Pick<Question, 'tool' | 'agent'>) => boolean
+  rule: PolicyRule
+}
 
 export function createAuthoriser(
   rules: readonly PolicyRule[],
@@ -55,6 +59,24 @@ export function createAuthoriser(
     return verdict instanceof Promise
       ? verdict.then(late => askAboutChange(late, changed))
       : askAboutChange(verdict, changed)
+  }
+}
+
+type ToolQuestion = Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>
+
+/** Whether every call would be denied. A condition is not evaluated: it may depend on the arguments. */
+export function createDenial(rules: readonly PolicyRule[]): (question: ToolQuestion) => boolean {
+  const compiled = rules.map(compileRule)
+  return question => {
+    const { trust, grants, tool, now } = question
+    if (trust === 'deny') return true
+    if (grants.some(grant => isRefusal(grant, tool.name, now) && grant.argsHash === undefined)) return true
+    const first = compiled.find(({ fits, rule }) => fits(question) && rule.when === undefined)
+    if (first?.rule.then !== 'deny') return false
+    // A condition before it might allow the call.
+    return !compiled
+      .slice(0, compiled.indexOf(first))
+      .some(({ fits, rule }) => rule.then !== 'deny' && fits(question))
   }
 }
 
@@ -164,11 +186,13 @@ function isRefused(question: Question): boolean {
   if (grants.length === 0) return false
   return grants.some(
     grant =>
-      grant.deny === true &&
-      grant.tool === tool.name &&
-      (grant.argsHash === undefined || grant.argsHash === question.argsHash) &&
-      (grant.expiresAt === undefined || now < grant.expiresAt),
+      isRefusal(grant, tool.name, now) &&
+      (grant.argsHash === undefined || grant.argsHash === question.argsHash),
   )
+}
+
+function isRefusal({ deny, tool, expiresAt }: Grant, name: string, now: number): boolean {
+  return deny === true && tool === name && (expiresAt === undefined || now < expiresAt)
 }
 
 function covers(grant: Grant, question: Question): boolean {
@@ -194,7 +218,7 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
   const tool = rule.tool === undefined ? undefined : namesMatcher(rule.tool, `${name}.tool`)
   const agent = rule.agent === undefined ? undefined : namesMatcher(rule.agent, `${name}.agent`)
   const kinds = rule.kind === undefined ? undefined : new Set<string>([rule.kind].flat())
-  const fits = ({ tool: called, agent: asking }: Question): boolean =>
+  const fits: CompiledRule['fits'] = ({ tool: called, agent: asking }) =>
     (tool === undefined || tool(called.name)) &&
     (agent === undefined || agent(asking)) &&
     (kinds === undefined || kinds.has(called.kind)) &&
@@ -244,6 +268,11 @@ function checkExpiry({ expiresInMs, then }: PolicyRule, name: string): void {
     invalidPolicy(`${name}.expiresInMs`, 'has a meaning only with then: "ask"; leave it out')
   if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
     invalidPolicy(`${name}.expiresInMs`, 'must be a whole number of milliseconds from 1 up')
+}
+
+/** Whether a name is one of these; `*` stands for any run of characters. */
+export function matchesName(names: readonly string[]): (name: string) => boolean {
+  return namesMatcher(names, 'The list of names')
 }
 
 function namesMatcher(names: string | readonly string[], where: string): (name: string) => boolean {

@@ -3,12 +3,14 @@
 
 import type { Gate } from '../engine/ports.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
-import { createAuthoriser, type PolicyRule, type RuleFailure } from './authorise.ts'
+import { createAuthoriser, createDenial, type PolicyRule, type RuleFailure } from './authorise.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import { type BuiltInRedaction, createRedactor, type RedactRule, redactLive } from './redact.ts'
 import { redactArguments } from './redact-arguments.ts'
+import { finishReport } from './report.ts'
 
+export { matchesName } from './authorise.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
 export type { BuiltInRedaction, PolicyRule, RedactRule, RuleFailure }
 
@@ -52,8 +54,10 @@ export function createGate(options: GateOptions = {}): Gate {
   return {
     admit: (call, tool, owner) => admitCall(call, tool, input, owner),
     authorise,
+    denies: createDenial(options.rules ?? []),
     finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
     ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),
+    report: report => finishReport(report, redactor),
     live: () => (redactor === null ? undefined : redactLive(redactor)),
     finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, output),
   }

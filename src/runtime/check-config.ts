@@ -3,6 +3,7 @@
 import type { Store, Tool } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
+import { checkSearch } from './agent-search.ts'
 import {
   checkKinds,
   checkKnown,
@@ -13,7 +14,7 @@ import {
   type Wrong,
 } from './check-fields.ts'
 import { checkEgress, checkHooks } from './check-hooks.ts'
-import { checkAnswer, checkCount } from './check-values.ts'
+import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
@@ -94,6 +95,9 @@ const agentKeys = [
   'system',
   'model',
   'tools',
+  'code',
+  'search',
+  'always',
   'options',
   'rules',
   'limits',
@@ -136,6 +140,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     `${key}.`,
     wrong,
   )
+  checkSearch(agent, key, wrong)
   checkRules(agent['rules'], `${key}.rules`, wrong)
   checkLimitValues(agent['limits'], `${key}.limits`, wrong)
   const { choice } = agent
@@ -152,6 +157,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   checkOptions(options, `${key}.options`, wrong)
   checkAnswer(agent['answer'], `${key}.answer`, wrong)
   checkCount(agent['callsAtOnce'], `${key}.callsAtOnce`, wrong)
+  checkCode(agent['code'], tools, `${key}.code`, wrong)
 }
 
 function checkToolList(tools: unknown, key: string, wrong: Wrong): void {

@@ -6,6 +6,8 @@ import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { CodeOptions } from '../tools/index.ts'
+import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
@@ -24,6 +26,18 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   /** A model, or the name of one in `models`. */
   model: Model | WholeName<NoInfer<ModelName>>
   tools?: readonly Tool[]
+  /**
+   * The model may write programs that call the tools. `only`: tools that programs alone may call, by name or all (`true`);
+   * the model is not told of them, so that a large catalogue costs no context.
+   */
+  code?: boolean | (CodeOptions & { only?: true | readonly string[] })
+  /**
+   * For many tools: the model is declared a search and those in `always`, and each tool that the search found from then on.
+   * Default: all tools are declared.
+   */
+  search?: boolean | SearchConfig
+  /** With `search`: names of the tools that are declared from the start; `*` stands for any run of characters. */
+  always?: readonly string[]
   options?: readonly AgentOption[]
   /** Rules for this agent; they come before those of `policy`. */
   rules?: readonly PolicyRule[]
@@ -46,6 +60,15 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   responses?: { serverTools?: boolean }
   /** Served to MCP clients at /mcp/<name>. `tools`: its exposed tools. `ask`: the agent itself, as a tool. */
   serveMcp?: { tools?: boolean; ask?: boolean }
+}
+
+export type SearchConfig = {
+  /** How many tools one search finds, unless the model says how many. Default 5. */
+  results?: number
+  /** Ranks by meaning too. Asked within the egress rule. */
+  embedder?: EmbedderOptions
+  /** The model's vendor searches, where it can. All tools are then sent to it with each request. Default false. */
+  byVendor?: boolean
 }
 
 export type ServerConfig = {

@@ -8,7 +8,7 @@ export function warnOfTools(agents: readonly Agent[], log: Log): void {
   for (const agent of agents) {
     const model = agent.model({ tools: null, options: {}, clientTools: [] })
     const { length } = agent.tools
-    if (model.mostTools !== undefined && length > model.mostTools)
+    if (!agent.search && model.mostTools !== undefined && length > model.mostTools)
       log('error', 'An agent has more tools than its model takes: the last ones are never offered.', {
         agent: agent.name,
         model: model.id,

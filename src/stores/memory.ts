@@ -184,7 +184,7 @@ class MemoryStore implements Store {
   }
 
   readonly unfinished: Store['unfinished'] = async () =>
-    this.#filter(({ row }) => row.status === 'running').map(({ row }) => row.id)
+    this.#filter(({ row }) => row.status === 'running' || row.facts?.atWork === true).map(({ row }) => row.id)
 
   readonly blob: Store['blob'] = async (id, name) => this.#sessions.get(id)?.blobs.get(name)
 

@@ -1,4 +1,11 @@
 // The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
+export {
+  type CodeLimits,
+  type CodeOptions,
+  checkCodeLimits,
+  codeTool,
+  defaultCodeName,
+} from './code/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,

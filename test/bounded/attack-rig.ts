@@ -1,6 +1,7 @@
 // A real server process to attack, and the little that an attacker and an honest client need: whole requests, requests
 // whose answer nobody reads, and questions about the memory and the event loop of the process. The server does what a
 // user message says (`script`), so that one fixture serves every attack.
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
@@ -99,6 +100,11 @@ export class Attacked {
 
   seen(): Promise<Seen> {
     return this.#ask<Seen>('seen')
+  }
+
+  /** How many times as long as on a quiet machine its main thread takes for some work now. */
+  slowness(): Promise<number> {
+    return this.#ask<number>('slowness')
   }
 
   #ask<T>(question: string): Promise<T> {
@@ -254,8 +260,48 @@ function start(t: Lifetime, folder: string, options: AttackOptions): Promise<Sta
   })
 }
 
-/** Waits until it holds, for effects that show from outside only. */
-export async function until(holds: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+/** A process that tells its longest stall. */
+export type Stallable = Pick<Attacked, 'watch' | 'seen' | 'slowness'>
+
+/** CPU time of the main thread between two ticks that nothing may exceed, on a quiet machine. */
+export const mostStallMs = 100
+
+const tries = 3
+
+/**
+ * Attacks up to three times and asserts that the loop was once free enough: whatever else the machine does only adds to a
+ * stall. The line moves with the speed of the process. An attack that leaves something behind, such as a compiled schema,
+ * takes another form in each try.
+ */
+export async function assertFree(
+  server: Stallable,
+  what: string,
+  attack: (attempt: number) => Promise<unknown>,
+  most = mostStallMs,
+): Promise<void> {
+  const seen: string[] = []
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const { stallMs, line } = await stallOf(server, () => attack(attempt), most)
+    if (stallMs < line) return
+    seen.push(`${Math.round(stallMs)} of ${Math.round(line)} ms`)
+  }
+  assert.fail(`${what}: the loop was held for ${seen.join(', ')}`)
+}
+
+/** The longest stall during an attack, and the line for it on this machine at this time. */
+export async function stallOf(
+  server: Stallable,
+  attack: () => Promise<unknown>,
+  most = mostStallMs,
+): Promise<{ stallMs: number; line: number }> {
+  await server.watch()
+  await attack()
+  const { stallMs } = await server.seen()
+  return { stallMs, line: stallMs < most ? most : most * (await server.slowness()) }
+}
+
+/** Waits until it holds, for effects that show from outside only. The time is a guard: a busy machine takes long. */
+export async function until(holds: () => boolean | Promise<boolean>, ms = 120_000): Promise<void> {
   const end = performance.now() + ms
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`It did not come to hold within ${ms} ms.`)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../../src/lib/json.ts'
-import { type Attacked, attacked, script } from './attack-rig.ts'
+import { type Attacked, assertFree, attacked, script, stallOf } from './attack-rig.ts'
 
 /** The CPU time that a check may add to a turn of the loop. */
 const CHECK_MS = 50
@@ -121,75 +121,85 @@ async function declare(server: Attacked, schema: JsonObject, as: string): Promis
   return (JSON.parse(answer.text) as { sessionId: string }).sessionId
 }
 
-/** The turn in which the model calls the client's tool with this value; and the longest stall in it. */
-async function callOwn(
-  server: Attacked,
-  schema: JsonObject,
-  value: Json,
-): Promise<{ text: string; stallMs: number }> {
+/** Makes a session whose client has a tool, and gives the turn in which the model calls it with this value. */
+async function ownCall(server: Attacked, schema: JsonObject, value: Json): Promise<() => Promise<string>> {
   const session = await declare(server, schema, 'eve')
   const words = script({ calls: [{ name: 'own', text: JSON.stringify(value) }] })
-  await server.watch()
-  const { status, text } = await server.turn(session, words, { as: 'eve' })
-  assert.equal(status, 200, text.slice(0, 300))
-  return { text, stallMs: (await server.seen()).stallMs }
+  return async () => {
+    const { status, text } = await server.turn(session, words, { as: 'eve' })
+    assert.equal(status, 200, text.slice(0, 300))
+    return text
+  }
+}
+
+/** Asserts that a check adds little to what the turn takes without one. */
+async function assertAddsLittle(
+  server: Attacked,
+  schema: JsonObject,
+  turn: (schema: JsonObject) => Promise<() => Promise<unknown>>,
+): Promise<void> {
+  const plain = (await stallOf(server, await turn({ type: 'object' }))).stallMs
+  // A schema is compiled once, so each try has another.
+  const turns = await Promise.all(times(3, n => turn({ ...schema, $comment: `${n}` })))
+  await assertFree(server, `without a check ${plain} ms`, attempt => turns[attempt]!(), plain + CHECK_MS)
 }
 
 async function attack(server: Attacked, { schema, value, ends }: Attack): Promise<void> {
-  // The same arguments without a check: what reading and recording them takes.
-  const plain = await callOwn(server, { type: 'object' }, value)
-  const { text, stallMs } = await callOwn(server, schema, value)
-  assert.ok(stallMs < plain.stallMs + CHECK_MS, `${stallMs} ms, without a check ${plain.stallMs} ms`)
-  if (ends === 'handed') assert.match(text, /^\{"stopReason":"tool_use"/)
-  else assert.match(text, ends)
+  await assertAddsLittle(server, schema, async given => {
+    const turn = await ownCall(server, given, value)
+    return async () => {
+      const text = await turn()
+      const expected = ends === 'handed' || !('$comment' in given) ? /^\{"stopReason":"tool_use"/ : ends
+      assert.ok(expected.test(text), `${text.slice(0, 100)}…${text.slice(-1_000)}`)
+    }
+  })
+}
+
+/** Loads what every first check loads. */
+async function warmUp(server: Attacked): Promise<void> {
+  await (await ownCall(server, { type: 'object' }, {}))()
 }
 
 test('the loop stays free while the checks of a client take long', async t => {
   const server = await attacked(t, { owners: ['eve', 'ann'] })
-  // Loads what every first check loads.
-  await callOwn(server, { type: 'object' }, {})
+  await warmUp(server)
   for (const [what, given] of Object.entries({ ...attacks, ...honest }))
     await t.test(what, () => attack(server, given))
 })
 
 test('other clients are served while the checks of one take long, theirs among them', async t => {
   const server = await attacked(t, { owners: ['eve', 'ann'] })
-  await callOwn(server, { type: 'object' }, {})
+  await warmUp(server)
   const { schema, value } = attacks['a check that doubles with each level of the value']!
   const words = script({ calls: [{ name: 'own', text: JSON.stringify(value) }] })
   let eveIsDone = false
-  const hostile = Promise.all(
-    times(4, async () => server.turn(await declare(server, schema, 'eve'), words, { as: 'eve' })),
-  ).then(() => {
-    eveIsDone = true
-  })
+  // One after the other they would take a minute.
+  const sessions = await Promise.all(times(12, () => declare(server, schema, 'eve')))
+  void Promise.all(sessions.map(session => server.turn(session, words, { as: 'eve' }))).then(
+    () => (eveIsDone = true),
+    () => {}, // The server ends with the test.
+  )
   const rows = honest['a megabyte of rows']!
   const calls = [{ name: 'own', text: JSON.stringify(rows.value) }]
   for (let round = 0; round < 3; round++) {
     const session = await declare(server, rows.schema, 'ann')
     const { text } = await server.turn(session, script({ calls }), { as: 'ann' })
-    assert.match(text, /^\{"stopReason":"tool_use"/)
+    assert.match(text.slice(0, 100), /^\{"stopReason":"tool_use"/)
   }
   assert.equal(eveIsDone, false)
   assert.equal((await server.send({ path: '/health' })).status, 200)
-  await hostile
 })
 
 test('many costly checks in one answer share the time of one turn of the loop', async t => {
   const server = await attacked(t, { owners: ['eve'] })
-  await callOwn(server, { type: 'object' }, {})
+  await warmUp(server)
   const schema = list({ anyOf: times(12, n => ({ const: `x${n}` })) })
   const text = JSON.stringify({ list: times(400, n => n) })
   const many = script({ calls: times(60, () => ({ name: 'own', text })) })
-  const stall = async (given: JsonObject): Promise<number> => {
+  await assertAddsLittle(server, schema, async given => {
     const session = await declare(server, given, 'eve')
-    await server.watch()
-    assert.equal((await server.turn(session, many, { as: 'eve' })).status, 200)
-    return (await server.seen()).stallMs
-  }
-  const plain = await stall({ type: 'object' })
-  const costly = await stall(schema)
-  assert.ok(costly < plain + CHECK_MS, `${costly} ms, without a check ${plain} ms`)
+    return async () => assert.equal((await server.turn(session, many, { as: 'eve' })).status, 200)
+  })
 })
 
 test('what a client declares is bounded, one schema and all of them together', async t => {
@@ -217,13 +227,11 @@ test('what a client declares is bounded, one schema and all of them together', a
     [times(15, n => tool(n, wide)), /together have more than 20000 subschemas/],
     [times(2_000, n => tool(n, {})), /at most 1024 tools/],
   ]
-  for (const [tools, says] of cases) {
-    await server.watch()
-    const body = { agent: { name: 'helper' }, tools }
-    const { status, text } = await server.send({ path: '/sessions', body, as: 'eve' })
-    assert.equal(status, 400)
-    assert.match(text, says)
-    const { stallMs } = await server.seen()
-    assert.ok(stallMs < 150, `${says}: ${stallMs} ms`)
-  }
+  for (const [tools, says] of cases)
+    await assertFree(server, String(says), async () => {
+      const body = { agent: { name: 'helper' }, tools }
+      const { status, text } = await server.send({ path: '/sessions', body, as: 'eve' })
+      assert.equal(status, 400)
+      assert.match(text, says)
+    })
 })

@@ -8,8 +8,8 @@ import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { isJsonObject, type JsonObject } from '../../src/lib/json.ts'
 import type { Chance } from '../sim/chance.ts'
-import { type Attacked, attacked, attackFolder, until } from './attack-rig.ts'
-import { answerWithinMs, assertHealthy, assertWorks, requests, run, type Stallable } from './fuzz/fuzz.ts'
+import { type Attacked, attacked, attackFolder, type Stallable, until } from './attack-rig.ts'
+import { answerWithinMs, assertHealthy, assertWorks, type Fuzz, requests, run } from './fuzz/fuzz.ts'
 import { mutateMessage, mutateRequest, type RawRequest } from './fuzz/mutate.ts'
 import { acpMessages, deltakitFrames, httpRequests, initialize } from './fuzz/requests.ts'
 import { sendRaw } from './fuzz/send.ts'
@@ -44,8 +44,7 @@ async function makeIds(server: Attacked): Promise<Ids> {
   }
 }
 
-test('HTTP: every wire answers, and never with a defect', async t => {
-  const server = await attacked(t, { owners: ['ana', 'ben'], config: { server: { acp: true } } })
+async function httpFuzz(server: Attacked): Promise<Fuzz> {
   const key = server.keys['ana'] ?? ''
   let ids = await makeIds(server)
   const made = (chance: Chance): RawRequest => mutateRequest(filled(chance.pick(httpRequests), ids), chance)
@@ -63,7 +62,8 @@ test('HTTP: every wire answers, and never with a defect', async t => {
     const { status, text } = await sendRaw(server.port, key, request, answerWithinMs)
     assert.ok(status >= 200 && status < 500, `${index} ${given.method} ${given.path}: ${text.slice(0, 400)}`)
   }
-  await run(server, {
+  return {
+    server,
     count: Math.round(requests * 0.75),
     at: 8,
     every: 50,
@@ -80,10 +80,21 @@ test('HTTP: every wire answers, and never with a defect', async t => {
       const { method, path, headers, body } = made(chance)
       return `${method} ${path.slice(0, 200)} ${JSON.stringify(headers).slice(0, 200)} ${shown(body)}`
     },
+  }
+}
+
+test('HTTP: every wire answers, and never with a defect', async t => {
+  const servers: Attacked[] = []
+  await run(async () => {
+    const server = await attacked(t, { owners: ['ana', 'ben'], config: { server: { acp: true } } })
+    servers.push(server)
+    return httpFuzz(server)
   })
-  await assertWorks(server, 'ana')
-  await assertWorks(server, 'ben')
-  assertHealthy(server.log)
+  for (const server of servers) {
+    await assertWorks(server, 'ana')
+    await assertWorks(server, 'ben')
+    assertHealthy(server.log)
+  }
 })
 
 // ---- WebSockets -------------------------------------------------------------------------------------------------
@@ -139,47 +150,66 @@ function defectIn(received: readonly JsonObject[]): string | undefined {
   return found && `answered ${JSON.stringify(found).slice(0, 300)}`
 }
 
+type SocketFuzz = Fuzz & { end(): Promise<void> }
+
+async function socketFuzz(
+  t: TestContext,
+  path: '/api/ws' | '/acp',
+  messages: readonly JsonObject[],
+): Promise<SocketFuzz> {
+  const server = await attacked(t, { owners: ['ana'], config: { server: { acp: true } } })
+  const session = await server.session('ana')
+  await server.turn(session, 'hello', { as: 'ana' })
+  const ids = { $SESSION: session }
+  const made = (chance: Chance): { frame: Buffer; binary: boolean } => ({
+    binary: chance.maybe(0.03),
+    frame: mutateMessage(filled(chance.pick(messages), ids), chance),
+  })
+  const key = server.keys['ana'] ?? ''
+  const greet = (socket: WebSocket): void => {
+    if (path === '/acp') socket.send(JSON.stringify(initialize))
+  }
+  const sockets = Array.from(
+    { length: 4 },
+    () => new FuzzedSocket(`${server.url.replace('http', 'ws')}${path}`, key, greet),
+  )
+  t.after(() => {
+    for (const socket of sockets) socket.close()
+  })
+  for (const message of messages)
+    await sockets[0]?.send(Buffer.from(JSON.stringify(filled(message, ids))), false)
+  return {
+    server,
+    count: Math.round(requests * 0.075),
+    at: 4,
+    every: 50,
+    async send(chance, index) {
+      const socket = sockets[index % sockets.length]!
+      const { frame, binary } = made(chance)
+      await socket.send(frame, binary)
+      return defectIn(socket.received.splice(0))
+    },
+    describe: chance => shown(made(chance).frame),
+    async end() {
+      for (const socket of sockets) assert.equal(defectIn(socket.received), undefined)
+      await assertWorks(server, 'ana')
+      assertHealthy(server.log)
+    },
+  }
+}
+
 for (const [name, path, messages] of [
   ['DeltaKit', '/api/ws', deltakitFrames],
   ['ACP', '/acp', acpMessages],
 ] as const)
   test(`WebSocket: ${name} reads any frame, or refuses it`, async t => {
-    const server = await attacked(t, { owners: ['ana'], config: { server: { acp: true } } })
-    const session = await server.session('ana')
-    await server.turn(session, 'hello', { as: 'ana' })
-    const ids = { $SESSION: session }
-    const made = (chance: Chance): { frame: Buffer; binary: boolean } => ({
-      binary: chance.maybe(0.03),
-      frame: mutateMessage(filled(chance.pick(messages), ids), chance),
+    const made: SocketFuzz[] = []
+    await run(async () => {
+      const fuzz = await socketFuzz(t, path, messages)
+      made.push(fuzz)
+      return fuzz
     })
-    const key = server.keys['ana'] ?? ''
-    const greet = (socket: WebSocket): void => {
-      if (path === '/acp') socket.send(JSON.stringify(initialize))
-    }
-    const sockets = Array.from(
-      { length: 4 },
-      () => new FuzzedSocket(`${server.url.replace('http', 'ws')}${path}`, key, greet),
-    )
-    t.after(() => {
-      for (const socket of sockets) socket.close()
-    })
-    for (const message of messages)
-      await sockets[0]?.send(Buffer.from(JSON.stringify(filled(message, ids))), false)
-    await run(server, {
-      count: Math.round(requests * 0.075),
-      at: 4,
-      every: 50,
-      async send(chance, index) {
-        const socket = sockets[index % sockets.length]!
-        const { frame, binary } = made(chance)
-        await socket.send(frame, binary)
-        return defectIn(socket.received.splice(0))
-      },
-      describe: chance => shown(made(chance).frame),
-    })
-    for (const socket of sockets) assert.equal(defectIn(socket.received), undefined)
-    await assertWorks(server, 'ana')
-    assertHealthy(server.log)
+    for (const fuzz of made) await fuzz.end()
   })
 
 // ---- a pipe -----------------------------------------------------------------------------------------------------
@@ -243,6 +273,7 @@ function startEditor(t: TestContext): Editor {
     log: () => log,
     watch: async () => void (await question('watch')),
     seen: () => question('seen'),
+    slowness: () => question('slowness'),
     async ask(method, params) {
       asked += 1
       const id = `ask-${asked}`
@@ -257,14 +288,14 @@ function startEditor(t: TestContext): Editor {
   }
 }
 
-test('a pipe: turnwire acp reads any line, or refuses it, and prints nothing else', async t => {
-  const editor = startEditor(t)
+const openIn = async (editor: Editor): Promise<string> => {
+  const { result } = await editor.ask('session/new', { cwd: '/tmp', mcpServers: [] })
+  return (result as { sessionId: string }).sessionId
+}
+
+async function pipeFuzz(editor: Editor): Promise<Fuzz> {
   await editor.ask('initialize', initialize['params'] as JsonObject)
-  const open = async (): Promise<string> => {
-    const { result } = await editor.ask('session/new', { cwd: '/tmp', mcpServers: [] })
-    return (result as { sessionId: string }).sessionId
-  }
-  const ids = { $SESSION: await open() }
+  const ids = { $SESSION: await openIn(editor) }
   // Named servers are started, and a file is not one of them.
   const messages = acpMessages.filter(({ method }) => method !== 'session/delete')
   const made = (chance: Chance): Buffer => {
@@ -272,7 +303,8 @@ test('a pipe: turnwire acp reads any line, or refuses it, and prints nothing els
     // A line break ends a line.
     return Buffer.from(line.map(byte => (byte === 0x0a ? 0x20 : byte)))
   }
-  await run(editor, {
+  return {
+    server: editor,
     count: Math.round(requests * 0.1),
     at: 1,
     every: 25,
@@ -282,12 +314,22 @@ test('a pipe: turnwire acp reads any line, or refuses it, and prints nothing els
       return defectIn(editor.received.splice(0))
     },
     describe: chance => shown(made(chance)),
+  }
+}
+
+test('a pipe: turnwire acp reads any line, or refuses it, and prints nothing else', async t => {
+  const editors: Editor[] = []
+  await run(async () => {
+    const editor = startEditor(t)
+    editors.push(editor)
+    return pipeFuzz(editor)
   })
-  const sessionId = await open()
-  const { result } = await editor.ask('session/prompt', {
-    sessionId,
-    prompt: [{ type: 'text', text: 'hello' }],
-  })
-  assert.deepEqual(result, { stopReason: 'end_turn' })
-  assertHealthy(editor.log())
+  for (const editor of editors) {
+    const { result } = await editor.ask('session/prompt', {
+      sessionId: await openIn(editor),
+      prompt: [{ type: 'text', text: 'hello' }],
+    })
+    assert.deepEqual(result, { stopReason: 'end_turn' })
+    assertHealthy(editor.log())
+  }
 })

@@ -3,15 +3,17 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { type Attacked, attacked, MiB, script, until } from './attack-rig.ts'
+import { type Attacked, assertFree, attacked, MiB, script, until } from './attack-rig.ts'
 
 const readers = 150
 const results = 640
+/** Without a bound, each reader would hold the session: 6 GB. */
+const mostMiB = 300
 /** 640 results of 64 KiB: a log of 40 MB. */
 const large = script({ calls: [{ name: 'give', input: { bytes: 64 * 1024 } }], repeat: results })
 
 describe('150 clients that do not read a session of 40 MB', () => {
-  test('replays take less than 150 MB, and an honest reader gets all of it', async t => {
+  test('replays take less than 300 MB, and an honest reader gets all of it', async t => {
     const server = await attacked(t, {
       config: { limits: { calls: 10_000 }, server: { stallMs: 60_000 } },
       owners: ['eve', 'ana'],
@@ -27,19 +29,18 @@ describe('150 clients that do not read a session of 40 MB', () => {
 
     for (const sent of [{ path: `${path}/events` }, { path: `${path}/history?type=full` }]) {
       const { rss } = await server.memory()
-      await server.watch()
-      const sockets = await openAll(server, { ...sent, as: 'eve' })
-      // An honest client of the same owner, and one of another, are served meanwhile.
-      const again = await server.send({ path: `${path}/history?type=full`, as: 'eve' })
-      assert.ok(again.text === whole.text, 'the honest reader got the same history')
-      assert.equal((await server.send({ path: '/sessions', as: 'ana' })).status, 200)
-      const { peakRss, stallMs } = await server.seen()
-      const more = Math.round((peakRss - rss) / MiB)
-      t.diagnostic(`${sent.path}: ${more} MiB more, longest stall ${Math.round(stallMs)} ms of CPU`)
-      assert.ok(more < 150, `${more} MiB more for ${sent.path}`)
-      assert.ok(stallMs < 100, `the main thread stood still for ${stallMs} ms for ${sent.path}`)
-      for (const socket of sockets) socket.destroy()
-      await until(async () => (await server.memory()).rss < rss + 150 * MiB)
+      await assertFree(server, sent.path, async () => {
+        const sockets = await openAll(server, { ...sent, as: 'eve' })
+        // An honest client of the same owner, and one of another, are served meanwhile.
+        const again = await server.send({ path: `${path}/history?type=full`, as: 'eve' })
+        assert.ok(again.text === whole.text, 'the honest reader got the same history')
+        assert.equal((await server.send({ path: '/sessions', as: 'ana' })).status, 200)
+        for (const socket of sockets) socket.destroy()
+      })
+      const more = Math.round(((await server.seen()).peakRss - rss) / MiB)
+      t.diagnostic(`${sent.path}: ${more} MiB more`)
+      assert.ok(more < mostMiB, `${more} MiB more for ${sent.path}`)
+      await until(async () => (await server.memory()).rss < rss + mostMiB * MiB)
     }
   })
 })

@@ -51,6 +51,7 @@ const settings = {
       { name: 'put', trust: true },
       { name: 'pay', trust: true },
       { name: 'mail' },
+      { name: 'survey', trust: true },
     ],
   },
   tools: [ring],
@@ -92,11 +93,23 @@ export async function converse(url: string, id: string, words: string, last: str
           .filter(({ name }) => name === 'mail')
           .map(({ toolCallId }): Message => ({ role: 'tool_permission', toolCallId, granted: true })),
       ]
+      answers.push(...(await questionsOf(url, id)))
       if (answers.length > 0) await send(url, id, answers, `answer ${JSON.stringify(answers)}`)
     }
     await sleep(5)
   }
   throw new Error(`"${last}" was never said: ${JSON.stringify(await history(url, id))}`)
+}
+
+/** Every question that is open, answered. */
+async function questionsOf(url: string, id: string): Promise<Message[]> {
+  const answer = await fetch(`${url}/aap/v3/sessions/${id}`)
+  const { questions = [] } = (await answer.json()) as { questions?: { questionId: string }[] }
+  return questions.map(
+    // An extension that the reference client does not know.
+    ({ questionId }) =>
+      ({ role: 'tool_answer', questionId, action: 'accept', content: { n: 3 } }) as unknown as Message,
+  )
 }
 
 /** A refusal is not a failure here: the next look at the history decides what to do. */

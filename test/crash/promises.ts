@@ -10,7 +10,13 @@ import { type CallRecord, LogRules } from '../sim/log-rules.ts'
 import { wrongHistory } from '../sim/model.ts'
 
 const exposed = { trust: 'ask', exposed: true } as const
-const tools: Record<string, typeof exposed> = { look: exposed, put: exposed, pay: exposed, mail: exposed }
+const tools: Record<string, typeof exposed> = {
+  look: exposed,
+  put: exposed,
+  pay: exposed,
+  mail: exposed,
+  survey: exposed,
+}
 
 export async function logOf(folder: string, id: string): Promise<Recorded[]> {
   const store = sqliteStore({ file: join(folder, 'sessions.db') })

@@ -28,6 +28,20 @@ function effective(name: string, flags: { readOnly?: true; idempotent?: true }):
   })
 }
 
+/** Asks a person while it runs. */
+const survey = tool({
+  name: 'survey',
+  description: 'Asks how many.',
+  input: { type: 'object' },
+  readOnly: true,
+  run: async (_input, { callId, idempotencyKey, attempt, ask }) => {
+    const schema = { type: 'object' as const, properties: { n: { type: 'integer' } }, required: ['n'] }
+    const answer = await ask({ message: 'How many?', schema })
+    write('effects', `survey ${callId} ${idempotencyKey} ${attempt}`)
+    return JSON.stringify(answer)
+  },
+})
+
 const steps: Step[] = [
   {
     text: 'Working.',
@@ -37,6 +51,7 @@ const steps: Step[] = [
       { name: 'pay', input: { n: 1 } },
       { name: 'mail', input: { n: 1 } },
       { name: 'ring', input: {} },
+      { name: 'survey', input: {} },
     ],
   },
   { calls: [{ name: 'pay', input: { n: 2 } }] },
@@ -52,6 +67,7 @@ const turnwire = await Turnwire.open({
         effective('put', { idempotent: true }),
         effective('pay', {}),
         effective('mail', {}),
+        survey,
       ],
       model: scripted((request, at) => {
         write('requests', JSON.stringify(request.history))

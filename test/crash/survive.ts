@@ -40,7 +40,7 @@ export async function survive(folder: string): Promise<void> {
   await converse(second.url, id, 'go', 'All done.')
   await kill(second)
   const calls = await checkPromises(folder, id)
-  assert.equal(calls.size, 6)
+  assert.equal(calls.size, 7)
   const before = await logOf(folder, id)
   const effects = effectsOf(folder)
 

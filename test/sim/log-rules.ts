@@ -27,6 +27,8 @@ export type CallRecord = {
   settledIn?: number
   outcome?: Outcome
   decisions: number
+  /** Its questions that wait for an answer. */
+  open: Set<string>
 }
 
 /** The declared trust of a tool, or `undefined` if the server has no such tool. */
@@ -104,6 +106,7 @@ export class LogRules {
       case 'control.returned':
       case 'turn.asked':
       case 'hook.acted':
+      case 'model.sampled':
         return undefined
       default:
         return this.#takeOfCall(event)
@@ -135,7 +138,14 @@ export class LogRules {
     this.#open = []
     for (const part of parts) {
       if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
-      const record: CallRecord = { part, stage: 'proposed', attempt: 0, startedIn: [], decisions: 0 }
+      const record: CallRecord = {
+        part,
+        stage: 'proposed',
+        attempt: 0,
+        startedIn: [],
+        decisions: 0,
+        open: new Set(),
+      }
       this.calls.set(part.id, record)
       this.#open.push(record)
     }
@@ -145,7 +155,15 @@ export class LogRules {
   #nest(parent: string, part: CallPart): string | undefined {
     if (this.calls.get(parent)?.stage !== 'started') return `its parent ${parent} does not run`
     if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
-    const record: CallRecord = { part, stage: 'proposed', parent, attempt: 0, startedIn: [], decisions: 0 }
+    const record: CallRecord = {
+      part,
+      stage: 'proposed',
+      parent,
+      attempt: 0,
+      startedIn: [],
+      decisions: 0,
+      open: new Set(),
+    }
     this.calls.set(part.id, record)
     this.#open.push(record)
     return undefined
@@ -177,6 +195,14 @@ export class LogRules {
           (event.allowed && this.#judged(call, { ...event, type: 'call.allowed', ...event.allowed })) ??
           this.#started(call, event.attempt)
         )
+      case 'question.asked':
+        if (call.stage !== 'started') return `it is ${call.stage}`
+        call.open.add(event.question)
+        return undefined
+      case 'question.answered':
+      case 'question.expired':
+      case 'question.withdrawn':
+        return call.open.delete(event.question) ? undefined : 'the question is not open'
       case 'call.suspended':
         if (call.stage !== 'started') return `it is ${call.stage}`
         call.stage = 'suspended'
@@ -184,6 +210,7 @@ export class LogRules {
       case 'call.settled':
         if (this.#open.some(each => each.parent === call.part.id && each.stage !== 'settled'))
           return 'a call that it made is open'
+        if (call.open.size > 0) return 'it leaves a question open'
         call.stage = 'settled'
         call.outcome = event.outcome
         call.settledIn = this.#epoch

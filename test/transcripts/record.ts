@@ -1,7 +1,14 @@
 // Makes the transcripts that are not there yet, by playing sessions with counted ids and a counted clock. Those that are
 // there stay as they are.
 import { existsSync, writeFileSync } from 'node:fs'
-import { fold, type OpenSessions, type Session, Suspended, type Tool } from '../../src/engine/index.ts'
+import {
+  fold,
+  type OpenSessions,
+  type Session,
+  Suspended,
+  type Tool,
+  type ToolContext,
+} from '../../src/engine/index.ts'
 import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -274,6 +281,42 @@ const sessions: Record<
       return { session, engine: after.engine }
     },
   },
+  questions: {
+    about:
+      'Running calls ask people: a form is answered, an address is declined, a question expires, and one is withdrawn with its call.',
+    async play() {
+      const schema = { type: 'object' as const, properties: { n: { type: 'integer' } }, required: ['n'] }
+      const asking = (name: string, ask: (context: ToolContext) => Promise<unknown>) =>
+        tool({
+          ...declared,
+          name,
+          trust: 'trusted',
+          run: async (_, context) => JSON.stringify(await ask(context)),
+        })
+      const tools = [
+        asking('form', ({ ask }) => ask({ message: 'How many?', schema })),
+        asking('address', ({ ask }) => ask({ message: 'Sign in.', url: 'https://shop.example/login' })),
+        asking('late', ({ ask }) => ask({ message: 'Still there?', schema }, { expiresInMs: 3 })),
+        asking('gone', ({ ask }) => ask({ message: 'Never answered?', schema })),
+      ]
+      const names = ['form', 'address', 'late', 'gone']
+      const rig = makeRig({ tools, script: [{ calls: names.map(name => call(name)) }], world: counted() })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const idOf = (name: string): string =>
+        session.state.batch.find(each => each.part.name === name)?.questions?.[0]?.id ?? ''
+      while (session.state.batch[2]?.stage !== 'settled') await new Promise(resolve => setTimeout(resolve, 5))
+      const answers = [
+        { question: idOf('form'), action: 'accept' as const, content: { n: 3 }, by: 'olga' },
+        { question: idOf('address'), action: 'decline' as const, by: 'olga' },
+      ]
+      await session.respond({ results: [], decisions: [], answers })
+      while (session.state.batch.filter(({ stage }) => stage === 'settled').length < 3)
+        await new Promise(resolve => setTimeout(resolve, 5))
+      await session.cancel()
+      return { session, engine: rig.engine }
+    },
+  },
   hooks: {
     about: 'A hook replaced the arguments of one call, refused another, and withheld the result of a third.',
     async play() {
@@ -303,6 +346,26 @@ const sessions: Record<
       await until(session, () => session.respond({ results, decisions: [] }))
       const decisions = [decide(session, 'mail', { edit: '{"n":9}' })]
       await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  sampled: {
+    about: 'A running call asked the model something of its own, which counts to the turn.',
+    async play() {
+      const asks = tool({
+        ...declared,
+        name: 'asks',
+        trust: 'trusted',
+        run: async (_, context) => {
+          const messages = [{ role: 'user' as const, parts: words('Which one?') }]
+          return (await context.sample({ by: 'notes', messages, maxTokens: 10 })).text
+        },
+      })
+      const rig = rigOf([{ calls: [call('asks')] }, { text: 'That one.' }, { text: 'Done.' }], {}, hold(), [
+        asks,
+      ])
+      const session = await begin(rig)
+      await say(session, 'go')
       return { session, engine: rig.engine }
     },
   },

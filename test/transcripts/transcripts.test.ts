@@ -53,6 +53,10 @@ test('every type of event stands in a transcript', () => {
     'call.edited': true,
     'call.allowed': true,
     'call.started': true,
+    'question.asked': true,
+    'question.answered': true,
+    'question.expired': true,
+    'question.withdrawn': true,
     'call.nested': true,
     'call.suspended': true,
     'call.settled': true,
@@ -65,6 +69,7 @@ test('every type of event stands in a transcript', () => {
     'history.compacted': true,
     'history.rewound': true,
     'hook.acted': true,
+    'model.sampled': true,
   }
   const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
   assert.deepEqual(

@@ -30,7 +30,7 @@ export async function runWhenFree(
     await setTimeout(pauseMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) {
       await client.cancel(sessionId)
-      return { stopReason: 'cancelled', messages: [], pending: [] }
+      return { stopReason: 'cancelled', messages: [], pending: [], questions: [] }
     }
   }
 }

@@ -14,3 +14,10 @@ export type CheckAnswer =
   | { issues: SchemaIssue[] | null }
   | { mismatch: Mismatch | null }
   | { unusable: string }
+
+/** `spentMs`: the CPU time of the thread since its start. */
+export type CheckReply = { answer: CheckAnswer; spentMs: number }
+
+export function cpuMs({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1_000
+}

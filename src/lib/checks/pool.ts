@@ -1,14 +1,14 @@
-// Worker threads for checks, with a limit of time and memory for each check: a thread that exceeds one is ended, and its
-// check fails. Owners take turns, and an owner has at most one check at work at a time, so that the others' checks find a
+// Worker threads for checks, with a limit of CPU time and memory for each check: a thread that exceeds one is ended, and its
+// check fails. CPU time, so that a busy machine refuses no honest check. Owners take turns, and an owner has at most one check at work at a time, so that the others' checks find a
 // thread. Threads are started when they are needed and end when there has been nothing to do for a while.
 
 import { Worker } from 'node:worker_threads'
-import type { CheckAnswer, CheckJob } from './jobs.ts'
+import { type CheckAnswer, type CheckJob, type CheckReply, cpuMs } from './jobs.ts'
 
 export type PoolLimits = {
   /** Threads at work at the same time. */
   threads: number
-  /** How long one check may take. */
+  /** CPU time that one check may take. */
   checkMs: number
   /** The heap of one thread. */
   heapMiB: number
@@ -18,11 +18,20 @@ export type PoolLimits = {
 
 const DEFAULTS: PoolLimits = { threads: 2, checkMs: 5_000, heapMiB: 256, idleMs: 10_000 }
 
+/** A thread that does not tell its CPU time is ended after so many times `checkMs`. */
+const PATIENCE = 10
+
 /** `failed`: why there is no answer. It completes the sentence "the check …". */
 export type PoolAnswer = CheckAnswer | { failed: string }
 
 type Waiting = { job: CheckJob; owner: string; resolve: (answer: PoolAnswer) => void }
-type Thread = { worker: Worker; current: Waiting | undefined; timer: NodeJS.Timeout | undefined }
+type Thread = {
+  worker: Worker
+  current: Waiting | undefined
+  timer: NodeJS.Timeout | undefined
+  /** Its CPU time at the end of its last check. */
+  spentMs: number
+}
 
 export class CheckPool {
   readonly #limits: PoolLimits
@@ -71,9 +80,12 @@ export class CheckPool {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     })
-    const thread: Thread = { worker, current: undefined, timer: undefined }
+    const thread: Thread = { worker, current: undefined, timer: undefined, spentMs: 0 }
     this.#threads.add(thread)
-    worker.on('message', (answer: CheckAnswer) => this.#end(thread, answer))
+    worker.on('message', ({ answer, spentMs }: CheckReply) => {
+      thread.spentMs = spentMs
+      this.#end(thread, answer)
+    })
     worker.on('error', error => this.#lose(thread, failureOf(error)))
     worker.on('exit', () => this.#lose(thread, 'ended unexpectedly'))
     return thread
@@ -81,15 +93,30 @@ export class CheckPool {
 
   #begin(thread: Thread, next: Waiting): void {
     clearTimeout(thread.timer)
-    const { checkMs } = this.#limits
     thread.current = next
-    thread.timer = setTimeout(
-      () => this.#lose(thread, `took longer than ${checkMs / 1_000} seconds`),
-      checkMs,
-    )
+    this.#lookAfter(thread, this.#limits.checkMs)
     this.#busyOwners.add(next.owner)
     thread.worker.ref()
     thread.worker.postMessage(next.job)
+  }
+
+  #lookAfter(thread: Thread, ms: number): void {
+    thread.timer = setTimeout(() => void this.#look(thread), ms)
+  }
+
+  /** Ends the thread if its check has had its time. */
+  async #look(thread: Thread): Promise<void> {
+    const { current } = thread
+    const { checkMs } = this.#limits
+    const end = (): void => this.#lose(thread, `took longer than ${checkMs / 1_000} seconds`)
+    thread.timer = setTimeout(end, checkMs * PATIENCE)
+    // Rejects when the thread has ended, which is noticed elsewhere.
+    const spent = await thread.worker.cpuUsage().catch(() => undefined)
+    if (spent === undefined || thread.current !== current) return
+    clearTimeout(thread.timer)
+    const leftMs = checkMs - (cpuMs(spent) - thread.spentMs)
+    if (leftMs <= 0) end()
+    else this.#lookAfter(thread, leftMs + 1)
   }
 
   #end(thread: Thread, answer: PoolAnswer): void {

@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { compileGrammar, GrammarError } from '../grammar/index.ts'
 import type { Json } from '../json.ts'
 import { compileSchema, SchemaError } from '../schema.ts'
-import type { CheckAnswer, CheckJob } from './jobs.ts'
+import { type CheckAnswer, type CheckJob, type CheckReply, cpuMs } from './jobs.ts'
 
 function answer(job: CheckJob): CheckAnswer {
   try {
@@ -22,4 +22,7 @@ function answer(job: CheckJob): CheckAnswer {
   }
 }
 
-parentPort?.on('message', (job: CheckJob) => parentPort?.postMessage(answer(job)))
+parentPort?.on('message', (job: CheckJob) => {
+  const reply: CheckReply = { answer: answer(job), spentMs: cpuMs(process.threadCpuUsage()) }
+  parentPort?.postMessage(reply)
+})

@@ -4,17 +4,32 @@ import type { CallState, PlainError } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../../language/events.ts'
+import type { FormSchema } from '../../language/questions.ts'
+import type { Report } from '../../language/report.ts'
 import type { Json } from '../../lib/json.ts'
 
-/** A call that waits. `needs`: a decision, or the result of one of the program's own tools. */
+/**
+ * A call that waits. `needs`: a decision, the result of one of the program's own tools, or the answer to a question that the
+ * tool asks while it runs.
+ */
 export type PendingCall = {
   callId: string
   tool: string
   input: Json
-  needs: 'permission' | 'result'
   reason?: string
+  /** What the call would do to files, if its tool says so. */
+  preview?: Report
   /** Of the arguments. */
   hash: string
+} & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })
+
+/** What a running call asks: to fill in the form `schema`, or to open `url`. */
+export type PendingQuestion = {
+  id: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
 }
 
 export type Reply =
@@ -35,11 +50,17 @@ export type TurnItem =
   | ({ type: 'pending' } & PendingCall)
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
   /** What a tool shows while it runs. */
-  | { type: 'output'; callId: string; text: string }
+  | { type: 'output'; callId: string; text: string; terminal?: string }
+  /** Which files a call works on, what it changes and what it runs. Each member replaces what was reported before. */
+  | { type: 'report'; callId: string; report: Report }
   | { type: 'result'; callId: string; tool: string; outcome: Outcome }
   /** The last item. */
   | { type: 'end'; reply: Reply }
 
+/** Why a person is asked, and what they are shown. */
+type Asked = { reason?: string; preview?: Report }
+
+type Needs = { needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion }
 type Known = { part: CallPart; text: string }
 
 /** Makes items of events, and remembers what the reply needs. */
@@ -69,9 +90,13 @@ export class TurnReader {
       }
       case 'approval.requested':
         this.#askedAgain(event)
-        return this.#pending(event.callId, 'permission', event.argsHash, event.reason)
+        return this.#pending(event.callId, { needs: 'permission' }, event.argsHash, event)
       case 'call.handed':
-        return this.#pending(event.callId, 'result', event.argsHash)
+        return this.#pending(event.callId, { needs: 'result' }, event.argsHash)
+      case 'question.asked': {
+        const question = questionOf({ ...event, id: event.question })
+        return this.#pending(event.callId, { needs: 'answer', question }, '')
+      }
       case 'call.settled': {
         const { callId, outcome } = event
         const tool = this.#calls.get(callId)?.part.name ?? ''
@@ -99,33 +124,50 @@ export class TurnReader {
     if (call && again) call.text = again.text
   }
 
-  #pending(callId: string, needs: PendingCall['needs'], hash: string, reason?: string): TurnItem[] {
+  #pending(callId: string, needs: Needs, hash: string, asked: Asked = {}): TurnItem[] {
     const call = this.#calls.get(callId)
     if (!call) return []
-    return [{ type: 'pending', ...pendingCall(call, needs, hash, reason) }]
+    return [{ type: 'pending', ...pendingCall(call, needs, hash, asked) }]
   }
 }
 
 export function pendingOf(calls: readonly CallState[]): PendingCall[] {
   return calls.flatMap(call => {
-    if (call.stage !== 'asking' && call.stage !== 'handed') return []
-    const needs = call.stage === 'asking' ? 'permission' : 'result'
-    return [pendingCall(call, needs, call.argsHash ?? '', call.reason)]
+    const hash = call.argsHash ?? ''
+    if (call.stage === 'asking') return [pendingCall(call, { needs: 'permission' }, hash, call)]
+    if (call.stage === 'handed') return [pendingCall(call, { needs: 'result' }, hash, call)]
+    if (call.stage !== 'started') return []
+    const open = call.questions?.filter(({ closed }) => !closed) ?? []
+    return open.map(asked => {
+      const question = questionOf(asked)
+      return pendingCall(call, { needs: 'answer', question }, hash, {})
+    })
   })
+}
+
+function questionOf({ id, message, schema, url, expiresAt }: PendingQuestion): PendingQuestion {
+  return {
+    id,
+    message,
+    ...(schema && { schema: structuredClone(schema) }),
+    ...(url !== undefined && { url }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
 }
 
 function pendingCall(
   { part, text }: Known,
-  needs: PendingCall['needs'],
+  needs: Needs,
   hash: string,
-  reason: string | undefined,
+  { reason, preview }: Asked,
 ): PendingCall {
   return {
     callId: part.id,
     tool: part.name,
     input: inputOf(part.form, text),
-    needs,
+    ...needs,
     ...(reason !== undefined && { reason }),
+    ...(preview && { preview: structuredClone(preview) }),
     hash,
   }
 }

@@ -16,6 +16,7 @@ import { type InputPart, type ResultPart, textOf } from '../../language/content.
 import { TurnwireError } from '../../language/errors.ts'
 import type { Grant } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
+import type { CallAnswer } from '../../language/questions.ts'
 import { toolHash } from '../../language/tools.ts'
 import { hashJson } from '../../lib/hash.ts'
 import type { Json } from '../../lib/json.ts'
@@ -40,6 +41,7 @@ export type ApproveOptions = DecisionOptions & { input?: Json }
 export type CallAnswers = {
   results?: readonly GivenResult[]
   decisions?: readonly (ApproveOptions & { callId: string; granted: boolean })[]
+  answers?: readonly (CallAnswer & { question: string; by?: string })[]
 }
 
 export type NewGrant = {
@@ -103,13 +105,24 @@ export class SessionHandle<ModelName extends string = string> {
     return this.answer({ results: [{ callId, parts, failed }] })
   }
 
+  /** The answer to a question that a running call asks. */
+  answerQuestion(question: string, answer: CallAnswer, { by }: { by?: string } = {}): TurnHandle {
+    return this.answer({ answers: [{ ...answer, question, ...(by !== undefined && { by }) }] })
+  }
+
   /** Several answers at once, in one step. */
-  answer({ results = [], decisions = [] }: CallAnswers): TurnHandle {
+  answer({ results = [], decisions = [], answers = [] }: CallAnswers): TurnHandle {
     return this.#turn(
       this.#respond({
         do: 'respond',
         results: structuredClone([...results]),
         decisions: decisions.map(decision => this.#decision(decision)),
+        answers: answers.map(({ question, by = this.#owner, ...answer }) => ({
+          question,
+          by,
+          action: answer.action,
+          ...(answer.action === 'accept' && answer.content && { content: { ...answer.content } }),
+        })),
       }),
     )
   }

@@ -95,7 +95,11 @@ export function prepareStatements(db: DatabaseSync) {
     selectUsage: query<[sessions: number, bytes: number, last: number | null]>(`
       SELECT count(*), coalesce(sum(bytes), 0), iif(count(*) < 2000, NULL, max(id)) FROM (
         SELECT id, bytes + blob_bytes AS bytes FROM sessions WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT 2000)`),
-    listRunning: query<[name: string]>("SELECT name FROM sessions WHERE status = 'running' ORDER BY id"),
+    listUnfinished: query<[name: string]>(`
+      SELECT name FROM sessions WHERE status = 'running'
+      UNION ALL
+      SELECT name FROM sessions INDEXED BY sessions_that_wait
+      WHERE status = 'waiting' AND facts ->> '$.atWork'`),
 
     insertBatch: change(
       'INSERT INTO batches (session, previous, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)',

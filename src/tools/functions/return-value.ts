@@ -3,6 +3,7 @@
 
 import type { ToolOutput } from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
+import type { Report } from '../../language/report.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
 
@@ -30,9 +31,9 @@ function isStream(value: unknown): value is AsyncIterable<string | Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown; stream?: unknown }
+type UncheckedOutput = Record<'structured' | 'failed' | 'stream' | 'report', unknown> & { parts: unknown[] }
 
-const outputKeys = new Set(['parts', 'structured', 'failed', 'stream'])
+const outputKeys = new Set(['parts', 'structured', 'failed', 'stream', 'report'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -42,7 +43,8 @@ function isOutput(value: unknown): value is UncheckedOutput {
   )
 }
 
-function explicitOutput({ parts, structured, failed, stream }: UncheckedOutput, name: string): ToolOutput {
+function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
+  const { parts, structured, failed, stream, report } = output
   if (stream !== undefined && !isStream(stream))
     throw new TypeError(
       `The tool "${name}" returned a "stream" that cannot be read: give an async iterable of text or bytes.`,
@@ -58,6 +60,8 @@ function explicitOutput({ parts, structured, failed, stream }: UncheckedOutput, 
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
     ...(stream !== undefined && { stream }),
+    // The gate takes only the members that it knows.
+    ...(isJsonObject(report) && { report: report as Report }),
   }
 }
 

@@ -1,9 +1,10 @@
 // Request bodies, decoded into what commands need. The versions differ in one field name only (a tool's schema); their other
 // differences are in serve.ts.
 
-import type { AgentInfo, GivenDecision, GivenResult, GivenSettings } from '../../engine/index.ts'
+import type { AgentInfo, GivenAnswer, GivenDecision, GivenResult, GivenSettings } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { Settings } from '../../language/events.ts'
+import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { clientTool } from '../own-tools.ts'
@@ -18,6 +19,7 @@ export type AnswerTurn = {
   type: 'answers'
   results: GivenResult[]
   decisions: Omit<GivenDecision, 'by'>[]
+  answers: Omit<GivenAnswer, 'by'>[]
 }
 
 /** Exactly one user message, or any number of results and permissions. */
@@ -28,7 +30,7 @@ export function decodeTurnMessages(value: Json | undefined, agent: AgentInfo): U
       'messages is empty. Send one user message, or the results and permissions that the turn waits for.',
     )
   if (messages.some(message => message['role'] === 'user')) return decodeUser(messages, agent)
-  const answers: AnswerTurn = { type: 'answers', results: [], decisions: [] }
+  const answers: AnswerTurn = { type: 'answers', results: [], decisions: [], answers: [] }
   for (const [index, message] of messages.entries()) {
     const at = `messages[${index}]`
     if (message['role'] === 'tool')
@@ -37,9 +39,10 @@ export function decodeTurnMessages(value: Json | undefined, agent: AgentInfo): U
         parts: decodeParts(message['content'], `${at}.content`, agent.images),
       })
     else if (message['role'] === 'tool_permission') answers.decisions.push(decodePermission(message, at))
+    else if (message['role'] === 'tool_answer') answers.answers.push(decodeToolAnswer(message, at))
     else
       refuseAap(
-        `${at}.role must be "user", "tool" or "tool_permission". The server keeps the history: send only what is new.`,
+        `${at}.role must be "user", "tool", "tool_permission" or "tool_answer". The server keeps the history: send only what is new.`,
       )
   }
   return answers
@@ -67,6 +70,18 @@ function decodePermission(message: JsonObject, at: string): Omit<GivenDecision, 
     granted,
     ...(reason !== undefined && { reason }),
     ...(input && { edit: input }),
+  }
+}
+
+function decodeToolAnswer(message: JsonObject, at: string): Omit<GivenAnswer, 'by'> {
+  const action = answerActions.find(each => each === message['action'])
+  if (!action) refuseAap(`${at}.action must be "accept", "decline" or "cancel".`)
+  const content = optional(message['content'], `${at}.content`, object)
+  return {
+    question: callIdField(message['questionId'], `${at}.questionId`),
+    action,
+    // The engine checks it against the form.
+    ...(content && { content: content as FormContent }),
   }
 }
 

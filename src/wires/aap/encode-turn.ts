@@ -5,8 +5,17 @@ import type { CallPart } from '../../language/calls.ts'
 import type { CallSettled, Event, ModelAnswered, TurnEnded, TurnStop } from '../../language/events.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
-import { encodeCallInput, encodeParts, plainestContent, thinkingText } from './encode.ts'
-import type { AgentMessage, Ask, ContentBlock, Stop, StopReason, TurnAnswer, TurnEvent } from './schema.ts'
+import { encodeCallInput, encodeParts, encodeQuestion, plainestContent, thinkingText } from './encode.ts'
+import type {
+  AgentMessage,
+  Ask,
+  ContentBlock,
+  Question,
+  Stop,
+  StopReason,
+  TurnAnswer,
+  TurnEvent,
+} from './schema.ts'
 
 const stopReasons: Record<TurnStop, StopReason> = {
   end: 'end_turn',
@@ -24,6 +33,7 @@ const stopReasons: Record<TurnStop, StopReason> = {
 export class TurnEncoder {
   readonly #deltas: boolean
   readonly #asks = new Map<string, Ask>()
+  readonly #questions = new Map<string, Question>()
   /** The arguments of the calls that this stream has shown. */
   readonly #shown = new Map<string, string>()
   #ended: TurnEnded | undefined
@@ -55,7 +65,12 @@ export class TurnEncoder {
 
   #waiting(): Stop {
     const asks = [...this.#asks.values()]
-    return asks.length > 0 ? { stopReason: 'tool_use', asks } : { stopReason: 'tool_use' }
+    const questions = [...this.#questions.values()]
+    return {
+      stopReason: 'tool_use',
+      ...(asks.length > 0 && { asks }),
+      ...(questions.length > 0 && { questions }),
+    }
   }
 
   #event(event: Event): TurnEvent[] {
@@ -68,6 +83,14 @@ export class TurnEncoder {
         return this.#result(event)
       case 'approval.requested':
         return this.#ask(event)
+      case 'question.asked':
+        this.#questions.set(event.question, encodeQuestion(event.callId, { ...event, id: event.question }))
+        return []
+      case 'question.answered':
+      case 'question.expired':
+      case 'question.withdrawn':
+        this.#questions.delete(event.question)
+        return []
       case 'turn.started':
         this.#ended = undefined
         return []
@@ -80,13 +103,15 @@ export class TurnEncoder {
   }
 
   /** A call that is asked about again is shown again, unless this stream has shown it just so. */
-  #ask({ callId, reason, expiresAt, again }: Extract<Event, { type: 'approval.requested' }>): TurnEvent[] {
+  #ask(event: Extract<Event, { type: 'approval.requested' }>): TurnEvent[] {
+    const { callId, reason, expiresAt, preview, again } = event
     // Only if there is more to say than that the call waits.
-    if (reason !== undefined || expiresAt !== undefined)
+    if (reason !== undefined || expiresAt !== undefined || preview)
       this.#asks.set(callId, {
         toolCallId: callId,
         ...(reason !== undefined && { reason }),
         ...(expiresAt !== undefined && { expiresAt }),
+        ...(preview && { preview }),
       })
     return again && this.#shown.get(callId) !== again.text ? [this.#call({ id: callId, ...again })] : []
   }
@@ -117,7 +142,9 @@ export class TurnEncoder {
   #result({ callId, outcome }: CallSettled): TurnEvent[] {
     this.#asks.delete(callId)
     if (outcome.from.source === 'client' || outcome.kind === 'abandoned') return []
-    return [['tool_result', { toolCallId: callId, content: encodeParts(outcome.parts) }]]
+    const { report } = outcome
+    const result = { toolCallId: callId, content: encodeParts(outcome.parts), ...(report && { report }) }
+    return [['tool_result', result]]
   }
 }
 

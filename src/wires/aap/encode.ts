@@ -1,6 +1,6 @@
 // Declarations, sessions, content and history as the protocol shows them. Pure. Turns are in encode-turn.ts, the stream of
 // events in encode-events.ts.
-import type { AgentInfo } from '../../engine/index.ts'
+import type { AgentInfo, CallState, QuestionState, SessionSummary } from '../../engine/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
@@ -15,6 +15,7 @@ import type {
   Meta,
   MetaAgent,
   Option,
+  Question,
   SessionInfo,
   ToolMessage,
   ToolSpec,
@@ -91,13 +92,21 @@ function encodeTool({ name, title, description, input }: ToolDeclaration, versio
 
 /** `agent` is undefined if it is no longer configured: then every option is masked as a secret. */
 export function encodeSession(
-  { id, agent: name, settings }: { id: string; agent: string; settings: Settings },
+  {
+    id,
+    agent: name,
+    settings,
+    calls = [],
+  }: Pick<SessionSummary, 'id' | 'agent' | 'settings'> & {
+    calls?: SessionSummary['calls']
+  },
   agent: AgentInfo | undefined,
   version: Version,
 ): SessionInfo {
   const tools =
     settings.tools ??
     (agent ? exposedTools(agent).map(tool => ({ name: tool.name, trust: tool.trust === 'trusted' })) : [])
+  const questions = openQuestions(calls)
   return {
     sessionId: id,
     agent: {
@@ -108,7 +117,29 @@ export function encodeSession(
     ...(settings.clientTools.length > 0 && {
       tools: settings.clientTools.map(tool => encodeTool(tool, version)),
     }),
+    ...(questions.length > 0 && { questions }),
   }
+}
+
+/** A question of a call that is running. */
+export function encodeQuestion(
+  toolCallId: string,
+  { id, message, schema, url, expiresAt }: QuestionState,
+): Question {
+  return {
+    questionId: id,
+    toolCallId,
+    message,
+    ...(schema && { schema }),
+    ...(url !== undefined && { url }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  }
+}
+
+function openQuestions(calls: readonly CallState[]): Question[] {
+  return calls.flatMap(({ part, questions = [] }) =>
+    questions.filter(({ closed }) => !closed).map(question => encodeQuestion(part.id, question)),
+  )
 }
 
 /** Shows only options that are known not to be secret. */

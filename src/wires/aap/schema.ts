@@ -2,6 +2,8 @@
 // Types only; decode.ts and encode.ts translate them.
 import type { ErrorCode } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
+import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
+import type { Report } from '../../language/report.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 export type Version = 1 | 2 | 3
@@ -26,6 +28,13 @@ export type ToolPermissionMessage = {
   reason?: string
   /** Beyond the protocol: arguments that replace the model's. */
   input?: JsonObject
+}
+/** Beyond the protocol: the answer to a question that a running call asks. */
+export type ToolAnswerMessage = {
+  role: 'tool_answer'
+  questionId: string
+  action: AnswerAction
+  content?: FormContent
 }
 export type HistoryMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 export type AgentMessage = AssistantMessage | ToolMessage
@@ -69,13 +78,27 @@ export type MetaAgent = {
 // ---- answers ------------------------------------------------------------------------------------------------
 
 export type Meta = { version: Version; agents: MetaAgent[] }
-export type SessionInfo = { sessionId: string; agent: AgentConfig; tools?: ToolSpec[] }
+export type SessionInfo = {
+  sessionId: string
+  agent: AgentConfig
+  tools?: ToolSpec[]
+  questions?: Question[]
+}
 export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Beyond the protocol: why this call needs a permission, and until when it can be given. */
-export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
+/** Beyond the protocol: why this call needs a permission, until when it can be given, and what the call would do. */
+export type Ask = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
+/** Beyond the protocol: what a running call asks: to fill in the form `schema`, or to open `url`. */
+export type Question = {
+  questionId: string
+  toolCallId: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+}
 /** All but the first are beyond the protocol, and optional. */
 export type Stop = {
   stopReason: StopReason
@@ -83,6 +106,7 @@ export type Stop = {
   code?: ErrorCode
   limit?: LimitName
   asks?: Ask[]
+  questions?: Question[]
 }
 export type TurnAnswer = Stop & { messages: AgentMessage[] }
 
@@ -95,7 +119,8 @@ export type TurnEvents = {
   text: { text: string }
   thinking: { thinking: string }
   tool_call: { toolCallId: string; name: string; input: JsonObject }
-  tool_result: { toolCallId: string; content: Content }
+  /** `report` is beyond the protocol: what the tool did to files, and what it ran. */
+  tool_result: { toolCallId: string; content: Content; report?: Report }
   turn_stop: Stop
 }
 /** One event of a turn: its name and its data. */

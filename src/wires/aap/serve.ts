@@ -349,11 +349,12 @@ class AapHandlers {
 function commandOf({ messages, settings, request }: Turn, by: string): Command {
   const common = { ...(settings && { settings }), ...(request && { request }) }
   if (messages.type === 'user') return { do: 'say', wire: wireName, parts: messages.parts, ...common }
-  const { results, decisions } = messages
+  const { results, decisions, answers } = messages
   return {
     do: 'respond',
     results,
     decisions: decisions.map(decision => ({ ...decision, by })),
+    answers: answers.map(answer => ({ ...answer, by })),
     afterStop: true,
     ...common,
   }

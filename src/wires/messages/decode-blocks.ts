@@ -127,6 +127,7 @@ export class BlockDecoder {
     id: string
     parts: ResultPart[]
     failed: boolean
+    loads?: string[]
     native?: Native
   } {
     const at = `${path}.tool_result`
@@ -134,7 +135,8 @@ export class BlockDecoder {
     const failed = optional(block['is_error'], `${at}.is_error`, flag) ?? false
     const parts = this.#resultParts(block['content'] ?? '', `${at}.content`)
     if (failed && parts.length === 0) throw anthropicRefusal(messagesTexts.emptyFailure(at))
-    return { id, failed, parts, ...this.#ifAny({ ...innerMark(block), ...references(block) }) }
+    const loads = failed ? [] : references(block)
+    return { id, failed, parts, ...(loads.length > 0 && { loads }), ...this.#ifAny(innerMark(block)) }
   }
 
   #resultParts(content: Json, path: string): ResultPart[] {
@@ -180,13 +182,12 @@ function innerMark(result: JsonObject): JsonObject {
   return isJsonObject(last) ? { ...cacheMark(last), ...cacheMark(result) } : cacheMark(result)
 }
 
-/** Of a result that is nothing but references to tools. The vendor has their declarations. */
-function references({ content }: JsonObject): JsonObject {
-  const found = Array.isArray(content) ? content.filter(isJsonObject) : []
-  if (found.length === 0 || found.some(block => block['type'] !== 'tool_reference')) return {}
-  return {
-    tool_references: found.map(({ tool_name }) => ({ type: 'tool_reference', tool_name: tool_name ?? null })),
-  }
+/** The names of the deferred tools that a result refers to. */
+function references({ content }: JsonObject): string[] {
+  const blocks = Array.isArray(content) ? content.filter(isJsonObject) : []
+  return blocks.flatMap(({ type, tool_name }) =>
+    type === 'tool_reference' && typeof tool_name === 'string' ? [tool_name] : [],
+  )
 }
 
 function decodeDocument(block: JsonObject, path: string): InputPart {

@@ -99,8 +99,8 @@ function addUser(message: Message, blocks: BlockDecoder, history: HistoryBuilder
   const input: InputPart[] = []
   for (const placed of message.blocks) {
     if (isResult(placed)) {
-      const { id, parts, failed, native } = blocks.result(placed)
-      history.result(id, parts, failed, native)
+      const { id, parts, failed, loads, native } = blocks.result(placed)
+      history.result(id, parts, failed, native, loads)
     } else input.push(blocks.inputPart(placed))
   }
   if (input.length > 0) history.user(input)

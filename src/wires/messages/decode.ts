@@ -77,6 +77,7 @@ export function decodeMessagesRequest(
     ...askHosted(hosted, target, (at, reason) => {
       throw anthropicRefusal(messagesTexts.hostedRefused(hosted[at]!.path, reason))
     }),
+    ...(hosted.some(({ purpose }) => purpose === 'tools') && { vendorSearch: true }),
     ...decodeForm(fields, betas),
   }
   const history = [...system.entries, ...decodeMessages(body['messages'], target)]
@@ -151,7 +152,7 @@ function decodeMessagesTools(value: Json | undefined): MessagesTools {
   objects(value, 'tools', (tool, at) => {
     const { type } = tool
     if (isAbsent(type) || type === 'custom') tools.clientTools.push(decodeMessagesTool(tool, at))
-    // Every tool is loaded from the start for a model that cannot search them.
+    // A model whose vendor cannot search tools is declared all of them.
     else if (typeof type === 'string' && type.startsWith('tool_search_tool_'))
       tools.hosted.push(hostedTool(tool, at, 'tools'))
     else {
@@ -176,9 +177,7 @@ function hostedTool(declaration: JsonObject, path: string, purpose: ClientHosted
   }
 }
 
-const declaredFields = names(
-  'cache_control defer_loading eager_input_streaming allowed_callers input_examples',
-)
+const declaredFields = names('cache_control eager_input_streaming allowed_callers input_examples')
 
 function decodeMessagesTool(tool: JsonObject, at: string): ToolDeclaration {
   const path = `${at}.custom`
@@ -189,8 +188,10 @@ function decodeMessagesTool(tool: JsonObject, at: string): ToolDeclaration {
   const fields = Object.fromEntries(
     Object.entries(tool).filter(([key, value]) => declaredFields.has(key) && value !== null),
   )
+  const isDeferred = optional(tool['defer_loading'], `${path}.defer_loading`, flag)
   return {
     ...clientTool(name, description, { form: 'json', schema, ...(strict && { strict }) }),
+    ...(isDeferred && { deferred: true }),
     ...(Object.keys(fields).length > 0 && { fields: { anthropic: fields } }),
   }
 }

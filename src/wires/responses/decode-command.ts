@@ -35,10 +35,10 @@ function pairAnswers(
   const answers: Answers = { results: [], decisions: [] }
   for (const item of items) {
     if (item.kind === 'output') {
-      const { callId, noun, output } = item
+      const { callId, noun, output, loads } = item
       if (open.get(callId)?.stage !== 'handed') noCallFor(noun, callId)
       open.delete(callId)
-      answers.results.push({ callId, parts: output })
+      answers.results.push({ callId, parts: output, ...(loads && { loads }) })
     } else if (item.kind === 'approval') {
       const { callId, id, approve, reason } = item
       if (open.get(callId)?.stage !== 'asking') noApprovalRequest(id)

@@ -30,9 +30,9 @@ function pairOutcomes(items: readonly InputItem[], open: EarlierCalls): Map<stri
       calls.add(id)
       if (item.kind === 'ran') outcomes.set(id, clientOutcome(item.output, item.failed))
     } else if (item.kind === 'output') {
-      const { callId, noun, output } = item
+      const { callId, noun, output, loads } = item
       if (!calls.has(callId) || outcomes.has(callId)) noCallFor(noun, callId)
-      outcomes.set(callId, clientOutcome(output, false))
+      outcomes.set(callId, { ...clientOutcome(output, false), ...(loads && { loads }) })
     } else if (item.kind === 'approval') noApprovalRequest(item.id)
   }
   return outcomes

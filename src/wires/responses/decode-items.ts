@@ -21,7 +21,15 @@ export type InputItem =
   | { kind: 'call'; part: CallPart; cut: boolean; path: string }
   /** A call that the server ran itself, with its result. */
   | { kind: 'ran'; part: CallPart; output: ResultPart[]; failed: boolean; path: string }
-  | { kind: 'output'; callId: string; output: ResultPart[]; noun: CallNoun; path: string }
+  /** `loads`: the tools that a search of the client's found. */
+  | {
+      kind: 'output'
+      callId: string
+      output: ResultPart[]
+      noun: CallNoun
+      path: string
+      loads?: string[]
+    }
   | { kind: 'approval'; callId: string; id: string; approve: boolean; reason?: string; path: string }
 
 export type ItemContext = {
@@ -164,7 +172,9 @@ function readFound(item: JsonObject, path: string): InputItem[] {
   const found = decodeTools(item['tools'] ?? [])
   const listed = found.tools.map(({ name, description }) => `${name}: ${description}`)
   const text = listed.length === 0 ? 'No tool was found.' : `You can now call:\n${listed.join('\n')}`
-  return [{ kind: 'output', callId, output: [{ type: 'text', text }], noun: 'function call', path }]
+  const loads = found.tools.map(({ name }) => name)
+  const output: ResultPart[] = [{ type: 'text', text }]
+  return [{ kind: 'output', callId, output, noun: 'function call', path, ...(loads.length > 0 && { loads }) }]
 }
 
 function readCompaction(item: JsonObject, path: string, context: ItemContext): InputItem[] {

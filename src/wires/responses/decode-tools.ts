@@ -37,6 +37,8 @@ export type DeclaredTools = {
   called: CallNames
   /** The descriptions of the namespaces, by name. */
   namespaces: Record<string, string>
+  /** The vendor is to search the deferred ones. */
+  vendorSearch?: true
 }
 
 export const searchTool = 'tool_search'
@@ -59,7 +61,9 @@ export function decodeTools(value: Json | undefined, input?: Json): DeclaredTool
     const { type, tools } = item
     if ((type !== 'additional_tools' && type !== 'tool_search_output') || isAbsent(tools)) continue
     const path = `input[${index}].tools`
-    reader.take(field.list(tools, path), path, own)
+    // What the client's own search found is declared where it was found, if the model's vendor has a form for that.
+    const isFound = type === 'tool_search_output' && !isAbsent(item['call_id'])
+    reader.take(field.list(tools, path), path, own, isFound)
   }
   return reader.done()
 }
@@ -68,9 +72,21 @@ class ToolsReader {
   readonly tools = new Map<string, ToolDeclaration>()
   readonly #called: Record<string, CallName> = {}
   readonly #namespaces: Record<string, string> = {}
+  readonly #found = new Set<string>()
+  readonly #deferred = new Set<string>()
+  #vendorSearch = false
 
-  /** `replaceable`: names that were declared before. Undefined: none may be declared twice. */
-  take(list: readonly Json[], path: string, replaceable?: ReadonlySet<string>): void {
+  /**
+   * `replaceable`: names that were declared before. Undefined: none may be declared twice. `isFound`: a search of the
+   * client's found them.
+   */
+  take(list: readonly Json[], path: string, replaceable?: ReadonlySet<string>, isFound = false): void {
+    const before = new Set(isFound ? this.tools.keys() : [])
+    this.#takeAll(list, path, replaceable)
+    if (isFound) for (const name of this.tools.keys()) if (!before.has(name)) this.#found.add(name)
+  }
+
+  #takeAll(list: readonly Json[], path: string, replaceable?: ReadonlySet<string>): void {
     for (const [index, item] of list.entries()) {
       const at = `${path}[${index}]`
       const tool = field.object(item, at)
@@ -78,12 +94,33 @@ class ToolsReader {
       if (leftOut.has(type)) continue
       if (type === 'namespace') this.#takeNamespace(tool, at, replaceable)
       else if (type === 'tool_search') this.#takeSearch(tool, at)
-      else this.#add(decodeTool(tool, at), at, replaceable)
+      else this.#take(decodeTool(tool, at), tool, at, replaceable)
     }
   }
 
+  /** Without a search a deferred tool could never be called, so it is on offer at once. */
   done(): DeclaredTools {
-    return { tools: [...this.tools.values()], called: this.#called, namespaces: this.#namespaces }
+    const searches = this.#vendorSearch || this.tools.has(searchTool)
+    const tools = [...this.tools.values()].map(tool => {
+      const waits = this.#found.has(tool.name) || (searches && this.#deferred.has(tool.name))
+      return waits ? { ...tool, deferred: true as const } : tool
+    })
+    return {
+      tools,
+      called: this.#called,
+      namespaces: this.#namespaces,
+      ...(this.#vendorSearch && { vendorSearch: true }),
+    }
+  }
+
+  #take(
+    tool: ToolDeclaration,
+    { defer_loading: isDeferred }: JsonObject,
+    path: string,
+    replaceable?: ReadonlySet<string>,
+  ): void {
+    this.#add(tool, path, replaceable)
+    if (isDeferred === true) this.#deferred.add(tool.name)
   }
 
   #add(tool: ToolDeclaration, path: string, replaceable?: ReadonlySet<string>): void {
@@ -100,18 +137,23 @@ class ToolsReader {
     this.#namespaces[namespace] = optional(space['description'], `${path}.description`, field.text) ?? ''
     for (const [index, item] of field.list(space['tools'], `${path}.tools`).entries()) {
       const at = `${path}.tools[${index}]`
-      const { name, ...tool } = decodeTool(field.object(item, at), at)
+      const given = field.object(item, at)
+      const { name, ...tool } = decodeTool(given, at)
       const flat = flatName(namespace, name)
-      this.#add({ ...tool, name: flat }, at, replaceable)
+      this.#take({ ...tool, name: flat }, given, at, replaceable)
       this.#called[flat] = { namespace, name }
     }
   }
 
-  /** A client's own search is a tool that it runs. A hosted one is not needed: every tool is on offer. */
+  /** A client's own search is a tool that it runs. */
   #takeSearch(tool: JsonObject, path: string): void {
     field.onlyKnown(tool, searchFields, path)
-    if (tool['execution'] !== 'client') return
-    this.#add({ ...decodeFunction({ ...tool, name: searchTool }, path), name: searchTool }, path)
+    if (tool['execution'] !== 'client') {
+      this.#vendorSearch = true
+      return
+    }
+    const search = decodeFunction({ ...tool, name: searchTool }, path)
+    this.#add({ ...search, name: searchTool, finds: true }, path)
     this.#called[searchTool] = { search: true }
   }
 }
@@ -150,7 +192,6 @@ function decodeFormat(value: Json | undefined, path: string): ToolDeclaration['i
 }
 
 function declaredTool(tool: JsonObject, path: string, input: ToolDeclaration['input']): ToolDeclaration {
-  // A tool that is declared as deferred is on offer at once.
   if (tool['async'] === true) unsupportedParameter(`${path}.async`)
   const name = field.text(tool['name'], `${path}.name`, { min: 1, max: 128 })
   return clientTool(name, optional(tool['description'], `${path}.description`, field.text) ?? '', input)

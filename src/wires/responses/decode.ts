@@ -111,7 +111,8 @@ export function decodeRequest(
   const state = decodeState(body)
   const include = decodeInclude(body['include'])
   optional(body['stream_options'], 'stream_options', field.object)
-  const { tools: clientTools, called, namespaces } = decodeTools(body['tools'], body['input'])
+  const declared = decodeTools(body['tools'], body['input'])
+  const { tools: clientTools, called, namespaces } = declared
   const isServer = state.stored && catalog.serverTools.has(agent.name)
   const offered = isServer ? agent.tools.filter(({ trust }) => trust !== 'deny') : []
   return {
@@ -120,6 +121,7 @@ export function decodeRequest(
     clientTools,
     ask: {
       ...decodeAsk(body, clientTools, offered, include),
+      ...(declared.vendorSearch && { vendorSearch: true }),
       ...(!isServer && { clientOnly: true as const }),
     },
     ...splitTrigger(decodeInput(body['input'], state, mayBeEmpty)),

@@ -32,8 +32,10 @@ export class HistoryBuilder {
     this.#calls = callsOf(entry)
   }
 
-  result(callId: string, parts: ResultPart[], failed: boolean, native?: Native): void {
+  /** `loads`: the deferred tools that a search of the client's found. */
+  result(callId: string, parts: ResultPart[], failed: boolean, native?: Native, loads?: string[]): void {
     const outcome: Outcome = { kind: failed ? 'error' : 'ok', parts, from: { source: 'client' } }
+    if (loads) outcome.loads = loads
     this.#outcomes.set(callId, { outcome, ...(native && { native }) })
   }
 

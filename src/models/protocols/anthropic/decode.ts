@@ -313,7 +313,20 @@ export function halt(state: State): Halted {
   const usage = readUsage(state.usage)
   const { origin, container } = state
   const continuity = container && { origin, data: { container } }
-  return { answer: wholeAnswer({ parts, stop: readStop(stop, parts), origin, usage, continuity, warnings }) }
+  const loads = foundTools(state)
+  const answer = wholeAnswer({ parts, stop: readStop(stop, parts), origin, usage, continuity, warnings })
+  return { answer: loads.length > 0 ? { ...answer, loads } : answer }
+}
+
+/** Our names of the tools that the vendor's search found. */
+function foundTools({ blocks, names }: State): string[] {
+  const found = blocks.flatMap(({ type, start }) =>
+    type === 'tool_search_tool_result' ? asList(asObject(start['content'])['tool_references']) : [],
+  )
+  return found.map(item => {
+    const name = asString(asObject(item)['tool_name'])
+    return names.get(name) ?? name
+  })
 }
 
 /** An answer with calls waits for results, and one without never does, whatever reason it gives. */

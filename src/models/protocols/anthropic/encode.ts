@@ -37,6 +37,7 @@ import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { markedTools, markOf, setsMarks, systemField, withMark } from './cache.ts'
 import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
 import type { Reading } from './decode.ts'
+import { referredIn, takesDeferred, withSearch } from './deferred.ts'
 import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
 import { declareTools, fitsStrict, nameRuleFor } from './tools.ts'
@@ -53,10 +54,12 @@ const ID_RULE: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 256 }
 
 export function prepare(
   asked: ModelRequest,
-  target: ModelTarget,
+  deployed: ModelTarget,
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
+  const target = withSearch(asked, deployed)
+  const takesReferences = takesDeferred(target)
   const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const { systemParts, spoken } = splitSystem(request)
@@ -64,24 +67,22 @@ export function prepare(
   const isCallers = systemParts.some(part => markOf(part, origin) !== undefined)
   const sets = setsMarks(request, target, facts.marked || isCallers)
   const stored = target.forgotten ? undefined : facts.container
-  const nameRule = nameRuleFor(target.hosted)
-  const offered = target.quirks.has(plainTools) ? [] : request.tools
-  const bound = bindTools(offered, protocolName, anthropicTyped, warn)
-  const fixed = fixedNames(bound)
-  const names = toolNames(request.tools, nameRule, fixed)
+  const { names, bound, namesKey } = namesFor(request, target, warn)
   const history = encodeHistory(cache, spoken, {
     origin,
     names,
     bound,
-    namesKey: [...nameRule.reserved, ...[...fixed].map(pair => pair.join('='))].join('|'),
+    namesKey,
     ids: wireIds(cache, spoken, origin, ID_RULE),
     surroundings: surroundingsIn(spoken, facts, { origin, hosted: target.hosted, container: stored }),
     spoken,
+    takesReferences,
     marksEnd: sets,
     warn,
   })
+  const found = new Set([...facts.found, ...referredIn(cache, spoken, names, target)])
   const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : DEFAULT_MAX_TOKENS)
-  const declared = declareTools({ request, target, names, bound, spoken, found: facts.found, format, warn })
+  const declared = declareTools({ request, target, names, bound, spoken, found, format, warn })
   const thinking = declared.isForced
     ? withoutThinking(target.body, warn)
     : thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
@@ -107,6 +108,21 @@ export function prepare(
     usesStored: container !== undefined,
     encoded: history.encoded,
   }
+}
+
+/** `namesKey`: everything that the encoding of names and references depends on. */
+function namesFor(
+  request: ModelRequest,
+  target: ModelTarget,
+  warn: Warn,
+): { names: WireNames; bound: BoundTool[]; namesKey: string } {
+  const rule = nameRuleFor(target.hosted)
+  const offered = target.quirks.has(plainTools) ? [] : request.tools
+  const bound = bindTools(offered, protocolName, anthropicTyped, warn)
+  const fixed = fixedNames(bound)
+  const spelled = [...fixed].map(pair => pair.join('='))
+  const namesKey = [takesDeferred(target) ? '' : 'plain', ...rule.reserved, ...spelled].join('|')
+  return { names: toolNames(request.tools, rule, fixed), bound, namesKey }
 }
 
 // ---- fields ----------------------------------------------------------------------------------------------
@@ -223,6 +239,8 @@ type EncodingContext = {
   surroundings: Surroundings
   /** The history without its leading system entries. */
   spoken: readonly Entry[]
+  /** Results may refer to deferred tools. */
+  takesReferences: boolean
   /** A cache mark is set on the last block. */
   marksEnd: boolean
   warn: Warn
@@ -438,9 +456,10 @@ function encodeResult(
   call: CallPart | undefined,
   index: number,
 ): string {
-  const { origin, ids, warn } = context
+  const { origin, ids, names, takesReferences, warn } = context
   const { callId, outcome } = result
-  const content = referencesIn(result, origin) ?? encodeResultContent(outcome, origin, warn)
+  const content =
+    (takesReferences ? referencesTo(result, names) : undefined) ?? encodeResultContent(outcome, origin, warn)
   let block = `${RESULT_PREFIX},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${content}`
   if (isFailed(outcome)) block += ',"is_error":true'
   const toolset = call && toolsetOf(context, call)
@@ -448,9 +467,8 @@ function encodeResult(
   return marked(`${block}}`, markOf(result, origin))
 }
 
-/** Tools that the client's own search has found: the vendor takes references to them in place of text. */
-function referencesIn(result: CallResult, origin: Origin): string | undefined {
-  const data = nativeFor(result, origin)
-  const found = isJsonObject(data) ? data['tool_references'] : undefined
-  return Array.isArray(found) && !isFailed(result.outcome) ? wireJson(found) : undefined
+/** The tools that a search has found: the vendor takes references to them in place of text. */
+function referencesTo({ outcome }: CallResult, names: WireNames): string | undefined {
+  if (isFailed(outcome) || outcome.loads === undefined || outcome.loads.length === 0) return undefined
+  return wireJson(outcome.loads.map(name => ({ type: 'tool_reference', tool_name: names.toWire(name) })))
 }

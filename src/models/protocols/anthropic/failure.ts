@@ -18,6 +18,12 @@ export const noOutputFormat = 'no-output-format'
 const REFUSES_FORMAT =
   /output_config(?:\.format)?: extra inputs|(?:not support|unsupported).{0,60}(?:output[_ ](?:config\.)?format|structured output)|(?:output[_ ](?:config\.)?format|structured output).{0,60}(?:not support|unsupported)/i
 
+/** The quirk of a model that takes no deferred tools: they are declared like all others. */
+export const noDeferredTools = 'no-deferred-tools'
+
+const REFUSES_DEFERRED =
+  /(?:defer_loading|tool_reference|tool_search_tool\w*|tool search)\b.{0,200}(?:not supported|not permitted|unsupported|not available|does not match)|(?:not support|unsupported).{0,80}(?:defer_loading|tool_reference|tool[_ ]search)/is
+
 /** Types of errors that are about what we sent. All others may pass. */
 const FINAL: ReadonlySet<string> = new Set([
   'invalid_request_error',
@@ -37,10 +43,12 @@ export function failure(status: number, headers: Headers, body: Json | string): 
   const message = describeError(error, where)
   const forgotten = (status === 400 || status === 404) && /\bcontainer\b/i.test(message)
   const lacksFormat = status === 400 && REFUSES_FORMAT.test(message)
+  const lacksDeferred = status === 400 && REFUSES_DEFERRED.test(message)
   return {
     ...statusFailure(status, message),
     ...(forgotten && { forgotten: true }),
     ...(lacksFormat && { quirk: noOutputFormat }),
+    ...(lacksDeferred && { quirk: noDeferredTools }),
   }
 }
 

@@ -4,6 +4,7 @@
 
 import type { Protocol } from '../../protocol.ts'
 import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
+import { takesDeferred } from './deferred.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
@@ -11,6 +12,7 @@ export const anthropicMessages: Protocol<State, Reading> = {
   name: protocolName,
   // Of many pictures in one request none may be larger; in base64 one may have 5 MB.
   images: { edge: 2000, bytes: 3_750_000 },
+  searchesTools: takesDeferred,
   prepare,
   initial,
   step,

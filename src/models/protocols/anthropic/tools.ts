@@ -15,6 +15,7 @@ import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
+import { takesDeferred } from './deferred.ts'
 
 /** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
@@ -79,8 +80,9 @@ export function declareTools(context: ToolContext): Declarations {
   const wanted = request.tools.filter(
     ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
   )
+  const isDeferred = deferralOf(context)
   const own = wanted.flatMap(
-    tool => declareBound(tool, names, bound) ?? declareTool(tool, names, target.hosted, warn) ?? [],
+    tool => declareBound(tool, names, bound) ?? declareTool(tool, isDeferred(tool), context) ?? [],
   )
   allowStrict(own, asObject(context.format?.['schema']), warn)
   const tools = [...own.map(({ json }) => json), ...target.hosted.filter(tool => !isOverlay(tool))]
@@ -101,6 +103,13 @@ export function declareTools(context: ToolContext): Declarations {
   }
 }
 
+/** A tool that was found but that nothing in the history refers to, as after a summary, is declared like any other. */
+function deferralOf({ request, target, names, found }: ToolContext): (tool: ToolDeclaration) => boolean {
+  if (!takesDeferred(target)) return () => false
+  return ({ deferred, name }) =>
+    deferred === true && (request.vendorSearch === true || found.has(names.toWire(name)))
+}
+
 type DeclaredTool = { tool: ToolDeclaration; wire: string; json: JsonObject; strict: JsonObject | undefined }
 
 function declareBound(
@@ -116,9 +125,8 @@ function declareBound(
 
 function declareTool(
   tool: ToolDeclaration,
-  names: WireNames,
-  hosted: readonly JsonObject[],
-  warn: Warn,
+  isDeferred: boolean,
+  { names, target: { hosted }, warn }: ToolContext,
 ): DeclaredTool | undefined {
   const input_schema = functionSchema(tool, anthropicPlain, warn)
   if (input_schema === undefined) return undefined
@@ -135,6 +143,7 @@ function declareTool(
     Object.assign(json, fields)
   }
   Object.assign(json, tool.fields?.['anthropic'])
+  if (isDeferred) json['defer_loading'] = true
   const wantsStrict = tool.input.form === 'json' && tool.input.strict === true && !isCalledFromCode(json)
   return { tool, wire, json, strict: wantsStrict ? strictSchema(tool, anthropicStrict, warn) : undefined }
 }

@@ -13,6 +13,7 @@ import { asCount, asObject, asString, readJson } from '../../common/json-read.ts
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { unansweredIn } from './context.ts'
+import { foundTools } from './deferred.ts'
 import { streamFailure } from './failure.ts'
 import {
   approvalRequest,
@@ -294,7 +295,12 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const stop = readStop(status, isFiltered, parts)
   const continuity = isWhole ? continuityOf(state, asString(response['id']), parts) : undefined
   const warnings = [...unanswered].map(askedOfNobody)
-  state.answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity, warnings })
+  const loads = foundTools(
+    items.map(({ item }) => item),
+    state.names,
+  )
+  const answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity, warnings })
+  state.answer = loads.length > 0 ? { ...answer, loads } : answer
   return deltas
 }
 

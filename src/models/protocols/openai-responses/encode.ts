@@ -33,7 +33,7 @@ import {
   mention,
   pictureOf,
 } from '../../common/media.ts'
-import { commaBetween, SessionCache } from '../../common/session-cache.ts'
+import { commaBetween, joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
@@ -41,9 +41,10 @@ import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { countNativeParts, nativeItem, plainEntries } from './context.ts'
 import type { Reading } from './decode.ts'
+import { type Introduced, introducedIn } from './deferred.ts'
 import { noReasoning } from './failure.ts'
 import { approvalRequest } from './items.ts'
-import { declareTools, nameRule } from './tools.ts'
+import { declarer, declareTools, nameRule } from './tools.ts'
 import { responsesTyped, typedItem } from './vendor-typed.ts'
 
 export const protocolName = 'openai-responses'
@@ -67,7 +68,9 @@ export function prepare(
   const bound = bindTools(offered, protocolName, responsesTyped, warn)
   const ids = wireIds(cache, history, origin, ID_RULE)
   const plain = plainEntries(cache, history, origin, takesReasoning(target))
-  const context: EncodingContext = { history, origin, names, ids, plain, warn }
+  const declare = declarer(names, bound, warn)
+  const introduced = introducedIn(cache, request, target, declare)
+  const context: EncodingContext = { history, origin, names, ids, plain, introduced, warn }
   const resumed = target.stateful && !target.forgotten ? resumption(cache, context) : undefined
   const input = encodeHistory(cache, context, resumed?.from ?? 0)
   const fields: JsonObject = {
@@ -76,7 +79,7 @@ export function prepare(
     model: target.model,
     ...(request.system !== undefined && request.system !== '' && { instructions: request.system }),
     ...(resumed && { previous_response_id: resumed.response }),
-    ...declareTools(request, target.hosted, names, bound, warn),
+    ...declareTools(request, { target, declare, introduced: introduced.names }, warn),
     ...limitFields(request.maxTokens ?? target.maxTokens, warn),
     ...includeFields(target),
     store: target.stateful,
@@ -146,6 +149,7 @@ type EncodingContext = {
   ids: WireIds
   /** Indexes of the entries that are told in plain items. */
   plain: ReadonlySet<number>
+  introduced: Introduced
   warn: Warn
 }
 
@@ -154,11 +158,16 @@ function encodeHistory(
   context: EncodingContext,
   from: number,
 ): { items: string; encoded: number } {
-  const { history, origin, ids, plain } = context
+  const { history, origin, ids, plain, introduced } = context
   const encoder = {
     key: `${origin.protocol} ${origin.family}`,
-    variant: (index: number) => (plain.has(index) ? `plain ${ids.variant(index)}` : ids.variant(index)),
-    encode: (entry: Entry, index: number) => encodeEntry(context, entry, index).map(wireJson).join(','),
+    variant: (index: number) =>
+      joinVariants(
+        plain.has(index) ? `plain ${ids.variant(index)}` : ids.variant(index),
+        introduced.variant(index),
+      ),
+    encode: (entry: Entry, index: number) =>
+      [...encodeEntry(context, entry, index), ...introduced.itemsAt(index)].map(wireJson).join(','),
   }
   const { encoded, join } = cache.encode(history, encoder, from)
   const { text } = join(commaBetween)

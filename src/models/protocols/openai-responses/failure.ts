@@ -13,6 +13,11 @@ export const noReasoning = 'no-reasoning'
 /** How such a model refuses to be asked for encrypted reasoning, or to be given some. */
 const REFUSES_REASONING = /encrypted content is not supported|reasoning input items can only be provided/i
 
+/** The quirk of a model that takes no tools inside its input and cannot search tools. */
+export const noDeferredTools = 'no-deferred-tools'
+
+const REFUSES_DEFERRED = /defer_loading|additional_tools|tool_search/i
+
 /** Codes after which a later attempt may succeed. Every other code of a failed response is about what we sent. */
 const PASSING: ReadonlySet<string> = new Set([
   'server_error',
@@ -34,6 +39,7 @@ export function failure(status: number, _headers: Headers, body: Json | string):
     ...statusFailure(status, message, quotaCodes.has(asString(error['code']))),
     ...(isForgotten(error) && { forgotten: true }),
     ...(lacksReasoning && { quirk: noReasoning }),
+    ...(status === 400 && REFUSES_DEFERRED.test(asString(error['message'])) && { quirk: noDeferredTools }),
   }
 }
 

@@ -6,6 +6,7 @@
 
 import type { Protocol } from '../../protocol.ts'
 import { halt, hasRun, initial, type Reading, type State, step } from './decode.ts'
+import { takesDeferred } from './deferred.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
@@ -16,6 +17,7 @@ export const openaiResponses: Protocol<State, Reading> = {
   name: protocolName,
   // It scales larger ones down to this itself.
   images: { edge: 2048, bytes: 6_000_000 },
+  searchesTools: takesDeferred,
   prepare,
   initial,
   step,

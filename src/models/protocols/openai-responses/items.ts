@@ -10,6 +10,7 @@ import { type ModelPart, wholeCall } from '../../common/answer.ts'
 import { NO_ARGUMENTS } from '../../common/arguments.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import { type BoundTool, boundTo, type VendorTyped } from '../../common/vendor-typed.ts'
+import { wireName } from './deferred.ts'
 import { typedItem } from './vendor-typed.ts'
 
 /** `typed`: the item has no field of arguments; they are read from the whole item. */
@@ -109,7 +110,7 @@ export function ourName(
   if (item['type'] === approvalRequest) return hostedApproval
   const typed = callKinds.has(item['type']) ? undefined : boundTo(bound, item)
   if (typed !== undefined) return typed.tool.name
-  const name = asString(item['name'])
+  const name = wireName(item)
   return names.get(name) ?? name
 }
 

@@ -9,35 +9,61 @@ import { hasUsableGrammar } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
+import type { ModelTarget } from '../../protocol.ts'
+import { type Declare, searchable, takesDeferred } from './deferred.ts'
 
 export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128 }
 
+type ToolsRequest = Pick<ModelRequest, 'tools' | 'choice' | 'parallel' | 'vendorSearch'>
+
+export type Declaring = {
+  target: ModelTarget
+  declare: Declare
+  /** Tools that the input declares, by our names. */
+  introduced: ReadonlySet<string>
+}
+
 /** `tools`, and the fields that the vendor takes only beside them. */
 export function declareTools(
-  request: Pick<ModelRequest, 'tools' | 'choice' | 'parallel'>,
-  hosted: readonly JsonObject[],
-  names: WireNames,
-  bound: readonly BoundTool[],
+  request: ToolsRequest,
+  { target, declare, introduced }: Declaring,
   warn: Warn,
 ): JsonObject {
   /** By our name. */
   const declared = new Map<string, JsonObject>()
+  const searched: JsonObject[] = []
+  const tools: JsonObject[] = []
   for (const tool of request.tools) {
-    const own = bound.find(each => each.tool.name === tool.name)?.declared
-    const json = own ?? declareTool(tool, names.toWire(tool.name), warn)
-    if (json !== undefined) declared.set(tool.name, json)
+    const json = declare(tool)
+    if (json === undefined) continue
+    declared.set(tool.name, json)
+    if (tool.deferred && request.vendorSearch) searched.push(json)
+    else if (!introduced.has(tool.name)) tools.push(json)
   }
-  const tools = [...declared.values(), ...hosted]
-  if (tools.length === 0) {
+  // A vendor that refused to search has refused the request before: without the search nothing could be found.
+  if (searched.length > 0 && takesDeferred(target)) tools.push(...searchable(searched))
+  tools.push(...target.hosted)
+  if (tools.length === 0 && introduced.size === 0) {
     if (request.choice !== 'auto' && request.choice !== 'none')
       warn('The use of a tool was demanded, but no tool is offered.')
     return {}
   }
   const tool_choice = encodeChoice(request.choice, declared, warn)
   return {
-    tools,
+    ...(tools.length > 0 && { tools }),
     ...(tool_choice !== undefined && { tool_choice }),
     parallel_tool_calls: request.parallel,
+  }
+}
+
+/** Each tool is declared once, however often a request names it. */
+export function declarer(names: WireNames, bound: readonly BoundTool[], warn: Warn): Declare {
+  const made = new Map<string, JsonObject | undefined>(
+    bound.map(({ tool, declared }) => [tool.name, declared]),
+  )
+  return tool => {
+    if (!made.has(tool.name)) made.set(tool.name, declareTool(tool, names.toWire(tool.name), warn))
+    return made.get(tool.name)
   }
 }
 

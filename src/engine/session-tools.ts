@@ -1,0 +1,46 @@
+// The tools of a session: what its model is declared, and what a running tool may know of the others. Being named here
+// permits nothing: each call passes the gate.
+import { type Declared, declaredOf, searchOf } from './loaded.ts'
+import type { Offered } from './offer.ts'
+import type { SessionTools } from './ports.ts'
+import type { Session } from './session.ts'
+
+/** What the model is declared of the offer. */
+export function declaredFor(session: Session): Declared {
+  const { agent, state, offer } = session
+  if (offer.deferred.length === 0) return { tools: offer.declarations }
+  return declaredOf(offer, {
+    ...searchOf(agent, state.turn?.ask, agent.model(state.settings)),
+    loaded: state.loaded,
+    isDenied: offered => isDenied(session, offered),
+  })
+}
+
+/** Every call of this tool would be denied, whatever its arguments. */
+export function isDenied({ agent, state, ports }: Session, offered: Offered): boolean {
+  if (offered.side === 'client' || !agent.gate.denies) return false
+  const { tool, clientTrust } = offered
+  return agent.gate.denies({
+    session: state.id,
+    owner: state.owner,
+    agent: agent.name,
+    tool,
+    trust: tool.trust,
+    ...(tool.changed !== undefined && { changed: tool.changed }),
+    ...(clientTrust !== undefined && { clientTrust }),
+    grants: [...state.grants.values()],
+    now: ports.world.now(),
+  })
+}
+
+export function sessionTools(session: Session): SessionTools {
+  return {
+    get shared() {
+      return session.agent.tools
+    },
+    find(name) {
+      const offered = session.offer.byName.get(name)
+      return offered && !isDenied(session, offered) ? offered.tool : undefined
+    },
+  }
+}

@@ -1,0 +1,137 @@
+// The tool by which a model finds other tools. What it finds is declared to the model from the next request on. It names
+// only tools that the session could call; finding a tool permits nothing.
+import type { Tool, ToolContext, ToolOutput } from '../../engine/ports.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { printable } from '../../lib/text.ts'
+import { tool } from '../functions/tool.ts'
+import { Catalogue } from './catalogue.ts'
+import { Embedder, type EmbedderOptions } from './embedder.ts'
+
+export const findToolsName = 'find_tools'
+
+export type FindToolsOptions = {
+  /** How many tools one search finds, unless the model asks for fewer or more. Default 5. */
+  results?: number
+  embedder?: EmbedderOptions
+  /** Told when the embedder fails. Words alone rank then. */
+  onFailure?: (message: string) => void
+}
+
+export type FindTools = Tool & {
+  /** Makes the index of this list, so that the first search does not wait for it. */
+  readonly warm: (tools: readonly ToolDeclaration[]) => void
+}
+
+const mostResults = 20
+const shownChars = 300
+/** How much the first ranks of a list count over later ones, when two lists become one. */
+const rankOffset = 20
+
+export function findTools(options: FindToolsOptions = {}): FindTools {
+  const { results = 5, onFailure } = options
+  const embedder = options.embedder && new Embedder(options.embedder)
+  let catalogue: Catalogue | undefined
+  const catalogueOf = (tools: readonly ToolDeclaration[]): Catalogue => {
+    if (catalogue?.tools !== tools) catalogue = new Catalogue(tools)
+    return catalogue
+  }
+  const search = tool({
+    name: findToolsName,
+    title: 'Find tools',
+    description:
+      'Searches the tools that can be used here and loads those that fit, so that they can be called next. Most tools ' +
+      'are not shown before they are found. Say in a few words what is to be done, such as "create a calendar event".',
+    input: {
+      type: 'object',
+      properties: {
+        query: {
+          type: 'string',
+          description: 'What is to be done, or the name of a tool.',
+        },
+        limit: { type: 'integer', minimum: 1, maximum: mostResults, description: `Default ${results}.` },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    kind: 'search',
+    readOnly: true,
+    trust: 'trusted',
+    exposed: false,
+    async run(input, context) {
+      // The gate has checked it against the schema.
+      const { query, limit = results } = input as { query: string; limit?: number }
+      const { tools } = context
+      const found = await rank(catalogueOf(tools.shared), query, embedder, context, onFailure)
+      return report(pick(found, tools, limit))
+    },
+  })
+  return Object.freeze({
+    ...search,
+    finds: true as const,
+    run: withLoads((input, context) => search.run(input, context)),
+    warm: (tools: readonly ToolDeclaration[]) => void catalogueOf(tools),
+  })
+}
+
+async function rank(
+  catalogue: Catalogue,
+  query: string,
+  embedder: Embedder | undefined,
+  context: ToolContext,
+  onFailure: FindToolsOptions['onFailure'],
+): Promise<ToolDeclaration[]> {
+  const byWords = catalogue.rank(query).map(({ index }) => index)
+  let order = byWords
+  if (embedder) {
+    try {
+      order = joined(byWords, await embedder.rank(query, catalogue.tools, byWords.slice(0, 200), context))
+    } catch (error) {
+      onFailure?.(errorMessage(error))
+    }
+  }
+  return order.map(index => catalogue.tools[index]!)
+}
+
+/** Two orders as one: each place counts by its rank, not by scores that cannot be compared. */
+function joined(one: readonly number[], other: readonly number[]): number[] {
+  const scores = new Map<number, number>()
+  for (const list of [one, other])
+    for (const [rank, index] of list.entries())
+      scores.set(index, (scores.get(index) ?? 0) + 1 / (rankOffset + rank))
+  return [...scores].sort(([, first], [, second]) => second - first).map(([index]) => index)
+}
+
+/** Of the ranked tools, those that this session can call. The search itself is not among them. */
+function pick(
+  ranked: readonly ToolDeclaration[],
+  tools: ToolContext['tools'],
+  limit: number,
+): ToolDeclaration[] {
+  const found: ToolDeclaration[] = []
+  for (const { name } of ranked) {
+    if (found.length >= limit) break
+    const callable = tools.find(name)
+    if (callable && !callable.finds) found.push(callable)
+  }
+  return found
+}
+
+function report(found: readonly ToolDeclaration[]): { parts: ToolOutput['parts']; structured: unknown } {
+  const lines = found.map(({ name, description }) => `- ${name}: ${printable(description, shownChars)}`)
+  const text =
+    found.length === 0
+      ? 'No tool fits. Search again with other words, or for a part of the task.'
+      : `These tools are loaded now and can be called:\n${lines.join('\n')}`
+  return { parts: [{ type: 'text', text }], structured: { tools: found.map(({ name }) => name) } }
+}
+
+/** The names in the structured result are what the model is offered from here on. */
+function withLoads(run: Tool['run']): Tool['run'] {
+  return async (input, context) => {
+    const output = await run(input, context)
+    // `report` made it.
+    const { tools } = output.structured as { tools: string[] }
+    return { ...output, loads: tools }
+  }
+}

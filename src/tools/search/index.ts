@@ -1,0 +1,3 @@
+// Finding tools among many: the tool that searches, its index of words and its embedder.
+export type { EmbedderOptions } from './embedder.ts'
+export { type FindTools, type FindToolsOptions, findTools, findToolsName } from './find-tools.ts'
