@@ -95,6 +95,8 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
   switch (event.type) {
     case 'call.handed':
       return [dim(`handed ${name} to the application`)]
+    case 'call.claimed':
+      return [dim(`claimed ${name} by ${cutText(event.by, 80)}`)]
     case 'approval.requested':
       return [
         `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,

@@ -222,6 +222,8 @@ export type Command =
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
   | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  /** This client runs the call that was handed out, and others leave it alone for a time. */
+  | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }

@@ -2,7 +2,14 @@
 // checks nothing either: an event in the log has happened.
 import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Allowed, CallSettled, CallStarted, Event, ModelAnswered } from '../language/events.ts'
+import type {
+  Allowed,
+  CallClaimed,
+  CallSettled,
+  CallStarted,
+  Event,
+  ModelAnswered,
+} from '../language/events.ts'
 import type { AssistantEntry } from '../language/history.ts'
 import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
 import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
@@ -43,6 +50,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.handed':
       admitted(state, event.callId, event, 'handed')
+      break
+    case 'call.claimed':
+      claimCall(state, event)
       break
     case 'call.allowed':
       allowCall(state, event.callId, event)
@@ -186,6 +196,11 @@ function admitted(
   if (argsHash !== undefined) call.argsHash = argsHash
   call.toolHash = toolHash
   return call
+}
+
+function claimCall(state: SessionState, { callId, by, until }: CallClaimed): void {
+  const call = findCall(state, callId)
+  if (call) call.claim = { by, until }
 }
 
 function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {

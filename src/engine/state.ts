@@ -35,6 +35,8 @@ export type CallState = {
   toolHash?: string
   rule?: string
   reason?: string
+  /** The client that runs it, until a time. */
+  claim?: { by: string; until: number }
   expiresAt?: number
   /** What the tool says that it would do, while it waits for a person. */
   preview?: Report

@@ -129,6 +129,8 @@ export type ModelAnswered = At & {
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
+/** One of several clients says that it runs the call, until a time: the others leave it alone. */
+export type CallClaimed = At & { type: 'call.claimed'; callId: string; by: string; until: number }
 export type ApprovalRequested = At & {
   type: 'approval.requested'
   callId: string
@@ -289,6 +291,7 @@ export type Event =
   | TurnAsked
   | ModelAnswered
   | CallHanded
+  | CallClaimed
   | ApprovalRequested
   | ApprovalExpired
   | ApprovalDecided

@@ -47,6 +47,7 @@ test('every type of event stands in a transcript', () => {
     'turn.asked': true,
     'model.answered': true,
     'call.handed': true,
+    'call.claimed': true,
     'approval.requested': true,
     'approval.expired': true,
     'approval.decided': true,
