@@ -261,7 +261,9 @@ class AapHandlers {
       const found = entry.role === 'tool' && entry.results.find(result => result.callId === callId)
       if (!found) continue
       const { kept } = found.outcome
-      if (kept && !kept.binary) return streamJson(c, this.#host, this.#keptResult(ref, callId, kept))
+      if (kept && !kept.binary)
+        // A piece, its text and its JSON.
+        return streamJson(c, this.#host, this.#keptResult(ref, callId, kept), { bytes: 4 * keptPiece })
       return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
     }
     throw new TurnwireError('not_found', 'There is no result of such a call in this session.')
