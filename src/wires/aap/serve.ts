@@ -8,7 +8,7 @@ import type {
   SessionRef,
   SessionSummary,
 } from '../../engine/index.ts'
-import type { CallResult, KeptOutput } from '../../language/calls.ts'
+import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
@@ -33,13 +33,13 @@ import {
 import { decodeSeed } from './decode-seed.ts'
 import { encodeEntry, encodeMeta, encodeResult, encodeSession, encodeState } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
+import { keptHeld, keptResult } from './encode-kept.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
 import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
 
 const wireName = 'aap'
 const pageSize = 50
-const keptPiece = 256 * 1024
 
 type Handler = (c: Context<WireEnv>) => Promise<Response> | Response
 
@@ -262,28 +262,10 @@ class AapHandlers {
       if (!found) continue
       const { kept } = found.outcome
       if (kept && !kept.binary)
-        // A piece, its text and its JSON.
-        return streamJson(c, this.#host, this.#keptResult(ref, callId, kept), { bytes: 4 * keptPiece })
+        return streamJson(c, this.#host, keptResult(this.#host.engine, ref, found.callId, kept), keptHeld)
       return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
     }
     throw new TurnwireError('not_found', 'There is no result of such a call in this session.')
-  }
-
-  /** The result of a kept output as JSON, made piece by piece: it may be larger than memory. */
-  async *#keptResult(
-    ref: SessionRef,
-    toolCallId: string | undefined,
-    kept: KeptOutput,
-  ): AsyncGenerator<string> {
-    const decoder = new TextDecoder()
-    yield `{"role":"tool","toolCallId":${JSON.stringify(toolCallId)},"content":"`
-    for (let at = 0; at < kept.bytes; ) {
-      const { bytes } = await this.#host.engine.blobRange(ref, kept.blob, at, keptPiece)
-      if (bytes.length === 0) break
-      at += bytes.length
-      yield JSON.stringify(decoder.decode(bytes, { stream: at < kept.bytes })).slice(1, -1)
-    }
-    yield '"}'
   }
 
   // ---- turns ------------------------------------------------------------------------------------------------
