@@ -1,5 +1,6 @@
 // Records each approval or question of a session that is not answered in time as expired. A timer decides, not the clock: a
 // clock that is set back must not make an old question answerable again.
+import type { Event } from '../language/events.ts'
 import { approvalDeadlines, decideExpiry } from './decide-call.ts'
 import { decideQuestionExpiry, questionDeadlines } from './decide-question.ts'
 import type { Session } from './session.ts'
@@ -37,4 +38,10 @@ export class Deadlines {
     this.#stop?.()
     this.#stop = undefined
   }
+}
+
+/** Whether someone is asked who has to answer in time. */
+export function asksUntil(event: Event): boolean {
+  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
+  return asks && event.expiresAt !== undefined
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { type KeptOutput, keptName } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { SessionRef } from './boundary.ts'
-import { sessionFull } from './outcomes.ts'
+import { refuseIfFull } from './limits.ts'
 import type { BlobRange, Live, Store, ToolOutput } from './ports.ts'
 import type { Session } from './session.ts'
 
@@ -268,8 +268,7 @@ async function keepPiece(
   bytes: Buffer,
   isLast: boolean,
 ): Promise<void> {
-  const { sessionBytes } = session.agent.limits
-  if (session.bytes + session.blobBytes + bytes.length > sessionBytes) throw sessionFull(sessionBytes)
+  refuseIfFull(session, bytes.length)
   session.blobBytes += bytes.length
   await session.ports.store.addPiece(session.id, keptName(callId), {
     epoch: session.epoch,

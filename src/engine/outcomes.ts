@@ -51,13 +51,6 @@ export const outcomes = {
 } as const
 
 /** Why work ends when the engine stops. */
-export function sessionFull(sessionBytes: number): TurnwireError {
-  return new TurnwireError(
-    'too_large',
-    `The session has reached its limit of ${sessionBytes} bytes and takes no more. It can still be read. Start a new session.`,
-  )
-}
-
 export function stoppedEngine(): TurnwireError {
   return new TurnwireError('stopping', 'Turnwire is stopping. Work under way continues after the restart.')
 }

@@ -31,6 +31,7 @@ export type * from './store-port.ts'
 export {
   type AppContext,
   type AskOptions,
+  type Delegated,
   InvalidInput,
   type NestedCalls,
   type NestedResult,

@@ -52,7 +52,22 @@ const declaration: ToolDeclaration = {
   side: 'server',
 }
 
-export function readOutputTool(session: Session): Tool {
+type Offer = { attached: readonly Tool[]; all: readonly Tool[] }
+
+/** The list stays the same while nothing changes, so that what is made of it can be kept. */
+const offers = new WeakMap<Session, Offer>()
+
+/** The tools that are attached to a session, and the one that reads kept outputs if it has any. */
+export function withReader(session: Session, attached: readonly Tool[]): readonly Tool[] {
+  if (!session.state.kept) return attached
+  const known = offers.get(session)
+  if (known?.attached === attached) return known.all
+  const all = [...attached, readOutputTool(session)]
+  offers.set(session, { attached, all })
+  return all
+}
+
+function readOutputTool(session: Session): Tool {
   return {
     ...declaration,
     side: 'server',

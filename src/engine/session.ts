@@ -7,7 +7,7 @@ import type { Event, Grant, Settings } from '../language/events.ts'
 import type { Attachment } from './attachment.ts'
 import type { RequestKey } from './boundary.ts'
 import type { CompactionState } from './compact.ts'
-import { Deadlines } from './deadlines.ts'
+import { asksUntil, Deadlines } from './deadlines.ts'
 import {
   type Context,
   type DirectCall,
@@ -22,38 +22,41 @@ import {
 import { decideCancel } from './decide-turn.ts'
 import { Driver } from './driver.ts'
 import { Feed } from './feed.ts'
+import { goneAgent } from './gone-agent.ts'
 import { withHiddenArguments } from './hidden-arguments.ts'
 import { tellTurnEnded } from './hooks.ts'
 import { IdenticalCalls } from './identical.ts'
 import { Journal } from './journal.ts'
 import type { Admissions } from './judge.ts'
-import { hasNested, withNestedSettled } from './nested.ts'
+import { refuseIfFull, withinCaps } from './limits.ts'
+import { hasNested, withNestedSettled, workersOfEnding } from './nested.ts'
 import { type NestedRun, tellNested } from './nested-calls.ts'
 import { type Action, next, statusOf } from './next.ts'
-import { isOwnOffer, type Offer, offerOf } from './offer.ts'
-import { sessionFull } from './outcomes.ts'
+import { isOwnOffer, type Offer, OfferCache } from './offer.ts'
 import type {
   Agent,
   AppContext,
   EnginePorts,
+  Limits,
   ModelMemory,
   ModelRequest,
   SessionStatus,
   Tool,
 } from './ports.ts'
 import { type Answers, prepareAnswers, refuseWhileRunning } from './prepare-answers.ts'
-import { readOutputTool } from './read-output.ts'
+import { withReader } from './read-output.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { declaredFor } from './session-tools.ts'
 import type { SessionState } from './state.ts'
+import type { SubSessions } from './sub-sessions.ts'
 
 const noAttachments: readonly Attachment[] = []
 const noNestedRuns: readonly NestedRun[] = []
 
 export class Session {
   readonly state: SessionState
-  readonly agent: Agent
+  #agent: Agent
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
@@ -68,8 +71,7 @@ export class Session {
   readonly #journal: Journal
   readonly #home: SessionHome
   #attached: readonly Tool[] = []
-  /** What was last offered, and what it was made of. */
-  #offer: { key: readonly unknown[]; offer: Offer } | undefined
+  readonly #offers = new OfferCache()
   readonly compaction: CompactionState = { busy: false, failedAt: 0 }
   #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
@@ -94,7 +96,7 @@ export class Session {
     this.epoch = claim.epoch
     this.blobBytes = claim.blobBytes
     this.ports = ports
-    this.agent = agent
+    this.#agent = agent
     this.state = state
     this.#home = home
     this.feed = new Feed(state.seq, statusOf(state), error =>
@@ -110,6 +112,22 @@ export class Session {
 
   get id(): string {
     return this.state.id
+  }
+
+  /** The agent that has the conversation now. */
+  get agent(): Agent {
+    const { agent: name } = this.state
+    if (name !== '' && this.#agent.name !== name) this.#agent = this.ports.agent(name) ?? goneAgent(name)
+    return this.#agent
+  }
+
+  get limits(): Limits {
+    const { limits } = this.agent
+    return this.state.caps ? withinCaps(limits, this.state.caps) : limits
+  }
+
+  get subSessions(): SubSessions {
+    return this.#home.subSessions
   }
 
   get status(): SessionStatus {
@@ -144,15 +162,9 @@ export class Session {
   get offer(): Offer {
     const { settings, turn } = this.state
     const clientOnly = turn?.ask?.clientOnly === true
-    const hasKept = this.state.kept !== undefined
-    if (!hasKept && isOwnOffer(settings, this.#attached, clientOnly)) return this.#home.ownOffer(this.agent)
-    const key = [this.agent.tools, settings, this.#attached, clientOnly, hasKept]
-    const known = this.#offer
-    if (known?.key.every((part, index) => part === key[index])) return known.offer
-    const attached = hasKept ? [...this.#attached, readOutputTool(this)] : this.#attached
-    const offer = offerOf(this.agent, settings, attached, clientOnly)
-    this.#offer = { key, offer }
-    return offer
+    const attached = withReader(this, this.#attached)
+    if (isOwnOffer(settings, attached, clientOnly)) return this.#home.ownOffer(this.agent)
+    return this.#offers.of(this.agent, settings, attached, clientOnly)
   }
 
   /**
@@ -195,7 +207,7 @@ export class Session {
   }
 
   next(): Action {
-    return next(this.state, this.agent.limits, this.bytes + this.blobBytes)
+    return next(this.state, this.limits, this.bytes + this.blobBytes)
   }
 
   /** With opened secrets and defaults. For tools and models only. */
@@ -208,7 +220,7 @@ export class Session {
   say({ app, ...say }: Say & { app?: Partial<AppContext> }): Promise<Recorded> {
     this.requestApp = app
     return this.#accept(say.request, () => {
-      this.#refuseIfFull()
+      refuseIfFull(this)
       const events = decideSay(this.state, say, this.context)
       this.#stopAsking()
       return events
@@ -247,14 +259,14 @@ export class Session {
 
   async configure(settings: Partial<Settings>): Promise<void> {
     this.#refuseIfGone()
-    this.#refuseIfFull()
+    refuseIfFull(this)
     await this.save(decideConfigure(this.state, settings, this.context))
   }
 
   /** Remembers a permission, or a refusal, for calls to come. Gives its id. */
   async grant(grant: Omit<Grant, 'id'>): Promise<string> {
     this.#refuseIfGone()
-    this.#refuseIfFull()
+    refuseIfFull(this)
     const given = decideGrant(grant, this.context)
     await this.save([given])
     return given.grant.id
@@ -324,6 +336,7 @@ export class Session {
   /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
   record(events: readonly Event[], deferrable = false): void {
     this.unproven = false
+    const workers = workersOfEnding(this.state, events)
     const all = hasNested(this.state) ? withNestedSettled(this.state, events, this.context) : events
     const redact = this.agent.gate.redactArguments
     const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
@@ -331,6 +344,7 @@ export class Session {
     if (this.ports.hooks) tellTurnEnded(this, events)
     if (events.some(asksUntil)) this.deadlines.watch()
     tellNested(this, all)
+    for (const session of workers) void this.subSessions.cancel({ owner: this.state.owner, session })
   }
 
   /** Records events and waits until they are durable. */
@@ -378,18 +392,8 @@ export class Session {
     await this.ports.store.putBlob(this.id, name, body)
   }
 
-  #refuseIfFull(): void {
-    const { sessionBytes } = this.agent.limits
-    if (this.bytes + this.blobBytes >= sessionBytes) throw sessionFull(sessionBytes)
-  }
-
   #refuseIfGone(): void {
     if (this.lost) throw this.#journal.lost
     if (this.stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
-}
-
-function asksUntil(event: Event): boolean {
-  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
-  return asks && event.expiresAt !== undefined
 }
