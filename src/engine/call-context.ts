@@ -1,4 +1,5 @@
 // What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
+import { wordsOf } from '../language/errors.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Abort } from '../lib/abort.ts'
 import { Asking } from './ask-person.ts'
@@ -78,6 +79,18 @@ export class CallContext implements ToolContext {
           })
           init.report?.(report)
         },
+      })
+    }
+  }
+
+  get connect(): NonNullable<ToolContext['connect']> {
+    return (url, hosts) => {
+      const { egress, log } = this.#session.ports
+      if (!egress?.connect) return Promise.reject(new Error('This engine makes no connections for tools.'))
+      return egress.connect(url, hosts).catch((error: unknown) => {
+        const { session, callId } = this
+        log('warn', 'A tool was refused a connection.', { session, callId, host: url.host, error: wordsOf(error) })
+        throw error
       })
     }
   }
