@@ -85,6 +85,8 @@ export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
+  type BrowserOptions,
+  browser,
   type CallSecret,
   type HttpAuth,
   type HttpToolDefinition,

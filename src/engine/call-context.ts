@@ -89,7 +89,12 @@ export class CallContext implements ToolContext {
       if (!egress?.connect) return Promise.reject(new Error('This engine makes no connections for tools.'))
       return egress.connect(url, hosts).catch((error: unknown) => {
         const { session, callId } = this
-        log('warn', 'A tool was refused a connection.', { session, callId, host: url.host, error: wordsOf(error) })
+        log('warn', 'A tool was refused a connection.', {
+          session,
+          callId,
+          host: url.host,
+          error: wordsOf(error),
+        })
         throw error
       })
     }

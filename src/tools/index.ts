@@ -1,4 +1,5 @@
-// The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
+// The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and a browser.
+export { type BrowserOptions, browser } from './browser/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,

@@ -48,7 +48,11 @@ export type SafetyCheck = { id: string; code?: string; message?: string }
 export type ComputerInput = { actions: Action[]; safety_checks?: SafetyCheck[] }
 
 const coordinate = { type: 'number', minimum: 0, maximum: 20_000 }
-const point: JsonObject = { type: 'object', properties: { x: coordinate, y: coordinate }, required: ['x', 'y'] }
+const point: JsonObject = {
+  type: 'object',
+  properties: { x: coordinate, y: coordinate },
+  required: ['x', 'y'],
+}
 
 export const computerSchema: JsonObject = {
   type: 'object',
@@ -64,12 +68,16 @@ export const computerSchema: JsonObject = {
           action: { enum: [...actionNames] },
           x: { ...coordinate, description: 'Pixels from the left edge of the screenshot.' },
           y: { ...coordinate, description: 'Pixels from the top edge of the screenshot.' },
-          button: { enum: ['left', 'right', 'middle', 'back', 'forward'], description: 'Of a click. Default left.' },
+          button: {
+            enum: ['left', 'right', 'middle', 'back', 'forward'],
+            description: 'Of a click. Default left.',
+          },
           keys: {
             type: 'array',
             items: { type: 'string' },
             maxItems: 8,
-            description: 'Of key and hold_key: pressed together, such as ["Control", "a"]. Of a click: held meanwhile.',
+            description:
+              'Of key and hold_key: pressed together, such as ["Control", "a"]. Of a click: held meanwhile.',
           },
           text: { type: 'string', description: 'Of type.' },
           path: { type: 'array', items: point, minItems: 2, maxItems: 64, description: 'Of drag.' },

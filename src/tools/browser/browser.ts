@@ -46,7 +46,11 @@ class BrowserTools {
     return reasons.length === 0 ? undefined : reasons.join(' ')
   }
 
-  async run(actions: readonly Action[], checks: readonly SafetyCheck[], context: ToolContext): Promise<ToolOutput> {
+  async run(
+    actions: readonly Action[],
+    checks: readonly SafetyCheck[],
+    context: ToolContext,
+  ): Promise<ToolOutput> {
     for (const action of actions) {
       const fault = actionFault(action)
       if (fault !== undefined) throw new InvalidInput(fault)
@@ -66,12 +70,14 @@ class BrowserTools {
     const { home } = this.#settings
     if (home === undefined || actions[0]?.action === 'navigate') return
     const page = await tab.pageOrNew()
-    await page.goto(home, { waitUntil: 'domcontentloaded' }).catch(() => tab.note(`${home} could not be opened.`))
+    await page
+      .goto(home, { waitUntil: 'domcontentloaded' })
+      .catch(() => tab.note(`${home} could not be opened.`))
   }
 
   async #report(
     tab: TabSession,
-    { done, stopped, texts, region }: Performed,
+    { done, stopped, why, texts, region }: Performed,
     total: number,
     checks: readonly SafetyCheck[],
     fresh: boolean,
@@ -89,6 +95,8 @@ class BrowserTools {
       url: page.url(),
       done,
       ...(fresh && { fresh }),
+      // Our own words only: some vendors have no place for what a page says.
+      ...(stopped !== undefined && { notice: `${done} of ${total} actions were done. ${noticeOf(why)}` }),
       ...(checks.length > 0 && { acknowledged: checks.map(check => ({ ...check })) }),
     }
     const failed = stopped !== undefined && done === 0
@@ -107,6 +115,14 @@ class BrowserTools {
   }
 }
 
+const notices: Readonly<Record<NonNullable<Performed['why']>, string>> = {
+  submit: 'The next one submits a form, which nobody has allowed. Call it alone: a person is asked.',
+  leave: 'The next one leaves the listed hosts, which nobody has allowed. Call it alone: a person is asked.',
+  failed: 'The next one did not work.',
+}
+
+const noticeOf = (why: Performed['why']): string => (why === undefined ? '' : notices[why])
+
 /** Tools of one browser. Give both to an agent: `tools: [...browser({ hosts: ['shop.example'] })]`. */
 export function browser(options: BrowserOptions = {}): Tool[] {
   const settings = checkOptions(options)
@@ -116,7 +132,7 @@ export function browser(options: BrowserOptions = {}): Tool[] {
 
 const shared = { kind: 'execute', trust: 'trusted', timeoutMs: 120_000, outputLimit: 64 * 1024 } as const
 
-function computerTool(tools: BrowserTools, { display }: BrowserSettings): Tool {
+function computerTool(tools: BrowserTools, { display, anthropicType }: BrowserSettings): Tool {
   const { width, height } = display
   const made = tool({
     name: computerName,
@@ -129,10 +145,12 @@ function computerTool(tools: BrowserTools, { display }: BrowserSettings): Tool {
   return Object.freeze<Tool>({
     ...made,
     vendorTyped: {
-      anthropic: { type: 'computer_20251124', display_width_px: width, display_height_px: height },
+      anthropic:
+        anthropicType === 'computer_toolset_20260801'
+          ? { type: anthropicType }
+          : { type: anthropicType, display_width_px: width, display_height_px: height },
       'openai-responses': { type: 'computer' },
       gemini: { computerUse: { environment: 'ENVIRONMENT_BROWSER' } },
-      'gemini-interactions': { type: 'computer_use', environment: 'browser' },
     },
     demandsApproval: (input, about) => {
       const { actions, checks } = computerInput(input)

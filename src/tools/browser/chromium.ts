@@ -33,7 +33,16 @@ const flags = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ]
 
-const passedVariables = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'XDG_RUNTIME_DIR']
+const passedVariables = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'FONTCONFIG_PATH',
+  'XDG_RUNTIME_DIR',
+]
 
 export async function launchChromium(settings: BrowserSettings, proxy: string): Promise<Browser> {
   const { chromium } = await loadPlaywright()
@@ -70,6 +79,8 @@ async function loadPlaywright(): Promise<typeof import('playwright-core')> {
   try {
     return await import('playwright-core')
   } catch (cause) {
-    throw new Error('The browser needs the package playwright-core. Install it: npm i playwright-core', { cause })
+    throw new Error('The browser needs the package playwright-core. Install it: npm i playwright-core', {
+      cause,
+    })
   }
 }

@@ -9,7 +9,11 @@ export type Effect = { kind: 'submit' | 'leave'; url: string; method: string; la
 type Target = { at: Point } | { focused: true }
 
 /** The effect of a click there, or of Enter in the element that has, or will have, the focus. */
-export async function effectOf(page: Page, target: Target, by: 'click' | 'enter'): Promise<Effect | undefined> {
+export async function effectOf(
+  page: Page,
+  target: Target,
+  by: 'click' | 'enter',
+): Promise<Effect | undefined> {
   const script = `(${readEffect.toString()})(${JSON.stringify({ target, by })})`
   // The function below runs in the page and gives what its type says.
   return (await page.evaluate(script)) as Effect | undefined
@@ -42,8 +46,7 @@ function readEffect({ target, by }: { target: Target; by: 'click' | 'enter' }): 
       elementFromPoint(x: number, y: number): PageElement | null
     }
   }
-  let element =
-    'at' in target ? document.elementFromPoint(target.at.x, target.at.y) : document.activeElement
+  let element = 'at' in target ? document.elementFromPoint(target.at.x, target.at.y) : document.activeElement
   while ('at' in target && element?.shadowRoot) {
     const inner = element.shadowRoot.elementFromPoint(target.at.x, target.at.y)
     if (!inner || inner === element) break
@@ -60,7 +63,8 @@ function readEffect({ target, by }: { target: Target; by: 'click' | 'enter' }): 
   })
   const submitter = 'button:not([type]),button[type=submit],input[type=submit],input[type=image]'
   if (by === 'enter') {
-    const isField = element.tagName === 'INPUT' && !['button', 'checkbox', 'radio'].includes(element.type ?? '')
+    const isField =
+      element.tagName === 'INPUT' && !['button', 'checkbox', 'radio'].includes(element.type ?? '')
     const isButton = element.closest(submitter) !== null
     if (!element.form || !(isField || isButton)) return undefined
     return submission(element.form, element.form.querySelector(submitter), element)

@@ -26,11 +26,15 @@ export type BrowserOptions = {
   settleMs?: number
   /** Whether a click that submits a form asks a person first. Default true. */
   askBeforeSubmit?: boolean
+  /** Under which of Anthropic's definitions its models see the computer. Default `computer_20251124`. */
+  anthropicType?: 'computer_20250124' | 'computer_20251124' | 'computer_toolset_20260801'
   /** Default: `process.emitWarning`. */
   onWarning?: (message: string) => void
 }
 
-export type BrowserSettings = Required<Omit<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>> &
+export type BrowserSettings = Required<
+  Omit<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>
+> &
   Pick<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>
 
 export function checkOptions(options: BrowserOptions): BrowserSettings {
@@ -40,13 +44,15 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
     idleMs: 10 * 60_000,
     settleMs: 15_000,
     askBeforeSubmit: true,
+    anthropicType: 'computer_20251124' as const,
     onWarning: (message: string) => process.emitWarning(message, 'BrowserWarning'),
     ...options,
     display,
     viewport: options.viewport ?? display,
   }
   for (const host of hosts ?? [])
-    if (!isHostPattern(host)) refuse(`hosts has ${JSON.stringify(host)}, which is no host such as "*.example.com".`)
+    if (!isHostPattern(host))
+      refuse(`hosts has ${JSON.stringify(host)}, which is no host such as "*.example.com".`)
   if (home !== undefined && !isPageAddress(home)) refuse('home must be an http or https address.')
   for (const size of [settings.display, settings.viewport])
     for (const pixels of [size.width, size.height])
@@ -54,7 +60,9 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
         refuse('display and viewport have whole numbers from 100 to 8000.')
   const shapeOf = ({ width, height }: { width: number; height: number }): number => width / height
   if (Math.abs(shapeOf(settings.display) / shapeOf(settings.viewport) - 1) > 0.01)
-    refuse('display and viewport must have the same shape: one width and height times a number give the other.')
+    refuse(
+      'display and viewport must have the same shape: one width and height times a number give the other.',
+    )
   for (const name of ['contexts', 'idleMs', 'settleMs'] as const)
     if (!Number.isSafeInteger(settings[name]) || settings[name] < 1)
       refuse(`${name} must be a whole number above 0.`)

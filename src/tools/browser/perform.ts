@@ -46,7 +46,8 @@ async function impactOf(
     const at = pointOf(action, settings) ?? tab.pointer
     return impactOfEffect(tab, await safely(() => effectOf(tab.page, { at }, 'click')), settings)
   }
-  const isEnter = action.action === 'key' && action.keys?.some(key => ['Enter', 'Space'].includes(keyName(key) ?? ''))
+  const isEnter =
+    action.action === 'key' && action.keys?.some(key => ['Enter', 'Space'].includes(keyName(key) ?? ''))
   const hasLine = action.action === 'type' && /[\r\n]/.test(action.text ?? '')
   if (!isEnter && !hasLine) return undefined
   const target = clicked ? { at: clicked } : ({ focused: true } as const)
@@ -93,6 +94,7 @@ export type Performed = {
   done: number
   /** Why the rest was not done. */
   stopped?: string
+  why?: 'submit' | 'leave' | 'failed'
   /** Texts that actions gave, such as the accessibility tree. */
   texts: string[]
   /** What zoom looked at. */
@@ -112,6 +114,7 @@ export async function perform(
     signal.throwIfAborted()
     const impact = await impactOf(tab, action, undefined, settings)
     if (impact && impact.key !== allowed) {
+      performed.why = impact.kind
       performed.stopped = `${impact.words} Nobody has allowed that${allowed === undefined ? '' : ' on this page'}. Look at the page, then call this action alone: a person is asked.`
       return performed
     }
@@ -125,6 +128,7 @@ export async function perform(
       )
     } catch (error) {
       signal.throwIfAborted()
+      performed.why = 'failed'
       performed.stopped = failureWords(action, error)
       return performed
     }
@@ -146,7 +150,14 @@ async function act(
 ): Promise<void> {
   const page = await tab.pageOrNew()
   const handler = handlers[action.action]
-  await handler({ tab, page, action, settings, performed, at: () => pointOf(action, settings) ?? tab.pointer })
+  await handler({
+    tab,
+    page,
+    action,
+    settings,
+    performed,
+    at: () => pointOf(action, settings) ?? tab.pointer,
+  })
 }
 
 type Doing = {
@@ -245,7 +256,9 @@ async function click(doing: Doing, clickCount: number): Promise<void> {
 
 async function drag(doing: Doing): Promise<void> {
   const { tab, page, action, settings } = doing
-  const points = (action.path ?? []).map(point => onPage(point, settings.display, settings.viewport, action.grid))
+  const points = (action.path ?? []).map(point =>
+    onPage(point, settings.display, settings.viewport, action.grid),
+  )
   const [first, ...rest] = points
   if (!first) return
   await page.mouse.move(first.x, first.y)

@@ -102,7 +102,9 @@ export class BrowserProxy {
     try {
       if (url?.protocol !== 'http:') throw new Error('Only pages over http and https are loaded.')
       const remote = await passage.connect(url)
-      const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !hopHeaders.has(name)))
+      const headers = Object.fromEntries(
+        Object.entries(incoming.headers).filter(([name]) => !hopHeaders.has(name)),
+      )
       const sending = request({
         createConnection: () => remote,
         method: incoming.method,
@@ -125,4 +127,11 @@ export class BrowserProxy {
 }
 
 const challenge = 'Proxy-Authenticate: Basic realm="turnwire"'
-const hopHeaders = new Set(['proxy-authorization', 'proxy-connection', 'connection', 'keep-alive', 'upgrade', 'te'])
+const hopHeaders = new Set([
+  'proxy-authorization',
+  'proxy-connection',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+])

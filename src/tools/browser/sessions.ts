@@ -37,9 +37,11 @@ export class BrowserSessions {
   ): Promise<Value> {
     const before = this.#queues.get(session) ?? Promise.resolve()
     const mine = before.then(() => this.#use(session, connect, run))
-    const settled = mine.catch(() => {}).then(() => {
-      if (this.#queues.get(session) === settled) this.#queues.delete(session)
-    })
+    const settled = mine
+      .catch(() => {})
+      .then(() => {
+        if (this.#queues.get(session) === settled) this.#queues.delete(session)
+      })
     this.#queues.set(session, settled)
     return mine
   }

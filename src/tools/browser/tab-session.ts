@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-c
 import type { ToolContext } from '../../engine/ports.ts'
 import { isListedHost } from '../../lib/egress.ts'
 import { printable } from '../../lib/text.ts'
-import { isPageAddress, type BrowserSettings } from './options.ts'
+import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { BrowserProxy } from './proxy.ts'
 
 const mostPages = 4

@@ -51,7 +51,9 @@ export async function serveShop(t: Pick<TestContext, 'after'>): Promise<Shop> {
         return
       }
       if (path === '/order' && request.method === 'POST') shop.orders.push(body)
-      const page = shop.pages.get(path) ?? (path === '/order' ? ordered(body) : path.startsWith('/basket') ? basket : home)
+      const page =
+        shop.pages.get(path) ??
+        (path === '/order' ? ordered(body) : path.startsWith('/basket') ? basket : home)
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page)
     })
   })
