@@ -85,11 +85,12 @@ export class CallContext implements ToolContext {
 
   get connect(): NonNullable<ToolContext['connect']> {
     return (url, hosts) => {
-      const { egress, log } = this.#session.ports
+      const { ports } = this.#session
+      const { egress } = ports
       if (!egress?.connect) return Promise.reject(new Error('This engine makes no connections for tools.'))
       return egress.connect(url, hosts).catch((error: unknown) => {
         const { session, callId } = this
-        log('warn', 'A tool was refused a connection.', {
+        ports.log('warn', 'A tool was refused a connection.', {
           session,
           callId,
           host: url.host,

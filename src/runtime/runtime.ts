@@ -187,7 +187,8 @@ function warned(agents: Agent[], log: Log): Agent[] {
 
 /** What tools keep for sessions ends with the process. */
 async function closeTools(agents: readonly Agent[]): Promise<void> {
-  await Promise.allSettled(agents.flatMap(({ tools }) => tools.map(tool => tool.close?.())))
+  const closing = agents.flatMap(({ tools }) => tools.flatMap(tool => tool.close?.() ?? []))
+  await Promise.allSettled(closing)
 }
 
 /** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */

@@ -2,6 +2,7 @@
 // it has one; `browser` opens addresses and reads the page. Both act on the session's one page, and each result has a
 // fresh screenshot.
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import { untilAborted } from '../../lib/abort.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { tool } from '../functions/tool.ts'
 import { type Action, actionFault, type ComputerInput, computerSchema, type SafetyCheck } from './action.ts'
@@ -57,12 +58,15 @@ class BrowserTools {
     }
     const allowed = this.#asked.get(context.callId)
     this.#asked.delete(context.callId)
-    return this.#sessions.use(context.session, context.connect, async (tab, fresh) => {
+    const { signal } = context
+    signal.throwIfAborted()
+    const running = this.#sessions.use(context.session, context.connect, async (tab, fresh) => {
       context.signal.throwIfAborted()
       if (fresh) await this.#welcome(tab, actions)
       const performed = await perform(tab, actions, this.#settings, allowed, context.signal)
       return this.#report(tab, performed, actions.length, checks, fresh)
     })
+    return untilAborted(running, signal)
   }
 
   async #welcome(tab: TabSession, actions: readonly Action[]): Promise<void> {

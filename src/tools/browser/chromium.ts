@@ -30,6 +30,8 @@ const flags = [
   '--no-first-run',
   '--disable-quic',
   '--dns-prefetch-disable',
+  // Chromium would ask Google what the fields of a form mean.
+  '--autofill-server-url=http://127.0.0.1:9/',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ]
 
@@ -53,9 +55,10 @@ export async function launchChromium(settings: BrowserSettings, proxy: string): 
     )
   const isRoot = process.getuid?.() === 0
   const sandbox = settings.sandbox ?? !isRoot
-  if (!sandbox)
+  if (!sandbox && settings.sandbox === undefined)
     settings.onWarning(
-      `Chromium runs without its own sandbox${isRoot ? ', because it is started by root' : ''}: a page that breaks out of Chromium has the rights of this process. Run Turnwire as another user.`,
+      'Chromium runs without its own sandbox, because it is started by root: a page that breaks out of Chromium has the ' +
+        'rights of root. Run Turnwire as another user, or set sandbox: false to accept that.',
     )
   return chromium.launch({
     executablePath,

@@ -27,14 +27,14 @@ type PageElement = {
   innerText?: string
   value?: string
   href?: unknown
-  formAction?: string
-  formMethod?: string
   control?: PageElement | null
-  hasAttribute(name: string): boolean
   getAttribute(name: string): string | null
   closest(selector: string): PageElement | null
 }
-type PageForm = { action: unknown; method: string; querySelector(selector: string): PageElement | null }
+type PageForm = {
+  getAttribute(name: string): string | null
+  querySelector(selector: string): PageElement | null
+}
 
 /** Runs in the page: it uses nothing from outside of itself. */
 function readEffect({ target, by }: { target: Target; by: 'click' | 'enter' }): Effect | undefined {
@@ -55,10 +55,11 @@ function readEffect({ target, by }: { target: Target; by: 'click' | 'enter' }): 
   if (!element) return undefined
   const label = (of: PageElement): string =>
     (of.innerText || of.value || of.getAttribute('aria-label') || of.tagName).trim().slice(0, 80)
+  // Attributes, not properties: a field that is named "action" would stand in for the property.
   const submission = (form: PageForm, by: PageElement | null, shown: PageElement): Effect => ({
     kind: 'submit',
-    url: String(by?.hasAttribute('formaction') ? by.formAction : (form.action ?? document.baseURI)),
-    method: ((by?.hasAttribute('formmethod') ? by.formMethod : form.method) || 'get').toUpperCase(),
+    url: new URL(by?.getAttribute('formaction') ?? form.getAttribute('action') ?? '', document.baseURI).href,
+    method: (by?.getAttribute('formmethod') ?? form.getAttribute('method') ?? 'get').toUpperCase(),
     label: label(shown),
   })
   const submitter = 'button:not([type]),button[type=submit],input[type=submit],input[type=image]'

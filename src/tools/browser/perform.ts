@@ -277,8 +277,12 @@ function keysOf({ keys = [] }: Action): string[] {
   })
 }
 
+/** A page that never ends loading is shown as it is. */
+const longestSettling = 5_000
+
 /** A moment for what an action starts, and the time that a page takes to load if it leads to one. */
 async function settled({ page, settings }: Doing): Promise<void> {
   await page.waitForTimeout(80)
-  await page.waitForLoadState('domcontentloaded', { timeout: settings.settleMs }).catch(() => {})
+  const timeout = Math.min(settings.settleMs, longestSettling)
+  await page.waitForLoadState('domcontentloaded', { timeout }).catch(() => {})
 }

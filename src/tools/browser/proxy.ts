@@ -75,7 +75,7 @@ export class BrowserProxy {
     // The scheme of a tunnel is not known; with a port it makes no difference.
     const url = URL.parse(`https://${incoming.url}`)
     try {
-      if (!url || url.pathname !== '/') throw new Error('This is no address.')
+      if (url?.pathname !== '/') throw new Error('This is no address.')
       const port = url.port || '443'
       const target = new URL(`${port === '80' ? 'http' : 'https'}://${url.hostname}:${port}`)
       const remote = await passage.connect(target)

@@ -39,6 +39,9 @@ export class TabSession {
       connect: url => {
         if (!this.#connect) return Promise.reject(new Error('The browser reaches nothing here.'))
         const { hosts } = this.#settings
+        // Chromium asks for things of its own. They are not worth a line in the log.
+        if (!this.#wanted.has(url.host) && !this.isListed(url))
+          return Promise.reject(new Error('No page asked for it.'))
         return this.#connect(url, hosts && [...hosts, ...this.#allowed])
       },
       // Chromium asks for things of its own, of which no page knows.
