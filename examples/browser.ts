@@ -12,7 +12,9 @@ const shop = createServer((request, response) => {
 await new Promise<void>(resolve => shop.listen(0, '127.0.0.1', resolve))
 const host = `127.0.0.1:${(shop.address() as AddressInfo).port}`
 
-const use = (...actions: object[]) => ({ calls: [{ name: 'computer', input: { actions } }] })
+const use = (...actions: Record<string, string | number>[]) => ({
+  calls: [{ name: 'computer', input: { actions } }],
+})
 const model = scripted([
   { calls: [{ name: 'browser', input: { action: 'navigate', url: `http://${host}/` } }] },
   use({ action: 'click', x: 60, y: 60 }, { action: 'type', text: 'green' }),

@@ -12,6 +12,7 @@ export type {
   ModelDelta,
   ModelRequest,
   NextAction,
+  PreviewContext,
   Store,
   Tool,
   ToolContext,
@@ -24,6 +25,7 @@ export type { FilePart, ImagePart, InputPart, ResultPart, TextPart } from './lan
 export { type ErrorCode, errorCodes, TurnwireError } from './language/errors.ts'
 export type { Event, Grant, Recorded, Settings } from './language/events.ts'
 export type { Entry } from './language/history.ts'
+export type { FileDiff, Location, Report, TerminalReport } from './language/report.ts'
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
 // ---- to configure ------------------------------------------------------------------------------------------
 export {

@@ -27,7 +27,7 @@ export function spentIn(log: readonly Recorded[]): string {
   let tokens = 0
   let cost = 0
   for (const { event } of log) {
-    if ((event.type !== 'model.answered' && event.type !== 'history.compacted') || !event.usage) continue
+    if (!('usage' in event) || !event.usage) continue
     tokens += event.usage.input + event.usage.output
     cost += event.usage.cost ?? 0
   }
@@ -73,6 +73,8 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
           `hook ${event.hook}: ${event.change}${event.reason === undefined ? '' : `, ${cutText(event.reason)}`}`,
         ),
       ]
+    case 'model.sampled':
+      return [dim(`${cutText(event.by, 80)} asked ${cutText(event.model, 80)} during the call`)]
     case 'turn.asked':
     case 'request.accepted':
       return []
@@ -93,6 +95,8 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
   switch (event.type) {
     case 'call.handed':
       return [dim(`handed ${name} to the application`)]
+    case 'call.claimed':
+      return [dim(`claimed ${name} by ${cutText(event.by, 80)}`)]
     case 'approval.requested':
       return [
         `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,

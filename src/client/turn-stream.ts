@@ -1,4 +1,5 @@
 // One turn as the server sends it: its events, and the answer that they add up to. It can be read once, as either.
+import type { Report } from '../language/report.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { decodeSse, type SseMessage } from '../lib/sse.ts'
 import { AapError } from './errors.ts'
@@ -114,12 +115,14 @@ function decodeToolQuestion(value: unknown): ToolQuestion[] {
 
 function decodePermissionQuestion(value: unknown): PermissionQuestion[] {
   if (!isJsonObject(value) || typeof value['toolCallId'] !== 'string') return []
-  const { toolCallId, reason, expiresAt } = value
+  const { toolCallId, reason, expiresAt, preview } = value
   return [
     {
       toolCallId,
       ...(typeof reason === 'string' && { reason }),
       ...(typeof expiresAt === 'number' && { expiresAt }),
+      // The server's gate has checked its members.
+      ...(isJsonObject(preview) && { preview: preview as Report }),
     },
   ]
 }

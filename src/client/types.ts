@@ -1,5 +1,6 @@
 // The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
 // its own, so that an application can use these without any of the server's code.
+import type { Report } from '../language/report.ts'
 import type { JsonObject } from '../lib/json.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
@@ -67,12 +68,27 @@ export type SessionInfo = {
   /** The questions that running calls ask. */
   questions?: ToolQuestion[]
 }
+/** Where a session stands. An extension of Turnwire to the protocol. */
+export type SessionState = {
+  /** The number of the last event. */
+  lastEvent: number
+  status: 'idle' | 'running' | 'waiting'
+  pending: PendingCall[]
+  /** The calls that are at work. */
+  running: string[]
+  questions: ToolQuestion[]
+}
+/** A call that waits: for its result (`client`), or for a permission (`server`). */
+export type PendingCall = ToolCall & { side: 'client' | 'server' }
 export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tools?: ToolSpec[] }
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Why a call needs a permission, and until when it can be granted (`expiresAt`, in milliseconds since 1970). */
-export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number }
+/**
+ * Why a call needs a permission, until when it can be granted (`expiresAt`, in milliseconds since 1970), and what the call
+ * would do to files.
+ */
+export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
 /** What a running call asks: to fill in the flat form `schema`, or to open `url`. */
 export type ToolQuestion = {
   questionId: string

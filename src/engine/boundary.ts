@@ -16,8 +16,10 @@ import type {
 } from '../language/events.ts'
 import type { AnswerPart, Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-attached.ts'
 import type {
   AgentOption,
   AppContext,
@@ -25,7 +27,6 @@ import type {
   ListSummary,
   ModelAnswer,
   ModelRequest,
-  Progress,
   SessionRow,
   SessionStatus,
   Tool,
@@ -33,9 +34,21 @@ import type {
 } from './ports.ts'
 import type { CallState } from './state.ts'
 
+export type * from './boundary-attached.ts'
+
 export type Engine = {
-  /** The agents and models that are configured. They do not change while the engine runs. */
+  /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
   describe(): Promise<EngineDescription>
+  /** What the tool servers of an agent offer for its messages. A server that is down offers nothing. */
+  resources(agent: string): Promise<ServerResource[]>
+  /** As parts of a message. Rejects with `not_found`. */
+  readResource(agent: string, resource: { server: string; uri: string }): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  /** The messages of a prompt. Rejects with `not_found`. */
+  prompt(
+    agent: string,
+    prompt: { server: string; name: string; values: Readonly<Record<string, string>> },
+  ): Promise<PromptMessage[]>
 
   /** Makes a session. With a request key that this owner used before, gives the session of that request. */
   create(create: CreateSession): Promise<CreatedSession>
@@ -100,6 +113,8 @@ export type EngineDescription = {
   agents: AgentInfo[]
   /** By name. A name with `*` is a pattern: see language/model-names.ts. */
   models: Record<string, ModelInfo>
+  /** Absent: none is configured. */
+  servers?: ToolServerInfo[]
 }
 
 export type ModelInfo = { id: string; origin?: Origin; contextTokens?: number }
@@ -201,6 +216,8 @@ export type Command =
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
   | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  /** This client runs the call that was handed out, and others leave it alone for a time. */
+  | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
@@ -266,6 +283,8 @@ export type SessionSummary = {
   calls: CallState[]
   /** What the loop does next. */
   next: NextAction
+  /** Of all model requests so far. */
+  used: { tokens: number; cost?: number }
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string
@@ -366,21 +385,3 @@ export type OnceAnswer = {
   continuity?: Native
   warnings?: string[]
 }
-
-// ---- attached tools --------------------------------------------------------------------------------------
-
-export type AttachedTool = Omit<Tool, 'run'>
-
-export type AttachedItem =
-  /** The first item: from now on the model is offered these tools. */
-  | { type: 'attached' }
-  /** `run` names this attempt; `report` refers to it. */
-  | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
-  /** The call was cancelled or ran out of time. Its result is no longer waited for. */
-  | { type: 'abort'; run: string }
-
-export type AttachedReport =
-  | { run: string; progress: Progress }
-  | { run: string; output: ToolOutput }
-  /** It failed. `refused`: its own check refused the input, and nothing happened. */
-  | { run: string; error: string; refused?: true }

@@ -1,11 +1,22 @@
 // What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
 import { wordsOf } from '../language/errors.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { Abort } from '../lib/abort.ts'
 import { Asking } from './ask-person.ts'
 import type { CallClock } from './call-clock.ts'
 import { subjectOf } from './hooks.ts'
-import type { AppContext, AskOptions, Live, NestedCalls, SessionTools, ToolContext } from './ports.ts'
+import type {
+  AppContext,
+  AskOptions,
+  Finished,
+  Live,
+  NestedCalls,
+  Progress,
+  SessionTools,
+  ToolContext,
+} from './ports.ts'
+import { sampleModel } from './sample.ts'
 import type { Session } from './session.ts'
 import { sessionTools } from './session-tools.ts'
 import type { CallState } from './state.ts'
@@ -22,8 +33,10 @@ export class CallContext implements ToolContext {
   readonly #stop: Abort
   readonly #clock: CallClock
   #asking: Asking | undefined
-  /** Made with the first piece of output; `null`: output is not redacted. */
-  #live: Live | null | undefined
+  /** By terminal, '' for none. Made with its first piece of output. */
+  #live: Map<string, Live> | undefined
+  /** What was reported so far. */
+  #report: Report | undefined
 
   readonly nested?: NestedCalls
 
@@ -45,7 +58,7 @@ export class CallContext implements ToolContext {
       const { callId } = this
       const { feed, lost } = this.#session
       if (lost || this.#call.stage !== 'started') return
-      if ('output' in update) this.#show(this.#redacted(update.output))
+      if ('output' in update) this.#show(this.#redacted(update), update.terminal)
       else feed.delta({ type: 'progress', callId, ...this.#redactedMessage(update) })
     }
   }
@@ -105,24 +118,54 @@ export class CallContext implements ToolContext {
     return sessionTools(this.#session)
   }
 
+  get sample(): ToolContext['sample'] {
+    return request => sampleModel(this.#session, this.#call, request, this.#stop)
+  }
+
   get app(): AppContext {
     const given = { ...this.#session.ports.app?.(subjectOf(this.#session)), ...this.#session.requestApp }
     // Which members there are is between the program and its tools.
     return given as AppContext
   }
 
+  get report(): ToolContext['report'] {
+    return given => {
+      const { feed, lost, agent } = this.#session
+      if (lost || this.#call.stage !== 'started') return
+      const report = agent.gate.report(given)
+      this.#report = { ...this.#report, ...report }
+      feed.delta({ type: 'report', callId: this.callId, report })
+    }
+  }
+
+  /** What was reported while the tool ran is kept with its outcome, unless the output reported it anew. */
+  withReport<Attempt extends Finished>(attempt: Attempt): Attempt {
+    if (!this.#report) return attempt
+    const report = { ...this.#report, ...attempt.outcome.report }
+    return { ...attempt, outcome: { ...attempt.outcome, report } }
+  }
+
   /** No more output comes: shows what redaction held back. */
   showRest(): void {
-    if (this.#live && this.#call.stage === 'started') this.#show(this.#live.rest())
+    if (!this.#live || this.#call.stage !== 'started') return
+    for (const [terminal, live] of this.#live) this.#show(live.rest(), terminal || undefined)
   }
 
-  #show(text: string): void {
-    if (text !== '') this.#session.feed.delta({ type: 'output', callId: this.callId, text })
+  #show(text: string, terminal: string | undefined): void {
+    if (text === '') return
+    const delta = { type: 'output', callId: this.callId, text } as const
+    this.#session.feed.delta(terminal === undefined ? delta : { ...delta, terminal })
   }
 
-  #redacted(piece: string): string {
-    if (this.#live === undefined) this.#live = this.#session.agent.gate.live() ?? null
-    return this.#live ? this.#live.take(piece) : piece
+  #redacted({ output, terminal = '' }: Extract<Progress, { output: string }>): string {
+    let live = this.#live?.get(terminal)
+    if (!live) {
+      live = this.#session.agent.gate.live()
+      if (!live) return output
+      this.#live ??= new Map()
+      this.#live.set(terminal, live)
+    }
+    return live.take(output)
   }
 
   #redactedMessage<Update extends { message?: string }>(update: Update): Update {

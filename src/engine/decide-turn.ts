@@ -2,7 +2,7 @@
 // time and ids come in with the context.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import { publicError } from '../language/errors.ts'
-import type { Event, HistoryCompacted, ModelAnswered, TurnEnded } from '../language/events.ts'
+import type { Event, HistoryCompacted, ModelAnswered, ModelSampled, TurnEnded } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { Context } from './decide.ts'
 import { decideFinished } from './decide-question.ts'
@@ -104,6 +104,19 @@ export function decideRecovery(
   return state.batch
     .filter(call => call.stage === 'started' && !mayRepeat(call))
     .flatMap(call => decideFinished(call, outcomes.unknown(), context))
+}
+
+/** A running call had the model answer something of its own. */
+export function decideSampled(
+  { part }: CallState,
+  by: string,
+  model: string,
+  { stop, usage }: Pick<ModelAnswer, 'stop' | 'usage'>,
+  { now }: Now,
+): ModelSampled {
+  const event: ModelSampled = { v: 1, at: now, type: 'model.sampled', call: part.id, by, model, stop }
+  if (usage) event.usage = usage
+  return event
 }
 
 /** `entries` stand in for the first `replaces` entries that the model reads. */

@@ -1,33 +1,20 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
 import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
-import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
-  CallNested,
+  CallClaimed,
   CallSettled,
   CallStarted,
-  CallSuspended,
   Event,
-  HistoryCompacted,
-  HistoryRewound,
   ModelAnswered,
-  QuestionAnswered,
-  QuestionAsked,
-  Usage,
 } from '../language/events.ts'
-import type { AssistantEntry, Entry } from '../language/history.ts'
+import type { AssistantEntry } from '../language/history.ts'
+import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
+import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
-import { nestedOf } from './nested.ts'
-import {
-  addToBatch,
-  type CallState,
-  findCall,
-  indexBatch,
-  type QuestionState,
-  type SessionState,
-} from './state.ts'
+import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -64,6 +51,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'call.handed':
       admitted(state, event.callId, event, 'handed')
       break
+    case 'call.claimed':
+      claimCall(state, event)
+      break
     case 'call.allowed':
       allowCall(state, event.callId, event)
       break
@@ -89,10 +79,10 @@ export function evolve(state: SessionState, event: Event): SessionState {
       suspend(state, event)
       break
     case 'question.asked':
-      ask(state, event)
+      askQuestion(state, event)
       break
     case 'question.answered':
-      answer(state, event)
+      answerQuestion(state, event)
       break
     case 'question.expired':
       closeQuestion(state, event, 'expired')
@@ -127,6 +117,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'history.rewound':
       rewound(state, event)
       break
+    case 'model.sampled':
+      if (event.usage) spend(state, event.usage)
+      break
     case 'call.late':
     case 'hook.acted':
       break
@@ -134,38 +127,6 @@ export function evolve(state: SessionState, event: Event): SessionState {
       throw unreadable(event)
   }
   return state
-}
-
-function addEntry(state: SessionState, entry: Entry): void {
-  state.entries.push(entry)
-  if (state.opening === undefined && entry.role === 'user') open(state, entry.parts)
-  if (state.view !== state.entries) state.view.push(entry)
-}
-
-const longestOpening = 400
-
-function open(state: SessionState, parts: readonly InputPart[]): void {
-  for (const part of parts) {
-    if (part.type !== 'text' || part.text.trim() === '') continue
-    state.opening = part.text.trim().slice(0, longestOpening).toWellFormed()
-    return
-  }
-}
-
-function compacted(state: SessionState, event: HistoryCompacted): void {
-  const kept = state.view.slice(event.replaces)
-  state.compaction = { seq: state.seq, kept: kept.length }
-  state.view = [...event.entries, ...kept]
-  state.compactedTo = state.view.length
-  delete state.contextTokens
-  if (event.usage) spend(state, event.usage)
-}
-
-function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
-  loadFrom(state.loaded, entries)
-  state.view = [...state.view.slice(0, keeps), ...entries]
-  if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
-  delete state.contextTokens
 }
 
 function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
@@ -208,35 +169,6 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   else turn.answered = event.stop
 }
 
-function proposed(part: CallPart, index: number): CallState {
-  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-  if (part.sealed !== undefined) call.sealed = part.sealed
-  return call
-}
-
-function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
-  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
-  if (state.turn) state.turn.calls += 1
-}
-
-/** One of its calls may have been settled while it stopped: then it runs again at once. */
-function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
-  const call = findCall(state, callId)
-  if (!call) return
-  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
-  call.stage = settled > seen ? 'approved' : 'suspended'
-  call.suspensions = (call.suspensions ?? 0) + 1
-}
-
-function spend(state: SessionState, { input, output, cost }: Usage): void {
-  const tokens = input + output
-  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
-  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
-  if (!state.turn) return
-  state.turn.tokens += tokens
-  state.turn.money += cost ?? 0
-}
-
 function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
   const call = findCall(state, callId)
   if (call) call.stage = to
@@ -266,6 +198,11 @@ function admitted(
   return call
 }
 
+function claimCall(state: SessionState, { callId, by, until }: CallClaimed): void {
+  const call = findCall(state, callId)
+  if (call) call.claim = { by, until }
+}
+
 function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {
   const call = admitted(state, event.callId, event, 'asking')
   if (!call) return
@@ -273,7 +210,9 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   delete call.reason
   delete call.expiresAt
   delete call.expired
+  delete call.preview
   if (event.reason !== undefined) call.reason = event.reason
+  if (event.preview !== undefined) call.preview = event.preview
   if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
 }
 
@@ -306,37 +245,6 @@ function startCall(state: SessionState, event: CallStarted): void {
   const call = stage(state, event.callId, 'started')
   if (!call) return
   call.attempt = event.attempt
-}
-
-function ask(state: SessionState, event: QuestionAsked): void {
-  const call = findCall(state, event.callId)
-  if (!call) return
-  const { question: id, key, message, schema, url, expiresAt } = event
-  const question: QuestionState = { id, key, message }
-  if (schema) question.schema = schema
-  if (url !== undefined) question.url = url
-  if (expiresAt !== undefined) question.expiresAt = expiresAt
-  call.questions ??= []
-  call.questions.push(question)
-}
-
-function answer(state: SessionState, event: QuestionAnswered): void {
-  const question = closeQuestion(state, event, 'answered')
-  if (!question) return
-  const { action, content, sealed, by } = event
-  question.answer = { action, by }
-  if (content) question.answer.content = content
-  if (sealed !== undefined) question.answer.sealed = sealed
-}
-
-function closeQuestion(
-  state: SessionState,
-  { callId, question: id }: { callId: string; question: string },
-  closed: NonNullable<QuestionState['closed']>,
-): QuestionState | undefined {
-  const question = findCall(state, callId)?.questions?.find(each => each.id === id)
-  if (question) question.closed = closed
-  return question
 }
 
 function settle(state: SessionState, event: CallSettled): void {

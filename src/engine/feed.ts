@@ -2,6 +2,7 @@
 // of status. An event is shown once it is durable; everything that follows it waits behind it. Readers outside the engine
 // use `follow`, which adds the log.
 import type { Delta } from '../language/events.ts'
+import type { Report } from '../language/report.ts'
 import { soon } from '../lib/soon.ts'
 import type { FollowItem } from './boundary.ts'
 import type { SessionStatus } from './ports.ts'
@@ -133,6 +134,8 @@ export class Feed {
   }
 }
 
+type OutputDelta = Extract<Delta, { type: 'output' }>
+
 /** The deltas shown since the last whole answer, folded: what a reader who attaches now has missed. */
 export class StepInFlight {
   #step = 0
@@ -140,13 +143,14 @@ export class StepInFlight {
     | { type: 'text' | 'thinking'; texts: string[] }
     | { type: 'call'; opened: Delta; callId: string; texts: string[] }
   )[] = []
-  #outputs: Map<string, string> | undefined
+  /** By call and terminal. */
+  #outputs: Map<string, OutputDelta> | undefined
+  #reports: Map<string, Report> | undefined
 
   take(item: FeedItem): void {
     if (item.type === 'delta') this.#takeDelta(item.delta)
     else if (item.type === 'event' && item.event.type === 'model.answered') this.#parts = []
-    else if (item.type === 'event' && item.event.type === 'call.settled')
-      this.#outputs?.delete(item.event.callId)
+    else if (item.type === 'event' && item.event.type === 'call.settled') this.#forget(item.event.callId)
     else if (item.type === 'event' && item.event.type === 'turn.ended') this.#parts = []
   }
 
@@ -178,10 +182,18 @@ export class StepInFlight {
       }
       case 'output': {
         this.#outputs ??= new Map()
-        const text = (this.#outputs.get(delta.callId) ?? '') + delta.text
-        this.#outputs.set(delta.callId, text.length > outputTail ? text.slice(-outputTail) : text)
+        const key = `${delta.callId} ${delta.terminal ?? ''}`
+        const text = (this.#outputs.get(key)?.text ?? '') + delta.text
+        this.#outputs.set(key, {
+          ...delta,
+          text: text.length > outputTail ? text.slice(-outputTail) : text,
+        })
         break
       }
+      case 'report':
+        this.#reports ??= new Map()
+        this.#reports.set(delta.callId, { ...this.#reports.get(delta.callId), ...delta.report })
+        break
       case 'progress':
       case 'block':
         break
@@ -200,7 +212,14 @@ export class StepInFlight {
         if (text !== '') deltas.push({ type: 'arguments', callId: part.callId, text })
       }
     }
-    for (const [callId, text] of this.#outputs ?? []) deltas.push({ type: 'output', callId, text })
+    for (const [callId, report] of this.#reports ?? []) deltas.push({ type: 'report', callId, report })
+    deltas.push(...(this.#outputs?.values() ?? []))
     return deltas
+  }
+
+  #forget(callId: string): void {
+    this.#reports?.delete(callId)
+    if (!this.#outputs) return
+    for (const [key, output] of this.#outputs) if (output.callId === callId) this.#outputs.delete(key)
   }
 }

@@ -17,6 +17,7 @@ export function goneAgent(name: string): Agent {
       authorise: () => ({ verdict: 'deny', rule: 'gone-agent', reason: words }),
       finish: gone,
       live: () => undefined,
+      report: () => ({}),
       finishClient: gone,
     },
     limits: {

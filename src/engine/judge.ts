@@ -2,7 +2,8 @@
 // having run. What the verdict makes of the call is decided in decide-call.ts.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { CallSettled, Grant } from '../language/events.ts'
-import { mayCall, type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
+import type { Report } from '../language/report.ts'
+import { type ToolCaller, type ToolDeclaration, toolHash } from '../language/tools.ts'
 import type { Json } from '../lib/json.ts'
 import {
   type Admitted,
@@ -13,9 +14,10 @@ import {
 } from './decide-call.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
 import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
-import type { Offer, Offered } from './offer.ts'
+import { isFor, type Offer, type Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, Question, Tool, Verdict } from './ports.ts'
+import { previewOf, wantsPreview } from './preview.ts'
 import type { Session } from './session.ts'
 import { declaredFor, isDenied } from './session-tools.ts'
 import type { CallState } from './state.ts'
@@ -58,7 +60,7 @@ function judge(
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
-  if (!mayCall(offered.tool, callerOf(call))) {
+  if (!isFor(offered, callerOf(call))) {
     session.record([wrongCaller(session, call)])
     return undefined
   }
@@ -80,7 +82,7 @@ function judge(
   const { settings } = session.state
   const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
-  if (!(verdict instanceof Promise)) {
+  if (!(verdict instanceof Promise) && !wantsPreview(offered, verdict)) {
     if (verdict?.verdict === 'allow' && starting?.take()) {
       session.ports.world.crashPoint('intent-decided')
       session.record([decideStartAllowed(call, offered, verdict, session.context)])
@@ -88,15 +90,29 @@ function judge(
     } else session.record([decideVerdict(call, offered, admission, verdict, session.context)])
     return undefined
   }
-  return verdict.then(late => {
+  return withPreview(session, call, offered, admission, verdict).then(([late, preview]) => {
     // A cancellation may have settled the call while policy was evaluated.
     if (session.lost || call.stage !== stage) return
     // Settings or grants changed meanwhile: the verdict is outdated, and the call is judged again.
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Other calls of the batch may have been counted meanwhile.
     const over = overLimit(session, call, offered)
-    session.record([over ?? decideVerdict(call, offered, admission, late, session.context)])
+    session.record([over ?? decideVerdict(call, offered, admission, late, session.context, preview)])
   })
+}
+
+/** The verdict, and what a person who is asked is shown of the call. */
+async function withPreview(
+  session: Session,
+  call: CallState,
+  offered: Offered,
+  { input }: Admitted,
+  given: Verdict | undefined | Promise<Verdict>,
+): Promise<[Verdict | undefined, Report?]> {
+  const verdict = await given
+  if (!wantsPreview(offered, verdict)) return [verdict]
+  const preview = await previewOf(session, call, offered, input)
+  return preview ? [verdict, preview] : [verdict]
 }
 
 /** Undefined: no hook wants to see this call, or all have. Afterwards the call is judged again. */

@@ -1,7 +1,9 @@
 // The engine in this process, behind its boundary: commands go to open sessions, readers get copies. Whatever happens in a
 // session happens in session.ts and driver.ts.
+import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
+import type { PromptMessage, ServerPrompt, ServerResource } from '../language/servers.ts'
 import type { Abort } from '../lib/abort.ts'
 import { answerOnce } from './answer-once.ts'
 import { Attachment } from './attachment.ts'
@@ -67,7 +69,9 @@ export class LocalEngine implements Engine {
   get description(): EngineDescription {
     const { models = {} } = this.#ports
     const agents = this.#ports.agents?.() ?? []
+    const servers = this.#ports.servers?.describe() ?? []
     return {
+      ...(servers.length > 0 && { servers }),
       agents: agents.map(({ agent, model }) => describeAgent(agent, model)),
       models: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, modelInfo(model)])),
     }
@@ -75,6 +79,29 @@ export class LocalEngine implements Engine {
 
   describe(): Promise<EngineDescription> {
     return Promise.resolve(this.description)
+  }
+
+  async resources(agent: string): Promise<ServerResource[]> {
+    return (await this.#ports.servers?.resources(this.sessions.agent(agent).name)) ?? []
+  }
+
+  async readResource(agent: string, { server, uri }: { server: string; uri: string }): Promise<InputPart[]> {
+    return this.#servers.read(this.sessions.agent(agent).name, server, uri)
+  }
+
+  async prompts(agent: string): Promise<ServerPrompt[]> {
+    return (await this.#ports.servers?.prompts(this.sessions.agent(agent).name)) ?? []
+  }
+
+  async prompt(agent: string, wanted: Parameters<Engine['prompt']>[1]): Promise<PromptMessage[]> {
+    const { server, name, values } = wanted
+    return this.#servers.prompt(this.sessions.agent(agent).name, server, name, values)
+  }
+
+  get #servers(): NonNullable<EnginePorts['servers']> {
+    const { servers } = this.#ports
+    if (!servers) throw new TurnwireError('not_found', 'No servers of tools are configured.')
+    return servers
   }
 
   async create(create: CreateSession): Promise<CreatedSession> {

@@ -41,6 +41,14 @@ export class NestedRun implements NestedCalls {
     return this.#session.offer.callable.filter(({ name }) => name !== own)
   }
 
+  get since(): number {
+    return this.#session.state.turn?.startedAt ?? 0
+  }
+
+  get isWaiting(): boolean {
+    return this.#open.size > 0 && [...this.#open.values()].every(({ call }) => this.#waits(call))
+  }
+
   get hasOpen(): boolean {
     return nestedOf(this.#session.state, this.#parent.part.id).length > 0
   }
@@ -77,8 +85,7 @@ export class NestedRun implements NestedCalls {
       this.seen += 1
       resolve(this.#resultOf(call))
     }
-    if (this.#open.size === 0 || this.#told.length === 0) return
-    if ([...this.#open.values()].every(({ call }) => this.#waits(call))) for (const told of this.#told) told()
+    if (this.#told.length > 0 && this.isWaiting) for (const told of this.#told) told()
   }
 
   /** While the loop stands still, a call that was not started waits too. */

@@ -2,16 +2,19 @@
 
 import { TurnwireError } from '../language/errors.ts'
 import type { Settings } from '../language/events.ts'
-import { type Grammar, mayCall, type ToolDeclaration } from '../language/tools.ts'
+import { type Grammar, mayCall, type ToolCaller, type ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
-import type { Agent, AgentSearch, Tool } from './ports.ts'
+import type { Agent, Tool } from './ports.ts'
 
-/** `deferred`: a search has to find it before the model is shown it. */
+/**
+ * `deferred`: a search has to find it before the model is shown it. `callers`: who may call it, if the agent says other
+ * than the tool.
+ */
 export type Offered =
-  | { side: 'server'; tool: Tool; clientTrust?: boolean; deferred?: true }
-  | { side: 'client'; tool: ToolDeclaration; deferred?: true }
+  | { side: 'server'; tool: Tool; clientTrust?: boolean; deferred?: true; callers?: readonly ToolCaller[] }
+  | { side: 'client'; tool: ToolDeclaration; deferred?: true; callers?: undefined }
 
 /**
  * `declarations`: those that a model may be told of. `always`: the same, less the deferred ones. `callable`: those that
@@ -38,7 +41,7 @@ export function offerOf(
   clientOnly = false,
 ): Offer {
   const own = clientOnly ? none : agent.tools
-  return makeOffer(own, settings, clientOnly ? none : attached, agent.search)
+  return makeOffer(agent, own, settings, clientOnly ? none : attached)
 }
 
 /** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
@@ -46,15 +49,15 @@ export function isOwnOffer(settings: Settings, attached: readonly Tool[], client
   return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
 }
 
-export function ownOfferOf({ tools, search }: Pick<Agent, 'tools' | 'search'>): Offer {
-  return makeOffer(tools, { tools: null, clientTools: [] }, none, search)
+export function ownOfferOf(agent: Agent): Offer {
+  return makeOffer(agent, agent.tools, { tools: null, clientTools: [] }, none)
 }
 
 function makeOffer(
+  { callersOf, search }: Pick<Agent, 'callersOf' | 'search'>,
   own: readonly Tool[],
   settings: Pick<Settings, 'tools' | 'clientTools'>,
   attached: readonly Tool[],
-  search: AgentSearch | undefined,
 ): Offer {
   const byName = new Map<string, Offered>()
   const wait = search
@@ -63,11 +66,12 @@ function makeOffer(
   const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
   for (const tool of own) {
     if (tool.trust === 'deny') continue
-    if (!tool.exposed || !chosen) byName.set(tool.name, { side: 'server', tool, ...wait(tool) })
+    const callers = callersOf?.(tool)
+    const offered = { side: 'server' as const, tool, ...(callers && { callers }), ...wait(tool) }
+    if (!tool.exposed || !chosen) byName.set(tool.name, offered)
     else {
       const clientTrust = chosen.get(tool.name)
-      if (clientTrust !== undefined)
-        byName.set(tool.name, { side: 'server', tool, clientTrust, ...wait(tool) })
+      if (clientTrust !== undefined) byName.set(tool.name, { ...offered, clientTrust })
     }
   }
   for (const tool of settings.clientTools)
@@ -77,18 +81,22 @@ function makeOffer(
 }
 
 function declared(byName: Map<string, Offered>): Offer {
-  const callable = [...byName.values()].map(({ tool }) => tool).filter(tool => mayCall(tool, 'code'))
+  const callable = [...byName.values()].filter(offered => isFor(offered, 'code')).map(({ tool }) => tool)
   for (const offered of byName.values()) {
     if (offered.side !== 'server' || !offered.tool.offeredBeside) continue
     const { name } = offered.tool
     offered.tool = offered.tool.offeredBeside(callable.filter(other => other.name !== name))
   }
-  const shown = [...byName.values()].filter(({ tool }) => mayCall(tool, 'model'))
+  const shown = [...byName.values()].filter(offered => isFor(offered, 'model'))
   const declarations = shown.map(({ tool }) => tool)
   const waiting = shown.filter(offered => offered.deferred)
   if (waiting.length === 0) return { byName, declarations, always: declarations, deferred: waiting, callable }
   const always = shown.filter(offered => !offered.deferred).map(({ tool }) => tool)
   return { byName, declarations, always, deferred: waiting, callable }
+}
+
+export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCaller): boolean {
+  return mayCall({ ...(callers && { callers }) }, caller)
 }
 
 const deferred = { deferred: true } as const

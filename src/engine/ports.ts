@@ -15,7 +15,9 @@ import type {
 import type { Grant, LimitName, ModelStop, OptionValue, Settings, Usage } from '../language/events.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import type { Entry } from '../language/history.ts'
-import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { Report } from '../language/report.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
+import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
@@ -31,7 +33,12 @@ export {
   InvalidInput,
   type NestedCalls,
   type NestedResult,
+  type PreviewContext,
   type Progress,
+  ProtocolFailure,
+  type SampleAnswer,
+  type SampleMessage,
+  type SampleRequest,
   type SessionTools,
   Suspended,
   type Tool,
@@ -236,6 +243,8 @@ export type Gate = {
   ): Finished | Promise<Finished>
   /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
   live(): Live | undefined
+  /** What a tool reports, as it may be recorded and shown: bounded, and redacted like its output. */
+  report(report: Report): Report
   /** Arguments as they may be recorded and shown: the same text when they hold no secret. Absent: there are no rules. */
   redactArguments?: (text: string, form: CallForm) => string
   /** What a client sent for its own tool: the same, less the schema. */
@@ -284,6 +293,8 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** Who may call a tool of the list, where that differs from its own declaration. */
+  callersOf?(tool: Tool): readonly ToolCaller[] | undefined
   /** Absent: all tools are declared. */
   search?: AgentSearch
   options: readonly AgentOption[]
@@ -312,6 +323,22 @@ export type Agent = {
 /** Contract: `seal` gives text that only `open` of the same installation can read. */
 export type Vault = { seal(text: string): string; open(sealed: string): string }
 
+// ---- servers that bring tools ------------------------------------------------------------------------------
+
+/** Contract: rejects with `not_found` for what an agent does not have. A server that is down has no resources. */
+export type ToolServers = {
+  describe(): ToolServerInfo[]
+  resources(agent: string): Promise<ServerResource[]>
+  read(agent: string, server: string, uri: string): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  prompt(
+    agent: string,
+    server: string,
+    name: string,
+    values: Readonly<Record<string, string>>,
+  ): Promise<PromptMessage[]>
+}
+
 // ---- the whole -------------------------------------------------------------------------------------------
 
 export type EnginePorts = {
@@ -323,6 +350,8 @@ export type EnginePorts = {
   agents?(): readonly { agent: Agent; model?: string }[]
   /** The configured models, by name. */
   models?: Readonly<Record<string, Model>>
+  /** Absent: there are none. */
+  servers?: ToolServers
   /** Absent: tools fetch nothing through the engine. */
   egress?: Pick<Egress, 'fetch'> & Partial<Pick<Egress, 'connect'>>
   /** Absent: any number of calls may run at the same time. */

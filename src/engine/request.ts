@@ -80,7 +80,7 @@ export function previewRequest(agent: Agent, state: SessionState, text: string |
     loaded: state.loaded,
     isDenied: () => false,
   })
-  const history = text === undefined ? view : [...view, ...openResults(state), userEntry(text)]
+  const history = [...view, ...openResults(state), ...(text === undefined ? [] : [userEntry(text)])]
   const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
   return structuredClone(
     requestOf(

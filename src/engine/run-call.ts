@@ -19,6 +19,7 @@ import {
   type Admission,
   type Finished,
   InvalidInput,
+  ProtocolFailure,
   Suspended,
   type Tool,
   type ToolOutput,
@@ -168,10 +169,10 @@ class CallRun {
     }
     if (attempt instanceof Promise)
       attempt.then(
-        late => this.#settle(late),
+        late => this.#settle(context.withReport(late)),
         error => this.#failed(context, error),
       )
-    else this.#settle(attempt)
+    else this.#settle(context.withReport(attempt))
   }
 
   #failed(context: CallContext, thrown: unknown): void {
@@ -181,10 +182,10 @@ class CallRun {
       const attempt = failure(this.#session, this.#call, this.#tool, thrown)
       if (attempt instanceof Promise)
         attempt.then(
-          late => this.#settleOrRetry(late),
+          late => this.#settleOrRetry(context.withReport(late)),
           error => this.#lose(error),
         )
-      else this.#settleOrRetry(attempt)
+      else this.#settleOrRetry(context.withReport(attempt))
     } catch (error) {
       this.#lose(error)
     }
@@ -236,9 +237,11 @@ class CallRun {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
     if (!output) return attempt
-    const { loads } = attempt.outcome
+    const { loads, report } = attempt.outcome
     const kept = loads && !output.failed ? { loads, ...output } : output
-    return agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
+    const finished = await agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
+    // The hook replaces what the model reads. The work that was done stays reported.
+    return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 
   #conclude({ outcome, blob }: Finished): void {
@@ -292,7 +295,11 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     session.state.owner,
   )
   const asFailure = ({ outcome, blob }: Finished): Attempt => ({
-    outcome: untouched ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } } : outcome,
+    outcome: untouched
+      ? { ...outcome, kind: 'invalid', from: { source: 'runtime' } }
+      : error instanceof ProtocolFailure
+        ? { ...outcome, from: { source: 'tool', tool: tool.name, protocolError: error.code } }
+        : outcome,
     ...(blob && { blob }),
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   })

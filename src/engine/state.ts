@@ -5,6 +5,7 @@ import type { ErrorCode } from '../language/errors.ts'
 import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
@@ -34,7 +35,11 @@ export type CallState = {
   toolHash?: string
   rule?: string
   reason?: string
+  /** The client that runs it, until a time. */
+  claim?: { by: string; until: number }
   expiresAt?: number
+  /** What the tool says that it would do, while it waits for a person. */
+  preview?: Report
   /** The time for an answer is over. */
   expired?: true
   attempt: number

@@ -26,6 +26,7 @@ export function summarise(
     settings: withoutSecrets(state.settings),
     entries,
     calls: state.batch,
+    used: state.used,
     next: limits ? nextAction(next(state, limits)) : { do: 'rest' as const },
     grants: [...state.grants.values()],
     known: keys.filter(key => state.requests.has(key)),

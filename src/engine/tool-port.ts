@@ -1,8 +1,10 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
 import type { Socket } from 'node:net'
 import type { Outcome } from '../language/calls.ts'
-import type { ResultPart } from '../language/content.ts'
+import type { InputPart, ResultPart } from '../language/content.ts'
+import type { ModelStop } from '../language/events.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
+import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { EgressInit } from '../lib/egress.ts'
 import type { Json } from '../lib/json.ts'
@@ -14,7 +16,23 @@ import type { Json } from '../lib/json.ts'
 // biome-ignore lint/suspicious/noEmptyInterface: programs add their members to it.
 export interface AppContext {}
 
-export type Progress = { message?: string; done?: number; total?: number } | { output: string }
+/** `terminal`: the id of the terminal that shows the output, as `report` named it. */
+export type Progress =
+  | { message?: string; done?: number; total?: number }
+  | { output: string; terminal?: string }
+
+export type SampleMessage = { role: 'user' | 'assistant'; parts: InputPart[] }
+
+/** `by`: who asks, for the log. */
+export type SampleRequest = {
+  by: string
+  messages: readonly SampleMessage[]
+  system?: string
+  maxTokens: number
+  signal?: AbortSignal
+}
+
+export type SampleAnswer = { text: string; model: string; stop: ModelStop }
 
 export type AskOptions = {
   /** Names the question within its call. Default: made of the question itself. */
@@ -34,6 +52,8 @@ export type ToolContext = {
   idempotencyKey: string
   attempt: number
   progress(update: Progress): void
+  /** Shows people which files the call works on, what it changes and what it runs. The last report stays in the log. */
+  readonly report: (report: Report) => void
   /**
    * Asks a person or the application, and waits for the answer: the time that takes counts neither for the call nor for
    * the turn. The question survives a restart if the tool may run twice; then the call runs again, asks again, and gets
@@ -43,6 +63,11 @@ export type ToolContext = {
   options: Readonly<Record<string, string>>
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
+  /**
+   * Asks the session's model something of the tool's own: without the history and without tools. It counts to the turn's
+   * tokens and money, and is recorded.
+   */
+  sample(request: SampleRequest): Promise<SampleAnswer>
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
   /** A connection within the same rule, which outlives the call. `hosts` narrows the rule. Absent: none is made. */
@@ -70,6 +95,10 @@ export type NestedCalls = {
   readonly tools: readonly ToolDeclaration[]
   /** Resolves when the call is settled, however it ended. Rejects if no call can be made: the turn has reached a limit. */
   call(key: string, name: string, text: string): Promise<NestedResult>
+  /** A time that is the same in every run of this call. */
+  readonly since: number
+  /** None of the open calls can go on without a person or the application. */
+  readonly isWaiting: boolean
   /**
    * `told` is called whenever none of the open calls can go on without a person or the application. `run` then finishes what
    * it has to do and throws `Suspended`.
@@ -80,13 +109,20 @@ export type NestedCalls = {
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
-/** `loads`: names of tools of this session that the model is offered from here on. */
+/**
+ * `loads`: names of tools of this session that the model is offered from here on. `report`: in place of what was reported
+ * while it ran, member by member.
+ */
 export type ToolOutput = {
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
   loads?: readonly string[]
+  report?: Report
 }
+
+/** What a preview may know of the call besides its input. */
+export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
@@ -124,6 +160,22 @@ export type Tool = ToolDeclaration & {
   /** Called when the process is done with it. */
   close?(): Promise<void>
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
+  /**
+   * What the call would do, for whoever is asked about it. It changes nothing, and is called at any time with an input that
+   * passed `input`. It has a few seconds; if it throws or is late, the question is asked without it.
+   */
+  preview?(input: Json, context: PreviewContext): Promise<Report> | Report
+}
+
+/** Thrown by a tool whose server refused the request itself: an error of the protocol, not a result of the tool. */
+export class ProtocolFailure extends Error {
+  override readonly name = 'ProtocolFailure'
+  readonly code: number
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
 }
 
 /** Thrown by a tool whose own, finer check refused the input; nothing has happened. */

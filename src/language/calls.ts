@@ -1,6 +1,7 @@
 // A tool call that a model asked for, and the ways in which it can end.
 import type { Json } from '../lib/json.ts'
 import type { Native, ResultPart } from './content.ts'
+import type { Report } from './report.ts'
 
 /** `json`: arguments of a function. `text`: free text of a custom tool, with or without a grammar. */
 export type CallForm = 'json' | 'text'
@@ -38,7 +39,8 @@ export type OutcomeKind = (typeof outcomeKinds)[number]
 
 /** Where a result came from. Nothing inside the result can change it. */
 export type Provenance =
-  | { source: 'tool'; tool: string }
+  /** `protocolError`: not the tool failed but the protocol of its server, with this code. */
+  | { source: 'tool'; tool: string; protocolError?: number }
   | { source: 'client' }
   | { source: 'runtime' }
   | { source: 'person'; by: string }
@@ -48,6 +50,8 @@ export type Outcome = {
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
+  /** What the tool reported of its work. No model reads it. */
+  report?: Report
   from: Provenance
   /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
   cut?: { bytes: number; blob: string }

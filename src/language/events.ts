@@ -7,6 +7,7 @@ import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
+import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
@@ -128,6 +129,8 @@ export type ModelAnswered = At & {
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
+/** One of several clients says that it runs the call, until a time: the others leave it alone. */
+export type CallClaimed = At & { type: 'call.claimed'; callId: string; by: string; until: number }
 export type ApprovalRequested = At & {
   type: 'approval.requested'
   callId: string
@@ -136,6 +139,8 @@ export type ApprovalRequested = At & {
   rule: string
   reason?: string
   expiresAt?: number
+  /** What the tool says that the call would do, for whoever decides. */
+  preview?: Report
   /** It was asked and allowed before, but its tool has changed since: the call, for readers that did not see it. */
   again?: Pick<CallPart, 'name' | 'form' | 'text'>
 }
@@ -268,6 +273,16 @@ export type HookActed = At & {
   reason?: string
 }
 
+/** A running call asked the model something of its own, on behalf of `by`. It counts to the turn; no history holds it. */
+export type ModelSampled = At & {
+  type: 'model.sampled'
+  call: string
+  by: string
+  model: string
+  stop: ModelStop
+  usage?: Usage
+}
+
 export type Event =
   | SessionCreated
   | SessionConfigured
@@ -276,6 +291,7 @@ export type Event =
   | TurnAsked
   | ModelAnswered
   | CallHanded
+  | CallClaimed
   | ApprovalRequested
   | ApprovalExpired
   | ApprovalDecided
@@ -298,6 +314,7 @@ export type Event =
   | HistoryCompacted
   | HistoryRewound
   | HookActed
+  | ModelSampled
 
 export type EventType = Event['type']
 
@@ -317,4 +334,7 @@ export type Delta =
   | { type: 'call.opened'; callId: string; name: string; form: CallPart['form'] }
   | { type: 'arguments'; callId: string; text: string }
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
-  | { type: 'output'; callId: string; text: string }
+  /** `terminal`: the one of the call's terminals that shows it. */
+  | { type: 'output'; callId: string; text: string; terminal?: string }
+  /** Each member replaces what was reported before. */
+  | { type: 'report'; callId: string; report: Report }

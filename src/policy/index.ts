@@ -8,6 +8,7 @@ import { invalidPolicy } from './invalid-policy.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import { type BuiltInRedaction, createRedactor, type RedactRule, redactLive } from './redact.ts'
 import { redactArguments } from './redact-arguments.ts'
+import { finishReport } from './report.ts'
 
 export { matchesName } from './authorise.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
@@ -56,6 +57,7 @@ export function createGate(options: GateOptions = {}): Gate {
     denies: createDenial(options.rules ?? []),
     finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
     ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),
+    report: report => finishReport(report, redactor),
     live: () => (redactor === null ? undefined : redactLive(redactor)),
     finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, output),
   }

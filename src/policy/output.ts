@@ -13,6 +13,7 @@ import { cutUtf8, quote, wellFormed } from '../lib/text.ts'
 import { type CompiledSchemas, describeIssues } from './arguments.ts'
 import { bound } from './bound.ts'
 import type { Redactor, Tally } from './redact.ts'
+import { finishReport } from './report.ts'
 
 export type OutputSettings = {
   compiled: CompiledSchemas
@@ -38,6 +39,7 @@ export function finishTool(
   const from: Provenance = { source: 'tool', tool: tool.name }
   const finish = (checked: Checked): Finished => {
     const finished = compose(checked, from, tool.outputLimit, callId, settings)
+    if (output.report) finished.outcome.report = finishReport(output.report, settings.redactor)
     if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
       finished.outcome.loads = [...output.loads]
     return finished

@@ -3,13 +3,15 @@
 import type { Agent, Model, Tool } from '../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { modelKey } from '../language/model-names.ts'
+import { hostedApproval } from '../language/tools.ts'
 import { describeSchema } from '../lib/standard-schema.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
-import { hostedApprovalTool } from '../tools/index.ts'
+import { codeTool, hostedApprovalTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import type { Log } from './log.ts'
+import { serversOf } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
 
 /** Of one turn. */
@@ -30,15 +32,10 @@ function buildAgent(
   const models = namedModels(config)
   const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
+  const code = agent.code === true ? {} : agent.code || undefined
   const search = agentSearch(agent, log)
-  const fixed = [
-    ...(agent.tools ?? []),
-    ...(mayAsk ? [hostedApprovalTool()] : []),
-    ...(search ? [search.tool] : []),
-  ]
-  const all = mcp
-    ? joined(fixed, () => mcp.tools(agent.mcpServers ?? Object.keys(config.mcp ?? {})))
-    : () => fixed
+  const fixed = fixedTools(agent, mayAsk, search?.tool)
+  const all = mcp ? joined(fixed, () => mcp.tools(serversOf(config, agent.name))) : () => fixed
   const tools = search ? search.following(all) : all
   return {
     name: agent.name,
@@ -54,6 +51,7 @@ function buildAgent(
     get tools() {
       return tools()
     },
+    ...(code?.only && { callersOf: callersOf(code.only) }),
     ...(search && { search: search.rule }),
     options: agent.options ?? [],
     gate: createGate({
@@ -77,6 +75,20 @@ function buildAgent(
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
     model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
   }
+}
+
+/** All but those of MCP servers. `mayAsk`: a vendor may ask before it runs a tool of its own. */
+function fixedTools({ tools = [], code }: AgentConfig, mayAsk: boolean, search: Tool | undefined): Tool[] {
+  const programs = code ? [codeTool(code === true ? {} : code)] : []
+  return [...tools, ...programs, ...(mayAsk ? [hostedApprovalTool()] : []), ...(search ? [search] : [])]
+}
+
+/** Tools that programs alone may call. Those that run programs, and those that answer a vendor, are for the model. */
+function callersOf(only: true | readonly string[]): NonNullable<Agent['callersOf']> {
+  const names = only === true ? undefined : new Set(only)
+  const isMeant = ({ name, callers, finds }: Tool): boolean =>
+    names ? names.has(name) : name !== hostedApproval && callers === undefined && !finds
+  return tool => (isMeant(tool) ? ['code'] : undefined)
 }
 
 /** One list of both, made anew only when the second is another. */

@@ -14,7 +14,7 @@ import {
   type Wrong,
 } from './check-fields.ts'
 import { checkEgress, checkHooks } from './check-hooks.ts'
-import { checkAnswer, checkCount } from './check-values.ts'
+import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
@@ -95,6 +95,7 @@ const agentKeys = [
   'system',
   'model',
   'tools',
+  'code',
   'search',
   'always',
   'options',
@@ -156,6 +157,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   checkOptions(options, `${key}.options`, wrong)
   checkAnswer(agent['answer'], `${key}.answer`, wrong)
   checkCount(agent['callsAtOnce'], `${key}.callsAtOnce`, wrong)
+  checkCode(agent['code'], tools, `${key}.code`, wrong)
 }
 
 function checkToolList(tools: unknown, key: string, wrong: Wrong): void {

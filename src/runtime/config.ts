@@ -6,6 +6,7 @@ import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { CodeOptions } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
@@ -25,6 +26,11 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   /** A model, or the name of one in `models`. */
   model: Model | WholeName<NoInfer<ModelName>>
   tools?: readonly Tool[]
+  /**
+   * The model may write programs that call the tools. `only`: tools that programs alone may call, by name or all (`true`);
+   * the model is not told of them, so that a large catalogue costs no context.
+   */
+  code?: boolean | (CodeOptions & { only?: true | readonly string[] })
   /**
    * For many tools: the model is declared a search and those in `always`, and each tool that the search found from then on.
    * Default: all tools are declared.

@@ -11,7 +11,8 @@ import { makePrivateFolder } from './private-folder.ts'
 /** The owner of sessions that are made without a key: by the library, the command, and a server without keys. */
 export const localOwner = 'local'
 
-export type KeyEntry = { name: string; sha256: string }
+/** `operator`: the key sees the sessions of every owner, and the system. */
+export type KeyEntry = { name: string; sha256: string; operator?: true }
 
 /** The keys of the configuration and those of a data folder. The folder's are read again when its file has changed. */
 export class Keys {
@@ -38,8 +39,22 @@ export class Keys {
 
   /** Looks up the hash, so that the time it takes does not depend on the key. */
   find(token: string): Principal | undefined {
+    return this.findHash(sha256(token))
+  }
+
+  /** The same, by the hash of a key. */
+  findHash(hash: string): Principal | undefined {
     this.#refresh()
-    return this.#byHash.get(sha256(token))
+    return this.#byHash.get(hash)
+  }
+
+  /** `fixed`: from the configuration, so it cannot be removed here. */
+  list(): { name: string; operator: boolean; fixed: boolean }[] {
+    const kept = this.#folder === undefined ? [] : readKeys(this.#folder)
+    return [
+      ...this.#fixed.map(({ name, operator = false }) => ({ name, operator, fixed: true })),
+      ...kept.map(({ name, operator = false }) => ({ name, operator, fixed: false })),
+    ]
   }
 
   #refresh(): void {
@@ -51,7 +66,12 @@ export class Keys {
   /** A file that cannot be read is no reason to let anyone in: it throws, and the next request tries again. */
   #read(stamp: string): void {
     const entries = [...this.#fixed, ...(this.#folder === undefined ? [] : readKeys(this.#folder))]
-    this.#byHash = new Map(entries.map(({ name, sha256: hash }) => [hash, { owner: name, name }]))
+    this.#byHash = new Map(
+      entries.map(({ name, sha256: hash, operator }) => [
+        hash,
+        operator ? { owner: name, name, operator } : { owner: name, name },
+      ]),
+    )
     this.#stamp = stamp
     this.#hadKeys ||= entries.length > 0
   }
@@ -63,10 +83,36 @@ function stampOf(folder: string): string {
   return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`
 }
 
-export function newKey(name: string): { key: string; entry: KeyEntry } {
+export function newKey(name: string, operator = false): { key: string; entry: KeyEntry } {
   const key = `tw_${randomBytes(24).toString('base64url')}`
-  return { key, entry: { name, sha256: sha256(key) } }
+  return { key, entry: { name, sha256: sha256(key), ...(operator && { operator }) } }
 }
+
+/** Adds a key to a data folder, and gives it. Throws `bad_request` for a name that cannot be used. */
+export function addKey(folder: string, name: string, operator = false): string {
+  if (!/^[\w.@-]{1,64}$/.test(name))
+    throw refusedName('The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".')
+  if (name === localOwner)
+    throw refusedName(
+      `"${localOwner}" owns the sessions of programs on this machine. Choose another name for the key.`,
+    )
+  const known = readKeys(folder)
+  if (known.some(each => each.name === name))
+    throw refusedName(`There is a key named "${name}". Remove it first, or choose another name.`)
+  const { key, entry } = newKey(name, operator)
+  writeKeys(folder, [...known, entry])
+  return key
+}
+
+/** False: there is none of this name. */
+export function removeKey(folder: string, name: string): boolean {
+  const known = readKeys(folder)
+  const left = known.filter(each => each.name !== name)
+  if (left.length < known.length) writeKeys(folder, left)
+  return left.length < known.length
+}
+
+const refusedName = (message: string): TurnwireError => new TurnwireError('bad_request', message)
 
 function keyFile(folder: string): string {
   return join(folder, 'keys.json')
@@ -118,6 +164,7 @@ export function isKeyEntry(value: unknown): value is KeyEntry {
     typeof value.name === 'string' &&
     'sha256' in value &&
     typeof value.sha256 === 'string' &&
-    /^[\w-]{43}$/.test(value.sha256)
+    /^[\w-]{43}$/.test(value.sha256) &&
+    (!('operator' in value) || value.operator === true)
   )
 }

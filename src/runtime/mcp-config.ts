@@ -1,6 +1,7 @@
 // The MCP servers of a configuration: their types, their checks, and what is made of them. An entry has the shape that
 // other tools use: a command with its arguments, or a URL.
 import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { errorMessage } from '../lib/error-message.ts'
 import {
   checkSpec,
@@ -23,7 +24,12 @@ type ServerOptions = Pick<
   | 'outputLimit'
   | 'maxTools'
   | 'allowEnv'
->
+  | 'sampling'
+  | 'logLevel'
+> & {
+  /** Folders that the server is told it may work in: paths, relative to this folder. */
+  roots?: readonly string[]
+}
 
 export type McpStdioConfig = Omit<McpStdioServer, 'name'> & ServerOptions & { type?: 'stdio' }
 export type McpHttpConfig = Omit<McpHttpServer, 'name'> & ServerOptions & { type?: 'http' }
@@ -37,9 +43,12 @@ const commonKeys = [
   'timeoutMs',
   'connectTimeoutMs',
   'outputLimit',
+  'roots',
+  'sampling',
+  'logLevel',
 ]
 const stdioKeys = ['command', 'args', 'env', 'cwd', 'allowEnv']
-const httpKeys = ['url', 'headers']
+const httpKeys = ['url', 'headers', 'auth']
 const allKeys = [...stdioKeys, ...httpKeys, ...commonKeys, 'maxTools']
 
 /** Gives the names of the servers. */
@@ -100,12 +109,40 @@ function checkServer(name: string, server: unknown, wrong: Wrong): void {
   for (const each of ['timeoutMs', 'connectTimeoutMs', 'outputLimit', 'maxTools'])
     if (server[each] !== undefined && !(Number.isSafeInteger(server[each]) && Number(server[each]) > 0))
       wrong(`${key}.${each}`, 'must be a whole number above 0.')
+  checkAbilities(server, key, wrong)
   try {
     // The values were given by the operator; what does not fit is refused here.
     checkSpec(specOf(name, server as McpServerConfig), listOf(server['allowEnv']))
   } catch (error) {
     wrong(key, errorMessage(error))
   }
+}
+
+const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+/** What a server may ask of us. */
+function checkAbilities(
+  { roots, sampling, logLevel }: Record<string, unknown>,
+  key: string,
+  wrong: Wrong,
+): void {
+  if (
+    roots !== undefined &&
+    !(Array.isArray(roots) && roots.every(root => typeof root === 'string' && root !== ''))
+  )
+    wrong(`${key}.roots`, 'must be a list of folders.')
+  if (logLevel !== undefined && !logLevels.some(level => level === logLevel))
+    wrong(`${key}.logLevel`, `must be one of ${logLevels.join(', ')}.`)
+  if (sampling === undefined) return
+  if (!isRecord(sampling)) {
+    wrong(`${key}.sampling`, 'must be an object, such as {}, or be left out.')
+    return
+  }
+  for (const [name, value] of Object.entries(sampling))
+    if (name !== 'maxTokens' && name !== 'perCall')
+      wrong(`${key}.sampling.${name}`, 'there is no such setting. Known are: maxTokens, perCall.')
+    else if (!Number.isSafeInteger(value) || Number(value) <= 0)
+      wrong(`${key}.sampling.${name}`, 'must be a whole number above 0.')
 }
 
 /** What belongs to a program does nothing for a server elsewhere, and the other way round. */
@@ -126,15 +163,25 @@ function checkPlaces(server: Record<string, unknown>, isRemote: boolean, key: st
   }
 }
 
-export function keptServers({ mcp = {}, agents }: TurnwireConfig): KeptServer[] {
+/** `connect`: what a server needs of the runtime. */
+export function keptServers(
+  { mcp = {}, agents }: TurnwireConfig,
+  connect: (spec: McpServerSpec) => Pick<McpOptions, 'auth' | 'fetchOther'> = () => ({}),
+): KeptServer[] {
   const taken = agents.flatMap(({ tools = [] }) => tools.map(tool => tool.name))
   return Object.entries(mcp).map(([name, server]) => {
     const { trust, trustAnnotations, exposed, timeoutMs, connectTimeoutMs, outputLimit, maxTools, allowEnv } =
       server
+    const { roots, sampling, logLevel } = server
+    const spec = specOf(name, server)
     return {
-      spec: specOf(name, server),
+      spec,
       options: {
         taken,
+        ...connect(spec),
+        ...(roots && { roots: roots.map(root => ({ uri: pathToFileURL(resolve(root)).href })) }),
+        ...(sampling && { sampling }),
+        ...(logLevel !== undefined && { logLevel }),
         ...(trust !== undefined && { trust }),
         ...(trustAnnotations !== undefined && { trustAnnotations }),
         ...(exposed !== undefined && { exposed }),
@@ -150,7 +197,12 @@ export function keptServers({ mcp = {}, agents }: TurnwireConfig): KeptServer[] 
 
 function specOf(name: string, server: McpServerConfig): McpServerSpec {
   if ('url' in server && server.url !== undefined)
-    return { name, url: server.url, ...(server.headers && { headers: server.headers }) }
+    return {
+      name,
+      url: server.url,
+      ...(server.headers && { headers: server.headers }),
+      ...(server.auth && { auth: server.auth }),
+    }
   const { command, args, env, cwd } = server as McpStdioConfig // it has no url
   return {
     name,

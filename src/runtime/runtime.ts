@@ -14,7 +14,7 @@ import {
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
 import { memoryStore } from '../stores/memory.ts'
-import { KeptServers } from '../tools/mcp/index.ts'
+import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -22,6 +22,9 @@ import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
 import { keptServers } from './mcp-config.ts'
+import { toolServers } from './mcp-servers.ts'
+import { tokenStore } from './mcp-tokens.ts'
+import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
 import { makePrivateFolder } from './private-folder.ts'
 import { createVault, type SigningVault, vaultKey } from './vault.ts'
@@ -46,6 +49,7 @@ export class Runtime {
   readonly engine: Engine
   readonly #inner: LocalEngine | FolderEngine
   readonly failures = new LogFailures()
+  readonly #models = new ModelStats()
   readonly #graceMs: number
   readonly #world = realWorld()
   readonly #store: Store | undefined
@@ -60,13 +64,20 @@ export class Runtime {
 
   private constructor(config: TurnwireConfig, log: Log) {
     const { data = '.turnwire' } = config
-    this.config = config
+    this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
     this.log = this.failures.tap(log)
     this.#graceMs = config.server?.graceMs ?? 10_000
     this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
     this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
-    this.#mcp = new KeptServers(keptServers(config), this.log, () => {
+    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
+      'url' in spec
+        ? {
+            auth: { store: tokenStore(this.folder, spec, () => this.vault) },
+            fetchOther: this.fetchFor(spec.name),
+          }
+        : {}
+    this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
     const { folder } = this
@@ -119,6 +130,19 @@ export class Runtime {
     return this.#own.vault
   }
 
+  /** Fetches, within the egress rule, what an MCP server names at other addresses than its own. */
+  fetchFor(server: string): NonNullable<McpOptions['fetchOther']> {
+    return (url, init) =>
+      this.#egress.fetch(url, {
+        ...init,
+        report: report =>
+          this.log(report.refused === undefined ? 'info' : 'warn', 'An MCP server named another address.', {
+            server,
+            ...report,
+          }),
+      })
+  }
+
   async close(): Promise<void> {
     if (this.#inner instanceof FolderEngine) await this.#inner.close()
     else await this.#inner.stop(this.#graceMs)
@@ -149,6 +173,18 @@ export class Runtime {
     return this.#working?.failure?.()
   }
 
+  /** How the models did since the start: those with a name, and the agents' own. */
+  modelRecords(): (ModelRecord & { name: string; id: string })[] {
+    const own = this.config.agents.flatMap(({ name, model }) =>
+      typeof model === 'string' ? [] : [[name, model] as const],
+    )
+    return [...Object.entries(namedModels(this.config)), ...own].map(([name, { id }]) => ({
+      name,
+      id,
+      ...this.#models.of(id),
+    }))
+  }
+
   #startEngine(store: Store): LocalEngine {
     this.#working = store
     const { hooks, context } = this.config
@@ -168,6 +204,7 @@ export class Runtime {
           return typeof model === 'string' ? { agent, model } : { agent }
         }),
       models: namedModels(this.config),
+      servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),

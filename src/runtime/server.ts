@@ -10,15 +10,19 @@ import { aguiRoutes } from '../wires/agui/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
 import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
-import type { WireEnv, WireHost } from '../wires/host.ts'
+import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
+import { operatorRoutes, signInRoute } from '../wires/operator/index.ts'
 import { responsesRoutes, responsesSocket } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
+import { ConsoleCookies } from './console-cookie.ts'
+import { consoleRoutes } from './console-files.ts'
 import { Keys, localOwner } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
+import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { Runtime } from './runtime.ts'
@@ -173,8 +177,13 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
+  const cookies = new ConsoleCookies(keys, runtime.vault)
+  const operator = operatorBackend(runtime, keys, cookies)
+  const console = consoleRoutes()
+  if (console) app.route('/', console)
+  app.route('/', signInRoute(host, operator))
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host))
+  app.use(authenticate(keys, host, cookies))
   app.use(countRequests(accounts))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
@@ -185,6 +194,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', chatRoutes(host))
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
+  app.route('/', operatorRoutes(host, operator))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
   return app
@@ -201,6 +211,7 @@ const wires = {
   '/api/chat, /api/jobs, /api/ws': 'DeltaKit: docs/protocols/deltakit.md',
   '/agui/<agent>': 'AG-UI: docs/protocols/agui.md',
   '/ui/<agent>': 'AI SDK UI: docs/protocols/ai-sdk-ui.md',
+  '/operator': 'for operators and the console: docs/protocols/operator.md',
   '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
 }
 
@@ -266,18 +277,17 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(keys: Keys, host: WireHost): MiddlewareHandler<WireEnv> {
+function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
     if (keys.open) {
-      c.set('principal', { owner: localOwner, name: localOwner })
+      c.set('principal', { owner: localOwner, name: localOwner, operator: true })
       return next()
     }
     const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
     const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
-    const keyless = bearer === 'missing' ? ownerByRunId(host, c.req.method, c.req.path) : undefined
     const principal =
-      keyless !== undefined
-        ? { owner: keyless, name: keyless }
+      bearer === 'missing'
+        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host))
         : typeof bearer === 'string'
           ? undefined
           : keys.find(bearer.token)
@@ -292,6 +302,12 @@ function authenticate(keys: Keys, host: WireHost): MiddlewareHandler<WireEnv> {
     c.set('principal', principal)
     return next()
   }
+}
+
+/** Some addresses name a run by an id that is as good as a key. */
+function ownerOfRun(c: Context<WireEnv>, host: WireHost): Principal | undefined {
+  const owner = ownerByRunId(host, c.req.method, c.req.path)
+  return owner === undefined ? undefined : { owner, name: owner }
 }
 
 /** Counts every request, and what is open, for its owner. */

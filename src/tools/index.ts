@@ -1,5 +1,12 @@
 // The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and a browser.
 export { type BrowserOptions, browser } from './browser/index.ts'
+export {
+  type CodeLimits,
+  type CodeOptions,
+  checkCodeLimits,
+  codeTool,
+  defaultCodeName,
+} from './code/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,

@@ -4,8 +4,8 @@ import type { HttpBindings } from '@hono/node-server'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 
-/** Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. */
-export type Principal = { owner: string; name: string }
+/** Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner. */
+export type Principal = { owner: string; name: string; operator?: boolean }
 
 /** Counts what the caller's owner has at a time. */
 export type OwnerAccount = {

@@ -46,6 +46,10 @@ async function* stream<T>(open: () => AsyncIterable<T>): AsyncGenerator<T, void,
 export function throughClones(engine: Engine): Engine {
   return {
     describe: () => call(() => engine.describe()),
+    resources: agent => call(() => engine.resources(agent)),
+    readResource: (agent, resource) => call(() => engine.readResource(agent, cloned(resource))),
+    prompts: agent => call(() => engine.prompts(agent)),
+    prompt: (agent, prompt) => call(() => engine.prompt(agent, cloned(prompt))),
     create: create => call(() => engine.create(cloned(create))),
     command: (ref, command) => call(() => engine.command(cloned(ref), cloned(command))),
     follow: (ref, options, signal) => stream(() => engine.follow(cloned(ref), cloned(options), signal)),

@@ -54,20 +54,24 @@ async function checksDuring(server: Attacked, work: Promise<unknown>): Promise<n
   return checks
 }
 
-test('while a sync takes two seconds, the server goes on answering', async t => {
+test('while syncs take two seconds, the server goes on answering', async t => {
   const disk = faultyDisk(t)
   if (!disk) return
   const server = await attacked(t, { env: disk.env })
   const session = await server.session()
   disk.set({ syncMs: 2000 })
-  const before = disk.syncs()
-  const checks = await checksDuring(server, server.turn(session, 'said 1'))
-  const syncs = disk.syncs() - before
-  assert.ok(syncs >= 1, 'nothing was synced')
-  // If syncs held the event loop, no more than one check would be answered for each.
-  assert.ok(checks >= 3 * syncs, `${checks} checks during ${syncs} syncs`)
+  // The first slow sync may be met on the main thread. From then on syncs are made elsewhere.
+  await server.turn(session, 'said 1')
+  for (const words of ['said 2', 'said 3']) {
+    const before = disk.syncs()
+    const checks = await checksDuring(server, server.turn(session, words))
+    const syncs = disk.syncs() - before
+    assert.ok(syncs >= 1, 'nothing was synced')
+    // If syncs held the event loop, no more than one check would be answered for each.
+    assert.ok(checks >= 3 * syncs, `${checks} checks during ${syncs} syncs`)
+  }
   disk.set({})
-  assert.deepEqual(await saidIn(server, session), ['said 1'])
+  assert.deepEqual(await saidIn(server, session), ['said 1', 'said 2', 'said 3'])
 })
 
 test('while another program holds the database, the server goes on answering', async t => {

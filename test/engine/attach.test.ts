@@ -47,7 +47,7 @@ function attach(
     for await (const items of rig.local.attach(ref, [look], signal))
       for (const item of items) {
         if (item.type === 'attached') attached.resolve()
-        else {
+        else if (item.type !== 'preview') {
           const report = answer(item)
           if (report) await rig.local.report(ref, report)
         }

@@ -72,6 +72,8 @@ ACP-TOOL-02 | 1 | tool calls | rawInput and locations follow when the arguments 
 ACP-TOOL-03 | 1 | tool calls | in_progress, then completed or failed, with content and rawOutput.
 ACP-TOOL-04 | 1 | tool calls | An edit is shown as a diff with old and new text.
 ACP-TOOL-05 | 1 | tool calls | Updates hold only what changed, and calls in one turn are told apart by their ids.
+ACP-TOOL-07 | 1 | tool calls | What a call would change is shown while permission is asked: several files, absolute paths.
+ACP-TOOL-08 | 1 | tool calls | Any tool reports files while it runs and differences with its result; a loaded session shows them.
 ACP-TOOL-06 | 1 | ours | Names and titles cannot smuggle control characters into the client.
 ACP-PERM-01 | 1 | permission | A call that asks is put to the client with what it would do; allow_once runs it.
 ACP-PERM-02 | 1 | permission | reject_once denies it, and the others of the batch go on.
@@ -88,6 +90,7 @@ ACP-FILE-03 | 1 | ours | Paths outside of cwd and additionalDirectories are refu
 ACP-TERM-01 | 1 | terminals | A command runs in a terminal of the client, which is attached to the call before it is released.
 ACP-TERM-02 | 1 | terminals | A terminal is always released: after its end, a failure, a cancellation, a time limit.
 ACP-TERM-03 | 1 | terminals | A cancellation or a time limit kills the command first.
+ACP-TERM-04 | 1 | ours | Output of a terminal of the runtime is shown live: as a terminal where the client shows such, else as text.
 ACP-MCPS-01 | 1 | session setup | MCP servers of the client are connected and their tools offered, apart by name.
 ACP-MCPS-02 | 1 | ours | If a server cannot be reached, only its tools are missing, and the client is told.
 ACP-MCPS-03 | 1 | session setup | sse servers, relative commands and servers over a network are refused with -32602.

@@ -106,6 +106,7 @@ export class LogRules {
       case 'control.returned':
       case 'turn.asked':
       case 'hook.acted':
+      case 'model.sampled':
         return undefined
       default:
         return this.#takeOfCall(event)

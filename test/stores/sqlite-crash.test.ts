@@ -11,6 +11,8 @@ import { makeFolder } from './folder.ts'
 const WRITER = fileURLToPath(new URL('writer.ts', import.meta.url))
 const KILLS = 20
 const SESSIONS = 8
+/** Where the writer commits: chosen for each commit, or always in the same place. */
+const places = ['adaptive', 'main', 'thread'] as const
 
 type Line = { word: string; session: string; seq: number; code?: string | undefined }
 
@@ -26,9 +28,9 @@ function parse(output: string): Line[] {
     })
 }
 
-function runUntilKilled(file: string, linesBeforeKill: number): Promise<string> {
+function runUntilKilled(file: string, place: string, linesBeforeKill: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [WRITER, file, String(SESSIONS)], {
+    const child = spawn(process.execPath, [WRITER, file, place, String(SESSIONS)], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
@@ -81,7 +83,7 @@ test(`after each of ${KILLS} kills by SIGKILL, every acknowledged event is there
   const file = folder.path('sessions.db')
   const acked = new Map<string, number>()
   for (let kill = 0; kill < KILLS; kill++) {
-    const lines = parse(await runUntilKilled(file, 1 + ((kill * 37) % 150)))
+    const lines = parse(await runUntilKilled(file, places[kill % places.length]!, 1 + ((kill * 37) % 150)))
     for (const [session, seq] of heads(lines)) acked.set(session, seq)
     await checkFile(file, acked)
   }
@@ -93,10 +95,16 @@ const strace = spawnSync('strace', ['-V']).status === 0
 const needsStrace = strace ? false : 'failing syncs are made with strace, which is not installed'
 
 /** Runs a writer of one session whose syncs fail. `when` is strace's expression for which of them do. */
-function runWithFailingSync(file: string, when: string, failures: number, acks: number): Line[] {
+function runWithFailingSync(
+  file: string,
+  place: string,
+  when: string,
+  failures: number,
+  acks: number,
+): Line[] {
   const inject = `inject=fdatasync,fsync:error=EIO:when=${when}`
   const trace = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fdatasync,fsync', '-e', inject]
-  const writer = [process.execPath, WRITER, file, '1', String(failures), String(acks)]
+  const writer = [process.execPath, WRITER, file, place, '1', String(failures), String(acks)]
   return parse(spawnSync('strace', [...trace, ...writer], { encoding: 'utf8', timeout: 600_000 }).stdout)
 }
 
@@ -108,14 +116,16 @@ async function checkExact(file: string, lines: Line[]): Promise<void> {
   await store.close()
 }
 
-for (const when of ['10', '11', '10..11', '10..12', '10..14', '10+4'])
-  test(`syncs fail (${when}): their events are refused and not in the file, and later writes succeed`, {
+for (const [when, place] of ['10', '11', '10..11', '10..12', '10..14', '10+4'].flatMap(each =>
+  places.map(place => [each, place] as const),
+))
+  test(`syncs fail (${when}, ${place}): their events are refused and not in the file, and later writes succeed`, {
     skip: needsStrace,
   }, async () => {
     const folder = makeFolder()
     const file = folder.path('sessions.db')
     await sqliteStore({ file }).close()
-    const lines = runWithFailingSync(file, when, 400, 40)
+    const lines = runWithFailingSync(file, place, when, 400, 40)
     const failed = lines.filter(({ word }) => word === 'failed')
     assert.ok(failed.length > 0, 'no write met the failing sync')
     for (const { code } of failed) assert.equal(code, 'store_failed')
@@ -124,18 +134,19 @@ for (const when of ['10', '11', '10..11', '10..12', '10..14', '10+4'])
     folder.remove()
   })
 
-test('syncs fail for good: nothing more is acknowledged, and no refused event is in the file', {
-  skip: needsStrace,
-}, async () => {
-  const folder = makeFolder()
-  const file = folder.path('sessions.db')
-  await sqliteStore({ file }).close()
-  const lines = runWithFailingSync(file, '12+', 5, 40)
-  const firstFailure = lines.findIndex(({ word }) => word === 'failed')
-  assert.ok(firstFailure > 0, 'nothing was written before the disk failed')
-  for (const { word, code } of lines.slice(firstFailure))
-    assert.deepEqual([word, code], ['failed', 'store_failed'])
-  assert.equal(lines.length - firstFailure, 6)
-  await checkExact(file, lines)
-  folder.remove()
-})
+for (const place of places)
+  test(`syncs fail for good (${place}): nothing more is acknowledged, and no refused event is in the file`, {
+    skip: needsStrace,
+  }, async () => {
+    const folder = makeFolder()
+    const file = folder.path('sessions.db')
+    await sqliteStore({ file }).close()
+    const lines = runWithFailingSync(file, place, '12+', 5, 40)
+    const firstFailure = lines.findIndex(({ word }) => word === 'failed')
+    assert.ok(firstFailure > 0, 'nothing was written before the disk failed')
+    for (const { word, code } of lines.slice(firstFailure))
+      assert.deepEqual([word, code], ['failed', 'store_failed'])
+    assert.equal(lines.length - firstFailure, 6)
+    await checkExact(file, lines)
+    folder.remove()
+  })

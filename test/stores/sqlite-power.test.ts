@@ -47,24 +47,29 @@ async function check(folder: string, acked: readonly string[]): Promise<void> {
   db.close()
 }
 
-test(`after each of ${CUTS} power cuts, every acknowledged event is there`, { skip }, async () => {
-  const folder = makeFolder()
-  const file = folder.path('sessions.db')
-  const changes = record(file, [...writer('writer.ts'), file, String(SESSIONS), '0', String(ACKS)])
-  const firstAck = changes.findIndex(change => change.type === 'ack')
-  const moved = changes.some((change, at) => at > firstAck && change.type === 'write' && change.file === file)
-  assert.ok(moved, 'no checkpoint moved the WAL into the database: write more')
-  const again = makeFolder()
-  let deepest = 0
-  for (const cut of cuts(changes, CUTS, seeded(3), number => again.path(`cut-${number}`))) {
-    await check(cut.folder, cut.acked)
-    deepest = Math.max(deepest, cut.acked.length)
-    rmSync(cut.folder, { recursive: true })
-  }
-  assert.ok(deepest > ACKS / 2, `only ${deepest} acknowledgements were put to the test`)
-  again.remove()
-  folder.remove()
-})
+for (const place of ['adaptive', 'main', 'thread'])
+  test(`after each of ${CUTS} power cuts, every acknowledged event is there (commits: ${place})`, {
+    skip,
+  }, async () => {
+    const folder = makeFolder()
+    const file = folder.path('sessions.db')
+    const changes = record(file, [...writer('writer.ts'), file, place, String(SESSIONS), '0', String(ACKS)])
+    const firstAck = changes.findIndex(change => change.type === 'ack')
+    const moved = changes.some(
+      (change, at) => at > firstAck && change.type === 'write' && change.file === file,
+    )
+    assert.ok(moved, 'no checkpoint moved the WAL into the database: write more')
+    const again = makeFolder()
+    let deepest = 0
+    for (const cut of cuts(changes, CUTS, seeded(3), number => again.path(`cut-${number}`))) {
+      await check(cut.folder, cut.acked)
+      deepest = Math.max(deepest, cut.acked.length)
+      rmSync(cut.folder, { recursive: true })
+    }
+    assert.ok(deepest > ACKS / 2, `only ${deepest} acknowledgements were put to the test`)
+    again.remove()
+    folder.remove()
+  })
 
 test('the same cuts find the losses of a writer that acknowledges before it syncs', { skip }, () => {
   const folder = makeFolder()

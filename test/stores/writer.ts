@@ -1,16 +1,19 @@
 // A process to be killed. It writes to several sessions at once and prints a line for each acknowledged append, with a
 // synchronous write, so that no line is lost.
 //
-// Arguments: the file, how many sessions, how many failures to go on after, how many acknowledgements to end after.
+// Arguments: the file, where it commits, how many sessions, how many failures to go on after, how many acknowledgements to
+// end after.
 import { writeSync } from 'node:fs'
 import { TurnwireError } from '../../src/language/errors.ts'
+import type { CommitPlace } from '../../src/stores/sqlite/commits.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { batch, newSession, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
 
-const [file = '', sessions = '8', failures = '0', acks = 'Infinity'] = process.argv.slice(2)
+const [file = '', place = 'adaptive', sessions = '8', failures = '0', acks = 'Infinity'] =
+  process.argv.slice(2)
 let failuresLeft = Number(failures)
 let acksLeft = Number(acks)
-const store = sqliteStore({ file })
+const store = sqliteStore({ file, commitsIn: place as CommitPlace }) // The tests name one.
 
 /** Synchronous, so that a line that was printed has left the process. A pipe that is full is tried again. */
 function print(...words: (string | number)[]): void {

@@ -9,6 +9,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../../src/engine/index.ts'
+import { runCommand } from '../../src/engine/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -93,6 +94,19 @@ const sessions: Record<
       await say(session, 'Pay, then write to Bo.')
       const decisions = [decide(session, 'mail', { edit: '{"n":333333}' })]
       await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  claimed: {
+    about: 'A call of the application that one of its clients claims, and another answers.',
+    async play() {
+      const rig = rigOf([{ calls: [call('mine')] }, { text: 'Done.' }])
+      const session = await begin(rig, { clientTools: [clientTool('mine')] })
+      await say(session, 'Ask the application.')
+      const callId = session.state.batch[0]?.part.id ?? ''
+      await runCommand(session, { do: 'claim', callId, by: 'tab one', forMs: 1000 })
+      const results = [{ callId, parts: words('done') }]
+      await until(session, () => session.respond({ results, decisions: [] }))
       return { session, engine: rig.engine }
     },
   },
@@ -346,6 +360,26 @@ const sessions: Record<
       await until(session, () => session.respond({ results, decisions: [] }))
       const decisions = [decide(session, 'mail', { edit: '{"n":9}' })]
       await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  sampled: {
+    about: 'A running call asked the model something of its own, which counts to the turn.',
+    async play() {
+      const asks = tool({
+        ...declared,
+        name: 'asks',
+        trust: 'trusted',
+        run: async (_, context) => {
+          const messages = [{ role: 'user' as const, parts: words('Which one?') }]
+          return (await context.sample({ by: 'notes', messages, maxTokens: 10 })).text
+        },
+      })
+      const rig = rigOf([{ calls: [call('asks')] }, { text: 'That one.' }, { text: 'Done.' }], {}, hold(), [
+        asks,
+      ])
+      const session = await begin(rig)
+      await say(session, 'go')
       return { session, engine: rig.engine }
     },
   },

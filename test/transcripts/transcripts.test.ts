@@ -47,6 +47,7 @@ test('every type of event stands in a transcript', () => {
     'turn.asked': true,
     'model.answered': true,
     'call.handed': true,
+    'call.claimed': true,
     'approval.requested': true,
     'approval.expired': true,
     'approval.decided': true,
@@ -69,6 +70,7 @@ test('every type of event stands in a transcript', () => {
     'history.compacted': true,
     'history.rewound': true,
     'hook.acted': true,
+    'model.sampled': true,
   }
   const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
   assert.deepEqual(

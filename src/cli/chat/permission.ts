@@ -4,9 +4,11 @@ import type { Permission, ToolCall } from '../../client/index.ts'
 import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import type { Styles } from '../style.ts'
+import { previewLines } from './preview.ts'
 import type { Terminal } from './terminal.ts'
 
 const shownAtFirst = 1200
+const previewAtFirst = 40
 
 /** `always`: this tool needs no question any more in this session. Undefined: the person wants the turn to stop, or the
  * signal took the question back. */
@@ -24,6 +26,7 @@ export async function askPermission(
   terminal.write(`\n  ${yellow('●')} ${bold(printable(call.name, 128))} wants to run\n`)
   if (call.reason !== undefined) terminal.write(`    ${yellow(printable(call.reason, 400))}\n`)
   terminal.write(described(input, styles, shownAtFirst))
+  if (call.preview) terminal.write(previewLines(call.preview, styles, previewAtFirst).join(''))
   for (;;) {
     const line = await terminal.ask(
       `  ${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')} › `,
@@ -49,6 +52,8 @@ export async function askPermission(
       }
       case 'v':
         terminal.write(described(input, styles, Number.POSITIVE_INFINITY))
+        if (call.preview && !edited)
+          terminal.write(previewLines(call.preview, styles, Number.POSITIVE_INFINITY).join(''))
         break
       case 'e': {
         const changed = await edit(input, terminal, styles, signal)

@@ -77,13 +77,14 @@ export class TurnQuestions {
     const call = this.#calls.get(id)
     const requested = this.#requested.get(id)
     if (!call || !requested || this.#asked.has(id)) return
-    const { reason, expiresAt } = requested
+    const { reason, expiresAt, preview } = requested
     this.#kept.set(
       id,
       this.#put({
         ...call,
         ...(reason !== undefined && { reason }),
         ...(expiresAt !== undefined && { expiresAt }),
+        ...(preview && { preview }),
       }),
     )
   }

@@ -16,6 +16,18 @@ export abstract class ForwardingEngine implements Engine {
   describe(): Answered<'describe'> {
     return this.forward('describe')
   }
+  resources(...args: Given<'resources'>): Answered<'resources'> {
+    return this.forward('resources', ...args)
+  }
+  readResource(...args: Given<'readResource'>): Answered<'readResource'> {
+    return this.forward('readResource', ...args)
+  }
+  prompts(...args: Given<'prompts'>): Answered<'prompts'> {
+    return this.forward('prompts', ...args)
+  }
+  prompt(...args: Given<'prompt'>): Answered<'prompt'> {
+    return this.forward('prompt', ...args)
+  }
   create(...args: Given<'create'>): Answered<'create'> {
     return this.forward('create', ...args)
   }

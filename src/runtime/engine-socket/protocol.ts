@@ -6,6 +6,10 @@ import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
 /** Calls that change nothing, so they may be made again when an answer is lost. */
 export const readNames = [
   'describe',
+  'resources',
+  'readResource',
+  'prompts',
+  'prompt',
   'summary',
   'history',
   'events',

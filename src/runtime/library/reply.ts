@@ -5,6 +5,7 @@ import type { CallPart, Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../../language/events.ts'
 import type { FormSchema } from '../../language/questions.ts'
+import type { Report } from '../../language/report.ts'
 import type { Json } from '../../lib/json.ts'
 
 /**
@@ -16,6 +17,8 @@ export type PendingCall = {
   tool: string
   input: Json
   reason?: string
+  /** What the call would do to files, if its tool says so. */
+  preview?: Report
   /** Of the arguments. */
   hash: string
 } & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })
@@ -47,10 +50,15 @@ export type TurnItem =
   | ({ type: 'pending' } & PendingCall)
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
   /** What a tool shows while it runs. */
-  | { type: 'output'; callId: string; text: string }
+  | { type: 'output'; callId: string; text: string; terminal?: string }
+  /** Which files a call works on, what it changes and what it runs. Each member replaces what was reported before. */
+  | { type: 'report'; callId: string; report: Report }
   | { type: 'result'; callId: string; tool: string; outcome: Outcome }
   /** The last item. */
   | { type: 'end'; reply: Reply }
+
+/** Why a person is asked, and what they are shown. */
+type Asked = { reason?: string; preview?: Report }
 
 type Needs = { needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion }
 type Known = { part: CallPart; text: string }
@@ -82,7 +90,7 @@ export class TurnReader {
       }
       case 'approval.requested':
         this.#askedAgain(event)
-        return this.#pending(event.callId, { needs: 'permission' }, event.argsHash, event.reason)
+        return this.#pending(event.callId, { needs: 'permission' }, event.argsHash, event)
       case 'call.handed':
         return this.#pending(event.callId, { needs: 'result' }, event.argsHash)
       case 'question.asked': {
@@ -116,23 +124,23 @@ export class TurnReader {
     if (call && again) call.text = again.text
   }
 
-  #pending(callId: string, needs: Needs, hash: string, reason?: string): TurnItem[] {
+  #pending(callId: string, needs: Needs, hash: string, asked: Asked = {}): TurnItem[] {
     const call = this.#calls.get(callId)
     if (!call) return []
-    return [{ type: 'pending', ...pendingCall(call, needs, hash, reason) }]
+    return [{ type: 'pending', ...pendingCall(call, needs, hash, asked) }]
   }
 }
 
 export function pendingOf(calls: readonly CallState[]): PendingCall[] {
   return calls.flatMap(call => {
     const hash = call.argsHash ?? ''
-    if (call.stage === 'asking') return [pendingCall(call, { needs: 'permission' }, hash, call.reason)]
-    if (call.stage === 'handed') return [pendingCall(call, { needs: 'result' }, hash, call.reason)]
+    if (call.stage === 'asking') return [pendingCall(call, { needs: 'permission' }, hash, call)]
+    if (call.stage === 'handed') return [pendingCall(call, { needs: 'result' }, hash, call)]
     if (call.stage !== 'started') return []
     const open = call.questions?.filter(({ closed }) => !closed) ?? []
     return open.map(asked => {
       const question = questionOf(asked)
-      return pendingCall(call, { needs: 'answer', question }, hash, undefined)
+      return pendingCall(call, { needs: 'answer', question }, hash, {})
     })
   })
 }
@@ -151,7 +159,7 @@ function pendingCall(
   { part, text }: Known,
   needs: Needs,
   hash: string,
-  reason: string | undefined,
+  { reason, preview }: Asked,
 ): PendingCall {
   return {
     callId: part.id,
@@ -159,6 +167,7 @@ function pendingCall(
     input: inputOf(part.form, text),
     ...needs,
     ...(reason !== undefined && { reason }),
+    ...(preview && { preview: structuredClone(preview) }),
     hash,
   }
 }

@@ -84,7 +84,14 @@ function turnItems(item: FollowItem, reader: TurnReader): TurnItem[] {
   if (item.type === 'event') return reader.take(item.event)
   if (item.type !== 'delta') return []
   const { delta } = item
-  const isShown =
-    delta.type === 'text' || delta.type === 'thinking' || delta.type === 'progress' || delta.type === 'output'
-  return isShown ? [{ ...delta }] : []
+  switch (delta.type) {
+    case 'text':
+    case 'thinking':
+    case 'progress':
+    case 'output':
+    case 'report':
+      return [structuredClone(delta)]
+    default:
+      return []
+  }
 }

@@ -1,4 +1,4 @@
-// The connection that writes, in its own thread. It is replaced after the disk has failed.
+// A connection that writes. It is replaced after the disk has failed.
 //
 // After a failed fsync the kernel may have dropped the pages it could not write, so a later fsync that succeeds proves
 // nothing. The refused transaction is still in the WAL file, and a process that opens the file alone would recover it
@@ -18,6 +18,7 @@ export class Connection implements Transactions<SentWrite> {
   #current: Statements | undefined
   /** False after a disk failure, until the connection is replaced. */
   #trusted = true
+  #commitMs = 0
 
   constructor(options: DatabaseOptions, places: FilePlaces) {
     this.#options = options
@@ -42,7 +43,24 @@ export class Connection implements Transactions<SentWrite> {
   /** Throws a TurnwireError, with nothing recorded, if the file is not where it was opened. */
   commit(): void {
     checkPlaces(this.#places)
-    this.#opened().commit()
+    const begun = performance.now()
+    try {
+      this.#opened().commit()
+    } finally {
+      this.#commitMs = performance.now() - begun
+    }
+  }
+
+  /** How long the last commit took, most of it for the disk. 0 if there was none since the last call. */
+  takeCommitMs(): number {
+    const ms = this.#commitMs
+    this.#commitMs = 0
+    return ms
+  }
+
+  /** The disk has failed elsewhere: the next write replaces the connection. */
+  distrust(): void {
+    this.#trusted = false
   }
 
   /** Ends the transaction that `thrown` interrupted, and says what the error means. Never throws. */

@@ -20,8 +20,8 @@ export type GroupOptions = {
 export type Commit<Write, Sent> = {
   /** Called once for each write, right before it is committed: until then only what the caller holds is in memory. */
   encode(write: Write): { sent: Sent; size: number }
-  /** If it rejects, all its writes do. */
-  commit(writes: readonly Sent[]): Promise<GroupResult>
+  /** If it rejects, all its writes do. `size` is the sum of their sizes. */
+  commit(writes: readonly Sent[], size: number): Promise<GroupResult>
 }
 
 /** A transaction of this size takes no further write. */
@@ -70,16 +70,16 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
   /** Writes that are requested in one turn of the event loop go together. */
   #sendSoon(): void {
     setImmediate(() => {
-      const sent = this.#encodeNext()
+      const { sent, size } = this.#encodeNext()
       const group = this.#queue.splice(0, sent.length)
-      this.#target.commit(sent).then(
+      this.#target.commit(sent, size).then(
         result => this.#deliver(group, result),
         (thrown: unknown) => this.#deliver(group, asSent(thrown)),
       )
     })
   }
 
-  #encodeNext(): Sent[] {
+  #encodeNext(): { sent: Sent[]; size: number } {
     const group: Sent[] = []
     let total = 0
     for (const { write } of this.#queue) {
@@ -88,7 +88,7 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
       group.push(sent)
       total += size
     }
-    return group
+    return { sent: group, size: total }
   }
 
   #deliver(group: readonly Pending<Write>[], result: GroupResult): void {

@@ -1,9 +1,11 @@
 // The store on one SQLite file, the default. A write that resolves is synced to disk. Several processes may open the
-// file: epochs keep them apart. Writes go through group commit to a thread of their own, so that no fsync holds the
-// event loop; reads run at once on a connection of the main thread (docs/decisions/0018).
+// file: epochs keep them apart. Writes go through group commit: on the main thread while the disk is quick, else in a thread
+// of their own, so that no slow fsync holds the event loop. Reads run at once on a connection of the main thread
+// (docs/decisions/0018).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/ports.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
+import type { CommitPlace } from './commits.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
@@ -11,15 +13,16 @@ import { type Statements, sessionRow } from './statements.ts'
 import { Writer } from './writer.ts'
 import { type Claimed, type Created, readEvents } from './writes.ts'
 
-export type SqliteOptions = DatabaseOptions & { group?: GroupOptions }
+/** `commitsIn`: for tests, where all commits are made. Otherwise the store chooses for each. */
+export type SqliteOptions = DatabaseOptions & { group?: GroupOptions; commitsIn?: CommitPlace }
 
 /** Too short to notice, and long enough for parallel calls that end together to share one fsync. */
 const LINGER_MS = 2
 
 /** Throws a TurnwireError if the file cannot be opened, is not ours, or would not keep what it acknowledges. */
-export function sqliteStore({ group, ...options }: SqliteOptions): Store {
+export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): Store {
   const reader = new Reader(options)
-  const writer = new Writer({ options, places: reader.places }, group)
+  const writer = new Writer({ options, places: reader.places }, group, commitsIn)
   const read: Reader['read'] = query => reader.read(query)
   let closing: Promise<void> | undefined
 

@@ -13,6 +13,8 @@ export type DatabaseOptions = {
   busyMs?: number
   /** How large the database file may grow. */
   maxBytes?: number
+  /** False: another connection copies the WAL into the database. */
+  checkpoints?: boolean
 }
 
 /** "Twir": marks a SQLite file as one of ours. */
@@ -35,7 +37,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
     checkVersion(String(firstValue(db, 'SELECT sqlite_version()')))
     checkText(db)
     checkOwnership(db, options.file)
-    configure(db, options.maxBytes)
+    configure(db, options)
     migrate(db)
     // Also overwrites what an earlier connection could not sync; see connection.ts.
     db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'")
@@ -88,7 +90,7 @@ function checkOwnership(db: DatabaseSync, file: string): void {
     )
 }
 
-function configure(db: DatabaseSync, maxBytes: number | undefined): void {
+function configure(db: DatabaseSync, { maxBytes, checkpoints = true }: DatabaseOptions): void {
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('PRAGMA synchronous = FULL')
   db.exec('PRAGMA foreign_keys = ON')
@@ -96,6 +98,7 @@ function configure(db: DatabaseSync, maxBytes: number | undefined): void {
   db.exec('PRAGMA mmap_size = 0')
   // Without it the WAL file keeps the size of the largest burst.
   db.exec('PRAGMA journal_size_limit = 67108864')
+  if (!checkpoints) db.exec('PRAGMA wal_autocheckpoint = 0')
   if (maxBytes === undefined) return
   const pages = Math.max(1, Math.floor(maxBytes / Number(firstValue(db, 'PRAGMA page_size'))))
   db.exec(`PRAGMA max_page_count = ${pages}`)

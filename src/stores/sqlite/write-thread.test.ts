@@ -20,7 +20,9 @@ test('a thread that dies fails the writes that it was given, and the next ones g
 test('what cannot cross to the thread is refused, and the thread lives on', async () => {
   const thread = new WriteThread(
     setup,
-    program(`${listening}message === 'close' ? parentPort.close() : parentPort.postMessage(message.length))`),
+    program(
+      `${listening}message === 'close' ? parentPort.close() : parentPort.postMessage(message.writes.length))`,
+    ),
   )
   const crossing = thread.commit([{ kind: 'remove', session: (() => {}) as unknown as string }])
   await assert.rejects(crossing, /could not be cloned/)

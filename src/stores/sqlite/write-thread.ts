@@ -11,13 +11,19 @@ import type { SentWrite } from './writes.ts'
 
 export type WriterSetup = { options: DatabaseOptions; places: FilePlaces }
 
+/** What the thread is told: a group to commit, or that no more will come. */
+export type ThreadMessage = { writes: readonly SentWrite[]; isDistrusted: boolean } | 'close'
+/** `commitMs`: how long the commit took, without the way to the thread and back. */
+export type ThreadReply = { result: GroupResult; commitMs: number }
+
 /** Compiled, this file and the one of the thread end in .js. */
 const ownProgram = new URL(`write-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
 export class WriteThread {
   readonly #setup: WriterSetup
   #worker: Worker | undefined
-  #waiting: PromiseWithResolvers<GroupResult> | undefined
+  #waiting: PromiseWithResolvers<ThreadReply> | undefined
+  #isDistrusted = false
   /** Why the thread ended, until the next one is started. */
   #cause: unknown
 
@@ -33,14 +39,21 @@ export class WriteThread {
    * One transaction. It is called again only after it has settled. Rejects with a TurnwireError if the thread ended
    * meanwhile: then it is unknown what was recorded, as after a crash.
    */
-  async commit(writes: readonly SentWrite[]): Promise<GroupResult> {
-    const waiting = Promise.withResolvers<GroupResult>()
+  async commit(writes: readonly SentWrite[]): Promise<ThreadReply> {
+    const waiting = Promise.withResolvers<ThreadReply>()
     this.#waiting = waiting
     this.#worker ??= this.#start()
-    this.#worker.postMessage(writes)
+    const message: ThreadMessage = { writes, isDistrusted: this.#isDistrusted }
+    this.#worker.postMessage(message)
+    this.#isDistrusted = false
     // The process must not end before its writes are recorded.
     this.#worker.ref()
     return waiting.promise
+  }
+
+  /** The disk has failed elsewhere: the next commit uses a new connection. */
+  distrust(): void {
+    this.#isDistrusted = true
   }
 
   /** Closes the database. Nothing may be committed any more. */
@@ -49,16 +62,16 @@ export class WriteThread {
     if (!worker) return
     worker.ref()
     const ended = new Promise(resolve => worker.once('exit', resolve))
-    worker.postMessage('close')
+    worker.postMessage('close' satisfies ThreadMessage)
     await ended
   }
 
   #start(): Worker {
     const worker = new Worker(this.#program, { workerData: this.#setup, env: threadEnv(), execArgv: [] })
     worker.unref()
-    worker.on('message', (result: GroupResult) => {
+    worker.on('message', (reply: ThreadReply) => {
       worker.unref()
-      this.#settle()?.resolve(result)
+      this.#settle()?.resolve(reply)
     })
     worker.on('error', cause => {
       this.#cause = cause
@@ -76,7 +89,7 @@ export class WriteThread {
     return worker
   }
 
-  #settle(): PromiseWithResolvers<GroupResult> | undefined {
+  #settle(): PromiseWithResolvers<ThreadReply> | undefined {
     const waiting = this.#waiting
     this.#waiting = undefined
     return waiting

@@ -1,23 +1,24 @@
-// The writing half of the store: group commit to the thread that writes, what is known about its health, and the end.
+// The writing half of the store: group commit, what is known about its health, and the end.
 import { TurnwireError } from '../../language/errors.ts'
+import { type CommitPlace, Commits } from './commits.ts'
 import { GroupCommit, type GroupOptions } from './group-commit.ts'
 import { placesFailure } from './places.ts'
 import type { SentError } from './write-group.ts'
-import { type WriterSetup, WriteThread } from './write-thread.ts'
+import type { WriterSetup } from './write-thread.ts'
 import { encodeWrite, type SentWrite, type Write } from './writes.ts'
 
 export class Writer {
   readonly #setup: WriterSetup
-  readonly #thread: WriteThread
+  readonly #commits: Commits
   readonly #group: GroupCommit<Write, SentWrite>
   #probing = false
   #closed = false
 
-  constructor(setup: WriterSetup, options: GroupOptions | undefined) {
+  constructor(setup: WriterSetup, options: GroupOptions | undefined, place: CommitPlace | undefined) {
     this.#setup = setup
-    this.#thread = new WriteThread(setup)
+    this.#commits = new Commits(setup, place)
     this.#group = new GroupCommit(
-      { encode: encodeWrite, commit: writes => this.#thread.commit(writes) },
+      { encode: encodeWrite, commit: (writes, size) => this.#commits.commit({ writes, size }) },
       options,
     )
   }
@@ -49,7 +50,7 @@ export class Writer {
 
   /** After `finish`. */
   close(): Promise<void> {
-    return this.#thread.close()
+    return this.#commits.close()
   }
 
   #probe(): void {

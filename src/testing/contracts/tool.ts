@@ -221,8 +221,10 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     idempotencyKey: 'key-1',
     attempt: 1,
     progress: () => {},
+    report: () => {},
     options: {},
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
+    sample: () => Promise.reject(new Error('This test gives its tool no model.')),
     ask: () => Promise.resolve({ action: 'cancel' }),
     fetch: () => Promise.reject(new Error('This test gives its tool nothing to fetch with.')),
     tools: { shared: [], find: () => undefined },

@@ -3,6 +3,7 @@
 
 import type { ToolOutput } from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
+import type { Report } from '../../language/report.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
 
@@ -24,9 +25,9 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
-type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown }
+type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown; report?: unknown }
 
-const outputKeys = new Set(['parts', 'structured', 'failed'])
+const outputKeys = new Set(['parts', 'structured', 'failed', 'report'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -36,7 +37,7 @@ function isOutput(value: unknown): value is UncheckedOutput {
   )
 }
 
-function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: string): ToolOutput {
+function explicitOutput({ parts, structured, failed, report }: UncheckedOutput, name: string): ToolOutput {
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -47,6 +48,8 @@ function explicitOutput({ parts, structured, failed }: UncheckedOutput, name: st
     parts: parts.filter(isPart),
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
+    // The gate takes only the members that it knows.
+    ...(isJsonObject(report) && { report: report as Report }),
   }
 }
 

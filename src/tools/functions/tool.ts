@@ -2,10 +2,17 @@
 // give the types of what `run` takes and returns. Deadlines, retries and running it are the engine's work. Permission
 // and the size of its output are policy's.
 
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import {
+  InvalidInput,
+  type PreviewContext,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../../engine/ports.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type Grammar, type ToolInput, type ToolKind, toolKinds } from '../../language/tools.ts'
+import type { Report } from '../../language/report.ts'
+import type { Grammar, ToolCaller, ToolInput, ToolKind } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -23,6 +30,7 @@ import {
 import { cutUtf8, quote } from '../../lib/text.ts'
 import { isThenable } from '../../lib/thenable.ts'
 import { toOutput } from './return-value.ts'
+import { checkToolSettings, refuseTool } from './tool-settings.ts'
 
 // ---- types ---------------------------------------------------------------------------------------------------
 
@@ -35,8 +43,18 @@ export type InputOf<S> = S extends 'text' | Grammar ? string : InferOutput<S>
 
 /** Returned by `run` to choose what the model reads. `structured` is checked against the output schema. */
 export type ExplicitOutput<Value> =
-  | { readonly parts: readonly ResultPart[]; readonly structured: Value; readonly failed?: false }
-  | { readonly parts: readonly ResultPart[]; readonly structured?: unknown; readonly failed: true }
+  | {
+      readonly parts: readonly ResultPart[]
+      readonly structured: Value
+      readonly failed?: false
+      readonly report?: Report
+    }
+  | {
+      readonly parts: readonly ResultPart[]
+      readonly structured?: unknown
+      readonly failed: true
+      readonly report?: Report
+    }
 
 /** What `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
 export type RunResult<O> = O extends StandardSchema
@@ -81,6 +99,8 @@ export type ToolDefinition<
   trust?: Tool['trust']
   /** Default true. */
   exposed?: boolean
+  /** Who may call it: `model`, programs that the model writes (`code`), or both. Default both. */
+  callers?: readonly ToolCaller[]
   /**
    * By protocol name: the vendor's own definition of this tool, such as `{ anthropic: { type: 'bash_20250124' } }`. Models of
    * that vendor are offered it in that form.
@@ -91,6 +111,11 @@ export type ToolDefinition<
    * `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
+  /**
+   * What the call would do: the files it would touch and how they would change. It is shown to whoever is asked about the
+   * call. It must change nothing.
+   */
+  preview?: (input: InputOf<S>, context: PreviewContext) => Report | Promise<Report>
 }
 
 /** A tool whose output type the compiler knows. `~output` never has a value. */
@@ -98,6 +123,8 @@ export type TypedTool<Output> = Tool & { readonly '~output'?: Output }
 
 /** The type of a tool's structured results: `ToolOutputOf<typeof myTool>`. Unknown without a Standard Schema. */
 export type ToolOutputOf<T> = T extends TypedTool<infer Output> ? Output : unknown
+
+export { refuseTool }
 
 // ---- making and running ----------------------------------------------------------------------------------------
 
@@ -129,6 +156,7 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  if (definition.preview !== undefined) made.preview = previewWith(definition.preview, input.refine)
   if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
   return Object.freeze<Tool>({
@@ -156,6 +184,19 @@ function refined(name: string, refine: Refine, call: RunTool): RunTool {
   }
 }
 
+/** The gate has checked the value; the schema library's own check applies its transforms. */
+function previewWith<S extends InputSchema>(
+  preview: NonNullable<ToolDefinition<S>['preview']>,
+  refine: Refine | undefined,
+): NonNullable<Tool['preview']> {
+  // The values that pass the schema of S are of its type.
+  if (refine === undefined) return (value, context) => preview(value as InputOf<S>, context)
+  return async (value, context) => {
+    const result = await refine(value)
+    return 'issues' in result ? {} : preview(result.value as InputOf<S>, context)
+  }
+}
+
 function refusal(name: string, issues: readonly SchemaIssue[]): string {
   const lines = issues.map(({ path, message }) => `- ${path === '' ? '(top level)' : path}: ${message}`)
   const { text } = cutUtf8(lines.join('\n'), 8 * 1024)
@@ -169,11 +210,13 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  'vendorTyped',
+  ...(['vendorTyped', 'preview', 'callers'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
-function checkMembers(definition: Omit<ToolDefinition, 'run'> & { run: unknown }): void {
+function checkMembers(
+  definition: Omit<ToolDefinition, 'run' | 'preview'> & { run: unknown; preview?: unknown },
+): void {
   if (typeof definition !== 'object' || definition === null)
     throw new TurnwireError('invalid_tool', 'tool() takes one object: { name, description, input, run }.')
   const { name, title, description, run } = definition
@@ -185,36 +228,12 @@ function checkMembers(definition: Omit<ToolDefinition, 'run'> & { run: unknown }
   if (typeof description !== 'string' || description.trim() === '')
     refuseTool(name, 'needs a description: it is what the model reads to decide when to call it')
   if (title !== undefined && typeof title !== 'string') refuseTool(name, 'has a title that is not a text')
+  if (definition.preview !== undefined && typeof definition.preview !== 'function')
+    refuseTool(name, 'has a "preview" that is not a function')
   if (typeof run !== 'function') refuseTool(name, 'needs "run": the function that carries it out')
   for (const member of Object.keys(definition))
     if (!memberNames.has(member))
       refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
-}
-
-type ToolSettings = Omit<Tool, 'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run'>
-
-function checkToolSettings(definition: Omit<ToolDefinition, 'run'>): ToolSettings {
-  const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
-  const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
-  const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
-  if (!toolKinds.includes(kind))
-    refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
-  if (!['trusted', 'ask', 'deny'].includes(trust))
-    refuseTool(name, `has the unknown trust ${quote(trust)}; it is "trusted", "ask" or "deny"`)
-  for (const [member, value] of Object.entries({ readOnly, idempotent, destructive, exposed }))
-    if (typeof value !== 'boolean')
-      refuseTool(name, `has "${member}" as ${quote(value)}; it is true or false`)
-  if (readOnly && destructive) refuseTool(name, 'cannot be both readOnly and destructive; drop one')
-  checkNumber(name, 'timeoutMs', timeoutMs, 1, 2 ** 31 - 1)
-  checkNumber(name, 'outputLimit', outputLimit, 256, 2 ** 31 - 1)
-  checkNumber(name, 'retries', retries, 0, 100)
-  if (retries > 0 && !readOnly && !idempotent)
-    refuseTool(
-      name,
-      'has "retries", but is neither readOnly nor idempotent: a second run could do its work twice. ' +
-        'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
-    )
-  return { kind, readOnly, idempotent, destructive, exposed, trust, timeoutMs, retries, outputLimit }
 }
 
 function checkVendorTyped(name: string, given: unknown): Readonly<Record<string, JsonObject>> {
@@ -225,11 +244,6 @@ function checkVendorTyped(name: string, given: unknown): Readonly<Record<string,
     )
   // Every member was found to be an object.
   return deepFreeze(structuredClone(given) as Record<string, JsonObject>)
-}
-
-function checkNumber(name: string, member: string, value: number, least: number, most: number): void {
-  if (!Number.isSafeInteger(value) || value < least || value > most)
-    refuseTool(name, `has "${member}" as ${quote(value)}; it is a whole number from ${least} to ${most}`)
 }
 
 function describeInput(
@@ -328,12 +342,4 @@ function deepFreeze<T extends Json | ToolInput>(value: T): T {
 
 function reasonOf(error: unknown): string {
   return errorMessage(error).replace(/\.$/, '')
-}
-
-export function refuseTool(name: string, problem: string, cause?: unknown): never {
-  throw new TurnwireError(
-    'invalid_tool',
-    `The tool "${name}" ${problem}.`,
-    cause === undefined ? {} : { cause },
-  )
 }

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import { type AnySchema, describeSchema } from '../../lib/standard-schema.ts'
 import { quote } from '../../lib/text.ts'
 import { refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
+
 import { type BodyType, type HttpMethod, methods, type Operation, runOperation } from './operation.ts'
 import type { Placement } from './place.ts'
 import type { HttpAuth } from './secrets.ts'

@@ -1,11 +1,21 @@
-// Opens one connection to a server, in the revision of the protocol that the server speaks. Over stdio the older revision is
-// tried first: asking beforehand which one it speaks would start the program twice. A server that refuses the older one
-// is started again with the newer one, and is known from then on.
-import { Client, type ClientOptions, ProtocolError } from '@modelcontextprotocol/client'
+// Opens one connection to a server, in the revision of the protocol and over the transport that the server speaks. Over
+// stdio the older revision is tried first: asking beforehand which one it speaks would start the program twice. A server that
+// refuses the older one is started again with the newer one, and is known from then on. Over HTTP the newer one is tried first;
+// a server that takes no POST at all gets the transport of 2024-11-05.
+import {
+  Client,
+  type ClientOptions,
+  InsufficientScopeError,
+  ProtocolError,
+  SdkHttpError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
 import { printable } from '../../lib/text.ts'
+import { memoryAuthStore, ServerAuth } from './auth.ts'
+import { capabilitiesOf, handleRequests, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import type { McpServerSpec } from './spec.ts'
-import { openTransport } from './transport.ts'
+import { type HttpTransport, openTransport, type TransportKind } from './transport.ts'
 
 type Negotiation = NonNullable<ClientOptions['versionNegotiation']>
 
@@ -15,51 +25,100 @@ const either: Negotiation = { mode: 'auto' }
 
 export type ConnectionEvents = {
   warn(words: string): void
-  /** The server says that its tools are others now. */
-  changed(client: Client): void
+  /** The server says that its tools, or its resources and prompts, are others now. */
+  changed(client: Client, what: 'tools' | 'offers'): void
   closed(client: Client): void
-  /** The call that a question of the server belongs to, if it is known. */
-  onlyCall(): { callId?: string }
 }
+
+export type Connected = { client: Client; kind: TransportKind }
+
+/** How often a person is asked to log in before a connection, or a call, is given up. */
+const mostLogins = 2
 
 export class McpConnector {
   readonly #spec: McpServerSpec
   readonly #options: McpOptions
   readonly #events: ConnectionEvents
+  readonly #calls: RunningCalls
+  readonly #auth: ServerAuth | undefined
   #isModern = false
+  #isSse = false
+  #transport: HttpTransport | undefined
 
-  constructor(spec: McpServerSpec, options: McpOptions, events: ConnectionEvents) {
+  constructor(spec: McpServerSpec, options: McpOptions, events: ConnectionEvents, calls: RunningCalls) {
     this.#spec = spec
     this.#options = options
     this.#events = events
+    this.#calls = calls
+    if ('url' in spec && !hasOwnToken(spec.headers))
+      this.#auth = new ServerAuth(spec, options.auth?.store ?? memoryAuthStore(), options.auth?.person)
   }
 
-  async connect(): Promise<Client> {
-    if ('url' in this.#spec) return this.#open(either)
-    if (this.#isModern) return this.#open(modern)
+  async connect(): Promise<Connected> {
+    if ('url' in this.#spec) return this.authorised(() => this.#connectHttp())
+    if (this.#isModern) return this.#open(modern, 'stdio')
     try {
-      return await this.#open(legacy)
+      return await this.#open(legacy, 'stdio')
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
-      const client = await this.#open(modern)
+      const connected = await this.#open(modern, 'stdio')
       this.#isModern = true
-      return client
+      return connected
     }
   }
 
-  async #open(versionNegotiation: Negotiation): Promise<Client> {
-    const { connectTimeoutMs = 30_000, maxMessageBytes = 8 * 1024 * 1024, log } = this.#options
+  /** Does something that may need a login, or one with more scopes, and does it again after the login. */
+  async authorised<Result>(act: () => Promise<Result>): Promise<Result> {
+    for (let logins = 0; ; logins += 1) {
+      try {
+        return await act()
+      } catch (error) {
+        if (error instanceof InsufficientScopeError && this.#auth)
+          throw this.#auth.wantScope(error.requiredScope)
+        const returned = this.#auth?.takeReturned()
+        if (!(error instanceof UnauthorizedError) || !returned || !this.#transport || logins >= mostLogins)
+          throw error
+        await this.#transport.finishAuth(returned)
+      }
+    }
+  }
+
+  async #connectHttp(): Promise<Connected> {
+    if (this.#isSse) return this.#open(legacy, 'sse')
+    try {
+      return await this.#open(either, 'http')
+    } catch (error) {
+      if (!isNotStreamable(error)) throw error
+      try {
+        const connected = await this.#open(legacy, 'sse')
+        this.#isSse = true
+        return connected
+      } catch {
+        // That the older transport does not work either says nothing: the first failure is the one to show.
+        throw error
+      }
+    }
+  }
+
+  async #open(versionNegotiation: Negotiation, kind: TransportKind): Promise<Connected> {
+    const { connectTimeoutMs = 30_000, maxMessageBytes = 8 * 1024 * 1024, log, fetchOther } = this.#options
     const client = this.#client(versionNegotiation)
-    const transport = openTransport(this.#spec, {
+    const transport = openTransport(this.#spec, kind, {
       maxMessageBytes,
+      ...(this.#auth && { authProvider: this.#auth.provider }),
+      ...(fetchOther && { fetchOther }),
       log: (level, message, fields) => log?.(level, message, fields),
     })
+    if ('finishAuth' in transport) this.#transport = transport
+    // While a person logs in, nobody is late.
+    const isTimed = this.#options.auth?.person === undefined
     try {
       await client.connect(transport, {
-        timeout: connectTimeoutMs,
-        signal: AbortSignal.timeout(connectTimeoutMs),
+        timeout: isTimed ? connectTimeoutMs : 2 ** 31 - 1,
+        ...(isTimed && { signal: AbortSignal.timeout(connectTimeoutMs) }),
       })
-      return client
+      await this.#askForLog(client)
+      return { client, kind }
     } catch (error) {
       await client.close().catch(() => {})
       await transport.close().catch(() => {})
@@ -67,24 +126,40 @@ export class McpConnector {
     }
   }
 
+  async #askForLog(client: Client): Promise<void> {
+    const { logLevel } = this.#options
+    if (logLevel === undefined || !client.getServerCapabilities()?.logging) return
+    await client.setLoggingLevel(logLevel).catch(() => {})
+  }
+
   #client(versionNegotiation: Negotiation): Client {
-    const { elicit, elicitModes = ['form'] } = this.#options
     const events = this.#events
+    const offers = { autoRefresh: false, onChanged: () => events.changed(client, 'offers') } as const
     const client = new Client(
       { name: 'turnwire', version: '0.1.0' },
       {
         versionNegotiation,
-        capabilities: elicit ? { elicitation: Object.fromEntries(elicitModes.map(mode => [mode, {}])) } : {},
-        listChanged: { tools: { autoRefresh: false, onChanged: () => events.changed(client) } },
+        capabilities: capabilitiesOf(this.#options),
+        listChanged: {
+          tools: { autoRefresh: false, onChanged: () => events.changed(client, 'tools') },
+          resources: offers,
+          prompts: offers,
+        },
       },
     )
     client.onerror = error =>
       events.warn(`The MCP server "${this.#spec.name}" broke the protocol: ${printable(error.message, 300)}`)
     client.onclose = () => events.closed(client)
-    if (elicit)
-      client.setRequestHandler('elicitation/create', (request, { mcpReq }) =>
-        elicit(request.params, { ...events.onlyCall(), signal: mcpReq.signal }),
-      )
+    handleRequests(client, this.#spec.name, this.#options, this.#calls)
     return client
   }
+}
+
+function hasOwnToken(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).some(name => name.toLowerCase() === 'authorization')
+}
+
+/** What a server that knows only the transport of 2024-11-05 answers to a POST. */
+function isNotStreamable(error: unknown): boolean {
+  return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0)
 }

@@ -1,11 +1,18 @@
 // Connects to MCP servers that an operator configured or that a client named, and offers their tools. The MCP SDK is
 // loaded with the first connection.
-import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client'
+import type { ElicitRequestParams, ElicitResult, LoggingLevel } from '@modelcontextprotocol/client'
 import type { Tool } from '../../engine/ports.ts'
+import type { InputPart } from '../../language/content.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
+import type { AuthPerson, AuthStore } from './auth.ts'
+import type { OtherFetch } from './other-hosts.ts'
+import type { SamplingSettings } from './sampling.ts'
 import { checkOptions, checkSpec, type McpServerSpec } from './spec.ts'
 
+export type { AuthPerson, AuthStore, KeptAuth } from './auth.ts'
 export { type KeptServer, KeptServers } from './kept-servers.ts'
-export type { McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
+export type { SamplingSettings } from './sampling.ts'
+export type { McpAuth, McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
 export { checkSpec } from './spec.ts'
 
 /**
@@ -41,9 +48,20 @@ export type McpOptions = {
   taken?: Iterable<string>
   /** If the list of tools is older than this, it is read again before a call. Default 60,000. */
   refreshMs?: number
-  /** Without it, servers are told that they cannot ask. */
+  /** Answers a server's questions to a person. Default: the call itself asks, durably, on every wire. */
   elicit?: Elicit
+  /** The kinds of questions that can be put. Default: forms, and addresses if there is no `elicit`. */
   elicitModes?: readonly ('form' | 'url')[]
+  /** Folders (file: addresses) that the server is told it may work in. Default: it is told of none. */
+  roots?: readonly { uri: string; name?: string }[]
+  /** Lets the server ask the session's model. Default: it may not. */
+  sampling?: SamplingSettings
+  /** Asks the server for its log from this level on. Default: what it sends of itself. */
+  logLevel?: LoggingLevel
+  /** Where tokens are kept, and who logs in. Default: they are kept in memory, and nobody logs in. */
+  auth?: { store: AuthStore; person?: AuthPerson }
+  /** Fetches what the server names at other addresses than its own. Default: nothing is fetched there. */
+  fetchOther?: OtherFetch
   /** Called when the tools have changed. */
   onTools?: (tools: readonly Tool[]) => void
 }
@@ -52,6 +70,12 @@ export type McpConnection = {
   /** From the last list. */
   readonly tools: Tool[]
   readonly warnings: readonly string[]
+  /** How it is now: connected or not, the revision of the protocol, what it offers. */
+  readonly info: Omit<ToolServerInfo, 'agents'>
+  resources(): Promise<ServerResource[]>
+  read(uri: string): Promise<InputPart[]>
+  prompts(): Promise<ServerPrompt[]>
+  prompt(name: string, values: Readonly<Record<string, string>>): Promise<PromptMessage[]>
   close(): Promise<void>
 }
 

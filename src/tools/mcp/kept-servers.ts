@@ -3,9 +3,10 @@
 // unavailable, and does not affect the others.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Tool } from '../../engine/ports.ts'
+import type { ToolServerInfo } from '../../language/servers.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { printable } from '../../lib/text.ts'
-import type { McpOptions } from './index.ts'
+import type { McpConnection, McpOptions } from './index.ts'
 import type { McpServer } from './server.ts'
 import type { McpServerSpec } from './spec.ts'
 
@@ -47,6 +48,15 @@ export class KeptServers {
     await running?.stop()
   }
 
+  /** How each server is now, in the order of the configuration. */
+  infos(): Omit<ToolServerInfo, 'agents'>[] {
+    return this.#servers.map(({ spec }) => this.#running?.server(spec.name)?.info ?? notStarted(spec))
+  }
+
+  server(name: string): McpConnection | undefined {
+    return this.#running?.server(name)
+  }
+
   /** Of these servers, in their order. The same list as long as nothing has changed. */
   tools(names: readonly string[]): readonly Tool[] {
     const key = names.join(' ')
@@ -57,6 +67,12 @@ export class KeptServers {
     }
     return list
   }
+}
+
+function notStarted(spec: McpServerSpec): Omit<ToolServerInfo, 'agents'> {
+  const transport = 'url' in spec ? 'http' : 'stdio'
+  const { name } = spec
+  return { name, transport, state: 'connecting', tools: 0, changedTools: 0, resources: false, prompts: false }
 }
 
 class RunningServers {
@@ -75,6 +91,10 @@ class RunningServers {
       return this.#keep(server, onTools, tried.resolve)
     })
     this.tried = Promise.all(first)
+  }
+
+  server(name: string): McpServer | undefined {
+    return this.#open.get(name)
   }
 
   tools(names: readonly string[]): Tool[] {

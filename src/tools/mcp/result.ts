@@ -16,7 +16,7 @@ export function toToolOutput(result: JsonObject): ToolOutput {
   }
 }
 
-function toResultPart(block: Json): ResultPart {
+export function toResultPart(block: Json): ResultPart {
   if (!isJsonObject(block)) return asText('[a block that is not an object]')
   switch (block['type']) {
     case 'text':

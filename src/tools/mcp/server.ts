@@ -5,17 +5,22 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
 import { toolHash } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import { McpConnector } from './connect.ts'
+import { LoginNeeded } from './auth.ts'
+import { type Connected, McpConnector } from './connect.ts'
 import { declareTools, type Listed } from './declare.ts'
 import { definitionDifference } from './difference.ts'
+import { RunningCalls } from './from-server.ts'
 import type { McpConnection, McpOptions } from './index.ts'
 import { lossOf } from './lost.ts'
-import { toToolOutput } from './result.ts'
+import { getPrompt, listPrompts, listResources, readResource } from './offers.ts'
+import { isHeaderMismatch, sendCall } from './send-call.ts'
 import { identityOf, type McpServerSpec } from './spec.ts'
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
@@ -25,11 +30,14 @@ export class McpServer implements McpConnection {
   readonly #spec: McpServerSpec
   readonly #options: McpOptions
   readonly #taken: ReadonlySet<string>
-  readonly #running = new Set<string>()
+  readonly #calls = new RunningCalls()
   readonly warnings: string[] = []
   readonly #connector: McpConnector
   #client: Promise<Client> | undefined
   #current: Client | undefined
+  /** Of the connection that was made last. */
+  #made: { kind: Connected['kind']; protocolVersion: string | undefined; at: number } | undefined
+  #needsLogin = false
   /** Resolves when the current connection is lost. */
   #lost = Promise.withResolvers<void>()
   /** Why no call can be made now. */
@@ -42,19 +50,23 @@ export class McpServer implements McpConnection {
   #listedAt = 0
   #wasListed = false
   #closed = false
+  #tried = false
 
   constructor(spec: McpServerSpec, options: McpOptions) {
     this.#spec = spec
     this.#options = options
     this.#taken = new Set(options.taken)
-    this.#connector = new McpConnector(spec, options, {
-      warn: words => this.#warn(words),
-      changed: client => void this.#changed(client),
-      closed: client => {
+    const events = {
+      warn: (words: string) => this.#warn(words),
+      changed: (client: Client, what: 'tools' | 'offers') => {
+        if (what === 'tools') void this.#changed(client)
+        else this.#options.onTools?.(this.#tools)
+      },
+      closed: (client: Client) => {
         if (this.#current === client) this.#lose('its connection was closed')
       },
-      onlyCall: () => this.#onlyCall(),
-    })
+    }
+    this.#connector = new McpConnector(spec, options, events, this.#calls)
   }
 
   get tools(): Tool[] {
@@ -83,6 +95,52 @@ export class McpServer implements McpConnection {
     await client?.close()
   }
 
+  /** How it is now. */
+  get info(): Omit<ToolServerInfo, 'agents'> {
+    const offered = this.#current?.getServerCapabilities()
+    const { name, version } = this.#current?.getServerVersion() ?? {}
+    const { protocolVersion, at, kind } = this.#made ?? {}
+    const problem = this.#problem
+    return {
+      name: this.#spec.name,
+      transport: kind ?? ('url' in this.#spec ? 'http' : 'stdio'),
+      state:
+        problem === undefined
+          ? 'connected'
+          : this.#needsLogin
+            ? 'login'
+            : this.#tried
+              ? 'unavailable'
+              : 'connecting',
+      ...(problem !== undefined && this.#tried && { problem }),
+      ...(protocolVersion !== undefined && { protocolVersion }),
+      ...(name !== undefined && {
+        software: { name: printable(name, 100), version: printable(version ?? '', 50) },
+      }),
+      ...(problem === undefined && at !== undefined && { since: at }),
+      tools: this.#tools.length,
+      changedTools: this.#tools.filter(tool => tool.changed !== undefined).length,
+      resources: offered?.resources !== undefined,
+      prompts: offered?.prompts !== undefined,
+    }
+  }
+
+  async resources(): Promise<ServerResource[]> {
+    return listResources(await this.#connected(), this.#spec.name)
+  }
+
+  async read(uri: string): Promise<InputPart[]> {
+    return readResource(await this.#connected(), this.#spec.name, uri)
+  }
+
+  async prompts(): Promise<ServerPrompt[]> {
+    return listPrompts(await this.#connected(), this.#spec.name)
+  }
+
+  async prompt(name: string, values: Readonly<Record<string, string>>): Promise<PromptMessage[]> {
+    return getPrompt(await this.#connected(), this.#spec.name, name, values)
+  }
+
   // ---- the connection ------------------------------------------------------------------------------------
 
   #connected(): Promise<Client> {
@@ -94,13 +152,18 @@ export class McpServer implements McpConnection {
 
   async #connect(): Promise<Client> {
     try {
-      const client = await this.#connector.connect()
+      const { client, kind } = await this.#connector.connect()
       this.#current = client
+      this.#made = { kind, protocolVersion: client.getNegotiatedProtocolVersion(), at: Date.now() }
+      this.#tried = true
+      this.#needsLogin = false
       this.#lost = Promise.withResolvers()
       this.#setProblem(undefined)
       return client
     } catch (cause) {
       this.#client = undefined
+      this.#tried = true
+      this.#needsLogin = cause instanceof LoginNeeded
       this.#setProblem(printable(errorMessage(cause), 300))
       throw this.#unreachable(cause)
     }
@@ -122,11 +185,6 @@ export class McpServer implements McpConnection {
     this.#problem = problem
     if ((before === undefined) !== (problem === undefined) && this.#wasListed && !this.#closed)
       this.#options.onTools?.(this.#tools)
-  }
-
-  #onlyCall(): { callId?: string } {
-    const [callId] = this.#running
-    return this.#running.size === 1 && callId !== undefined ? { callId } : {}
   }
 
   #unreachable(cause: unknown): TurnwireError {
@@ -224,26 +282,27 @@ export class McpServer implements McpConnection {
   // ---- a call --------------------------------------------------------------------------------------------
 
   async #call(raw: string, tool: Tool, input: Json, context: ToolContext): Promise<ToolOutput> {
-    this.#running.add(context.callId)
-    try {
-      for (let isRepeated = false; ; isRepeated = true) {
-        const client = await this.#ready(raw, tool)
-        try {
-          return toToolOutput(await this.#send(client, raw, tool, input, context))
-        } catch (cause) {
-          const loss = lossOf(cause)
-          if (loss === undefined || this.#closed) throw cause
-          if (this.#current === client) this.#lose(printable(errorMessage(cause), 300))
-          if (!isRepeated && (loss === 'refused' || tool.idempotent)) continue
-          if (loss === 'refused') throw cause
-          throw new Error(
-            `The MCP server "${this.#spec.name}" went away during the call, which may have taken effect. It was not sent again.`,
-            { cause },
-          )
+    for (let isRepeated = false; ; isRepeated = true) {
+      const client = await this.#ready(raw, tool)
+      try {
+        return await this.#connector.authorised(() =>
+          sendCall({ client, calls: this.#calls, server: this.#spec.name, raw, tool, input, context }),
+        )
+      } catch (cause) {
+        if (isHeaderMismatch(cause) && !isRepeated) {
+          this.#hashes.clear()
+          continue
         }
+        const loss = lossOf(cause)
+        if (loss === undefined || this.#closed) throw cause
+        if (this.#current === client) this.#lose(printable(errorMessage(cause), 300))
+        if (!isRepeated && (loss === 'refused' || tool.idempotent)) continue
+        if (loss === 'refused') throw cause
+        throw new Error(
+          `The MCP server "${this.#spec.name}" went away during the call, which may have taken effect. It was not sent again.`,
+          { cause },
+        )
       }
-    } finally {
-      this.#running.delete(context.callId)
     }
   }
 
@@ -259,35 +318,6 @@ export class McpServer implements McpConnection {
     // The gate has let the call through: someone has allowed this definition.
     this.#accepted.set(tool.name, tool)
     return client
-  }
-
-  async #send(
-    client: Client,
-    raw: string,
-    tool: Tool,
-    input: Json,
-    context: ToolContext,
-  ): Promise<JsonObject> {
-    const result = await client.callTool(
-      { name: raw, arguments: isJsonObject(input) ? input : {} },
-      {
-        signal: context.signal,
-        // The engine's deadline ends the call. This later one is only a fallback.
-        timeout: tool.timeoutMs + 10_000,
-        // Without the output schema, because the gate checks results itself, within its limits.
-        toolDefinition: {
-          name: raw,
-          inputSchema: { ...(tool.input.form === 'json' && tool.input.schema), type: 'object' },
-        },
-        onprogress: ({ progress, total, message }) =>
-          context.progress({
-            done: progress,
-            ...(total !== undefined && { total }),
-            ...(message !== undefined && { message }),
-          }),
-      },
-    )
-    return result as JsonObject // it was parsed from JSON
   }
 
   #warn(message: string): void {

@@ -14,7 +14,30 @@ export type McpStdioServer = {
   env?: Readonly<Record<string, string>>
   cwd?: string
 }
-export type McpHttpServer = { name: string; url: string; headers?: Readonly<Record<string, string>> }
+export type McpHttpServer = {
+  name: string
+  url: string
+  headers?: Readonly<Record<string, string>>
+  /** How a token is got when the server wants one. Default: a person logs in, with `turnwire mcp login`. */
+  auth?: McpAuth
+}
+export type McpAuth = {
+  /** `client_credentials`: no person takes part. Default: `authorization_code`. */
+  grant?: 'authorization_code' | 'client_credentials'
+  /** Of a client that was registered beforehand. Absent: one is registered, or `clientMetadataUrl` is its id. */
+  clientId?: string
+  clientSecret?: string
+  /** PEM, PKCS 8: for an authorization server that wants a signed assertion in place of a secret. */
+  privateKey?: string
+  /** Of `privateKey`. Default ES256. */
+  algorithm?: string
+  /** The https address of a client id metadata document. */
+  clientMetadataUrl?: string
+  /** Scopes with blanks between them. Default: those that the server names. */
+  scope?: string
+  /** The only authorization server that may get these credentials. It may stand at a private address. */
+  issuer?: string
+}
 export type McpServerSpec = McpStdioServer | McpHttpServer
 
 /** Variables that make a process run code which its command line does not name. */
@@ -22,7 +45,7 @@ const loaders =
   /^(NODE_OPTIONS|NODE_PATH|LD_\w+|DYLD_\w+|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5LIB|PERL5OPT|RUBYLIB|RUBYOPT|BASH_ENV|ENV|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/i
 
 const stdioKeys = ['name', 'command', 'args', 'env', 'cwd']
-const httpKeys = ['name', 'url', 'headers']
+const httpKeys = ['name', 'url', 'headers', 'auth']
 const optionKeys = [
   'log',
   'trust',
@@ -38,6 +61,11 @@ const optionKeys = [
   'refreshMs',
   'elicit',
   'elicitModes',
+  'roots',
+  'sampling',
+  'logLevel',
+  'auth',
+  'fetchOther',
   'onTools',
 ]
 
@@ -80,7 +108,7 @@ export function checkSpec(spec: McpServerSpec, allowEnv: readonly string[]): voi
   else checkStdio(spec, allowEnv)
 }
 
-function checkHttp({ name, url, headers = {} }: McpHttpServer): void {
+function checkHttp({ name, url, headers = {}, auth }: McpHttpServer): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed?.protocol !== 'https:' && parsed?.protocol !== 'http:')
     throw invalidSpec(`The MCP server "${name}" needs an http or https URL, not ${quote(url)}.`)
@@ -91,6 +119,36 @@ function checkHttp({ name, url, headers = {} }: McpHttpServer): void {
   } catch {
     throw invalidSpec(`A header of the MCP server "${name}" is not one that HTTP allows.`)
   }
+  if (auth !== undefined) checkAuth(name, auth)
+}
+
+const authKeys = [
+  'grant',
+  'clientId',
+  'clientSecret',
+  'privateKey',
+  'algorithm',
+  'clientMetadataUrl',
+  'scope',
+  'issuer',
+]
+
+function checkAuth(name: string, auth: McpAuth): void {
+  const wrong = (words: string): TurnwireError => invalidSpec(`auth of the MCP server "${name}" ${words}`)
+  if (typeof auth !== 'object' || auth === null) throw wrong('must be an object, such as {}.')
+  for (const [key, value] of Object.entries(auth)) {
+    if (!authKeys.includes(key))
+      throw wrong(`has no setting ${quote(key)}. Known are: ${authKeys.join(', ')}.`)
+    if (typeof value !== 'string' || value === '') throw wrong(`needs a text for ${quote(key)}.`)
+  }
+  const { grant = 'authorization_code', clientId, clientSecret, privateKey, clientMetadataUrl, issuer } = auth
+  if (grant !== 'authorization_code' && grant !== 'client_credentials')
+    throw wrong('must have the grant "authorization_code" or "client_credentials".')
+  if (grant === 'client_credentials' && (clientId === undefined || !(clientSecret ?? privateKey)))
+    throw wrong('needs clientId, and clientSecret or privateKey, for client_credentials.')
+  if (clientMetadataUrl !== undefined && URL.parse(clientMetadataUrl)?.protocol !== 'https:')
+    throw wrong('needs an https address as clientMetadataUrl.')
+  if (issuer !== undefined && !URL.canParse(issuer)) throw wrong('needs a URL as issuer.')
 }
 
 function checkStdio(

@@ -1,22 +1,52 @@
 // The transports to a server: a child process without a shell, or HTTP with a limit on every message. Nothing here knows
 // tools.
-import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import {
+  type AuthProvider,
+  type OAuthClientProvider,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { printable } from '../../lib/text.ts'
+import { guardedFetch, type OtherFetch } from './other-hosts.ts'
 import type { McpServerSpec } from './spec.ts'
+
+/** `http`: Streamable HTTP. `sse`: the transport of 2024-11-05, which some servers still speak. */
+export type TransportKind = 'stdio' | 'http' | 'sse'
+
+export type HttpTransport = StreamableHTTPClientTransport | SSEClientTransport
 
 type TransportOptions = {
   maxMessageBytes: number
+  authProvider?: AuthProvider | OAuthClientProvider
+  /** Fetches what stands at other addresses than the server's own: metadata and tokens. */
+  fetchOther?: OtherFetch
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>): void
 }
 
-export function openTransport(spec: McpServerSpec, options: TransportOptions): Transport {
-  if ('url' in spec)
-    return new StreamableHTTPClientTransport(new URL(spec.url), {
-      requestInit: { headers: { ...spec.headers } },
-      fetch: boundedFetch(options.maxMessageBytes),
-    })
-  const { command, args = [], env = {}, cwd } = spec
+export function openTransport(
+  spec: McpServerSpec,
+  kind: TransportKind,
+  options: TransportOptions,
+): Transport | HttpTransport {
+  if (!('url' in spec)) return openStdio(spec, options)
+  const { authProvider } = options
+  const settings = {
+    requestInit: { headers: { ...spec.headers } },
+    fetch: guardedFetch(spec, boundedFetch(options.maxMessageBytes), options.fetchOther),
+    ...(authProvider && { authProvider }),
+  }
+  const url = new URL(spec.url)
+  return kind === 'sse'
+    ? new SSEClientTransport(url, settings)
+    : new StreamableHTTPClientTransport(url, settings)
+}
+
+function openStdio(
+  { name, command, args = [], env = {}, cwd }: Extract<McpServerSpec, { command: string }>,
+  options: TransportOptions,
+): Transport {
   const transport = new StdioClientTransport({
     command,
     args: [...args],
@@ -27,7 +57,7 @@ export function openTransport(spec: McpServerSpec, options: TransportOptions): T
   })
   transport.stderr?.on('data', (chunk: Buffer) =>
     options.log('info', 'An MCP server wrote to its log.', {
-      server: spec.name,
+      server: name,
       text: printable(chunk.toString('utf8').trimEnd(), 500),
     }),
   )

@@ -103,13 +103,15 @@ export class TurnEncoder {
   }
 
   /** A call that is asked about again is shown again, unless this stream has shown it just so. */
-  #ask({ callId, reason, expiresAt, again }: Extract<Event, { type: 'approval.requested' }>): TurnEvent[] {
+  #ask(event: Extract<Event, { type: 'approval.requested' }>): TurnEvent[] {
+    const { callId, reason, expiresAt, preview, again } = event
     // Only if there is more to say than that the call waits.
-    if (reason !== undefined || expiresAt !== undefined)
+    if (reason !== undefined || expiresAt !== undefined || preview)
       this.#asks.set(callId, {
         toolCallId: callId,
         ...(reason !== undefined && { reason }),
         ...(expiresAt !== undefined && { expiresAt }),
+        ...(preview && { preview }),
       })
     return again && this.#shown.get(callId) !== again.text ? [this.#call({ id: callId, ...again })] : []
   }
@@ -140,7 +142,9 @@ export class TurnEncoder {
   #result({ callId, outcome }: CallSettled): TurnEvent[] {
     this.#asks.delete(callId)
     if (outcome.from.source === 'client' || outcome.kind === 'abandoned') return []
-    return [['tool_result', { toolCallId: callId, content: encodeParts(outcome.parts) }]]
+    const { report } = outcome
+    const result = { toolCallId: callId, content: encodeParts(outcome.parts), ...(report && { report }) }
+    return [['tool_result', result]]
   }
 }
 

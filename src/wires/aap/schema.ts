@@ -3,6 +3,7 @@
 import type { ErrorCode } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
+import type { Report } from '../../language/report.ts'
 import type { JsonObject } from '../../lib/json.ts'
 
 export type Version = 1 | 2 | 3
@@ -83,12 +84,24 @@ export type SessionInfo = {
   tools?: ToolSpec[]
   questions?: Question[]
 }
+/** Beyond the protocol: where a session stands, for a client that knows nothing but its id. */
+export type SessionState = {
+  /** The number of the last event. */
+  lastEvent: number
+  status: 'idle' | 'running' | 'waiting'
+  pending: PendingCall[]
+  /** The calls that are at work. */
+  running: string[]
+  questions: Question[]
+}
+/** A call that waits: for its result (`client`), or for a permission (`server`). */
+export type PendingCall = Ask & { name: string; input: JsonObject; side: 'client' | 'server' }
 export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'
 export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/** Beyond the protocol: why this call needs a permission, and until when it can be given. */
-export type Ask = { toolCallId: string; reason?: string; expiresAt?: number }
+/** Beyond the protocol: why this call needs a permission, until when it can be given, and what the call would do. */
+export type Ask = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
 /** Beyond the protocol: what a running call asks: to fill in the form `schema`, or to open `url`. */
 export type Question = {
   questionId: string
@@ -118,7 +131,8 @@ export type TurnEvents = {
   text: { text: string }
   thinking: { thinking: string }
   tool_call: { toolCallId: string; name: string; input: JsonObject }
-  tool_result: { toolCallId: string; content: Content }
+  /** `report` is beyond the protocol: what the tool did to files, and what it ran. */
+  tool_result: { toolCallId: string; content: Content; report?: Report }
   turn_stop: Stop
 }
 /** One event of a turn: its name and its data. */

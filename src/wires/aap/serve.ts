@@ -20,6 +20,7 @@ import { readHistory } from '../read-log.ts'
 import {
   type AnswerTurn,
   decodeChosen,
+  decodeClaim,
   decodeOverrides,
   decodeStream,
   decodeTools,
@@ -29,7 +30,7 @@ import {
   type UserTurn,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeEntry, encodeMeta, encodeResult, encodeSession } from './encode.ts'
+import { encodeEntry, encodeMeta, encodeResult, encodeSession, encodeState } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
@@ -70,6 +71,8 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.post(`${base}/sessions/:id/turns`, handlers.turn(3))
   app.get(`${base}/sessions/:id/events`, handlers.events)
   app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
+  app.get(`${base}/sessions/:id/state`, handlers.state)
+  app.post(`${base}/sessions/:id/claims`, handlers.claim)
   app.get(`${base}/sessions/:id/model`, handlers.model)
   app.put(`${base}/sessions/:id/model`, handlers.setModel)
   app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
@@ -299,6 +302,16 @@ class AapHandlers {
     const options: FollowOptions = { from: after + 1, until: 'never', deltas: 'raw' }
     const frames = new EventFrames(this.#agentOf(agent))
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
+  }
+
+  readonly state: Handler = async c => sendJson(c, encodeState(await this.#host.engine.summary(refOf(c))))
+
+  /** Several clients may have a session open: the one whose claim is recorded runs the call. */
+  readonly claim: Handler = async c => {
+    const body = await readJsonObject(c, this.#host.limits)
+    const claim = decodeClaim(body)
+    const { at } = await this.#host.engine.command(refOf(c), { do: 'claim', ...claim })
+    return sendJson(c, { until: at + claim.forMs })
   }
 
   readonly cancel: Handler = async c => {

@@ -11,6 +11,10 @@ import {
 } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 
+/** The engine waits a little longer. */
+const previewMs = 8000
+
+type PreviewItem = Extract<AttachedItem, { type: 'preview' }>
 type RunItem = Extract<AttachedItem, { type: 'run' }>
 
 export class AttachedTools {
@@ -50,12 +54,18 @@ export class AttachedTools {
 
   async #serve(attached: () => void): Promise<void> {
     // Functions do not cross the boundary.
-    const declarations = this.#tools.map(tool => ({ ...tool, run: undefined }))
+    const declarations = this.#tools.map(tool => ({
+      ...tool,
+      run: undefined,
+      preview: undefined,
+      ...(tool.preview && { hasPreview: true as const }),
+    }))
     try {
       for await (const items of this.#engine.attach(this.#ref, declarations, this.#stop.signal))
         for (const item of items) {
           if (item.type === 'attached') attached()
           else if (item.type === 'run') void this.#run(item)
+          else if (item.type === 'preview') void this.#preview(item)
           else this.#runs.get(item.run)?.abort()
         }
     } finally {
@@ -74,7 +84,11 @@ export class AttachedTools {
       reported = reported.then(() => this.#engine.report(this.#ref, report)).catch(() => {})
     }
     try {
-      report({ run, output: await this.#call(item, stop.signal, progress => report({ run, progress })) })
+      const output = await this.#call(item, stop.signal, {
+        progress: progress => report({ run, progress }),
+        report: shown => report({ run, report: shown }),
+      })
+      report({ run, output })
     } catch (error) {
       report({ run, error: wordsOf(error), ...(error instanceof InvalidInput && { refused: true }) })
     }
@@ -83,18 +97,32 @@ export class AttachedTools {
     if (this.#retired) this.retire()
   }
 
-  async #call(item: RunItem, signal: AbortSignal, progress: ToolContext['progress']) {
+  async #preview({ run, callId, name, input }: PreviewItem): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(previewMs)])
+    let report: AttachedReport
+    try {
+      const tool = this.#tools.find(each => each.name === name)
+      report = { run, preview: (await tool?.preview?.(input, { ...this.#ref, callId, signal })) ?? {} }
+    } catch (error) {
+      report = { run, error: wordsOf(error) }
+    }
+    // A session that is gone asks nobody.
+    await this.#engine.report(this.#ref, report).catch(() => {})
+  }
+
+  async #call(item: RunItem, signal: AbortSignal, live: Pick<ToolContext, 'progress' | 'report'>) {
     const { callId, name, input, attempt } = item
     const tool = this.#tools.find(each => each.name === name)
     if (!tool) throw new InvalidInput(`This connection has no tool "${name}".`)
     // Options of the agent may be secret, so they do not leave the engine.
-    const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, progress, options: {} }
+    const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, ...live, options: {} }
     const fetch = () =>
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
+    const sample = () => Promise.reject(new Error('A tool of a connection asks no model of the engine.'))
     // Values of the engine's program do not leave it.
     const app = {} as ToolContext['app']
     const tools = { shared: [], find: () => undefined }
     const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
-    return tool.run(input, { ...context, ask, fetch, app, tools })
+    return tool.run(input, { ...context, ask, fetch, sample, app, tools })
   }
 }

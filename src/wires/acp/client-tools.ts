@@ -1,10 +1,11 @@
 // The client's files and terminals as tools of the session, if the client offers them. They pass the same gate as all
 // tools, so their inputs fit their schemas, and they stay within the folders of the session.
 import { isAbsolute, relative, resolve } from 'node:path'
-import type { AgentContext, TerminalHandle, ToolCallContent } from '@agentclientprotocol/sdk'
+import type { AgentContext, TerminalHandle } from '@agentclientprotocol/sdk'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/index.ts'
+import type { Report } from '../../language/report.ts'
 import { deadline, untilAborted } from '../../lib/abort.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import { type Abilities, withdrawnBy } from './peer.ts'
 
 export type ClientToolsOptions = {
@@ -16,26 +17,13 @@ export type ClientToolsOptions = {
   onTerminal: (callId: string, terminalId: string) => void
 }
 
-/** Shows the approver what a call would change. */
-export type Preview = (input: Json) => Promise<ToolCallContent[]>
-
-export type ClientTools = { tools: Tool[]; previews: ReadonlyMap<string, Preview> }
-
-/** Larger files are not shown as a diff, so that the log does not hold them twice. */
-const maxDiff = 256 * 1024
-
-export function clientTools(options: ClientToolsOptions): ClientTools {
+export function clientTools(options: ClientToolsOptions): Tool[] {
   const { readFiles, writeFiles, terminals } = options.abilities
   const tools: Tool[] = []
   if (readFiles) tools.push(readTool(options))
   if (writeFiles) tools.push(writeTool(options))
   if (terminals) tools.push(commandTool(options))
-  const preview: Preview = async input => {
-    const { path, content } = input as WriteInput // It passed the gate.
-    const diff = await fileDiff(options, within(options, path), content)
-    return diff ? [{ type: 'diff', ...diff }] : []
-  }
-  return { tools, previews: new Map(writeFiles ? [[writeName, preview]] : []) }
+  return tools
 }
 
 const base = { side: 'server', exposed: false, retries: 0, outputLimit: 64 * 1024 } as const
@@ -84,7 +72,6 @@ async function readFile(
   return content
 }
 
-const writeName = 'write_text_file'
 type WriteInput = { path: string; content: string }
 
 function writeTool(options: ClientToolsOptions): Tool {
@@ -92,7 +79,7 @@ function writeTool(options: ClientToolsOptions): Tool {
   return {
     ...base,
     ...asksFirst,
-    name: writeName,
+    name: 'write_text_file',
     title: 'Write',
     description: 'Writes a whole text file through the editor. A file that does not exist is made.',
     input: jsonInput({ path: { type: 'string', minLength: 1 }, content: { type: 'string' } }, [
@@ -101,23 +88,33 @@ function writeTool(options: ClientToolsOptions): Tool {
     ]),
     kind: 'edit',
     timeoutMs: 30_000,
-    async run(input) {
+    preview: (input, { signal }) => {
+      const { path, content } = input as WriteInput // It passed the gate.
+      return fileDiff(options, within(options, path), content, signal)
+    },
+    async run(input, { signal }) {
       const { path: given, content } = input as WriteInput // It passed the gate.
       const path = within(options, given)
-      const diff = await fileDiff(options, path, content)
+      const changes = await fileDiff(options, path, content, signal)
       // A write cannot be withdrawn, so its outcome is awaited even after a cancellation.
       await answered(context.request('fs/write_text_file', { sessionId, path, content }))
-      return { ...textOutput(`Wrote ${path}.`), ...(diff && { structured: diff }) }
+      return { ...textOutput(`Wrote ${path}.`), report: changes }
     },
   }
 }
 
 /** A file that cannot be read counts as new. */
-async function fileDiff(options: ClientToolsOptions, path: string, newText: string) {
+async function fileDiff(
+  options: ClientToolsOptions,
+  path: string,
+  newText: string,
+  signal: AbortSignal,
+): Promise<Report> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(5000)])
   const oldText = options.abilities.readFiles
-    ? await readFile(options, { path }, AbortSignal.timeout(10_000)).catch(() => null)
+    ? await readFile(options, { path }, patience).catch(() => null)
     : null
-  return newText.length + (oldText?.length ?? 0) > maxDiff ? undefined : { path, oldText, newText }
+  return { locations: [{ path }], diffs: [{ path, oldText, newText }] }
 }
 
 // ---- terminals -----------------------------------------------------------------------------------------------

@@ -1,10 +1,19 @@
 // Encodes the calls of a session: what a client is told of each, from its first delta to its outcome. A pure fold, and the
 // part of encode.ts that knows calls. A call of the plan tool is shown as a plan.
-import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
 import type { ApprovalRequested, Delta, Event } from '../../language/events.ts'
+import type { Report } from '../../language/report.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { encodeOutcome, encodeRawOutput, encodeToolCall, type ShownFields } from './encode-content.ts'
+import {
+  reportDiffs,
+  reportLocations,
+  type TerminalUpdate,
+  terminalContent,
+  terminalOutput,
+  terminalUpdates,
+} from './encode-report.ts'
 import { decodePlan, planName } from './plan.ts'
 
 /** A call that waits for a person. */
@@ -13,8 +22,9 @@ export type WaitingApproval = {
   name: string
   text: string
   argsHash: string
-  reason: string | undefined
   fields: ShownFields
+  /** Why it asks, and what it would change. */
+  content: ToolCallContent[]
 }
 
 type EncodedCall = {
@@ -25,6 +35,10 @@ type EncodedCall = {
   text?: string
   announced: boolean
   output: string
+  /** What the tool has reported so far. */
+  report: Report
+  /** Terminals whose output was streamed. */
+  streamed: Set<string>
   approval?: ApprovalRequested | undefined
 }
 
@@ -32,6 +46,7 @@ type CallFields = Partial<
   Omit<Extract<SessionUpdate, { sessionUpdate: 'tool_call' }>, 'sessionUpdate' | 'toolCallId'>
 >
 
+type CallUpdate = SessionUpdate | TerminalUpdate
 type CallDelta = Extract<Delta, { callId: string }>
 
 /** Characters of a running call's output that are shown. */
@@ -39,6 +54,7 @@ const outputTail = 4096
 
 export class CallEncoder {
   readonly #cwd: string
+  readonly #showsTerminals: boolean
   readonly #tool: (name: string) => ToolDeclaration | undefined
   readonly #calls = new Map<string, EncodedCall>()
   /** By call: the terminal of the client in which it runs, and which shows its output. */
@@ -46,8 +62,9 @@ export class CallEncoder {
   /** False: the client sees none of the updates. */
   shown = true
 
-  constructor(cwd: string, tool: (name: string) => ToolDeclaration | undefined) {
+  constructor(cwd: string, showsTerminals: boolean, tool: (name: string) => ToolDeclaration | undefined) {
     this.#cwd = cwd
+    this.#showsTerminals = showsTerminals
     this.#tool = tool
   }
 
@@ -55,12 +72,17 @@ export class CallEncoder {
     return [...this.#calls.values()].flatMap(call => {
       const { id: callId, name, text, approval } = call
       if (!approval || text === undefined) return []
-      const { argsHash, reason } = approval
-      return [{ callId, name, text, argsHash, reason, fields: this.#describe(call) }]
+      const { argsHash, reason, preview = {} } = approval
+      const described = this.#describe(call)
+      const locations = reportLocations(preview, this.#cwd)
+      const fields = locations.length > 0 ? { ...described, locations } : described
+      const why = reason === undefined ? [] : [textContent(reason)]
+      const content = [...why, ...reportDiffs(preview, this.#cwd)]
+      return [{ callId, name, text, argsHash, fields, content }]
     })
   }
 
-  event(event: Extract<Event, { callId: string }>): SessionUpdate[] {
+  event(event: Extract<Event, { callId: string }>): CallUpdate[] {
     const call = this.#calls.get(event.callId)
     if (!call) return []
     switch (event.type) {
@@ -85,16 +107,48 @@ export class CallEncoder {
   }
 
   /** `announce`: a call is shown before its arguments are whole. */
-  delta(delta: CallDelta, announce: boolean): SessionUpdate[] {
+  delta(delta: CallDelta, announce: boolean): CallUpdate[] {
     if (delta.type === 'call.opened') {
       const call = this.#open(delta.callId, delta.name, delta.form)
       return announce ? this.#update(call, {}) : []
     }
     const call = this.#calls.get(delta.callId)
     if (!call || delta.type === 'arguments' || this.#terminals.has(call.id)) return []
+    if (delta.type === 'report') return this.#reported(call, delta.report)
+    if (delta.type === 'output' && delta.terminal !== undefined && this.#showsTerminals)
+      return this.#terminalOutput(call, delta)
     if (delta.type === 'output') call.output = (call.output + delta.text).slice(-outputTail).toWellFormed()
     const text = delta.type === 'output' ? call.output : progressText(delta)
-    return text === '' ? [] : this.#update(call, { content: [textContent(text)] })
+    return text === '' ? [] : this.#update(call, { content: [...this.#changes(call), textContent(text)] })
+  }
+
+  /** The files, the differences and the terminals of a call that runs. */
+  #reported(call: EncodedCall, report: Report): CallUpdate[] {
+    call.report = { ...call.report, ...report }
+    const locations = reportLocations(call.report, this.#cwd)
+    const content = this.#changes(call)
+    const updates = this.#update(call, {
+      ...(locations.length > 0 && { locations }),
+      ...(content.length > 0 && { content }),
+    })
+    // A client must know a terminal before a call names it.
+    return report.terminals ? [...this.#terminalUpdates(call), ...updates] : updates
+  }
+
+  #changes({ id, report }: EncodedCall): ToolCallContent[] {
+    const terminals = this.#showsTerminals ? terminalContent(id, report) : []
+    return [...reportDiffs(report, this.#cwd), ...terminals]
+  }
+
+  #terminalUpdates({ id, name, report, streamed }: EncodedCall): TerminalUpdate[] {
+    const isShown = this.#showsTerminals && this.shown && name !== planName
+    return isShown ? terminalUpdates(id, report, streamed) : []
+  }
+
+  #terminalOutput(call: EncodedCall, delta: Extract<Delta, { type: 'output' }>): CallUpdate[] {
+    if (delta.terminal !== undefined) call.streamed.add(delta.terminal)
+    const update = this.shown ? terminalOutput(delta) : undefined
+    return update ? [update] : []
   }
 
   /** The call of a whole answer, or one that the call `parent` made. */
@@ -105,7 +159,7 @@ export class CallEncoder {
     return this.#update(call, call.announced ? this.#arguments(call) : within)
   }
 
-  settled(callId: string, outcome: Outcome): SessionUpdate[] {
+  settled(callId: string, outcome: Outcome): CallUpdate[] {
     const call = this.#calls.get(callId)
     if (!call) return []
     const inTerminal = this.#terminals.delete(callId)
@@ -114,12 +168,24 @@ export class CallEncoder {
       const entries = outcome.kind === 'ok' ? decodePlan(call.text ?? '') : undefined
       return entries ? [{ sessionUpdate: 'plan', entries }] : []
     }
-    return this.#update(call, {
-      status: outcome.kind === 'ok' ? 'completed' : 'failed',
-      rawOutput: encodeRawOutput(outcome),
-      // Other content would replace the terminal.
-      ...(!inTerminal && { content: encodeOutcome(outcome, this.#tool(call.name)) }),
-    })
+    call.report = outcome.report ?? {}
+    const locations = reportLocations(call.report, this.#cwd)
+    const terminals = this.#showsTerminals ? terminalContent(call.id, call.report) : []
+    const content = terminals.length > 0 ? this.#changes(call) : this.#outcomeContent(call, outcome)
+    return [
+      ...this.#terminalUpdates(call),
+      ...this.#update(call, {
+        status: outcome.kind === 'ok' ? 'completed' : 'failed',
+        rawOutput: encodeRawOutput(outcome),
+        ...(locations.length > 0 && { locations }),
+        // Other content would replace the terminal.
+        ...(!inTerminal && { content }),
+      }),
+    ]
+  }
+
+  #outcomeContent({ name }: EncodedCall, outcome: Outcome): ToolCallContent[] {
+    return encodeOutcome(outcome, this.#tool(name), this.#cwd)
   }
 
   /** A call runs in a terminal of the client. */
@@ -140,7 +206,15 @@ export class CallEncoder {
   }
 
   #open(id: string, name: string, form: CallForm): EncodedCall {
-    const call: EncodedCall = { id, name, form, announced: false, output: '' }
+    const call: EncodedCall = {
+      id,
+      name,
+      form,
+      announced: false,
+      output: '',
+      report: {},
+      streamed: new Set(),
+    }
     this.#calls.set(id, call)
     return call
   }

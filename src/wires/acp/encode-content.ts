@@ -14,6 +14,7 @@ import type { LimitName, TurnStop } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
+import { reportDiffs } from './encode-report.ts'
 
 export function encodeBlock(part: InputPart | ResultPart): ContentBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
@@ -122,19 +123,30 @@ function fileUriPath(value: Json | undefined): string[] {
 
 // ---- outcomes ----------------------------------------------------------------------------------------------
 
-/** The result of an edit is shown as a diff, any other as its content. */
-export function encodeOutcome(outcome: Outcome, tool: ToolDeclaration | undefined): ToolCallContent[] {
-  const diff = tool === undefined || tool.kind === 'edit' ? encodeDiff(outcome.structured) : undefined
-  if (diff) return [diff]
-  return outcome.parts.map(part => ({ type: 'content', content: encodeBlock(part) }))
+/** What changed files is shown as differences, anything else as its content; why it failed is shown in any case. */
+export function encodeOutcome(
+  outcome: Outcome,
+  tool: ToolDeclaration | undefined,
+  cwd: string,
+): ToolCallContent[] {
+  const content = outcome.parts.map(part => ({ type: 'content' as const, content: encodeBlock(part) }))
+  const diffs = outcome.report ? reportDiffs(outcome.report, cwd) : []
+  if (diffs.length > 0) return outcome.kind === 'ok' ? diffs : [...diffs, ...content]
+  const diff = tool === undefined || tool.kind === 'edit' ? encodeDiff(outcome.structured, cwd) : undefined
+  return diff ? [diff] : content
 }
 
 /** Any tool of the kind `edit` whose structured result has `path`, `oldText` and `newText`. */
-function encodeDiff(structured: Json | undefined): ToolCallContent | undefined {
+function encodeDiff(structured: Json | undefined, cwd: string): ToolCallContent | undefined {
   if (!isJsonObject(structured)) return undefined
   const { path, oldText, newText } = structured
-  if (typeof path !== 'string' || !isAbsolute(path) || typeof newText !== 'string') return undefined
-  return { type: 'diff', path, oldText: typeof oldText === 'string' ? oldText : null, newText }
+  if (typeof path !== 'string' || path === '' || typeof newText !== 'string') return undefined
+  return {
+    type: 'diff',
+    path: resolve(cwd, path),
+    oldText: typeof oldText === 'string' ? oldText : null,
+    newText,
+  }
 }
 
 export function encodeRawOutput(outcome: Outcome): Json {

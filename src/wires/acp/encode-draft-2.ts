@@ -7,12 +7,15 @@ import type {
 } from '@agentclientprotocol/sdk'
 import type * as v2 from '@agentclientprotocol/sdk/experimental/v2'
 import type { AcpUpdate, SessionState } from './encode.ts'
+import { deletedMark, type TerminalUpdate } from './encode-report.ts'
 
 /** Undefined: version 2 has no such update. */
 export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
   switch (update.sessionUpdate) {
     case 'state':
       return upgradeState(update)
+    case 'terminal':
+      return upgradeTerminal(update)
     case 'user_message_chunk':
     case 'agent_message_chunk':
     case 'agent_thought_chunk':
@@ -50,9 +53,10 @@ export function upgradeToolCall({ content, ...call }: ToolCallUpdate): v2.ToolCa
 
 function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
   if (content.type === 'content') return [{ type: 'content', content: content.content }]
-  // Version 2 has no terminals, so none is made on such a connection.
-  if (content.type === 'terminal') return []
+  if (content.type === 'terminal') return [{ type: 'terminal', terminalId: content.terminalId }]
   const { path, oldText, newText } = content
+  if (content._meta?.[deletedMark] === true)
+    return [{ type: 'diff', changes: [{ operation: 'delete', path, fileType: 'text' }] }]
   return [
     {
       type: 'diff',
@@ -92,6 +96,21 @@ function linesOf(text: string): string[] {
 
 function missingEnd(text: string): string[] {
   return text === '' || text.endsWith('\n') ? [] : ['\\ No newline at end of file']
+}
+
+/** Output alone is a chunk; anything else updates the terminal. */
+function upgradeTerminal({ terminalId, command, cwd, data, exit }: TerminalUpdate): v2.SessionUpdate {
+  const bytes = data === undefined ? undefined : Buffer.from(data).toString('base64')
+  if (bytes !== undefined && command === undefined && cwd === undefined && !exit)
+    return { sessionUpdate: 'terminal_output_chunk', terminalId, data: bytes }
+  return {
+    sessionUpdate: 'terminal_update',
+    terminalId,
+    ...(command !== undefined && { command }),
+    ...(cwd !== undefined && { cwd }),
+    ...(bytes !== undefined && { output: { data: bytes } }),
+    ...(exit && { exitStatus: 'code' in exit ? { exitCode: exit.code } : { signal: exit.signal } }),
+  }
 }
 
 function upgradeState(state: SessionState): v2.SessionUpdate {

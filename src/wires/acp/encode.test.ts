@@ -46,6 +46,7 @@ const empty: SessionSummary = {
   calls: [],
   next: { do: 'rest' },
   grants: [],
+  used: { tokens: 0 },
   known: [],
 }
 
@@ -53,7 +54,7 @@ function encoder(over: Partial<EncoderOptions> = {}, summary: Partial<SessionSum
   return new AcpEncoder(
     {
       host: { info, models: undefined, modelInfos: {} },
-      abilities: { notices: true, compaction: true, states: false },
+      abilities: { notices: true, compaction: true, states: false, showsTerminals: false },
       cwd: '/w',
       replay: false,
       attached: () => [],
@@ -240,7 +241,7 @@ describe('a call', () => {
     const [approval] = waiting.approvals
     assert.equal(approval?.callId, 'c')
     assert.equal(approval.argsHash, 'h')
-    assert.equal(approval.reason, 'why')
+    assert.deepEqual(approval.content, [{ type: 'content', content: { type: 'text', text: 'why' } }])
     assert.equal(approval.fields.title, 'Look: a.txt')
     waiting.take(settled(5))
     assert.deepEqual(waiting.approvals, [])

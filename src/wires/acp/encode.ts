@@ -10,6 +10,7 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import { CallEncoder, type WaitingApproval } from './encode-calls.ts'
 import { encodeBlock, encodeStopReason, encodeTitle } from './encode-content.ts'
 import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
+import type { TerminalUpdate } from './encode-report.ts'
 import type { AcpHost } from './host.ts'
 import type { Abilities } from './peer.ts'
 import { refusal } from './refusals.ts'
@@ -19,12 +20,12 @@ export type SessionState =
   | { state: 'idle'; stopReason?: StopReason }
   | { state: 'idle'; stopReason: 'error'; error: { code: number; message: string } }
 
-/** What version 1 calls an update, and the state of the session, which only version 2 has. */
-export type AcpUpdate = SessionUpdate | ({ sessionUpdate: 'state' } & SessionState)
+/** What version 1 calls an update, and what only version 2 has: terminals of ours, and the state of the session. */
+export type AcpUpdate = SessionUpdate | TerminalUpdate | ({ sessionUpdate: 'state' } & SessionState)
 
 export type EncoderOptions = {
   host: OptionSource & Pick<AcpHost, 'modelInfos'>
-  abilities: Pick<Abilities, 'notices' | 'compaction' | 'states'>
+  abilities: Pick<Abilities, 'notices' | 'compaction' | 'states' | 'showsTerminals'>
   cwd: string
   /** False: the client has the conversation, and sees only what happens after the summary. */
   replay: boolean
@@ -57,7 +58,9 @@ export class AcpEncoder {
 
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
     this.#options = options
-    this.#calls = new CallEncoder(options.cwd, name => this.#knownTools().find(tool => tool.name === name))
+    this.#calls = new CallEncoder(options.cwd, options.abilities.showsTerminals, name =>
+      this.#knownTools().find(tool => tool.name === name),
+    )
     this.#history = seq
     this.#status = status
     this.settings = settings

@@ -9,12 +9,15 @@ import type {
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk'
 import type { AcpUpdate } from './encode.ts'
+import { terminalMeta } from './encode-report.ts'
 
 /** What a client said that it can do. */
 export type Abilities = {
   readFiles: boolean
   writeFiles: boolean
   terminals: boolean
+  /** It shows terminals that the runtime has. */
+  showsTerminals: boolean
   notices: boolean
   compaction: boolean
   elicitation: readonly ('form' | 'url')[]
@@ -35,11 +38,12 @@ export type Peer = {
 }
 
 export function decodeAbilities(capabilities: ClientCapabilities | undefined): Abilities {
-  const { fs, terminal, session, elicitation } = capabilities ?? {}
+  const { fs, terminal, session, elicitation, _meta } = capabilities ?? {}
   return {
     readFiles: fs?.readTextFile === true,
     writeFiles: fs?.writeTextFile === true,
     terminals: terminal === true,
+    showsTerminals: _meta?.['terminal_output'] === true,
     notices: session?.notices != null,
     compaction: session?.compaction != null,
     elicitation: decodeElicitation(elicitation),
@@ -85,8 +89,9 @@ export function version1Peer(context: AgentContext, abilities: Abilities): Peer 
     abilities,
     context,
     update(sessionId, update) {
-      if (update.sessionUpdate !== 'state')
-        outbox.add(context.notify('session/update', { sessionId, update }))
+      if (update.sessionUpdate === 'state') return
+      const told = update.sessionUpdate === 'terminal' ? terminalMeta(update) : update
+      outbox.add(context.notify('session/update', { sessionId, update: told }))
     },
     drained: () => outbox.drained(),
     askPermission: (request, signal) =>

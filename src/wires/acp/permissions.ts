@@ -1,25 +1,21 @@
 // Approvals, as the client is asked for them: one open request per call, answered once. A decision on another wire
 // withdraws the request. If the client goes away, the approval stays in the store.
-import { RequestError, type ToolCallContent } from '@agentclientprotocol/sdk'
+import { RequestError } from '@agentclientprotocol/sdk'
 import type { GivenDecision } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import type { Preview } from './client-tools.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
 import type { WaitingApproval } from './encode-calls.ts'
 import type { SessionContext } from './host.ts'
 
 export class Permissions {
   readonly #context: SessionContext
-  readonly #previews: ReadonlyMap<string, Preview>
   readonly #cancelTurn: () => void
   readonly #open = new Map<string, AbortController>()
 
   /** `cancelTurn`: the client answered that the whole turn is cancelled. */
-  constructor(context: SessionContext, previews: ReadonlyMap<string, Preview>, cancelTurn: () => void) {
+  constructor(context: SessionContext, cancelTurn: () => void) {
     this.#context = context
-    this.#previews = previews
     this.#cancelTurn = cancelTurn
   }
 
@@ -55,28 +51,16 @@ export class Permissions {
 
   async #ask(approval: WaitingApproval, controller: AbortController): Promise<void> {
     const { callId } = approval
-    const content = await this.#content(approval)
-    if (this.#open.get(callId) !== controller) return
-    const answer = await this.#request(approval, content, controller.signal)
+    const answer = await this.#request(approval, controller.signal)
     if (this.#open.get(callId) !== controller) return
     this.#open.delete(callId)
     if (answer === 'cancelled') this.#cancelTurn()
     else if (answer) await this.#decide(approval, answer)
   }
 
-  /** The reason for asking, and what the call would change. */
-  async #content({ name, text, reason }: WaitingApproval): Promise<ToolCallContent[]> {
-    const preview = this.#previews.get(name)
-    // The arguments passed the gate, so they parse.
-    const changes = preview ? await preview(JSON.parse(text) as Json).catch(() => []) : []
-    if (reason === undefined) return changes
-    return [{ type: 'content', content: { type: 'text', text: reason } }, ...changes]
-  }
-
   /** Undefined: the client is gone. */
   async #request(
-    { callId, fields }: WaitingApproval,
-    content: ToolCallContent[],
+    { callId, fields, content }: WaitingApproval,
     signal: AbortSignal,
   ): Promise<PermissionAnswer | 'cancelled' | undefined> {
     const { peer, ref } = this.#context

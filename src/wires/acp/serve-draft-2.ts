@@ -52,6 +52,7 @@ function version2Peer(client: v2.AgentContext, capabilities: v2.ClientCapabiliti
       notices: true,
       compaction: true,
       states: true,
+      showsTerminals: true,
       elicitation: decodeElicitation(capabilities?.elicitation),
     },
     update(sessionId, given) {

@@ -4,14 +4,14 @@ import type { CreateElicitationRequest } from '@agentclientprotocol/sdk'
 import type { Tool } from '../../engine/index.ts'
 import { wordsOf } from '../../language/errors.ts'
 import { AttachedTools } from './attached-tools.ts'
-import { type ClientTools, clientTools, type Preview } from './client-tools.ts'
+import { clientTools } from './client-tools.ts'
 import type { Elicitation, ElicitationAnswer, McpLink, NamedServer, SessionContext } from './host.ts'
 import { planTool } from './plan.ts'
 import { encodeFailure } from './refusals.ts'
 
 export class SessionTools {
   readonly #context: SessionContext
-  readonly #client: ClientTools
+  readonly #client: readonly Tool[]
   readonly #links: McpLink[] = []
   readonly #failures: string[] = []
   #attached: AttachedTools | undefined
@@ -22,15 +22,11 @@ export class SessionTools {
     this.#context = session
     this.#client = context
       ? clientTools({ context, abilities, sessionId: ref.session, roots: workspace.roots, onTerminal })
-      : { tools: [], previews: new Map() }
+      : []
   }
 
   get all(): readonly Tool[] {
-    return [planTool, ...this.#client.tools, ...this.#links.flatMap(link => link.tools)]
-  }
-
-  get previews(): ReadonlyMap<string, Preview> {
-    return this.#client.previews
+    return [planTool, ...this.#client, ...this.#links.flatMap(link => link.tools)]
   }
 
   get warnings(): readonly string[] {

@@ -53,7 +53,7 @@ export class AcpSession {
     const { abilities } = peer
     const cwd = workspace.roots[0]
     this.#encoder = new AcpEncoder({ host, abilities, cwd, replay, attached: () => this.#tools.all }, summary)
-    this.#permissions = new Permissions(context, this.#tools.previews, () => void this.cancel())
+    this.#permissions = new Permissions(context, () => void this.cancel())
     this.#reader = new SessionReader(
       {
         engine: host.engine,

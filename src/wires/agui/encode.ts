@@ -27,7 +27,7 @@ export type RunOptions = {
 export type RunItem = FollowItem | { type: 'message-sent' }
 
 /** `again`: the call is asked about again, and its arguments may have been changed since the client saw it. */
-type Asks = Pick<ApprovalRequested, 'reason' | 'expiresAt' | 'again'>
+type Asks = Pick<ApprovalRequested, 'reason' | 'expiresAt' | 'again' | 'preview'>
 type WaitingCall = { name: string; asks?: Asks }
 
 export class AguiRunEncoder {
@@ -264,7 +264,12 @@ function interruptOf(id: string, { name, asks }: WaitingCall): Interrupt {
     toolCallId: id,
     responseSchema: decisionSchema,
     ...(asks?.expiresAt !== undefined && { expiresAt: new Date(asks.expiresAt).toISOString() }),
-    ...(asks?.again && { metadata: { toolCallName: name, toolCallArgs: asks.again.text } }),
+    ...((asks?.again ?? asks?.preview) && {
+      metadata: {
+        ...(asks?.again && { toolCallName: name, toolCallArgs: asks.again.text }),
+        ...(asks?.preview && { preview: asks.preview }),
+      },
+    }),
   }
 }
 

@@ -1,6 +1,7 @@
 // AG-UI 1.0, and 0.0.5x where it differs, as it goes over the wire: the parts of a run's input that are read, and the events that are sent. Optional
 // members are left out, never null: the reference client refuses null.
 import type { infer as Infer, ZodType } from 'zod'
+import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
 
@@ -100,7 +101,7 @@ export type Interrupt = {
   responseSchema: JsonObject
   expiresAt?: string
   /** The call, if the client may have seen another one under this id, or none. */
-  metadata?: { toolCallName: string; toolCallArgs: string }
+  metadata?: { toolCallName?: string; toolCallArgs?: string; preview?: Report }
 }
 
 export type TokenUsage = {

@@ -152,7 +152,12 @@ export class RunEncoder {
         break
       }
       case 'call.settled':
-        this.#add({ type: 'tool_result', call_id: event.callId, output: encodeOutput(event.outcome) })
+        this.#add({
+          type: 'tool_result',
+          call_id: event.callId,
+          output: encodeOutput(event.outcome),
+          ...(event.outcome.report && { report: event.outcome.report }),
+        })
         break
       case 'turn.ended':
         this.#end(event)
@@ -173,6 +178,7 @@ export class RunEncoder {
       arguments_hash: event.argsHash,
       ...(event.reason !== undefined && { reason: event.reason }),
       ...(event.expiresAt !== undefined && { expires_at: new Date(event.expiresAt).toISOString() }),
+      ...(event.preview && { preview: event.preview }),
     })
   }
 

@@ -1,13 +1,15 @@
 // DeltaKit as it goes over the wire: the three events of its core, the conventional ones of its recipes, and ours, which
 // its default clients ignore. Types only.
 import type { TurnStop } from '../../language/events.ts'
+import type { Report } from '../../language/report.ts'
 
 export type TextDelta = { type: 'text_delta'; delta: string }
 /** A delta, to be accumulated. */
 export type Reasoning = { type: 'reasoning'; text: string }
 /** `argument` is JSON text, whole. */
 export type ToolCall = { type: 'tool_call'; tool_name: string; argument: string; call_id: string }
-export type ToolResult = { type: 'tool_result'; call_id: string; output: string }
+/** `report` is ours: what the tool did to files, and what it ran. */
+export type ToolResult = { type: 'tool_result'; call_id: string; output: string; report?: Report }
 
 // ---- ours ---------------------------------------------------------------------------------------------------
 
@@ -22,6 +24,8 @@ export type ApprovalRequest = {
   arguments_hash: string
   reason?: string
   expires_at?: string
+  /** What the call would do. */
+  preview?: Report
 }
 /** The application is to run it and to send its result. */
 export type ExecuteRequest = {

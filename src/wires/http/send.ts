@@ -41,12 +41,13 @@ export async function streamJson(
   c: Context<WireEnv>,
   host: Pick<WireHost, 'log' | 'limits'>,
   pieces: AsyncIterable<string>,
+  type = 'application/json',
 ): Promise<Response> {
   const { outgoing } = c.env
   const iterator = pieces[Symbol.asyncIterator]()
   const first = await iterator.next()
   if (outgoing.destroyed) return RESPONSE_ALREADY_SENT
-  outgoing.writeHead(200, { 'content-type': 'application/json' })
+  outgoing.writeHead(200, { 'content-type': type })
   void pumpJson(first, iterator, pacedWriter(c, outgoing, host.limits.stallMs)).catch((error: unknown) => {
     failureOf(error, host.log)
     outgoing.destroy()

@@ -1,5 +1,6 @@
 // What an MCP client is shown: the agent's tools as MCP tools, questions to a person as elicitations, and outcomes as
 // results. Pure.
+import { isUtf8 } from 'node:buffer'
 import type {
   CallToolResult,
   ContentBlock,
@@ -78,10 +79,23 @@ function encodePart(part: ResultPart): ContentBlock {
   const name = part.type === 'file' ? (part.name ?? 'file') : 'image'
   if (!data) return { type: 'resource_link', uri: part.url, name }
   if (part.type === 'image') return { type: 'image', data: base64, mimeType }
+  if (mimeType.startsWith('audio/')) return { type: 'audio', data: base64, mimeType }
+  const uri = `turnwire:///${encodeURIComponent(name)}`
+  const text = isTextual(mimeType) ? decodedText(base64) : undefined
   return {
     type: 'resource',
-    resource: { uri: `turnwire:///${encodeURIComponent(name)}`, mimeType, blob: base64 },
+    resource: { uri, mimeType, ...(text === undefined ? { blob: base64 } : { text }) },
   }
+}
+
+function isTextual(mimeType: string): boolean {
+  return mimeType.startsWith('text/') || mimeType === 'application/json'
+}
+
+/** Undefined: it is no text. */
+function decodedText(base64: string): string | undefined {
+  const bytes = Buffer.from(base64, 'base64')
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
 
 export function failedResult(text: string): CallToolResult {

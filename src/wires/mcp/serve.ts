@@ -9,13 +9,16 @@ import {
 } from '@modelcontextprotocol/server'
 import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../../language/errors.ts'
-import type { WireEnv, WireHost } from '../host.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { plainErrors, readJsonObject } from '../http/index.ts'
+import { paramHeaderFault } from './param-headers.ts'
 import { type McpServing, mcpServerFor } from './server.ts'
 
 /** Per owner: one that begins many ends its own oldest, never another's. */
 const mostSessions = 100
 const idleMs = 30 * 60_000
+const headerMismatch = -32020
 
 type LegacySession = {
   owner: string
@@ -59,6 +62,11 @@ class McpEndpoint {
     const parsedBody = c.req.method === 'POST' ? await readJsonObject(c, this.#host.limits) : undefined
     const request = c.req.raw
     if (await isLegacyRequest(request, parsedBody)) return this.#serveLegacy(c, agent, parsedBody)
+    const fault = this.#paramFault(agent, parsedBody, request.headers)
+    if (fault !== undefined) {
+      const id = isJsonObject(parsedBody) ? (parsedBody['id'] ?? null) : null
+      return c.json({ jsonrpc: '2.0', id, error: { code: headerMismatch, message: fault } }, 400)
+    }
     const handler = createMcpHandler(() => this.#server(c, agent), {
       legacy: 'reject',
       onerror: error => this.#log(error),
@@ -70,6 +78,14 @@ class McpEndpoint {
   #server(c: Context<WireEnv>, agent: string): Server {
     const serving = this.#serving.get(agent) ?? {}
     return mcpServerFor(this.#host, { principal: c.get('principal'), agent, serving, version: this.#version })
+  }
+
+  #paramFault(agent: string, body: unknown, headers: Headers): string | undefined {
+    if (!isJsonObject(body) || body['method'] !== 'tools/call' || !isJsonObject(body['params']))
+      return undefined
+    const { name, arguments: given } = body['params']
+    const tool = agentNamed(this.#host, agent).tools.find(each => each.name === name)
+    return tool?.input.form === 'json' ? paramHeaderFault(tool.input.schema, given, headers) : undefined
   }
 
   async #serveLegacy(c: Context<WireEnv>, agent: string, parsedBody: unknown): Promise<Response> {

@@ -13,7 +13,7 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import { failureOf } from '../http/failure.ts'
 import { askTool, encodeTool, failedResult } from './encode.ts'
-import { McpTurn } from './turn.ts'
+import { McpTurn, type TurnProgress } from './turn.ts'
 
 /** What of an agent is served. */
 export type McpServing = { tools?: boolean; ask?: boolean }
@@ -73,13 +73,20 @@ function canElicit(server: Server, { mcpReq }: ServerContext): boolean {
 }
 
 /** Does nothing for a client that did not ask for progress. */
-function progressTo({ mcpReq }: ServerContext): (message: string) => void {
+function progressTo({ mcpReq }: ServerContext): (update: TurnProgress) => void {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return () => {}
-  let progress = 0
-  return message => {
-    progress += 1
-    const params = { progressToken, progress, message }
+  let last = -1
+  return ({ message, done, total }) => {
+    // The protocol wants a number that grows. Words alone count as a little more.
+    const progress = done !== undefined && done > last ? done : last + (last < 0 ? 1 : 1e-3)
+    last = progress
+    const params = {
+      progressToken,
+      progress,
+      ...(message !== undefined && { message }),
+      ...(total !== undefined && { total }),
+    }
     void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
   }
 }

@@ -19,8 +19,11 @@ export type McpCall = {
   /** Whether the client can put questions to a person. */
   canAsk: boolean
   signal: AbortSignal
-  progress(message: string): void
+  progress(update: TurnProgress): void
 }
+
+/** `done` of `total`, or words. */
+export type TurnProgress = { message?: string; done?: number; total?: number }
 
 /** Where a call that asked a person goes on. */
 type Kept = { owner: string; session: string; tool: string }
@@ -114,7 +117,7 @@ export class McpTurn {
 
   async #follow(ref: SessionRef, first: number): Promise<CallToolResult | InputRequiredResult> {
     const { canAsk } = this.#call
-    const fold = new TurnResult(message => this.#call.progress(message), ref.session)
+    const fold = new TurnResult(update => this.#call.progress(update), ref.session)
     const options = {
       from: first,
       until: canAsk ? ('stop' as const) : ('turn' as const),
@@ -152,7 +155,7 @@ function isAsking({ stage }: CallState): boolean {
 
 /** Folds what is followed into what the client is told. */
 class TurnResult {
-  readonly #progress: (message: string) => void
+  readonly #progress: (update: TurnProgress) => void
   readonly #session: string
   readonly #nested = new Set<string>()
   text = ''
@@ -161,7 +164,7 @@ class TurnResult {
   isWaiting = false
   lost: string | undefined
 
-  constructor(progress: (message: string) => void, session: string) {
+  constructor(progress: (update: TurnProgress) => void, session: string) {
     this.#progress = progress
     this.#session = session
   }
@@ -169,12 +172,12 @@ class TurnResult {
   take(item: FollowItem): void {
     if (item.type === 'waiting') {
       this.isWaiting = true
-      this.#progress(`Waits for an approval in session ${this.#session}.`)
+      this.#progress({ message: `Waits for an approval in session ${this.#session}.` })
     } else if (item.type === 'lost') this.lost = item.error.message
     else if (item.type === 'delta') {
       const { delta } = item
-      if (delta.type === 'progress' && delta.message !== undefined) this.#progress(delta.message)
-      else if (delta.type === 'output') this.#progress(delta.text)
+      if (delta.type === 'progress') this.#progress(delta)
+      else if (delta.type === 'output') this.#progress({ message: delta.text })
     } else if (item.type === 'event') {
       const { event } = item
       if (event.type === 'model.answered') this.text = textOf(event.parts)

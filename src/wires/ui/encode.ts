@@ -223,10 +223,17 @@ export class MessageEncoder {
     }
   }
 
-  #askPermission({ callId, reason, again }: Extract<Event, { type: 'approval.requested' }>): void {
+  #askPermission(event: Extract<Event, { type: 'approval.requested' }>): void {
+    const { callId, reason, preview, again } = event
     // A call that is asked about again is shown whole again: its part leaves the state of an answered question.
     if (again) this.#calls.set(callId, { ...again, available: false })
     this.#showInput(callId)
+    if (preview)
+      this.#out.push({
+        type: 'data-preview',
+        id: `preview-${callId}`,
+        data: { toolCallId: callId, preview },
+      })
     this.#out.push({
       type: 'tool-approval-request',
       approvalId: callId,

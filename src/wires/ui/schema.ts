@@ -1,5 +1,6 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
 import type { infer as Infer, ZodType } from 'zod'
+import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
 
@@ -56,6 +57,8 @@ export type Chunk =
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | ({ type: 'tool-input-available'; input: Json } & CallNames)
   | ({ type: 'tool-input-error'; input: Json; errorText: string } & CallNames)
+  /** A part of ours, as the SDK lets servers add them: what a call would do, before it is asked about. */
+  | { type: 'data-preview'; id: string; data: { toolCallId: string; preview: Report } }
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
   | { type: 'tool-output-available'; toolCallId: string; output: Json }

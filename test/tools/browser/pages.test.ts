@@ -31,7 +31,7 @@ async function rig(
   shop?: Shop,
 ): Promise<Rig> {
   const served = shop ?? (await serveShop(t))
-  const egress = new Egress({ privateHosts: [served.host], ...rules }, (host, { all: _ }, callback) =>
+  const egress = new Egress({ privateHosts: [served.host], ...rules }, (host, _options, callback) =>
     callback(null, [{ address: addresses[host] ?? '203.0.113.7', family: 4 }]),
   )
   const [computer, page] = browser({ hosts: [served.host], ...quiet, ...options }) as [Tool, Tool]

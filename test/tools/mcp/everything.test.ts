@@ -81,8 +81,8 @@ describe('over stdio', () => {
     assert.match(textOf(parts), /declined/i)
   })
 
-  test('without `elicit` the server is not offered elicitation', async context => {
-    const server = await start(context)
+  test('a server is not offered elicitation where nobody can be asked', async context => {
+    const server = await start(context, { elicitModes: [] })
     assert.ok(!server.tools.some(tool => tool.name.includes('elicitation')))
   })
 })

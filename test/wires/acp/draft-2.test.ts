@@ -93,6 +93,49 @@ describe('version 2', () => {
   })
 
   test(
+    cites('ACP-TOOL-08', 'ACP-TERM-04', 'shows what a tool reports: a terminal, and files'),
+    async context => {
+      const work = tool({
+        name: 'work',
+        description: 'Works.',
+        input: { type: 'object' },
+        preview: () => ({ diffs: [{ path: 'gone.txt', oldText: 'x', newText: null }] }),
+        run(_input, context) {
+          context.report({ terminals: [{ id: '1', command: 'make', cwd: '/w/app' }] })
+          context.progress({ output: 'é', terminal: '1' })
+          return { parts: [], structured: null, report: { terminals: [{ id: '1', exit: { code: 0 } }] } }
+        },
+      })
+      const script = [{ calls: [{ name: 'work' }] }, { text: 'ok' }]
+      const { prompt, updates, permissions } = await begin(context, { script, tools: [work] })
+      await prompt('go')
+      await until(isIdle(updates))
+      const terminals = updates.filter(({ sessionUpdate }) => sessionUpdate.startsWith('terminal'))
+      assert.deepEqual(
+        terminals.map(update => ({ ...update, terminalId: '' })),
+        [
+          { sessionUpdate: 'terminal_update', terminalId: '', command: 'make', cwd: '/w/app' },
+          { sessionUpdate: 'terminal_output_chunk', terminalId: '', data: 'w6k=' },
+          { sessionUpdate: 'terminal_update', terminalId: '', exitStatus: { exitCode: 0 } },
+        ],
+      )
+      const subject = permissions[0]?.subject
+      assert.deepEqual(subject?.type === 'tool_call' && subject['toolCall'], {
+        toolCallId: (terminals[0] as { terminalId: string }).terminalId.replace(/:1$/, ''),
+        status: 'pending',
+        title: 'work',
+        name: 'work',
+        kind: 'other',
+        rawInput: {},
+        locations: [{ path: '/w/app/gone.txt' }],
+        content: [
+          { type: 'diff', changes: [{ operation: 'delete', path: '/w/app/gone.txt', fileType: 'text' }] },
+        ],
+      })
+    },
+  )
+
+  test(
     cites('ACP-DRAF-03', 'ACP-DRAF-04', 'answers a prompt when it is inserted, and tells its state'),
     async context => {
       const script = [{ text: 'Well. ', calls: [{ name: 'mail' }] }, { text: 'Sent.' }]

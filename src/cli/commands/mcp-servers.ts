@@ -1,0 +1,113 @@
+// The MCP servers that a configuration uses: how they are, and the logins that some of them want.
+import { resolve } from 'node:path'
+import type { ToolServerInfo } from '../../language/servers.ts'
+import { Egress } from '../../lib/egress.ts'
+import { printable } from '../../lib/text.ts'
+import { loginToServer } from '../../runtime/mcp-login.ts'
+import { forgetTokens, remoteServers, tokenStore } from '../../runtime/mcp-tokens.ts'
+import { makePrivateFolder } from '../../runtime/private-folder.ts'
+import { Runtime } from '../../runtime/runtime.ts'
+import { createVault, vaultKey } from '../../runtime/vault.ts'
+import { UsageError, type Values } from '../command.ts'
+import { untilSignalled } from '../protocol-output.ts'
+import { type Setup, setUp } from '../setup.ts'
+
+type Remote = ReturnType<typeof remoteServers>[number]
+
+function named({ config }: Setup, name: string | undefined): Remote {
+  const servers = remoteServers(config)
+  const known = servers.map(server => server.name).join(', ') || 'none'
+  if (name === undefined)
+    throw new UsageError(`Say which server: turnwire mcp login <server>. There are: ${known}.`)
+  const found = servers.find(server => server.name === name)
+  if (!found)
+    throw new UsageError(
+      `The configuration has no MCP server "${printable(name, 80)}" with a url. There are: ${known}.`,
+    )
+  return found
+}
+
+function folderOf({ config: { data = '.turnwire' } }: Setup): string {
+  if (typeof data === 'string' && data !== 'memory') return resolve(data)
+  throw new UsageError(
+    'Sessions are kept in memory or in a store of their own, so there is no folder for tokens. Name one with --data <folder>.',
+  )
+}
+
+export async function login(values: Values, name: string | undefined): Promise<number> {
+  const setup = await setUp(values)
+  const spec = named(setup, name)
+  if (spec.auth?.grant === 'client_credentials')
+    throw new UsageError(`"${spec.name}" uses client credentials: nobody has to log in.`)
+  const folder = folderOf(setup)
+  makePrivateFolder(folder)
+  const egress = new Egress(setup.config.egress)
+  const stop = new AbortController()
+  void untilSignalled().then(() => stop.abort())
+  try {
+    const info = await loginToServer(spec, {
+      store: tokenStore(folder, spec, () => createVault(vaultKey(folder))),
+      fetchOther: (url, init) => egress.fetch(url, init),
+      show: url =>
+        void process.stdout.write(
+          `Open this address in a browser on this machine, and agree there:\n\n${url.href}\n\nThis command waits for it.\n`,
+        ),
+      signal: stop.signal,
+    })
+    process.stdout.write(
+      `Logged in to "${spec.name}": ${info.tools} tools, protocol ${info.protocolVersion ?? 'unknown'}. A server that is running uses it within a minute.\n`,
+    )
+    return 0
+  } finally {
+    egress.close()
+  }
+}
+
+export async function logout(values: Values, name: string | undefined): Promise<number> {
+  const setup = await setUp(values)
+  const spec = named(setup, name)
+  const was = forgetTokens(folderOf(setup), spec)
+  process.stdout.write(
+    was
+      ? `The tokens of "${spec.name}" are deleted here.\n`
+      : `There are no tokens of "${spec.name}" here.\n`,
+  )
+  return 0
+}
+
+export async function list(values: Values): Promise<number> {
+  const setup = await setUp(values)
+  const runtime = await Runtime.open(setup.config, { log: () => {}, source: setup.source, recover: false })
+  try {
+    const { servers = [] } = await runtime.engine.describe()
+    process.stdout.write(
+      servers.length === 0 ? 'The configuration names no MCP servers.\n' : servers.map(lineOf).join(''),
+    )
+  } finally {
+    await runtime.close()
+  }
+  return 0
+}
+
+function lineOf({
+  name,
+  state,
+  transport,
+  protocolVersion,
+  software,
+  tools,
+  changedTools,
+  problem,
+  ...more
+}: ToolServerInfo): string {
+  const facts = [
+    transport,
+    ...(protocolVersion === undefined ? [] : [`protocol ${protocolVersion}`]),
+    ...(software ? [`${software.name} ${software.version}`] : []),
+    `${tools} tools${changedTools > 0 ? ` (${changedTools} changed)` : ''}`,
+    ...(more.resources ? ['resources'] : []),
+    ...(more.prompts ? ['prompts'] : []),
+  ]
+  const why = problem === undefined ? '' : `\n    ${printable(problem, 500)}`
+  return `${name}  ${state}  ${facts.join(', ')}${why}\n`
+}

@@ -1,0 +1,187 @@
+// What the operator API answers, as docs/protocols/operator.md describes it. Types of the log are the server's own.
+import type { CallPart, Outcome } from '../language/calls.ts'
+import type { Delta, Event, Grant, Settings } from '../language/events.ts'
+import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { ToolDeclaration } from '../language/tools.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
+
+export type OperatorMe = { name: string; owner: string; operator: boolean; open: boolean; version: string }
+
+export type SessionStatus = 'idle' | 'running' | 'waiting'
+
+export type OperatorSession = {
+  id: string
+  owner: string
+  agent: string
+  model?: string
+  wire?: string
+  status: SessionStatus
+  opening?: string
+  createdAt: number
+  updatedAt: number
+  events: number
+  bytes: number
+  tokens: number
+  cost?: number
+  waits?: string[]
+  leftAlone?: boolean
+  forkedFrom?: { session: string; seq: number }
+}
+
+export type SessionQuery = {
+  after?: string
+  limit?: number
+  status?: SessionStatus
+  agent?: string
+  owner?: string
+  model?: string
+  q?: string
+}
+
+/** A call of the last answer. Stages: proposed, handed, asking, approved, started, settled. */
+export type OperatorCall = {
+  part: CallPart
+  index: number
+  stage: string
+  text: string
+  editedBy?: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  attempt: number
+  outcome?: Outcome
+}
+
+export type OperatorSessionState = {
+  id: string
+  owner: string
+  agent: string
+  model?: string
+  wire: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  seq: number
+  settings: Settings
+  opening?: string
+  turn?: { id: string; wire: string; startedAt: number; first: number; steps: number }
+  calls: OperatorCall[]
+  grants: Grant[]
+  next: { do: string; calls?: string[]; stop?: string; limit?: string }
+  lastStop?: { stop: string; limit?: string; error?: { code: string; message: string } }
+  controlledBy?: string
+  used: { tokens: number; cost?: number }
+  forkedFrom?: { session: string; seq: number }
+}
+
+export type OperatorAgent = {
+  name: string
+  title?: string
+  version: string
+  description?: string
+  system?: string
+  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' })[]
+  clientTools: boolean
+  model: { id: string; name?: string; contextTokens?: number }
+}
+
+export type OperatorAgents = {
+  agents: OperatorAgent[]
+  models: Record<string, { id: string; contextTokens?: number }>
+  servers?: JsonObject[]
+}
+
+export type OperatorCommand =
+  | { do: 'say'; text: string; model?: string }
+  | {
+      do: 'decide'
+      callId: string
+      granted: boolean
+      reason?: string
+      edit?: JsonObject
+      seen?: string
+      remember?: boolean
+    }
+  | { do: 'result'; callId: string; text: string; failed?: boolean }
+  | { do: 'answer'; question: string; action: AnswerAction; content?: FormContent }
+  | { do: 'call'; tool: string; input: JsonObject | string }
+  | { do: 'configure'; model?: string; tools?: { name: string; trust?: boolean }[] }
+  | { do: 'grant'; tool: string; toolHash: string; argsHash?: string; expiresAt?: number; uses?: number }
+  | { do: 'revoke'; grantId: string }
+  | { do: 'cancel' }
+  | { do: 'compact' }
+  | { do: 'take-control'; force?: boolean }
+  | { do: 'perform' }
+  | { do: 'answer-model'; text?: string; calls?: { tool: string; input: JsonObject | string }[] }
+  | { do: 'answer-call'; callId: string; text: string }
+  | { do: 'replace-arguments'; callId: string; input: JsonObject | string }
+  | { do: 'release-control' }
+
+export type CommandAccepted = { first: number; count: number; turn?: string; grant?: string }
+
+export type FollowedItem =
+  | { type: 'event'; seq: number; event: Event }
+  | { type: 'delta'; delta: Delta }
+  | { type: 'status'; status: SessionStatus }
+  | { type: 'lost'; code: string; error: string }
+
+/** `open`: the stream is open. Read the list now: changes before that are not told. */
+export type SessionChanged =
+  | { type: 'open' }
+  | { type: 'session'; session: OperatorSession }
+  | { type: 'removed'; id: string }
+
+export type OperatorApproval = {
+  session: string
+  owner: string
+  agent: string
+  opening?: string
+  callId: string
+  tool: { name: string } & Partial<ToolDeclaration>
+  text: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  askedAt?: number
+  last?: { text: string; at: number; session: string }
+}
+
+export const vendorProtocols = [
+  'anthropic',
+  'openai-responses',
+  'openai-chat',
+  'gemini',
+  'gemini-interactions',
+] as const
+export type VendorProtocol = (typeof vendorProtocols)[number]
+
+export type VendorRequest = {
+  protocol: VendorProtocol
+  body: Json
+  warnings: string[]
+  findings: { rule: string; message: string; why: string }[]
+}
+
+export type OperatorSystem = {
+  version: string
+  node: string
+  startedAt: number
+  memory: number
+  store: { ok: boolean; error?: string }
+  models: {
+    name: string
+    id: string
+    requests: number
+    failures: number
+    tokens: number
+    lastError?: string
+    lastErrorAt?: number
+    medianMs?: number
+  }[]
+}
+
+export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

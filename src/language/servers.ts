@@ -1,0 +1,48 @@
+// Servers that bring tools (MCP), as plain data: how each one is, and what it offers beside tools. Resources are texts and files
+// that a person attaches to a message. Prompts are messages that a person starts by name.
+import type { InputPart } from './content.ts'
+
+export type ToolServerInfo = {
+  name: string
+  /** `sse`: the transport of 2024-11-05. */
+  transport: 'stdio' | 'http' | 'sse'
+  /** `login`: someone must log in first, with `turnwire mcp login`. */
+  state: 'connected' | 'connecting' | 'unavailable' | 'login'
+  /** Why it is not connected. */
+  problem?: string
+  /** The revision of the protocol that was agreed on. */
+  protocolVersion?: string
+  /** What the server says that it is. */
+  software?: { name: string; version: string }
+  /** Since when it is connected. */
+  since?: number
+  /** How many tools it has now, and how many of them changed since they were accepted. */
+  tools: number
+  changedTools: number
+  resources: boolean
+  prompts: boolean
+  /** The agents that have its tools. */
+  agents: string[]
+}
+
+export type ServerResource = {
+  server: string
+  /** With `template`: a pattern (RFC 6570) that is filled in before it is read. */
+  uri: string
+  template?: true
+  name: string
+  title?: string
+  description?: string
+  mediaType?: string
+  size?: number
+}
+
+export type ServerPrompt = {
+  server: string
+  name: string
+  title?: string
+  description?: string
+  arguments: { name: string; description?: string; required?: boolean }[]
+}
+
+export type PromptMessage = { role: 'user' | 'assistant'; parts: InputPart[] }

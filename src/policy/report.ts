@@ -1,0 +1,81 @@
+// Prepares what a tool reports (locations, diffs, terminals) for the log and for people: only known members, well-formed,
+// redacted like output, and bounded. A diff that is too large becomes a location.
+import type { FileDiff, Location, Report, TerminalReport } from '../language/report.ts'
+import { wellFormed } from '../lib/text.ts'
+import type { Redactor } from './redact.ts'
+
+/** Of one report. `characters` counts the texts of diffs and terminals. */
+const most = { locations: 200, diffs: 100, terminals: 20, path: 4096, characters: 256 * 1024 }
+
+export function finishReport(report: Report, redactor: Redactor | null): Report {
+  const clean = (text: string): string => {
+    const sound = wellFormed(text)
+    return redactor === null ? sound : redactor(sound, { count: 0 })
+  }
+  const room = { characters: most.characters, leftOut: 0 }
+  const finished: Report = {}
+  const { locations, diffs, terminals } = report
+  if (diffs) finished.diffs = keep(diffs, most.diffs, room, each => finishDiff(each, room, clean))
+  if (terminals)
+    finished.terminals = keep(terminals, most.terminals, room, each => finishTerminal(each, room, clean))
+  if (locations || room.leftOut > 0) {
+    const all = [...(locations ?? []), ...(room.leftOut > 0 ? (diffs ?? []) : [])]
+    finished.locations = keep(all, most.locations, room, each => finishLocation(each, clean))
+  }
+  if (room.leftOut > 0) finished.leftOut = room.leftOut
+  return finished
+}
+
+type Room = { characters: number; leftOut: number }
+
+function keep<Item>(
+  items: readonly Item[],
+  count: number,
+  room: Room,
+  finish: (item: Item) => Item | undefined,
+): Item[] {
+  const kept = items.slice(0, count).flatMap(item => finish(item) ?? [])
+  room.leftOut += items.length - kept.length
+  return kept
+}
+
+function finishLocation({ path, line }: Location, clean: (text: string) => string): Location | undefined {
+  if (!isPath(path)) return undefined
+  const isLine = Number.isSafeInteger(line) && (line ?? 0) >= 1
+  return { path: clean(path), ...(isLine && line !== undefined && { line }) }
+}
+
+function finishDiff(diff: FileDiff, room: Room, clean: (text: string) => string): FileDiff | undefined {
+  const { path, oldText, newText } = diff
+  const size = (oldText?.length ?? 0) + (newText?.length ?? 0)
+  if (!isPath(path) || size > room.characters) return undefined
+  room.characters -= size
+  return {
+    path: clean(path),
+    oldText: typeof oldText === 'string' ? clean(oldText) : null,
+    newText: typeof newText === 'string' ? clean(newText) : null,
+  }
+}
+
+/** Of a long output the end is kept. */
+function finishTerminal(
+  { id, command, cwd, output, exit }: TerminalReport,
+  room: Room,
+  clean: (text: string) => string,
+): TerminalReport | undefined {
+  if (typeof id !== 'string' || id === '' || id.length > 200) return undefined
+  const finished: TerminalReport = { id: wellFormed(id) }
+  if (typeof command === 'string') finished.command = clean(command.slice(0, most.path))
+  if (typeof cwd === 'string' && isPath(cwd)) finished.cwd = clean(cwd)
+  if (typeof output === 'string') {
+    const kept = room.characters === 0 ? '' : output.slice(-room.characters)
+    room.characters -= kept.length
+    finished.output = clean(kept)
+  }
+  if (exit) finished.exit = 'code' in exit ? { code: exit.code } : { signal: exit.signal }
+  return finished
+}
+
+function isPath(path: unknown): path is string {
+  return typeof path === 'string' && path !== '' && path.length <= most.path && !path.includes('\0')
+}

@@ -1,0 +1,94 @@
+// Serves the build of the web console. A browser that navigates gets the page at every address of the console; everyone
+// else gets what the wires have there. The page may load scripts, styles and pictures of this server and nothing else.
+import { existsSync, readFileSync } from 'node:fs'
+import { extname, join, normalize, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Context, Hono } from 'hono'
+import { TurnwireError } from '../language/errors.ts'
+import type { WireEnv } from '../wires/host.ts'
+import { RESPONSE_ALREADY_SENT } from '../wires/http/index.ts'
+
+/** Beside the sources in a checkout, beside the compiled files in the package. */
+const folders = ['../../console/dist', '../console'].map(path =>
+  fileURLToPath(new URL(path, import.meta.url)),
+)
+
+export function consoleFolder(): string | undefined {
+  return folders.find(folder => existsSync(join(folder, 'index.html')))
+}
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json',
+}
+
+/** The addresses of the console's pages. */
+const pages = [
+  '/',
+  '/playground',
+  '/sessions',
+  '/sessions/:id',
+  '/compare',
+  '/approvals',
+  '/tools',
+  '/system',
+  '/sign-in',
+]
+
+/** Undefined: the console was not built. */
+export function consoleRoutes(): Hono<WireEnv> | undefined {
+  const folder = consoleFolder()
+  if (folder === undefined) return undefined
+  const app = new Hono<WireEnv>()
+  for (const page of pages)
+    app.get(page, async (c, next) => {
+      if (!wantsPage(c)) return next()
+      return sendFile(c, join(folder, 'index.html'), 'no-cache')
+    })
+  app.get('/console/*', c => {
+    const file = normalize(join(folder, decodeURIComponent(c.req.path.slice('/console/'.length))))
+    const isInside = file.startsWith(folder + sep)
+    if (!isInside || !(extname(file) in types) || !existsSync(file))
+      throw new TurnwireError('not_found', 'The console has no such file.')
+    // Names of assets carry a hash of their content.
+    return sendFile(c, file, 'public, max-age=31536000, immutable')
+  })
+  return app
+}
+
+function wantsPage(c: Context<WireEnv>): boolean {
+  return c.req.header('accept')?.includes('text/html') === true
+}
+
+function sendFile(c: Context<WireEnv>, file: string, cache: string): Response {
+  const body = readFileSync(file)
+  c.env.outgoing.writeHead(200, {
+    'content-type': types[extname(file)] ?? 'application/octet-stream',
+    'content-length': body.length,
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cache-control': cache,
+    vary: 'Accept',
+  })
+  c.env.outgoing.end(body)
+  return RESPONSE_ALREADY_SENT
+}

@@ -1,0 +1,34 @@
+// The MCP servers of a configuration as the engine's port: which agent has which of them, how they are, and what they offer
+// beside tools.
+import type { ToolServers } from '../engine/ports.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { KeptServers } from '../tools/mcp/index.ts'
+import type { TurnwireConfig } from './config.ts'
+
+/** The names of the servers whose tools an agent has. */
+export function serversOf(config: TurnwireConfig, agent: string): readonly string[] {
+  const found = config.agents.find(({ name }) => name === agent)
+  return found?.mcpServers ?? Object.keys(config.mcp ?? {})
+}
+
+export function toolServers(config: TurnwireConfig, kept: KeptServers): ToolServers {
+  const agentsOf = (server: string): string[] =>
+    config.agents.filter(({ name }) => serversOf(config, name).includes(server)).map(({ name }) => name)
+  const named = (agent: string, server: string) => {
+    const found = serversOf(config, agent).includes(server) ? kept.server(server) : undefined
+    if (!found) throw new TurnwireError('not_found', `The agent "${agent}" has no MCP server "${server}".`)
+    return found
+  }
+  /** A server that is down offers nothing; it is not a reason to show nothing of the others. */
+  const all = async <Item>(agent: string, list: (server: string) => Promise<Item[]>): Promise<Item[]> => {
+    const found = await Promise.allSettled(serversOf(config, agent).map(list))
+    return found.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
+  }
+  return {
+    describe: () => kept.infos().map(info => ({ ...info, agents: agentsOf(info.name) })),
+    resources: agent => all(agent, async server => (await kept.server(server)?.resources()) ?? []),
+    read: async (agent, server, uri) => named(agent, server).read(uri),
+    prompts: agent => all(agent, async server => (await kept.server(server)?.prompts()) ?? []),
+    prompt: async (agent, server, name, values) => named(agent, server).prompt(name, values),
+  }
+}

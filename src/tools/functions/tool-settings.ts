@@ -1,0 +1,67 @@
+// The settings of a tool's definition, checked in spite of their types: JavaScript can pass anything.
+import type { Tool } from '../../engine/ports.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { type ToolCaller, toolCallers, toolKinds } from '../../language/tools.ts'
+import { quote } from '../../lib/text.ts'
+import type { ToolDefinition } from './tool.ts'
+
+type ToolSettings = Omit<
+  Tool,
+  'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run' | 'preview'
+>
+
+export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'preview'>): ToolSettings {
+  const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
+  const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
+  const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
+  if (!toolKinds.includes(kind))
+    refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
+  if (!['trusted', 'ask', 'deny'].includes(trust))
+    refuseTool(name, `has the unknown trust ${quote(trust)}; it is "trusted", "ask" or "deny"`)
+  for (const [member, value] of Object.entries({ readOnly, idempotent, destructive, exposed }))
+    if (typeof value !== 'boolean')
+      refuseTool(name, `has "${member}" as ${quote(value)}; it is true or false`)
+  if (readOnly && destructive) refuseTool(name, 'cannot be both readOnly and destructive; drop one')
+  checkNumber(name, 'timeoutMs', timeoutMs, 1, 2 ** 31 - 1)
+  checkNumber(name, 'outputLimit', outputLimit, 256, 2 ** 31 - 1)
+  checkNumber(name, 'retries', retries, 0, 100)
+  if (retries > 0 && !readOnly && !idempotent)
+    refuseTool(
+      name,
+      'has "retries", but is neither readOnly nor idempotent: a second run could do its work twice. ' +
+        'Declare idempotent: true if it honours context.idempotencyKey, or drop retries',
+    )
+  const settings = {
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    exposed,
+    trust,
+    timeoutMs,
+    retries,
+    outputLimit,
+  }
+  return definition.callers === undefined
+    ? settings
+    : { ...settings, callers: checkCallers(name, definition.callers) }
+}
+
+function checkCallers(name: string, callers: readonly ToolCaller[]): readonly ToolCaller[] {
+  if (!Array.isArray(callers) || callers.length === 0 || callers.some(each => !toolCallers.includes(each)))
+    refuseTool(name, `has "callers" as ${quote(callers)}; it is a list of: ${toolCallers.join(', ')}`)
+  return Object.freeze([...callers])
+}
+
+function checkNumber(name: string, member: string, value: number, least: number, most: number): void {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    refuseTool(name, `has "${member}" as ${quote(value)}; it is a whole number from ${least} to ${most}`)
+}
+
+export function refuseTool(name: string, problem: string, cause?: unknown): never {
+  throw new TurnwireError(
+    'invalid_tool',
+    `The tool "${name}" ${problem}.`,
+    cause === undefined ? {} : { cause },
+  )
+}

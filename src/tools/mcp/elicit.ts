@@ -1,0 +1,24 @@
+// A server's question to a person (elicitation) as a question of the running call: durable, and shown on every wire that
+// can show it. The server is named in the message, since a form or an address looks the same whoever sends it.
+import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client'
+import type { ToolContext } from '../../engine/ports.ts'
+import type { FormSchema } from '../../language/questions.ts'
+import { printable } from '../../lib/text.ts'
+
+/** What does not make a form, or an address that nobody should open, is declined. */
+export async function askPerson(
+  question: ElicitRequestParams,
+  server: string,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<ElicitResult> {
+  const message = `The MCP server "${server}" asks: ${printable(question.message, 5_000)}`
+  const asked =
+    question.mode === 'url'
+      ? { message, url: question.url }
+      : // It is checked by `ask`, which throws at what is no form.
+        { message, schema: question.requestedSchema as unknown as FormSchema }
+  const answer = await context.ask(asked, { signal })
+  if (answer.action !== 'accept') return { action: answer.action }
+  return answer.content ? { action: 'accept', content: answer.content } : { action: 'accept' }
+}

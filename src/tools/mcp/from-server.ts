@@ -1,0 +1,141 @@
+// What a server asks of us while a call runs: a person's answer, a model's answer, the folders it may work in; and what it
+// writes to its log. A question belongs to the call during which it came. Where that cannot be told, because the calls of
+// several sessions run on one connection, it is answered with no: it must not reach another session.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type {
+  Client,
+  ClientCapabilities,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  CreateMessageResultWithTools,
+  ElicitRequestParams,
+  ElicitResult,
+} from '@modelcontextprotocol/client'
+import type { ToolContext } from '../../engine/ports.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { printable } from '../../lib/text.ts'
+import { askPerson } from './elicit.ts'
+import type { McpOptions } from './index.ts'
+import { sample } from './sampling.ts'
+
+export class RunningCalls {
+  readonly #calls = new Set<ToolContext>()
+  readonly #current = new AsyncLocalStorage<ToolContext>()
+
+  /** Runs one call. What the server asks on the same stream, or in the same round trip, finds it. */
+  async run<Result>(context: ToolContext, act: () => Promise<Result>): Promise<Result> {
+    this.#calls.add(context)
+    try {
+      return await this.#current.run(context, act)
+    } finally {
+      this.#calls.delete(context)
+    }
+  }
+
+  /** The call that a question belongs to: the newest one, if all that run are of one session. */
+  current(): ToolContext | undefined {
+    const known = this.#current.getStore()
+    if (known && this.#calls.has(known)) return known
+    const calls = [...this.#calls]
+    return new Set(calls.map(({ session }) => session)).size === 1 ? calls.at(-1) : undefined
+  }
+}
+
+export function capabilitiesOf({ elicit, elicitModes, roots, sampling }: McpOptions): ClientCapabilities {
+  const modes = modesOf({ ...(elicit && { elicit }), ...(elicitModes && { elicitModes }) })
+  return {
+    ...(modes.length > 0 && {
+      elicitation: Object.fromEntries(modes.map(mode => [mode, modeSettings[mode] ?? {}])),
+    }),
+    ...(roots && { roots: {} }),
+    ...(sampling && { sampling: {} }),
+  }
+}
+
+function modesOf({ elicit, elicitModes }: Pick<McpOptions, 'elicit' | 'elicitModes'>): readonly string[] {
+  return elicitModes ?? (elicit ? ['form'] : ['form', 'url'])
+}
+
+/** Members that a person left out get the defaults that the form names. */
+const modeSettings: Record<string, JsonObject> = { form: { applyDefaults: true }, url: {} }
+
+export function handleRequests(
+  client: Client,
+  server: string,
+  options: McpOptions,
+  calls: RunningCalls,
+): void {
+  const { roots, sampling, log } = options
+  if (modesOf(options).length > 0)
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
+      answerQuestion(params, { server, options, calls, signal: mcpReq.signal }),
+    )
+  if (roots)
+    client.setRequestHandler('roots/list', () => ({
+      roots: roots.map(({ uri, name }) => (name === undefined ? { uri } : { uri, name })),
+    }))
+  if (sampling)
+    client.setRequestHandler(
+      'sampling/createMessage',
+      ({ params }, { mcpReq }): Promise<CreateMessageResult | CreateMessageResultWithTools> =>
+        sample(params satisfies CreateMessageRequestParams, {
+          server,
+          settings: sampling,
+          context: calls.current(),
+          signal: mcpReq.signal,
+          log,
+        }),
+    )
+  const isLogged = perMinute(mostLines)
+  client.setNotificationHandler('notifications/message', ({ params: { level, logger, data } }) => {
+    if (!isLogged()) return
+    const text = typeof data === 'string' ? data : JSON.stringify(data)
+    const fields = {
+      server,
+      level,
+      text: printable(text ?? '', 500),
+      ...(logger && { logger: printable(logger, 80) }),
+    }
+    log?.(levels[level] ?? 'info', 'An MCP server sent a log message.', fields)
+  })
+}
+
+type Asked = { server: string; options: McpOptions; calls: RunningCalls; signal: AbortSignal }
+
+async function answerQuestion(
+  question: ElicitRequestParams,
+  { server, options: { elicit, log }, calls, signal }: Asked,
+): Promise<ElicitResult> {
+  const context = calls.current()
+  if (elicit) return elicit(question, { ...(context && { callId: context.callId }), signal })
+  if (context) return askPerson(question, server, context, signal)
+  log?.(
+    'warn',
+    'A question of an MCP server belongs to no call that can be named. It was answered with cancel.',
+    {
+      server,
+    },
+  )
+  return { action: 'cancel' }
+}
+
+const levels: Record<string, 'info' | 'warn' | 'error'> = {
+  warning: 'warn',
+  error: 'error',
+  critical: 'error',
+  alert: 'error',
+  emergency: 'error',
+}
+
+const mostLines = 120
+
+function perMinute(most: number): () => boolean {
+  let since = 0
+  let count = 0
+  return () => {
+    const now = Date.now()
+    if (now - since > 60_000) [since, count] = [now, 0]
+    count += 1
+    return count <= most
+  }
+}

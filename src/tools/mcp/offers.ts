@@ -1,0 +1,138 @@
+// What a server offers beside tools: resources and prompts. Both are read when a person asks for them, never by themselves,
+// and are bounded. The texts are data of the server; each says where it came from.
+import { type Client, ProtocolError } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import type { InputPart } from '../../language/content.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { printable, wellFormed } from '../../lib/text.ts'
+import { toResultPart } from './result.ts'
+
+const mostPages = 20
+const mostItems = 1_000
+const pageMs = 30_000
+
+type ListMethod = 'resources/list' | 'resources/templates/list' | 'prompts/list'
+
+async function listAll(client: Client, method: ListMethod, key: string): Promise<JsonObject[]> {
+  const page = z.looseObject({ [key]: z.array(z.unknown()), nextCursor: z.string().optional() })
+  const found: JsonObject[] = []
+  let cursor: string | undefined
+  for (let count = 0; count < mostPages && found.length < mostItems; count += 1) {
+    const params = cursor === undefined ? {} : { cursor }
+    const answer: Record<string, unknown> = await client.request({ method, params }, page, {
+      timeout: pageMs,
+    })
+    for (const item of answer[key] as Json[]) if (isJsonObject(item)) found.push(item) // It was parsed from JSON.
+    const { nextCursor } = answer
+    if (typeof nextCursor !== 'string' || nextCursor === cursor) break
+    cursor = nextCursor
+  }
+  return found.slice(0, mostItems)
+}
+
+export async function listResources(client: Client, server: string): Promise<ServerResource[]> {
+  if (!client.getServerCapabilities()?.resources) return []
+  const [plain, templates] = await Promise.all([
+    listAll(client, 'resources/list', 'resources'),
+    listAll(client, 'resources/templates/list', 'resourceTemplates').catch(orNone),
+  ])
+  return [
+    ...plain.flatMap(item => resourceOf(server, item, item['uri'])),
+    ...templates.flatMap(item =>
+      resourceOf(server, item, item['uriTemplate']).map(one => ({ ...one, template: true as const })),
+    ),
+  ]
+}
+
+/** Servers without templates answer with an error. */
+function orNone(error: unknown): JsonObject[] {
+  if (error instanceof ProtocolError) return []
+  throw error
+}
+
+function resourceOf(server: string, item: JsonObject, uri: Json | undefined): ServerResource[] {
+  if (typeof uri !== 'string' || uri === '' || uri.length > 4_000) return []
+  const { name, title, description, mimeType, size } = item
+  return [
+    {
+      server,
+      uri,
+      name: typeof name === 'string' && name !== '' ? printable(name, 200) : uri,
+      ...(typeof title === 'string' && { title: printable(title, 200) }),
+      ...(typeof description === 'string' && { description: printable(description, 1_000) }),
+      ...(typeof mimeType === 'string' && { mediaType: printable(mimeType, 100) }),
+      ...(typeof size === 'number' && { size }),
+    },
+  ]
+}
+
+export async function readResource(client: Client, server: string, uri: string): Promise<InputPart[]> {
+  const { contents } = await client
+    .readResource({ uri }, { timeout: pageMs, cacheMode: 'bypass' })
+    .catch(error => {
+      throw asNotFound(error, `The MCP server "${server}" has no resource ${printable(uri, 200)}`)
+    })
+  return contents.map(content => {
+    const part = toResultPart({ type: 'resource', resource: content as JsonObject }) // It was parsed from JSON.
+    if (part.type === 'text')
+      return { type: 'text', text: `[Resource of the MCP server "${server}"] ${part.text}` }
+    // Images are shown as images by vendors that take them.
+    if (part.type === 'file' && part.mediaType.startsWith('image/')) return { type: 'image', url: part.url }
+    return part
+  })
+}
+
+export async function listPrompts(client: Client, server: string): Promise<ServerPrompt[]> {
+  if (!client.getServerCapabilities()?.prompts) return []
+  const found = await listAll(client, 'prompts/list', 'prompts')
+  return found.flatMap(item => {
+    const { name, title, description } = item
+    if (typeof name !== 'string' || name === '' || name.length > 200) return []
+    const given = Array.isArray(item['arguments']) ? item['arguments'].filter(isJsonObject) : []
+    return [
+      {
+        server,
+        name,
+        ...(typeof title === 'string' && { title: printable(title, 200) }),
+        ...(typeof description === 'string' && { description: printable(description, 1_000) }),
+        arguments: given.slice(0, 50).flatMap(promptArgument),
+      },
+    ]
+  })
+}
+
+function promptArgument({ name, description, required }: JsonObject): ServerPrompt['arguments'] {
+  if (typeof name !== 'string' || name === '') return []
+  return [
+    {
+      name,
+      ...(typeof description === 'string' && { description: printable(description, 500) }),
+      ...(required === true && { required: true }),
+    },
+  ]
+}
+
+export async function getPrompt(
+  client: Client,
+  server: string,
+  name: string,
+  values: Readonly<Record<string, string>>,
+): Promise<PromptMessage[]> {
+  const { messages } = await client
+    .getPrompt({ name, arguments: { ...values } }, { timeout: pageMs })
+    .catch(error => {
+      throw asNotFound(error, `The MCP server "${server}" did not give the prompt "${printable(name, 100)}"`)
+    })
+  return messages.map(({ role, content }) => {
+    const part = toResultPart(content as JsonObject) // It was parsed from JSON.
+    return { role, parts: [part.type === 'text' ? { ...part, text: wellFormed(part.text) } : part] }
+  })
+}
+
+/** What the server refuses, the caller asked wrongly for. */
+function asNotFound(error: unknown, words: string): unknown {
+  if (!(error instanceof ProtocolError)) return error
+  return new TurnwireError('not_found', `${words}: ${printable(error.message, 300)}`, { cause: error })
+}

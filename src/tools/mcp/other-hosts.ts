@@ -1,0 +1,28 @@
+// Which addresses are reached for a server. Its own origin is the operator's choice. Everything else, such as the metadata
+// and the token endpoint of an authorization server, is named by the server, so it is fetched within the egress rule:
+// private networks are not reached, whatever the spelling, the redirect or the DNS answer.
+import type { FetchLike } from '@modelcontextprotocol/client'
+import type { McpHttpServer } from './spec.ts'
+
+/** As `Egress.fetch`: refuses what the rule does not allow. */
+export type OtherFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+export function guardedFetch(spec: McpHttpServer, own: FetchLike, other: OtherFetch | undefined): FetchLike {
+  const server = new URL(spec.url)
+  const issuer = URL.parse(spec.auth?.issuer ?? '')
+  return (given, init) => {
+    const url = new URL(given)
+    if (url.origin === server.origin || url.origin === issuer?.origin) return own(url, init)
+    // A program on this machine can reach the machine's other ports itself.
+    if (isLoopback(server.hostname) && url.hostname === server.hostname) return own(url, init)
+    if (!other)
+      return Promise.reject(
+        new Error(`The server names ${url.origin}, which is another host than its own. It is not reached.`),
+      )
+    return other(url, init)
+  }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}

@@ -1,0 +1,104 @@
+// Every call that waits for a person, over all sessions that a caller may see. What a session waits for is read from its
+// state; the arguments that were approved last for the same tool come from its log, newest first.
+import type { AgentInfo, CallState, Engine, ListedSession, SessionSummary } from '../../engine/index.ts'
+import type { Recorded } from '../../language/events.ts'
+
+/** Sessions that wait beyond these are counted, not shown. */
+const mostSessions = 200
+/** Log that is searched for the last approved arguments. */
+const searchedBytes = 256 * 1024
+
+export type WaitingApproval = {
+  session: string
+  owner: string
+  agent: string
+  opening?: string
+  callId: string
+  tool: object
+  text: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  askedAt?: number
+  last?: { text: string; at: number; session: string }
+}
+
+/** `owner` null: of all owners. `more`: there are sessions beyond those that were looked at. */
+export async function waitingApprovals(
+  engine: Engine,
+  agents: readonly AgentInfo[],
+  owner: string | null,
+): Promise<{ approvals: WaitingApproval[]; more: boolean }> {
+  const { rows, next } = await engine.list(owner, { status: 'waiting', limit: mostSessions })
+  const found: WaitingApproval[] = []
+  // One after the other: each may read a log.
+  for (const row of rows) found.push(...(await approvalsOf(engine, agents, row)))
+  found.sort((one, other) => (one.askedAt ?? 0) - (other.askedAt ?? 0))
+  return { approvals: found, more: next !== undefined }
+}
+
+async function approvalsOf(
+  engine: Engine,
+  agents: readonly AgentInfo[],
+  { owner, id }: ListedSession,
+): Promise<WaitingApproval[]> {
+  const ref = { owner, session: id }
+  // It may have been deleted since it was listed.
+  const summary = await engine.summary(ref).catch(() => undefined)
+  const asking = summary?.calls.filter(({ stage }) => stage === 'asking') ?? []
+  if (!summary || asking.length === 0) return []
+  const log = await engine.events(ref, Math.max(0, summary.seq - 500), searchedBytes)
+  const tools = agents.find(({ name }) => name === summary.agent)?.tools ?? []
+  return asking.map(call => {
+    const { name } = call.part
+    const tool = tools.find(each => each.name === name)
+    return waiting(summary, call, tool ?? { name }, log)
+  })
+}
+
+function waiting(
+  { id, owner, agent, opening }: SessionSummary,
+  { part, text, argsHash, toolHash, rule, reason, expiresAt }: CallState,
+  tool: object,
+  log: readonly Recorded[],
+): WaitingApproval {
+  const askedAt = log.findLast(({ event }) => event.type === 'approval.requested' && event.callId === part.id)
+    ?.event.at
+  const last = lastApproved(log, part.name)
+  return {
+    session: id,
+    owner,
+    agent,
+    callId: part.id,
+    tool,
+    text,
+    ...(opening !== undefined && { opening }),
+    ...(argsHash !== undefined && { argsHash }),
+    ...(toolHash !== undefined && { toolHash }),
+    ...(rule !== undefined && { rule }),
+    ...(reason !== undefined && { reason }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(askedAt !== undefined && { askedAt }),
+    ...(last && { last: { ...last, session: id } }),
+  }
+}
+
+/** The arguments of the newest call of this tool that a person approved. */
+function lastApproved(log: readonly Recorded[], tool: string): { text: string; at: number } | undefined {
+  const texts = new Map<string, { name: string; text: string }>()
+  let last: { text: string; at: number } | undefined
+  for (const { event } of log) {
+    if (event.type === 'model.answered')
+      for (const part of event.parts) if (part.type === 'call') texts.set(part.id, part)
+    if (event.type === 'call.edited') {
+      const call = texts.get(event.callId)
+      if (call) texts.set(event.callId, { ...call, text: event.text })
+    }
+    if (event.type !== 'approval.decided' || !event.granted) continue
+    const call = texts.get(event.callId)
+    if (call?.name === tool) last = { text: call.text, at: event.at }
+  }
+  return last
+}

@@ -1,0 +1,295 @@
+// Requests of the operator API as commands of the engine. Pure: nothing here knows HTTP.
+import type { Command, ModelAnswer } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { Settings } from '../../language/events.ts'
+import { answerActions, type FormContent } from '../../language/questions.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
+import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
+import { type FieldType, fieldReader, names } from '../fields.ts'
+import { clientTool } from '../own-tools.ts'
+
+export const wireName = 'operator'
+
+const bad = (message: string): TurnwireError => new TurnwireError('bad_request', message)
+
+const expectations: Record<FieldType, string> = {
+  object: 'an object',
+  list: 'a list',
+  text: 'a text',
+  flag: 'true or false',
+  number: 'a number',
+  integer: 'a whole number',
+}
+const mustBe = (path: string, expected: FieldType): TurnwireError =>
+  bad(`"${path}" must be ${expectations[expected]}.`)
+
+export const { object, objects, text, flag, count, oneOf, optional, onlyKnown } = fieldReader({
+  missing: mustBe,
+  wrongType: mustBe,
+  notOneOf: (path, _given, words) => bad(`"${path}" must be one of: ${words.join(', ')}.`),
+  outOfRange: path => bad(`"${path}" is too long, too short, or out of range.`),
+  unknown: (path, name) => bad(`${path === '' ? 'The body' : `"${path}"`} has no field "${name}".`),
+})
+
+const name = (value: Json | undefined, path: string): string => text(value, path, { min: 1, max: 256 })
+const optionalName = (body: JsonObject, field: string): string | undefined =>
+  optional(body[field], field, name)
+
+// ---- commands ----------------------------------------------------------------------------------------------
+
+type Decoder = { fields: ReadonlySet<string>; decode(body: JsonObject, by: string): Command }
+
+const decoders: Record<string, Decoder> = {
+  say: {
+    fields: names('do text model'),
+    decode: body => ({
+      do: 'say',
+      wire: wireName,
+      parts: [{ type: 'text', text: text(body['text'], 'text', { min: 1 }) }],
+      ...modelSetting(body),
+    }),
+  },
+  decide: {
+    fields: names('do callId granted reason edit seen remember'),
+    decode: (body, by) => ({ do: 'respond', results: [], decisions: [decodeDecision(body, by)] }),
+  },
+  result: {
+    fields: names('do callId text failed'),
+    decode: body => ({
+      do: 'respond',
+      decisions: [],
+      results: [
+        {
+          callId: name(body['callId'], 'callId'),
+          parts: [{ type: 'text', text: text(body['text'], 'text') }],
+          ...(optional(body['failed'], 'failed', flag) && { failed: true }),
+        },
+      ],
+    }),
+  },
+  answer: {
+    fields: names('do question action content'),
+    decode: (body, by) => ({ do: 'respond', results: [], decisions: [], answers: [decodeReply(body, by)] }),
+  },
+  call: {
+    fields: names('do tool input'),
+    decode: (body, by) => ({
+      do: 'call',
+      wire: wireName,
+      by,
+      tool: name(body['tool'], 'tool'),
+      text: argumentsText(body['input'], 'input'),
+    }),
+  },
+  configure: {
+    fields: names('do model tools'),
+    decode: body => ({ do: 'configure', settings: { ...modelSetting(body).settings, ...toolSetting(body) } }),
+  },
+  grant: {
+    fields: names('do tool toolHash argsHash expiresAt uses'),
+    decode: (body, by) => ({ do: 'grant', grant: decodeGrant(body, by) }),
+  },
+  revoke: {
+    fields: names('do grantId'),
+    decode: (body, by) => ({ do: 'revoke', grantId: name(body['grantId'], 'grantId'), by }),
+  },
+  cancel: { fields: names('do'), decode: () => ({ do: 'cancel' }) },
+  compact: { fields: names('do'), decode: () => ({ do: 'compact' }) },
+  'take-control': {
+    fields: names('do force'),
+    decode: (body, by) => ({
+      do: 'take-control',
+      by,
+      ...(optional(body['force'], 'force', flag) && { force: true }),
+    }),
+  },
+  perform: { fields: names('do'), decode: (_body, by) => ({ do: 'perform', by }) },
+  'answer-model': {
+    fields: names('do text calls'),
+    decode: (body, by) => ({ do: 'answer-model', by, answer: decodeAnswer(body) }),
+  },
+  'answer-call': {
+    fields: names('do callId text'),
+    decode: (body, by) => ({
+      do: 'answer-call',
+      by,
+      callId: name(body['callId'], 'callId'),
+      output: { parts: [{ type: 'text', text: text(body['text'], 'text') }] },
+    }),
+  },
+  'replace-arguments': {
+    fields: names('do callId input'),
+    decode: (body, by) => ({
+      do: 'replace-arguments',
+      by,
+      callId: name(body['callId'], 'callId'),
+      text: argumentsText(body['input'], 'input'),
+    }),
+  },
+  'release-control': { fields: names('do'), decode: (_body, by) => ({ do: 'release-control', by }) },
+}
+
+/** `by`: who is recorded as the one who did it. */
+export function decodeCommand(body: JsonObject, by: string): Command {
+  const decoder = decoders[oneOf(body['do'], 'do', Object.keys(decoders))]!
+  onlyKnown(body, decoder.fields, '')
+  return decoder.decode(body, by)
+}
+
+function decodeDecision(body: JsonObject, by: string) {
+  const reason = optional(body['reason'], 'reason', (value, path) => text(value, path, { max: 4096 }))
+  const edit = optional(body['edit'], 'edit', object)
+  const seen = optionalName(body, 'seen')
+  return {
+    callId: name(body['callId'], 'callId'),
+    granted: flag(body['granted'], 'granted'),
+    by,
+    ...(reason !== undefined && { reason }),
+    ...(edit && { edit }),
+    ...(seen !== undefined && { seen }),
+    ...(optional(body['remember'], 'remember', flag) && { remember: true as const }),
+  }
+}
+
+/** What the model says, and the calls that it makes, by the names of their tools. */
+function decodeAnswer(body: JsonObject): ModelAnswer {
+  const said = optional(body['text'], 'text', text) ?? ''
+  const calls =
+    optional(body['calls'], 'calls', (value, path) =>
+      objects(value, path, (item, at) => ({
+        type: 'call' as const,
+        name: name(item['tool'], `${at}.tool`),
+        form: typeof item['input'] === 'string' ? ('text' as const) : ('json' as const),
+        text: argumentsText(item['input'], `${at}.input`),
+      })),
+    ) ?? []
+  if (said === '' && calls.length === 0) throw bad('An answer has "text", "calls" or both.')
+  const parts = [...(said === '' ? [] : [{ type: 'text' as const, text: said }]), ...calls]
+  return { parts, stop: calls.length > 0 ? 'calls' : 'end' }
+}
+
+/** A person's answer to a question of a running call. The engine checks the content against the question's form. */
+function decodeReply(body: JsonObject, by: string) {
+  const content = optional(body['content'], 'content', object)
+  return {
+    question: name(body['question'], 'question'),
+    action: oneOf(body['action'], 'action', answerActions),
+    by,
+    ...(content && { content: content as FormContent }), // checked by the engine
+  }
+}
+
+function decodeGrant(body: JsonObject, by: string) {
+  const argsHash = optionalName(body, 'argsHash')
+  const expiresAt = optional(body['expiresAt'], 'expiresAt', count)
+  const usesLeft = optional(body['uses'], 'uses', count)
+  return {
+    tool: name(body['tool'], 'tool'),
+    toolHash: name(body['toolHash'], 'toolHash'),
+    by,
+    ...(argsHash !== undefined && { argsHash }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(usesLeft !== undefined && { usesLeft }),
+  }
+}
+
+/** Arguments are an object, or the text of a tool that takes text. */
+function argumentsText(value: Json | undefined, path: string): string {
+  return typeof value === 'string' ? value : JSON.stringify(object(value, path))
+}
+
+function modelSetting(body: JsonObject): { settings?: Pick<Settings, 'model'> } {
+  const model = optionalName(body, 'model')
+  return model === undefined ? {} : { settings: { model } }
+}
+
+function toolSetting(body: JsonObject): Partial<Pick<Settings, 'tools'>> {
+  const tools = optional(body['tools'], 'tools', (value, path) =>
+    objects(value, path, (item, at) => ({
+      name: name(item['name'], `${at}.name`),
+      trust: optional(item['trust'], `${at}.trust`, flag) ?? false,
+    })),
+  )
+  return tools ? { tools } : {}
+}
+
+// ---- sessions ----------------------------------------------------------------------------------------------
+
+export type CreateRequest = { agent: string; model?: string; owner?: string; tools: ToolDeclaration[] }
+
+export function decodeCreate(body: JsonObject): CreateRequest {
+  onlyKnown(body, names('agent model owner tools'), '')
+  const model = optionalName(body, 'model')
+  const owner = optionalName(body, 'owner')
+  return {
+    agent: name(body['agent'], 'agent'),
+    tools: optional(body['tools'], 'tools', (value, path) => objects(value, path, decodeTool)) ?? [],
+    ...(model !== undefined && { model }),
+    ...(owner !== undefined && { owner }),
+  }
+}
+
+function decodeTool(item: JsonObject, at: string): ToolDeclaration {
+  const schema = object(item['parameters'], `${at}.parameters`)
+  try {
+    checkDeclaredSchema(schema)
+  } catch (error) {
+    throw new TurnwireError('invalid_tool', `"${at}.parameters" cannot be used: ${errorMessage(error)}`)
+  }
+  const called = text(item['name'], `${at}.name`, { pattern: /^[A-Za-z0-9_\-.:/]{1,128}$/ })
+  return clientTool(called, text(item['description'], `${at}.description`), { form: 'json', schema })
+}
+
+export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }
+
+export function decodeFork(body: JsonObject): ForkRequest {
+  onlyKnown(body, names('upTo agent model text'), '')
+  const upTo = optional(body['upTo'], 'upTo', count)
+  const agent = optionalName(body, 'agent')
+  const model = optionalName(body, 'model')
+  const said = optional(body['text'], 'text', (value, path) => text(value, path, { min: 1 }))
+  return {
+    ...(upTo !== undefined && { upTo }),
+    ...(agent !== undefined && { agent }),
+    ...(model !== undefined && { model }),
+    ...(said !== undefined && { text: said }),
+  }
+}
+
+// ---- lists -------------------------------------------------------------------------------------------------
+
+const statuses = ['idle', 'running', 'waiting'] as const
+
+export type ListQuery = {
+  limit: number
+  after?: string
+  status?: (typeof statuses)[number]
+  agent?: string
+  owner?: string
+  model?: string
+  q?: string
+}
+
+/** `query` gives a parameter of the address. */
+export function decodeList(query: (name: string) => string | undefined): ListQuery {
+  const given = (field: string): string | undefined => query(field) || undefined
+  const status = given('status')
+  const [after, agent, owner, model, q] = ['after', 'agent', 'owner', 'model', 'q'].map(given)
+  return {
+    limit: wholeNumber(given('limit') ?? '50', 'limit', 1, 200),
+    ...(status !== undefined && { status: oneOf(status, 'status', statuses) }),
+    ...(after !== undefined && { after }),
+    ...(agent !== undefined && { agent }),
+    ...(owner !== undefined && { owner }),
+    ...(model !== undefined && { model }),
+    ...(q !== undefined && { q: q.toLowerCase() }),
+  }
+}
+
+export function wholeNumber(given: string, path: string, least: number, most: number): number {
+  const number = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+  if (number >= least && number <= most) return number
+  throw bad(`"${path}" must be a whole number from ${least} to ${most}.`)
+}

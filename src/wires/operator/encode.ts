@@ -1,0 +1,92 @@
+// What the operator API shows: rows of lists, sessions, and the frames of its streams. Pure.
+import type {
+  FollowItem,
+  ListedSession,
+  PlainError,
+  SessionChange,
+  SessionSummary,
+} from '../../engine/index.ts'
+import type { Settings } from '../../language/events.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import { sseFrame } from '../http/index.ts'
+import type { FrameEncoder } from '../http/stream.ts'
+import { wireName } from './decode.ts'
+import type { OperatorRow } from './schema.ts'
+
+export function encodeRow(row: ListedSession): OperatorRow {
+  const { facts, summary } = row
+  const { model } = summary.settings
+  const forkedFrom = forkOf(summary.settings)
+  return {
+    id: row.id,
+    owner: row.owner,
+    agent: row.agent,
+    status: row.status,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    events: row.head,
+    bytes: row.bytes + row.blobBytes,
+    tokens: facts?.tokens ?? 0,
+    ...(model !== undefined && { model }),
+    ...(summary.wire !== undefined && { wire: summary.wire }),
+    ...(summary.opening !== undefined && { opening: summary.opening }),
+    ...(facts?.cost !== undefined && { cost: facts.cost }),
+    ...(row.status === 'waiting' && facts?.waits && { waits: facts.waits }),
+    ...(row.leftAlone && { leftAlone: true as const }),
+    ...(forkedFrom && { forkedFrom }),
+  }
+}
+
+function forkOf({ wires }: Settings): OperatorRow['forkedFrom'] {
+  const note = wires?.[wireName]?.['forkedFrom']
+  if (note === undefined || !isJsonObject(note)) return undefined
+  const { session, seq } = note
+  return typeof session === 'string' && typeof seq === 'number' ? { session, seq } : undefined
+}
+
+/** `facts`: what the session's row says of its work. */
+export function encodeSession(summary: SessionSummary): object {
+  const { known: _known, entries, ...shown } = summary
+  const { model } = summary.settings
+  const forkedFrom = forkOf(summary.settings)
+  return {
+    ...shown,
+    events: summary.seq,
+    messages: entries,
+    ...(model !== undefined && { model }),
+    ...(forkedFrom && { forkedFrom }),
+  }
+}
+
+const statusWords = { running: 'running', waiting: 'waiting', ended: 'idle' } as const
+
+const encodeLost = ({ code, message }: PlainError): string => sseFrame('lost', { code, error: message })
+
+export const followEncoder: FrameEncoder<FollowItem> = {
+  take(item) {
+    switch (item.type) {
+      case 'event':
+        return sseFrame('event', { seq: item.seq, event: item.event }, item.seq)
+      case 'delta':
+        return sseFrame('delta', item.delta)
+      case 'lost':
+        return encodeLost(item.error)
+      default:
+        return sseFrame('status', { status: statusWords[item.type] })
+    }
+  },
+  fail: encodeLost,
+}
+
+/** `sees`: whether the reader may know of sessions of this owner. */
+export function changesEncoder(sees: (owner: string) => boolean): FrameEncoder<SessionChange> {
+  return {
+    begin: () => sseFrame('open', {}),
+    take(change) {
+      if (change.type === 'removed')
+        return sees(change.owner) ? sseFrame('removed', { id: change.session }) : ''
+      return sees(change.row.owner) ? sseFrame('session', encodeRow(change.row)) : ''
+    },
+    fail: encodeLost,
+  }
+}

@@ -1,0 +1,74 @@
+// The types of the operator API, as docs/protocols/operator.md describes them, and what it needs of the server besides the
+// engine. They are the API's own: what the engine calls a row or a call may change without them.
+import type { ModelRequest } from '../../engine/index.ts'
+import type { Json } from '../../lib/json.ts'
+
+export type OperatorRow = {
+  id: string
+  owner: string
+  agent: string
+  model?: string
+  wire?: string
+  status: 'idle' | 'running' | 'waiting'
+  opening?: string
+  createdAt: number
+  updatedAt: number
+  events: number
+  bytes: number
+  tokens: number
+  cost?: number
+  waits?: readonly string[]
+  leftAlone?: true
+  forkedFrom?: { session: string; seq: number }
+}
+
+export type ModelStatus = {
+  name: string
+  id: string
+  requests: number
+  failures: number
+  lastError?: string
+  lastErrorAt?: number
+  medianMs?: number
+  tokens: number
+}
+
+export type SystemStatus = {
+  version: string
+  node: string
+  startedAt: number
+  memory: number
+  store: { ok: boolean; error?: string }
+  models: ModelStatus[]
+}
+
+export type VendorRequest = {
+  body: Json
+  warnings: string[]
+  findings: { rule: string; message: string; why: string }[]
+}
+
+export type OperatorKey = { name: string; operator: boolean; fixed: boolean }
+
+/** What the server gives the operator API besides the engine. */
+export type OperatorBackend = {
+  readonly version: string
+  /** The server has no keys. */
+  isOpen(): boolean
+  /** The cookie's value, or undefined for a key that is not known. */
+  signIn(key: string): { cookie: string; maxAgeS: number } | undefined
+  /** What a vendor would receive. Throws `bad_request` for a protocol that is not known. */
+  prepare(request: ModelRequest, protocol: string): Promise<VendorRequest>
+  system(): SystemStatus
+  keys: {
+    list(): OperatorKey[]
+    /** Gives the key. Throws `bad_request` for a name that is taken or not allowed. */
+    add(name: string, operator: boolean): string
+    /** False: there is none of this name that can be removed. */
+    remove(name: string): boolean
+  }
+}
+
+export const cookieName = 'turnwire_console'
+/** Requests with the cookie that change something must carry it: a page of another site cannot. */
+export const consoleHeader = 'x-turnwire-console'

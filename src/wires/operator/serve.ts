@@ -1,0 +1,282 @@
+// The routes of the operator API. A caller with the operator scope sees the sessions of every owner, any other caller those
+// of its own.
+import { type Context, Hono } from 'hono'
+import type { ListedSession, SessionRef } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { names } from '../fields.ts'
+import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
+import {
+  lastEventId,
+  plainErrors,
+  RESPONSE_ALREADY_SENT,
+  readJsonObject,
+  sendJson,
+  streamJson,
+} from '../http/index.ts'
+import { streamItems } from '../http/stream.ts'
+import { waitingApprovals } from './approvals.ts'
+import {
+  decodeCommand,
+  decodeCreate,
+  decodeFork,
+  decodeList,
+  flag,
+  type ListQuery,
+  onlyKnown,
+  optional,
+  text,
+  wholeNumber,
+  wireName,
+} from './decode.ts'
+import { changesEncoder, encodeRow, encodeSession, followEncoder } from './encode.ts'
+import { forkedHistory } from './fork.ts'
+import { cookieName, type OperatorBackend, type OperatorRow } from './schema.ts'
+
+type C = Context<WireEnv>
+type Served = { host: WireHost; backend: OperatorBackend }
+
+const KiB = 1024
+
+export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<WireEnv> {
+  const app = new Hono<WireEnv>()
+  const served = { host, backend }
+  app.onError(plainErrors(host))
+  app.get('/operator/me', c => sendJson(c, me(c, backend)))
+  app.get('/operator/agents', c => sendJson(c, host.about))
+  app.get('/operator/sessions', c => serveList(c, host))
+  app.post('/operator/sessions', c => serveCreate(c, host))
+  app.get('/operator/changes', c => serveChanges(c, host))
+  app.get('/operator/approvals', async c =>
+    sendJson(c, await waitingApprovals(host.engine, host.about.agents, ownerFilter(c))),
+  )
+  app.get('/operator/sessions/:id', async c =>
+    sendJson(c, encodeSession(await host.engine.summary(await refOf(c, host)))),
+  )
+  app.delete('/operator/sessions/:id', async c => {
+    await host.engine.remove(await refOf(c, host))
+    return noContent(c)
+  })
+  app.get('/operator/sessions/:id/events', c => serveEvents(c, host))
+  app.get('/operator/sessions/:id/follow', c => serveFollow(c, host))
+  app.get('/operator/sessions/:id/export', c => serveExport(c, host))
+  app.get('/operator/sessions/:id/request', c => serveRequest(c, served))
+  app.get('/operator/sessions/:id/blobs/:name', async c =>
+    sendJson(c, { text: await host.engine.blob(await refOf(c, host), c.req.param('name')) }),
+  )
+  app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
+  app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
+  systemRoutes(app, served)
+  return app
+}
+
+function systemRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
+  app.get('/operator/system', c => {
+    requireOperator(c)
+    return sendJson(c, backend.system())
+  })
+  app.get('/operator/keys', c => {
+    requireOperator(c)
+    return sendJson(c, { keys: backend.keys.list() })
+  })
+  app.post('/operator/keys', async c => {
+    requireOperator(c)
+    const body = await readJsonObject(c, host.limits)
+    onlyKnown(body, names('name operator'), '')
+    const called = text(body['name'], 'name')
+    const key = backend.keys.add(called, optional(body['operator'], 'operator', flag) ?? false)
+    return sendJson(c, { name: called, key }, 201)
+  })
+  app.delete('/operator/keys/:name', c => {
+    requireOperator(c)
+    if (!backend.keys.remove(c.req.param('name')))
+      throw new TurnwireError('not_found', 'There is no key of this name in the data folder.')
+    return noContent(c)
+  })
+  app.post('/operator/sign-out', c => {
+    setCookie(c, '', 0)
+    return noContent(c)
+  })
+}
+
+/** Mounted before the key is checked: the key is in the body. */
+export function signInRoute(host: WireHost, backend: OperatorBackend): Hono<WireEnv> {
+  const app = new Hono<WireEnv>()
+  app.onError(plainErrors(host))
+  app.post('/operator/sign-in', async c => {
+    const body = await readJsonObject(c, { ...host.limits, bodyBytes: 4 * KiB })
+    onlyKnown(body, names('key'), '')
+    const signedIn = backend.signIn(text(body['key'], 'key', { max: 200 }))
+    if (!signedIn) throw new TurnwireError('unauthorized', 'This key is not known. Look for a typing error.')
+    setCookie(c, signedIn.cookie, signedIn.maxAgeS)
+    return noContent(c)
+  })
+  return app
+}
+
+function setCookie(c: C, value: string, maxAgeS: number): void {
+  // Behind a proxy that speaks TLS the cookie never travels without it.
+  const secure = c.req.header('x-forwarded-proto') === 'https' ? '; Secure' : ''
+  const cookie = `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeS}${secure}`
+  c.env.outgoing.setHeader('Set-Cookie', cookie)
+}
+
+function noContent(c: C): Response {
+  c.env.outgoing.writeHead(204).end()
+  return RESPONSE_ALREADY_SENT
+}
+
+// ---- who is asking -----------------------------------------------------------------------------------------
+
+function me(c: C, backend: OperatorBackend): object {
+  const { owner, name, operator = false } = c.get('principal')
+  return { name, owner, operator, open: backend.isOpen(), version: backend.version }
+}
+
+function requireOperator(c: C): void {
+  if (c.get('principal').operator) return
+  throw new TurnwireError(
+    'forbidden',
+    'This needs a key of scope operator. Make one with: turnwire keys add <name> --operator',
+  )
+}
+
+/** Null: of all owners. */
+function ownerFilter(c: C, asked?: string): string | null {
+  const { owner, operator } = c.get('principal')
+  return operator ? (asked ?? null) : owner
+}
+
+/** The session of the address. To a caller who may not see it, it does not exist. */
+async function refOf(c: C, { engine }: WireHost): Promise<SessionRef> {
+  const session = c.req.param('id') ?? ''
+  const { owner, operator } = c.get('principal')
+  const found = operator ? await engine.ownerOf(session) : owner
+  if (found === undefined) throw new TurnwireError('session_not_found', 'Session not found')
+  return { owner: found, session }
+}
+
+// ---- lists -------------------------------------------------------------------------------------------------
+
+/** Pages of the store that one request looks at. */
+const mostPages = 40
+
+async function serveList(c: C, { engine }: WireHost): Promise<Response> {
+  const query = decodeList(field => c.req.query(field))
+  const owner = ownerFilter(c, query.owner)
+  const found: OperatorRow[] = []
+  let after = query.after
+  for (let pages = 0; pages < mostPages && found.length < query.limit; pages++) {
+    // A cursor stands at the end of a page, so no page may have more rows than there is room for.
+    const limit = query.limit - found.length
+    const { status } = query
+    const page = await engine.list(owner, { limit, ...(status && { status }), ...(after && { after }) })
+    found.push(...page.rows.filter(row => matches(row, query)).map(encodeRow))
+    after = page.next
+    if (after === undefined) break
+  }
+  return sendJson(c, { sessions: found, ...(after !== undefined && { next: after }) })
+}
+
+function matches(row: ListedSession, { agent, model, q }: ListQuery): boolean {
+  const { opening = '', settings } = row.summary
+  return (
+    (agent === undefined || row.agent === agent) &&
+    (model === undefined || settings.model === model) &&
+    (q === undefined || row.id.toLowerCase().includes(q) || opening.toLowerCase().includes(q))
+  )
+}
+
+function serveChanges(c: C, host: WireHost): Response {
+  const { owner, operator } = c.get('principal')
+  const sees = (whose: string): boolean => operator === true || whose === owner
+  return streamItems(c, host, signal => host.engine.changes(signal), changesEncoder(sees))
+}
+
+// ---- one session -------------------------------------------------------------------------------------------
+
+async function serveCreate(c: C, host: WireHost): Promise<Response> {
+  const request = decodeCreate(await readJsonObject(c, host.limits))
+  const owner = ownerFilter(c, request.owner) ?? c.get('principal').owner
+  const { model, tools } = request
+  const { session } = await host.engine.create({
+    owner,
+    agent: agentNamed(host, request.agent).name,
+    wire: wireName,
+    settings: { tools: null, options: {}, clientTools: tools, ...(model !== undefined && { model }) },
+    seed: [],
+  })
+  return sendJson(c, { id: session }, 201)
+}
+
+async function serveEvents(c: C, host: WireHost): Promise<Response> {
+  const ref = await refOf(c, host)
+  const after = wholeNumber(c.req.query('after') || '0', 'after', 0, Number.MAX_SAFE_INTEGER)
+  const bytes = wholeNumber(c.req.query('bytes') || `${256 * KiB}`, 'bytes', 1, 1024 * KiB)
+  const events = await host.engine.events(ref, after, bytes)
+  const { seq } = await host.engine.summary(ref)
+  return sendJson(c, { events, end: (events.at(-1)?.seq ?? after) >= seq })
+}
+
+async function serveFollow(c: C, host: WireHost): Promise<Response> {
+  const ref = await refOf(c, host)
+  const after = lastEventId(c)
+  if (after === undefined) throw new TurnwireError('bad_request', 'Last-Event-ID must be a whole number.')
+  const options = { from: after + 1, until: 'never', deltas: 'raw' } as const
+  return streamItems(c, host, signal => host.engine.follow(ref, options, signal), followEncoder)
+}
+
+async function serveExport(c: C, host: WireHost): Promise<Response> {
+  const ref = await refOf(c, host)
+  async function* lines(): AsyncGenerator<string> {
+    for (let after = 0; ; ) {
+      const page = await host.engine.events(ref, after, 256 * KiB)
+      if (page.length === 0) return
+      yield page.map(recorded => `${JSON.stringify(recorded)}\n`).join('')
+      after = page.at(-1)!.seq
+    }
+  }
+  return streamJson(c, host, lines(), 'application/x-ndjson')
+}
+
+async function serveRequest(c: C, { host, backend }: Served): Promise<Response> {
+  const ref = await refOf(c, host)
+  const protocol = c.req.query('protocol') ?? ''
+  const request = await host.engine.nextRequest(ref)
+  return sendJson(c, { protocol, ...(await backend.prepare(request, protocol)) })
+}
+
+async function serveCommand(c: C, host: WireHost): Promise<Response> {
+  const ref = await refOf(c, host)
+  const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal').name)
+  const { first, count, turn, grant } = await host.engine.command(ref, command)
+  return sendJson(c, { first, count, ...(turn && { turn }), ...(grant && { grant }) })
+}
+
+async function serveFork(c: C, host: WireHost): Promise<Response> {
+  const ref = await refOf(c, host)
+  const { upTo, agent, model, text: said } = decodeFork(await readJsonObject(c, host.limits))
+  const summary = await host.engine.summary(ref)
+  const seq = upTo ?? summary.seq
+  if (seq > summary.seq)
+    throw new TurnwireError('bad_request', `"upTo" must be a whole number from 1 to ${summary.seq}.`)
+  const history = await host.engine.history(ref, false, seq)
+  const { options: _secret, ...settings } = summary.settings
+  const { session } = await host.engine.create({
+    owner: ref.owner,
+    agent: agentNamed(host, agent ?? summary.agent).name,
+    wire: wireName,
+    settings: {
+      ...settings,
+      options: {},
+      wires: { [wireName]: { forkedFrom: { session: ref.session, seq } } },
+      ...(model !== undefined && { model }),
+    },
+    seed: forkedHistory(history),
+  })
+  if (said !== undefined)
+    await host.engine.command(
+      { owner: ref.owner, session },
+      { do: 'say', wire: wireName, parts: [{ type: 'text', text: said }] },
+    )
+  return sendJson(c, { id: session }, 201)
+}

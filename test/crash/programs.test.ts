@@ -1,0 +1,170 @@
+// A server that runs a program is killed with SIGKILL at every point of it, also while the program waits for a person and
+// for the application. Another process goes on: over AAP, for an editor over ACP, and for a program that uses the library.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { acpHost } from '../../src/runtime/acp.ts'
+import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { connect, cwd, textOf, until } from '../wires/acp/rig.ts'
+import { openPrograms } from './programs.ts'
+
+const script = fileURLToPath(new URL('./programs.ts', import.meta.url))
+const ring = { name: 'ring', description: 'Rings.', parameters: { type: 'object' } }
+
+type Answer = {
+  stopReason: string
+  messages: { role: string; toolCallId?: string; content: unknown }[]
+}
+type Block = { type: string; toolCallId?: string; name?: string }
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'turnwire-programs-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function serve(
+  t: TestContext,
+  folder: string,
+  crashAt?: string,
+): Promise<{ url: string; child: ChildProcess }> {
+  const { TURNWIRE_CRASH_AT: _, ...rest } = process.env
+  const env = crashAt === undefined ? rest : { ...rest, TURNWIRE_CRASH_AT: crashAt }
+  const child = spawn(process.execPath, [script, folder], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => void child.kill('SIGKILL'))
+  const [line] = (await once(child.stdout!, 'data')) as [Buffer]
+  return { url: line.toString().trim(), child }
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+}
+
+async function post(url: string, path: string, body: unknown): Promise<Answer & { sessionId: string }> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  assert.ok(answer.ok, `${answer.status}`)
+  return (await answer.json()) as Answer & { sessionId: string }
+}
+
+async function begin(url: string): Promise<string> {
+  return (await post(url, '/sessions', { agent: { name: 'helper' }, tools: [ring] })).sessionId
+}
+
+const say = (url: string, id: string) =>
+  post(url, `/sessions/${id}/turns`, { messages: [{ role: 'user', content: 'go' }] })
+
+/** The call of this name that an answer ends with. */
+function waiting({ stopReason, messages }: Answer, name: string): string {
+  assert.equal(stopReason, 'tool_use')
+  const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? (content as Block[]) : []))
+  const call = blocks.findLast(block => block.type === 'tool_use' && block.name === name)
+  assert.ok(call?.toolCallId, name)
+  return call.toolCallId
+}
+
+const effectsIn = (folder: string): string[] =>
+  existsSync(join(folder, 'effects')) ? readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n') : []
+
+const everything = ['mail 3', 'pay 1', 'pay 2']
+
+test('killed while a program waits for a person and then for the application: AAP goes on', async t => {
+  const folder = newFolder(t)
+  const first = await serve(t, folder)
+  const id = await begin(first.url)
+  const mail = waiting(await say(first.url, id), 'mail')
+  await killed(first.child)
+
+  const second = await serve(t, folder)
+  const granted = { role: 'tool_permission', toolCallId: mail, granted: true }
+  const ringing = waiting(await post(second.url, `/sessions/${id}/turns`, { messages: [granted] }), 'ring')
+  await killed(second.child)
+
+  const third = await serve(t, folder)
+  const result = { role: 'tool', toolCallId: ringing, content: 'rung' }
+  const last = await post(third.url, `/sessions/${id}/turns`, { messages: [result] })
+  assert.equal(last.stopReason, 'end_turn')
+  const results = last.messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+  assert.deepEqual(results, ['["pay 1","pay 2","mail 3","rung"]'])
+  assert.deepEqual(effectsIn(folder).toSorted(), everything)
+  await killed(third.child)
+})
+
+test('killed while a program waits for a person: an editor over ACP is asked and goes on', async t => {
+  const folder = newFolder(t)
+  const first = await serve(t, folder)
+  const id = await begin(first.url)
+  waiting(await say(first.url, id), 'mail')
+  await killed(first.child)
+
+  const turnwire = await openPrograms(folder)
+  t.after(() => turnwire.close())
+  const editor = await connect(t, await acpHost(runtimeOf(turnwire)))
+  await editor.agent.request('session/load', { sessionId: id, cwd, mcpServers: [] })
+  await until(() => effectsIn(folder).includes('mail 3'))
+  assert.equal(editor.permissions.length, 1)
+  const session = await turnwire.resume(id)
+  const reply = await session.resume()
+  const [pending] = reply.status === 'waiting' ? reply.pending : []
+  assert.deepEqual([pending?.tool, pending?.needs], ['ring', 'result'])
+  const done = await session.result(pending?.callId ?? '', 'rung')
+  assert.equal(done.text, 'All done.')
+  await until(() => textOf(editor.updates).includes('All done.'))
+  const nested = editor.updates.filter(update => update.sessionUpdate === 'tool_call' && update._meta)
+  assert.ok(nested.length >= 3, 'calls of the program name their parent')
+  assert.deepEqual(effectsIn(folder).toSorted(), everything)
+  editor.close()
+})
+
+/** Kills the process at this point, and lets the library finish the turn. */
+async function survives(t: TestContext, point: string): Promise<string> {
+  const folder = newFolder(t)
+  const first = await serve(t, folder, point)
+  const id = await begin(first.url)
+  try {
+    const mail = waiting(await say(first.url, id), 'mail')
+    const granted = { role: 'tool_permission', toolCallId: mail, granted: true }
+    await post(first.url, `/sessions/${id}/turns`, { messages: [granted] })
+  } catch {
+    // The server is gone, as it is to be.
+  }
+  await killed(first.child)
+  const turnwire = await openPrograms(folder)
+  const session = await turnwire.resume(id)
+  let reply = await session.resume().catch(() => session.send('Go on.'))
+  for (let answers = 0; reply.status === 'waiting' && answers < 5; answers++) {
+    const [pending] = reply.pending
+    if (pending?.needs === 'permission') reply = await session.approve(pending.callId)
+    else reply = await session.result(pending?.callId ?? '', 'rung')
+  }
+  assert.equal(reply.status, 'done', point)
+  const kinds: string[] = []
+  for await (const item of session.watch({ until: 'stop' }))
+    if (item.type === 'event' && item.event.type === 'call.settled') kinds.push(item.event.outcome.kind)
+  await turnwire.close()
+  const effects = effectsIn(folder)
+  assert.equal(new Set(effects).size, effects.length, `${point}: nothing ran twice (${effects.join(', ')})`)
+  return kinds.toSorted().join(' ')
+}
+
+for (const point of [
+  'intent-recorded:1',
+  'intent-recorded:2',
+  'call-ran:1',
+  'outcome-decided:2',
+  'decision-recorded:1',
+  'call-ran:3',
+])
+  test(`killed at ${point} of a program: it goes on, and no call of it runs twice`, async t => {
+    const kinds = await survives(t, point)
+    // A call that may have run throws in the program; the payments are caught there, the mail is not.
+    assert.match(kinds, /^(ok ok ok ok ok|ok ok ok ok unknown|ok ok ok unknown unknown|error ok ok unknown)$/)
+  })

@@ -1,0 +1,125 @@
+// The scenarios and checks of the conformance suite that fail, with the reason. The tests fail when one is missing here, and
+// when one that stands here passes.
+import type { ExpectedFailure } from './compare.ts'
+
+export const expectedFailures: readonly ExpectedFailure[] = [
+  {
+    role: 'client',
+    scenarios: ['auth/dpop', 'auth/dpop-nonce'],
+    why: 'An extension: tokens are bearer tokens, and are not bound to a key (DPoP).',
+  },
+  {
+    role: 'client',
+    scenarios: ['auth/enterprise-managed-authorization', 'auth/wif-jwt-bearer'],
+    why: 'Extensions: a token is got by a login or by client credentials, not by exchanging the token of an identity provider.',
+  },
+  {
+    role: 'server',
+    scenarios: [
+      'prompts-get-embedded-resource',
+      'prompts-get-simple',
+      'prompts-get-with-args',
+      'prompts-get-with-image',
+      'prompts-list',
+      'completion-complete',
+      'input-required-result-non-tool-request',
+    ],
+    why: 'An agent serves its tools and itself. It has no prompts, and so nothing to complete.',
+  },
+  {
+    role: 'server',
+    scenarios: [
+      'resources-list',
+      'resources-read-binary',
+      'resources-read-text',
+      'resources-subscribe',
+      'resources-templates-read',
+      'resources-unsubscribe',
+      'sep-2164-resource-not-found',
+    ],
+    why: 'An agent serves its tools and itself. It has no resources.',
+  },
+  {
+    role: 'server',
+    revision: '2026-07-28',
+    scenarios: ['caching'],
+    only: [
+      'sep-2549-prompts-list-caching-hints',
+      'sep-2549-resources-list-caching-hints',
+      'sep-2549-resources-templates-list-caching-hints',
+    ],
+    why: 'There are no prompts and no resources to list. The list of tools has its hints.',
+  },
+  {
+    role: 'server',
+    scenarios: ['logging-set-level', 'tools-call-with-logging'],
+    why: 'What a tool says while it runs is sent as progress, not as log messages.',
+  },
+  {
+    role: 'server',
+    revision: '2026-07-28',
+    scenarios: ['server-stateless'],
+    only: ['sep-2575-server-no-log-without-loglevel'],
+    why: 'Not testable without a tool that logs. No log messages are sent at all.',
+  },
+  {
+    role: 'server',
+    scenarios: [
+      'tools-call-sampling',
+      'input-required-result-basic-sampling',
+      'input-required-result-basic-list-roots',
+    ],
+    why: "A tool of an agent asks the agent's own model, never the client's, and works in folders that the operator chose.",
+  },
+  {
+    role: 'server',
+    revision: '2025-11-25',
+    scenarios: ['server-sse-polling'],
+    only: ['server-sse-priming-event', 'server-sse-retry-field'],
+    why: 'Streams are not resumed: a client that lost one asks for the session of the answer, which is durable.',
+  },
+  {
+    role: 'server',
+    scenarios: [
+      'tasks-capability-negotiation',
+      'tasks-dispatch-and-envelope',
+      'tasks-lifecycle',
+      'tasks-mrtr-composition',
+      'tasks-mrtr-input',
+      'tasks-request-headers',
+      'tasks-request-state-removal',
+      'tasks-required-task-error',
+      'tasks-wire-fields',
+    ],
+    why: 'An extension. A call of an agent is a session, which any wire can follow; it is not also offered as a task.',
+  },
+  {
+    role: 'server',
+    scenarios: [
+      'tools-call-elicitation',
+      'elicitation-sep1034-defaults',
+      'elicitation-sep1330-enums',
+      'input-required-result-basic-elicitation',
+      'input-required-result-capability-check',
+      'input-required-result-ignore-extra-params',
+      'input-required-result-missing-input-response',
+      'input-required-result-multi-round',
+      'input-required-result-multiple-input-requests',
+      'input-required-result-request-state',
+      'input-required-result-result-type',
+      'input-required-result-tampered-state',
+    ],
+    why: 'A tool cannot ask a person anything but an approval yet.',
+  },
+  {
+    role: 'server',
+    revision: '2026-07-28',
+    scenarios: ['server-stateless'],
+    only: [
+      'sep-2575-server-rejects-undeclared-capability',
+      'sep-2575-missing-capability-http-400',
+      'sep-2575-http-server-no-independent-requests-on-stream',
+    ],
+    why: 'Not testable without a tool that asks a person.',
+  },
+]
