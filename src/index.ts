@@ -99,6 +99,12 @@ export {
   mcpServer,
   type OpenApiOptions,
   openapi,
+  type ShellLimits,
+  type ShellOptions,
+  shell,
   type ToolDefinition,
   tool,
+  type WorkspaceOptions,
+  type WorkspaceTool,
+  workspace,
 } from './tools/index.ts'

@@ -10,7 +10,7 @@ import { decideSettled, isOverdue } from './decide-call.ts'
 import { decideAnswered } from './decide-question.ts'
 import { decideAbandon, decideAnswer } from './decide-turn.ts'
 import { statusOf } from './next.ts'
-import { checkSettings } from './offer.ts'
+import { checkAsk, checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent } from './ports.ts'
 import { checkSeed } from './seed.ts'
@@ -79,6 +79,7 @@ export function decideCreate(create: Create, context: Context): Event[] {
 export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
   const status = statusOf(state)
   if (status === 'running') throw busy()
+  checkAsk(say.ask)
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
   events.push(...decideAbandon(state, context))
   const { parts, wire, ask, rewindTo } = say
@@ -119,6 +120,7 @@ export function decideRespond(state: SessionState, respond: Respond, context: Co
     throw new TurnwireError('bad_request', 'The request answers no call.')
   refuseRepeats(respond)
   const { ask, settings } = respond
+  checkAsk(ask)
   const events: Event[] = configure(state, settings, context, ask?.clientOnly)
   if (ask) events.push({ v: 1, at: context.now, type: 'turn.asked', ask })
   for (const { callId, outcome } of respond.results) {

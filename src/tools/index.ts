@@ -1,4 +1,5 @@
-// The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and a browser.
+// The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and the ones
+// that come along: files of a folder, commands in a sandbox, a browser.
 export { type BrowserOptions, browser } from './browser/index.ts'
 export {
   type CodeLimits,
@@ -7,6 +8,7 @@ export {
   codeTool,
   defaultCodeName,
 } from './code/index.ts'
+export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,
@@ -28,3 +30,4 @@ export {
   openapi,
 } from './http/index.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'
+export { type ShellLimits, type ShellOptions, shell } from './shell/index.ts'

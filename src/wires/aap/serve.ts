@@ -11,12 +11,13 @@ import type {
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { Entry } from '../../language/history.ts'
 import { isModelPattern } from '../../language/model-names.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
 import { clientGone, foldItems, streamItems } from '../http/stream.ts'
-import { readHistory } from '../read-log.ts'
+import { newHeld, readHistory } from '../read-log.ts'
 import {
   type AnswerTurn,
   decodeChosen,
@@ -185,7 +186,7 @@ class AapHandlers {
       if (version !== 1) return sendJson(c, info)
       const types = historyTypesOfV1(c.req.query('history'), agent)
       const before = `${JSON.stringify(info).slice(0, -1)},"history":`
-      return streamJson(c, this.#host, this.#historyJson(ref, summary, types, before, '}'))
+      return this.#sendHistory(c, summary, types, before)
     }
   }
 
@@ -201,16 +202,27 @@ class AapHandlers {
     const type = historyType(c.req.query('type'), 'type')
     const summary = await this.#host.engine.summary(ref)
     checkHistoryType(type, this.#agentOf(summary.agent))
-    return streamJson(c, this.#host, this.#historyJson(ref, summary, [type], '{"history":', '}'))
+    return this.#sendHistory(c, summary, [type], '{"history":')
+  }
+
+  #sendHistory(
+    c: Context<WireEnv>,
+    { compaction }: SessionSummary,
+    types: readonly HistoryType[],
+    before: string,
+  ): Promise<Response> {
+    const held = newHeld()
+    const entriesOf = (type: HistoryType) =>
+      readHistory(this.#host.engine, refOf(c), type === 'compacted' ? compaction : undefined, held)
+    return streamJson(c, this.#host, this.#historyJson(refOf(c), types, before, entriesOf), held)
   }
 
   /** The history as JSON, message by message: it may be longer than memory allows. */
   async *#historyJson(
     ref: SessionRef,
-    { compaction }: SessionSummary,
     types: readonly HistoryType[],
     before: string,
-    after: string,
+    entriesOf: (type: HistoryType) => AsyncIterable<Entry>,
   ): AsyncGenerator<string, void, undefined> {
     yield before
     for (const [index, type] of types.entries()) {
@@ -218,15 +230,14 @@ class AapHandlers {
       const whole = (result: CallResult) =>
         type === 'full' ? this.#whole(ref, result) : Promise.resolve(result.outcome.parts)
       let comma = ''
-      const entries = readHistory(this.#host.engine, ref, type === 'compacted' ? compaction : undefined)
-      for await (const entry of entries)
+      for await (const entry of entriesOf(type))
         for await (const message of encodeEntry(entry, whole)) {
           yield comma + JSON.stringify(message)
           comma = ','
         }
       yield ']'
     }
-    yield `}${after}`
+    yield '}}'
   }
 
   /** The parts of a result as they were before they were cut for the model. */
