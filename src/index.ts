@@ -87,11 +87,18 @@ export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
+  type AgentToolOptions,
+  agentTool,
   type BrowserOptions,
   browser,
   type CallSecret,
+  type CodeLimits,
+  type CodeOptions,
+  codeTool,
+  type HandOverOptions,
   type HttpAuth,
   type HttpToolDefinition,
+  handOverTool,
   http,
   type McpConnection,
   type McpOptions,

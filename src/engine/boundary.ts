@@ -10,6 +10,7 @@ import type {
   LimitName,
   ModelStop,
   Recorded,
+  SessionParent,
   Settings,
   TurnStop,
   Usage,
@@ -288,6 +289,8 @@ export type SessionSummary = {
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string
+  /** The call of another session that it works for. Calls that agents work for name their sessions (`delegated`). */
+  parent?: SessionParent
   /** Its turn is not continued: it ended the server several times, or is too large for its memory. */
   leftAlone?: ErrorCode
   /** The keys among those asked for that were used. */

@@ -3,7 +3,7 @@
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Ask, Event, Grant, GrantGiven, Settings } from '../language/events.ts'
+import type { Ask, Event, Grant, GrantGiven, LimitName, SessionParent, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { GivenAnswer, RequestKey } from './boundary.ts'
 import { decideSettled, isOverdue } from './decide-call.ts'
@@ -39,6 +39,9 @@ export type Create = {
   seed: Entry[]
   /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
   clientOnly?: true
+  /** The call of another session that it works for, and what it may use. */
+  parent?: SessionParent
+  caps?: Partial<Record<LimitName, number>>
 }
 export type Say = {
   parts: InputPart[]
@@ -171,8 +174,9 @@ function decideApproval(state: SessionState, decision: Decision, context: Contex
     by,
     argsHash,
     ...(reason !== undefined && { reason }),
+    ...(call.mirrors && decision.remember && { remember: true }),
   })
-  if (decision.remember) events.push(remembered(call, decision, context))
+  if (decision.remember && !call.mirrors) events.push(remembered(call, decision, context))
   if (!granted) events.push(decideSettled(call, outcomes.deniedByPerson(by, reason), context))
   return events
 }

@@ -12,7 +12,18 @@ import type {
 } from '../language/events.ts'
 import type { AssistantEntry } from '../language/history.ts'
 import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
-import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
+import {
+  addNested,
+  answerQuestion,
+  askQuestion,
+  closeQuestion,
+  countUse,
+  decideCall,
+  delegateCall,
+  proposed,
+  resumeParent,
+  suspend,
+} from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
 import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
@@ -27,6 +38,8 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.wire = event.wire
       state.createdAt = event.at
       state.settings = event.settings
+      if (event.parent) state.parent = event.parent
+      if (event.caps) state.caps = event.caps
       for (const entry of event.seed) addEntry(state, entry)
       loadFrom(state.loaded, event.seed)
       break
@@ -64,7 +77,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       expireApproval(state, event.callId)
       break
     case 'approval.decided':
-      if (event.granted) stage(state, event.callId, 'approved')
+      decideCall(state, event)
       break
     case 'call.edited':
       editCall(state, event)
@@ -77,6 +90,15 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.suspended':
       suspend(state, event)
+      break
+    case 'call.delegated':
+      delegateCall(state, event)
+      break
+    case 'call.used':
+      countUse(state, event)
+      break
+    case 'agent.changed':
+      state.handedTo = { agent: event.agent, settings: event.settings }
       break
     case 'question.asked':
       askQuestion(state, event)
@@ -258,8 +280,7 @@ function settle(state: SessionState, event: CallSettled): void {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
-  const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
-  if (parent?.stage === 'suspended') parent.stage = 'approved'
+  resumeParent(state, call)
   if (state.unsettled === 0) closeBatch(state)
 }
 
@@ -273,6 +294,11 @@ function closeBatch(state: SessionState): void {
   }
   state.batch = []
   state.byId = undefined
+  if (state.handedTo) {
+    state.agent = state.handedTo.agent
+    state.settings = state.handedTo.settings
+    delete state.handedTo
+  }
 }
 
 function wasPutToOthers({ argsHash, outcome }: CallState): boolean {

@@ -45,6 +45,19 @@ export function offerOf(
   return makeOffer(agent, own, settings, clientOnly ? none : attached)
 }
 
+/** The last offer that was made, for as long as it is made of the same. */
+export class OfferCache {
+  #last: { key: readonly unknown[]; offer: Offer } | undefined
+
+  of(agent: Agent, settings: Settings, attached: readonly Tool[], clientOnly: boolean): Offer {
+    const key = [agent, agent.tools, settings, attached, clientOnly]
+    if (this.#last?.key.every((part, index) => part === key[index])) return this.#last.offer
+    const offer = offerOf(agent, settings, attached, clientOnly)
+    this.#last = { key, offer }
+    return offer
+  }
+}
+
 /** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
 export function isOwnOffer(settings: Settings, attached: readonly Tool[], clientOnly: boolean): boolean {
   return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly

@@ -16,6 +16,7 @@ import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, clientTool, makeRig, owner, type RigOptions, say, takeControl, until } from '../engine/rig.ts'
+import { playAgents } from './agents.ts'
 import { summaryOf, type Transcript } from './summary.ts'
 
 const numbered = { type: 'object', properties: { n: { type: 'integer' } } }
@@ -361,6 +362,17 @@ const sessions: Record<
       const decisions = [decide(session, 'mail', { edit: '{"n":9}' })]
       await until(session, () => session.respond({ results: [], decisions }))
       return { session, engine: rig.engine }
+    },
+  },
+  agents: {
+    about: 'An agent asks another one, whose call a person allows here; then it hands the conversation over.',
+    play: () => playAgents(counted()),
+  },
+  'agent-at-work': {
+    about: 'The session of an agent that works for a call of another session, within its budget.',
+    async play() {
+      const { worker, engine } = await playAgents(counted())
+      return { session: worker, engine }
     },
   },
   sampled: {
