@@ -27,6 +27,8 @@ describe('the browser', { skip }, () => {
         return { tool, input: { actions: [{ action: 'type' }] }, says: 'needs text', close }
       case 'reports':
         return { skip: 'it shows nothing before its screenshot' }
+      default:
+        return { skip: 'its result is always of one form and size, and comes when its call ends' }
     }
   })
 })
