@@ -74,6 +74,18 @@ export class CallContext implements ToolContext {
     }
   }
 
+  get callback(): ToolContext['callback'] {
+    return ({ expires }) => {
+      const { world, callback } = this.#session.ports
+      const expiresAt = typeof expires === 'number' ? world.now() + expires : expires.getTime()
+      const { session, callId } = this
+      const address = callback?.({ session, callId, expiresAt })
+      if (address === undefined)
+        throw new Error('There is no callback address: this engine is not served over HTTP.')
+      return address
+    }
+  }
+
   get fetch(): ToolContext['fetch'] {
     return (input, init = {}) => {
       const { ports } = this.#session

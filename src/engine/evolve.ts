@@ -20,6 +20,7 @@ import {
   countUse,
   decideCall,
   delegateCall,
+  postpone,
   proposed,
   resumeParent,
   suspend,
@@ -90,6 +91,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.suspended':
       suspend(state, event)
+      break
+    case 'call.postponed':
+      postpone(state, event)
       break
     case 'call.delegated':
       delegateCall(state, event)

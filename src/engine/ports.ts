@@ -30,6 +30,7 @@ export type * from './store-port.ts'
 export {
   type AppContext,
   type AskOptions,
+  type BackOff,
   type Delegated,
   InvalidInput,
   type NestedCalls,
@@ -356,6 +357,8 @@ export type EnginePorts = {
   /** Absent: any number of calls may run at the same time. */
   callSlots?: CallSlots
   hooks?: Hooks
+  /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */
+  callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** What the program gives its tools as `context.app`. */
   app?: (subject: HookSubject) => AppContext
   /** One line for operators; never holds secrets, arguments or results. */

@@ -60,6 +60,11 @@ export type ToolContext = {
    */
   readonly ask: (question: CallQuestion, options?: AskOptions) => Promise<CallAnswer>
   options: Readonly<Record<string, string>>
+  /**
+   * An address to which the result of this call can be posted once, after `run` has returned `later()`. It works until
+   * `expires`: a Date, or milliseconds from now. Throws if this engine is not served over HTTP.
+   */
+  readonly callback: (options: { expires: Date | number }) => string
   /** What the program was given as `context`, with what the request added to it. Never logged. */
   readonly app: AppContext
   /**
@@ -129,15 +134,23 @@ export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
  * while it ran, member by member.
  */
 export type ToolOutput = {
+  /** What the model reads. */
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
+  /** For the application and people only: no model reads it. */
+  details?: Json
+  /** The result comes later, within this time: the rest is left out of account. */
+  later?: { expiresInMs: number }
   loads?: readonly string[]
   report?: Report
 }
 
 /** What a preview may know of the call besides its input. */
 export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
+
+/** Each wait is `factor` times as long as the one before, up to `mostMs`. */
+export type BackOff = { ms: number; factor: number; mostMs: number }
 
 /**
  * Contract: `run` is called only with an input that passed `input` and policy, at most `retries + 1` times per
@@ -152,6 +165,8 @@ export type Tool = ToolDeclaration & {
   trust: 'trusted' | 'ask' | 'deny'
   timeoutMs: number
   retries: number
+  /** How long to wait before each of them. Absent: not at all. */
+  readonly backOff?: BackOff
   outputLimit: number
   /** How its definition differs from the one that was accepted before. While it is set, every call asks first. */
   readonly changed?: string | undefined

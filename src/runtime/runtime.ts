@@ -15,6 +15,7 @@ import {
 import { Egress } from '../lib/egress.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
+import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -52,6 +53,8 @@ export class Runtime {
   readonly #models = new ModelStats()
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where it is served, for callback addresses. */
+  #address: string | undefined
   readonly #store: Store | undefined
   readonly #egress: Egress
   /** The store of the engine of this process. */
@@ -123,6 +126,11 @@ export class Runtime {
   /** `tell` is called when agents have other tools, or tools that were available are not. */
   onTools(tell: () => void): void {
     this.#onTools.add(tell)
+  }
+
+  /** From here on it is served at this address. */
+  serveAt(address: string): void {
+    this.#address = address
   }
 
   /** Seals secrets, and artifacts of wires. */
@@ -208,6 +216,8 @@ export class Runtime {
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),
       ...(context && { app: appOf(context) }),
+      callback: call =>
+        this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
       log: this.log,
     })
   }

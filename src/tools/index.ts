@@ -10,6 +10,8 @@ export {
 } from './code/index.ts'
 export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
+export { type Detailed, type Later, later, withDetails } from './functions/later.ts'
+export type { Retries } from './functions/retries.ts'
 export {
   type ExplicitOutput,
   type InputOf,
