@@ -203,6 +203,8 @@ export type Question = {
   trust: Tool['trust']
   /** How the definition differs from the one that was accepted before. Undefined: it does not. */
   changed?: string
+  /** Why the tool wants a person to decide about this very call. Undefined: it does not. */
+  demands?: string
   /** The client's word, when the tool is exposed and the client has spoken. */
   clientTrust?: boolean
   grants: readonly Grant[]
@@ -356,7 +358,7 @@ export type EnginePorts = {
   /** Absent: there are none. */
   servers?: ToolServers
   /** Absent: tools fetch nothing through the engine. */
-  egress?: Pick<Egress, 'fetch'>
+  egress?: Pick<Egress, 'fetch'> & Partial<Pick<Egress, 'connect'>>
   /** Absent: any number of calls may run at the same time. */
   callSlots?: CallSlots
   hooks?: Hooks
