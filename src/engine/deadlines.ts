@@ -13,13 +13,6 @@ export function nextDeadline(state: SessionState): number | undefined {
   return deadlines.length === 0 ? undefined : Math.min(...deadlines)
 }
 
-/** From this event on there is a time to wait for. */
-export function asksUntil(event: Event): boolean {
-  if (event.type === 'call.postponed') return true
-  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
-  return asks && event.expiresAt !== undefined
-}
-
 export class Deadlines {
   readonly #session: Session
   #stop: (() => void) | undefined
@@ -46,4 +39,11 @@ export class Deadlines {
     this.#stop?.()
     this.#stop = undefined
   }
+}
+
+/** Whether someone is asked who has to answer in time. */
+export function asksUntil(event: Event): boolean {
+  if (event.type === 'call.postponed') return true
+  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
+  return asks && event.expiresAt !== undefined
 }

@@ -40,7 +40,7 @@ async function post(path: string, body: object): Promise<string> {
   return answer.text()
 }
 
-const idIn = (text: string): string => /question_\w+/.exec(text)?.[0] ?? assert.fail(text)
+const idIn = (text: string): string => /question_(?!id)\w+/.exec(text)?.[0] ?? assert.fail(text)
 
 test('AAP: the stop carries the question, a tool_answer answers it, and the result has its details', async () => {
   const create = { agent: { name: 'helper', tools: [{ name: 'book', trust: true }] } }
