@@ -1,6 +1,7 @@
-// Builds JavaScript and types into dist/, since Node does not run TypeScript from inside node_modules.
+// Builds JavaScript and types into dist/, since Node does not run TypeScript from inside node_modules, and the web console
+// into dist/console.
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { copyFileSync, cpSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -9,3 +10,6 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 
   cwd: root,
   stdio: ['ignore', 2, 2],
 })
+copyFileSync(`${root}src/react/style.css`, `${root}dist/react/style.css`)
+execFileSync(process.execPath, [`${root}scripts/build-console.mjs`], { cwd: root, stdio: ['ignore', 2, 2] })
+cpSync(`${root}console/dist`, `${root}dist/console`, { recursive: true })

@@ -12,12 +12,21 @@ const kept = `${root}package.json.checkout`
 const pages = ['ARCHITECTURE.md', 'CONTEXT.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
 
 function published(checkout) {
-  const { scripts: _s, devDependencies: _d, optionalDependencies: _o, private: _p, ...rest } = checkout
+  const {
+    scripts: _s,
+    devDependencies: _d,
+    optionalDependencies: _o,
+    overrides: _r,
+    private: _p,
+    ...rest
+  } = checkout
   const built = path => path.replace('./src/', './dist/').replace(/\.ts$/, '.js')
   const exports = Object.fromEntries(
     Object.entries(rest.exports).map(([name, path]) => [
       name,
-      path.endsWith('.ts') ? { types: built(path).replace(/\.js$/, '.d.ts'), default: built(path) } : path,
+      path.endsWith('.ts')
+        ? { types: built(path).replace(/\.js$/, '.d.ts'), default: built(path) }
+        : built(path),
     ]),
   )
   return { ...rest, exports, files: ['bin', 'dist', 'docs', 'examples', '!**/.turnwire', ...pages] }

@@ -87,9 +87,16 @@ export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
+  type AgentToolOptions,
+  agentTool,
   type CallSecret,
+  type CodeLimits,
+  type CodeOptions,
+  codeTool,
+  type HandOverOptions,
   type HttpAuth,
   type HttpToolDefinition,
+  handOverTool,
   http,
   type McpConnection,
   type McpOptions,
@@ -97,6 +104,12 @@ export {
   mcpServer,
   type OpenApiOptions,
   openapi,
+  type ShellLimits,
+  type ShellOptions,
+  shell,
   type ToolDefinition,
   tool,
+  type WorkspaceOptions,
+  type WorkspaceTool,
+  workspace,
 } from './tools/index.ts'

@@ -28,6 +28,8 @@ const rules: Rule[] = [
     types: ['src/models/'],
   },
   { in: 'src/client/', may: ['src/client/', 'src/language/', 'src/lib/'] },
+  { in: 'src/react/', may: ['src/react/', 'src/client/', 'src/language/', 'src/lib/'] },
+  { in: 'console/', may: ['console/', 'src/react/', 'src/client/', 'src/language/', 'src/lib/'] },
   {
     in: 'src/testing/',
     may: ['src/testing/', 'src/language/', 'src/lib/', 'src/engine/ports.ts', 'src/models/'],
@@ -111,7 +113,9 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 }
 
-const files = globSync('src/**/*.ts').filter(file => !file.endsWith('.test.ts'))
+const files = globSync(['src/**/*.{ts,tsx}', 'console/**/*.{ts,tsx}']).filter(
+  file => !file.endsWith('.test.ts'),
+)
 const imports = files.flatMap(importsOf)
 
 test('there is something to look at', () => {
@@ -203,14 +207,14 @@ test('other folders import only index.ts and ports.ts of the engine', () => {
   )
 })
 
-test('the client imports nothing of Node', () => {
+test('what runs in a browser imports nothing of Node', () => {
   const reached = new Set<string>()
   const visit = (file: string): void => {
     if (reached.has(file)) return
     reached.add(file)
     for (const { from, to, typeOnly } of imports) if (from === file && !typeOnly) visit(to)
   }
-  for (const file of files) if (file.startsWith('src/client/')) visit(file)
+  for (const file of files) if (/^(?:src\/client|src\/react|console\/src)\//.test(file)) visit(file)
   const bound = [...reached].filter(file => /from 'node:|import\('node:/.test(readFileSync(file, 'utf8')))
   assert.deepEqual(bound, [])
 })

@@ -95,6 +95,8 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
   switch (event.type) {
     case 'call.handed':
       return [dim(`handed ${name} to the application`)]
+    case 'call.claimed':
+      return [dim(`claimed ${name} by ${cutText(event.by, 80)}`)]
     case 'approval.requested':
       return [
         `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,
@@ -121,6 +123,14 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [dim(`late   the question of ${name} has expired`)]
     case 'question.withdrawn':
       return [dim(`gone   the question of ${name} was withdrawn`)]
+    case 'call.delegated':
+      return [
+        `${yellow('agent')}  ${cutText(event.agent, 128)} works for ${name} in session ${event.session}`,
+      ]
+    case 'call.used':
+      return []
+    case 'agent.changed':
+      return [`${yellow('agent')}  ${cutText(event.agent, 128)} goes on with the conversation`]
     case 'call.suspended':
       return [dim(`waits  ${name} waits for its calls`)]
     case 'call.settled':

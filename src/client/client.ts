@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { randomIds } from '../lib/random.ts'
 import { AapError } from './errors.ts'
 import { type RunTurnOptions, type RunTurnResult, runTurn } from './run-turn.ts'
+import { AapSession } from './session.ts'
 import { type ClientOptions, Transport } from './transport.ts'
 import { TurnStream } from './turn-stream.ts'
 import type {
@@ -18,6 +19,7 @@ import type {
   SessionModels,
   SessionPrompts,
   SessionResources,
+  SessionState,
   StreamMode,
   ToolMessage,
   ToolSpec,
@@ -130,6 +132,34 @@ export class AapClient {
   async cancel(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `${pathOf(sessionId)}/cancel`
     await this.#transport.request({ method: 'POST', path, signal, repeatable: true })
+  }
+
+  /** Where the session stands: enough to go on after a reload. An extension of Turnwire to the protocol. */
+  async getState(sessionId: string, { signal }: CallOptions = {}): Promise<SessionState> {
+    const path = `${pathOf(sessionId)}/state`
+    const state = await this.#get(path, signal)
+    if (!isJsonObject(state) || typeof state['lastEvent'] !== 'number') throw unexpected(path)
+    return state as unknown as SessionState // it has the number of an event
+  }
+
+  /**
+   * This client runs a call of one of the application's tools, and others leave it alone for `forMs`. Throws `call_claimed`
+   * if another has it. An extension of Turnwire to the protocol.
+   */
+  async claim(sessionId: string, toolCallId: string, claimant: string, forMs?: number): Promise<void> {
+    const body = { toolCallId, claimant, ...(forMs !== undefined && { forMs }) }
+    const path = `${pathOf(sessionId)}/claims`
+    await this.#transport.json({ method: 'POST', path, body, repeatable: false })
+  }
+
+  /** The session with this id, with turns that run tools and ask for approvals by themselves. */
+  session(sessionId: string): AapSession {
+    return new AapSession(this, sessionId)
+  }
+
+  /** Resolves after `ms`, or when the signal aborts. */
+  async pause(ms: number, signal?: AbortSignal): Promise<void> {
+    await this.#transport.sleep(ms, signal).catch(() => {})
   }
 
   /** The whole result of a call whose result was cut for the model. An extension of Turnwire to the protocol. */

@@ -6,7 +6,16 @@ export { TurnFold } from './fold.ts'
 export { OperatorClient } from './operator.ts'
 export * from './operator-types.ts'
 export { type PendingCalls, pendingCalls } from './pending.ts'
+export {
+  type ResponsesOptions,
+  type ResponsesResult,
+  type ResponsesTool,
+  runResponses,
+} from './responses.ts'
 export type { ClientTool, Permission, RunTurnOptions, RunTurnResult } from './run-turn.ts'
+export { AapSession } from './session.ts'
+export type { SessionCall, SessionItem } from './session-fold.ts'
+export type { SessionTurn, TurnEnd, TurnOptions } from './session-turn.ts'
 export type { ClientOptions } from './transport.ts'
 export type { TurnStream } from './turn-stream.ts'
 export * from './types.ts'

@@ -10,14 +10,19 @@ export type WatchOptions = {
   signal?: AbortSignal
   /** How many reconnects in a row may fail. Default: any number. */
   attempts?: number
+  /** Told whenever the connection is made or lost. */
+  onState?: (state: StreamState) => void
 }
+
+export type StreamState = 'connecting' | 'live' | 'broken'
 
 export async function* readLive(
   transport: Transport,
   path: string,
   options: WatchOptions = {},
 ): AsyncGenerator<SseMessage, void, undefined> {
-  const { signal, attempts = Number.POSITIVE_INFINITY } = options
+  const { signal, attempts = Number.POSITIVE_INFINITY, onState } = options
+  onState?.('connecting')
   let last = options.after ?? 0
   let failed = 0
   while (!signal?.aborted) {
@@ -31,6 +36,7 @@ export async function* readLive(
         signal,
         repeatable: false,
       })
+      onState?.('live')
       for await (const message of decodeSse(response.body ?? new ReadableStream())) {
         failed = 0
         if (isNumbered(message)) {
@@ -45,6 +51,8 @@ export async function* readLive(
       if (isFinal(error) || failed >= attempts) throw error
       broken = error
     }
+    if (signal?.aborted) return
+    onState?.('broken')
     if (failed >= attempts) return
     // Wait also after a clean end, because the server may be stopping.
     const delay = retryDelay(failed, broken instanceof AapError ? broken : undefined)

@@ -1,6 +1,7 @@
 // What the operator API answers, as docs/protocols/operator.md describes it. Types of the log are the server's own.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { Delta, Event, Grant, Settings } from '../language/events.ts'
+import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 
@@ -104,6 +105,7 @@ export type OperatorCommand =
       remember?: boolean
     }
   | { do: 'result'; callId: string; text: string; failed?: boolean }
+  | { do: 'answer'; question: string; action: AnswerAction; content?: FormContent }
   | { do: 'call'; tool: string; input: JsonObject | string }
   | { do: 'configure'; model?: string; tools?: { name: string; trust?: boolean }[] }
   | { do: 'grant'; tool: string; toolHash: string; argsHash?: string; expiresAt?: number; uses?: number }
@@ -112,7 +114,7 @@ export type OperatorCommand =
   | { do: 'compact' }
   | { do: 'take-control'; force?: boolean }
   | { do: 'perform' }
-  | { do: 'answer-model'; text: string }
+  | { do: 'answer-model'; text?: string; calls?: { tool: string; input: JsonObject | string }[] }
   | { do: 'answer-call'; callId: string; text: string }
   | { do: 'replace-arguments'; callId: string; input: JsonObject | string }
   | { do: 'release-control' }

@@ -56,7 +56,7 @@ export class OperatorClient {
   }
 
   /** What lists show, whenever it changes. After `open` the list is to be read again. */
-  async *changes(options?: Options): AsyncGenerator<SessionChanged, void, undefined> {
+  async *changes(options?: Omit<WatchOptions, 'after'>): AsyncGenerator<SessionChanged, void, undefined> {
     for await (const message of readLive(this.#transport, '/operator/changes', options)) {
       const value = jsonOf(message)
       // The types are the server's own and are not checked.

@@ -1,9 +1,9 @@
 // Runs a turn to its end: runs the application's tools, asks for permission for the server's, sends all answers back in
 // one request, and repeats until the model has answered. It uses only the client's public methods.
-import { errorMessage } from '../lib/error-message.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json.ts'
 import type { AapClient, TurnRequest } from './client.ts'
 import { AapError } from './errors.ts'
+import { type ClientTool, runClientTool } from './run-client-tool.ts'
 import type {
   AgentMessage,
   ApplicationMessage,
@@ -19,8 +19,7 @@ import type {
   TurnEvent,
 } from './types.ts'
 
-/** Returns text, blocks, or any JSON value. If it throws, the model is told that it failed. */
-export type ClientTool = (input: JsonObject, call: ToolCall & { signal: AbortSignal }) => unknown
+export type { ClientTool } from './run-client-tool.ts'
 
 export type Permission = boolean | { granted: boolean; reason?: string; input?: JsonObject }
 
@@ -196,33 +195,7 @@ class TurnRun {
   }
 }
 
-async function runClientTool(
-  tool: ClientTool,
-  call: ToolCall,
-  signal: AbortSignal,
-): Promise<{ content: Content; failed: boolean }> {
-  try {
-    return { content: toContent(await tool(call.input, { ...call, signal })), failed: false }
-  } catch (error) {
-    return { content: `The tool failed: ${errorMessage(error)}`, failed: true }
-  }
-}
-
-function toContent(value: unknown): Content {
-  if (typeof value === 'string') return value
-  if (value === undefined) return '(no output)'
-  // Values with the shape of the protocol's blocks are sent as blocks, any other value as JSON.
-  if (Array.isArray(value) && value.length > 0 && value.every(isBlock)) return value as Content
-  return JSON.stringify(value) ?? '(no output)'
-}
-
-function isBlock(value: Json): boolean {
-  if (!isJsonObject(value)) return false
-  const { type, text, url } = value
-  return (type === 'text' && typeof text === 'string') || (type === 'image' && typeof url === 'string')
-}
-
-function permissionOf({ toolCallId }: ToolCall, permission: Permission): ToolPermissionMessage {
+export function permissionOf({ toolCallId }: ToolCall, permission: Permission): ToolPermissionMessage {
   if (typeof permission === 'boolean') return { role: 'tool_permission', toolCallId, granted: permission }
   const { granted, reason, input } = permission
   return {

@@ -69,6 +69,18 @@ export type SessionInfo = {
   /** The questions that running calls ask. */
   questions?: ToolQuestion[]
 }
+/** Where a session stands. An extension of Turnwire to the protocol. */
+export type SessionState = {
+  /** The number of the last event. */
+  lastEvent: number
+  status: 'idle' | 'running' | 'waiting'
+  pending: PendingCall[]
+  /** The calls that are at work. */
+  running: string[]
+  questions: ToolQuestion[]
+}
+/** A call that waits: for its result (`client`), or for a permission (`server`). */
+export type PendingCall = ToolCall & { side: 'client' | 'server' }
 export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tools?: ToolSpec[] }
 export type HistoryType = 'compacted' | 'full'
 export type StreamMode = 'delta' | 'message' | 'none'

@@ -9,7 +9,7 @@ import type { OnceAnswer, OnceItem, OnceRequest } from './boundary.ts'
 import { afterStep, beforeStep } from './hooks.ts'
 import { type Declared, declaredOf, loadFrom, searchOf } from './loaded.ts'
 import { logWarnings } from './log-warnings.ts'
-import { checkSettings, offerOf } from './offer.ts'
+import { checkAsk, checkSettings, offerOf } from './offer.ts'
 import type { Agent, EnginePorts, Model, ModelAnswer, ModelRequest } from './ports.ts'
 import { requestOf } from './request.ts'
 import { boundResults } from './seed.ts'
@@ -92,6 +92,7 @@ class Once {
     const settings = { tools: null, options: {}, clientTools, ...(name !== undefined && { model: name }) }
     const agent = this.#agent
     checkSettings(agent, settings, settings, true)
+    checkAsk(ask)
     const model = agent.model(settings)
     const entries: Entry[] = boundResults(history, agent.gate).entries
     const answers: ModelAnswer[] = []

@@ -10,6 +10,7 @@ import type {
   LimitName,
   ModelStop,
   Recorded,
+  SessionParent,
   Settings,
   TurnStop,
   Usage,
@@ -216,6 +217,8 @@ export type Command =
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
   | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  /** This client runs the call that was handed out, and others leave it alone for a time. */
+  | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
@@ -286,6 +289,8 @@ export type SessionSummary = {
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
   controlledBy?: string
+  /** The call of another session that it works for. Calls that agents work for name their sessions (`delegated`). */
+  parent?: SessionParent
   /** Its turn is not continued: it ended the server several times, or is too large for its memory. */
   leftAlone?: ErrorCode
   /** The keys among those asked for that were used. */

@@ -6,6 +6,7 @@ import type {
   Allowed,
   ApprovalExpired,
   ApprovalRequested,
+  CallClaimed,
   CallEdited,
   CallLate,
   CallSettled,
@@ -106,6 +107,25 @@ export function approvalDeadlines({ batch }: SessionState): number[] {
 
 export function isOverdue({ stage, expired, expiresAt }: CallState, now: number): boolean {
   return stage === 'asking' && !expired && expiresAt !== undefined && expiresAt <= now
+}
+
+/** For the same client again: the claim lasts longer. */
+export function decideClaim(
+  state: SessionState,
+  { callId, by, forMs }: { callId: string; by: string; forMs: number },
+  { now }: Now,
+): CallClaimed {
+  const call = findCall(state, callId)
+  if (!call) throw new TurnwireError('unknown_call', `No call "${callId}" waits in this session.`)
+  const { stage, claim } = call
+  if (stage === 'settled') throw new TurnwireError('call_settled', `The call "${callId}" has its result.`)
+  if (stage !== 'handed')
+    throw new TurnwireError('wrong_party', `The call "${callId}" is not one that a client runs.`)
+  if (claim && claim.by !== by && claim.until > now)
+    throw new TurnwireError('call_claimed', `Another client runs the call "${callId}".`, {
+      retryAfterMs: claim.until - now,
+    })
+  return { v: 1, at: now, type: 'call.claimed', callId, by, until: now + forMs }
 }
 
 export function decideSettled(call: CallState, outcome: Outcome, { now }: Now): CallSettled {

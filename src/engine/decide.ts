@@ -3,14 +3,14 @@
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Ask, Event, Grant, GrantGiven, Settings } from '../language/events.ts'
+import type { Ask, Event, Grant, GrantGiven, LimitName, SessionParent, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { GivenAnswer, RequestKey } from './boundary.ts'
 import { decideSettled, isOverdue } from './decide-call.ts'
 import { decideAnswered } from './decide-question.ts'
 import { decideAbandon, decideAnswer } from './decide-turn.ts'
 import { statusOf } from './next.ts'
-import { checkSettings } from './offer.ts'
+import { checkAsk, checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Agent } from './ports.ts'
 import { checkSeed } from './seed.ts'
@@ -39,6 +39,9 @@ export type Create = {
   seed: Entry[]
   /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
   clientOnly?: true
+  /** The call of another session that it works for, and what it may use. */
+  parent?: SessionParent
+  caps?: Partial<Record<LimitName, number>>
 }
 export type Say = {
   parts: InputPart[]
@@ -79,6 +82,7 @@ export function decideCreate(create: Create, context: Context): Event[] {
 export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
   const status = statusOf(state)
   if (status === 'running') throw busy()
+  checkAsk(say.ask)
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
   events.push(...decideAbandon(state, context))
   const { parts, wire, ask, rewindTo } = say
@@ -119,6 +123,7 @@ export function decideRespond(state: SessionState, respond: Respond, context: Co
     throw new TurnwireError('bad_request', 'The request answers no call.')
   refuseRepeats(respond)
   const { ask, settings } = respond
+  checkAsk(ask)
   const events: Event[] = configure(state, settings, context, ask?.clientOnly)
   if (ask) events.push({ v: 1, at: context.now, type: 'turn.asked', ask })
   for (const { callId, outcome } of respond.results) {
@@ -169,8 +174,9 @@ function decideApproval(state: SessionState, decision: Decision, context: Contex
     by,
     argsHash,
     ...(reason !== undefined && { reason }),
+    ...(call.mirrors && decision.remember && { remember: true }),
   })
-  if (decision.remember) events.push(remembered(call, decision, context))
+  if (decision.remember && !call.mirrors) events.push(remembered(call, decision, context))
   if (!granted) events.push(decideSettled(call, outcomes.deniedByPerson(by, reason), context))
   return events
 }

@@ -139,7 +139,7 @@ export class Driver {
 
   /** Started by a process that is gone: left to whoever has manual control, or until a question was answered. */
   #leftOver(calls: readonly CallState[]): CallState[] {
-    return calls.filter(call => !this.#running.has(call.part.id))
+    return calls.filter(call => !this.#running.has(call.part.id) && !call.mirrors)
   }
 
   get performing(): boolean {
@@ -219,6 +219,11 @@ export class Driver {
     // While other calls run there is nothing new to do. A decision that changes this wakes the loop itself.
     if (this.#running.counted === 0 || this.#running.room.isWanted) this.wake()
     else if (!this.#isBusy) this.asked()
+  }
+
+  /** How long the loop has worked on the current turn. */
+  get workedMs(): number {
+    return this.#clock.workedMs
   }
 
   /** The call makes calls of its own, and holds no place while they run. */

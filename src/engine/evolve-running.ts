@@ -1,7 +1,16 @@
 // The folds of what calls do while they run: they make calls of their own, are suspended, and ask people. A part of
 // evolve.ts, with the same rules.
 import type { CallPart } from '../language/calls.ts'
-import type { CallNested, CallSuspended, QuestionAnswered, QuestionAsked } from '../language/events.ts'
+import type {
+  ApprovalDecided,
+  CallDelegated,
+  CallNested,
+  CallSuspended,
+  CallUsed,
+  QuestionAnswered,
+  QuestionAsked,
+} from '../language/events.ts'
+import { spend } from './evolve-history.ts'
 import { nestedOf } from './nested.ts'
 import { addToBatch, type CallState, findCall, type QuestionState, type SessionState } from './state.ts'
 
@@ -11,18 +20,62 @@ export function proposed(part: CallPart, index: number): CallState {
   return call
 }
 
-export function addNested(state: SessionState, { parent, key, call: part }: CallNested): void {
-  addToBatch(state, { ...proposed(part, state.batch.length), parent, key })
-  if (state.turn) state.turn.calls += 1
+export function addNested(state: SessionState, { parent, key, call: part, mirrors }: CallNested): void {
+  const nested: CallState = { ...proposed(part, state.batch.length), parent, key }
+  if (mirrors) nested.mirrors = mirrors
+  addToBatch(state, nested)
+  if (state.turn && !mirrors) state.turn.calls += 1
 }
 
-/** One of its calls may have been settled while it stopped: then it runs again at once. */
+/** Something may have happened to its calls while it stopped: then it runs again at once. */
 export function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
   const call = findCall(state, callId)
   if (!call) return
-  const settled = nestedOf(state, callId).filter(({ stage }) => stage === 'settled').length
-  call.stage = settled > seen ? 'approved' : 'suspended'
+  const nested = nestedOf(state, callId)
+  const settled = nested.filter(({ stage }) => stage === 'settled').length
+  const isMoved = settled > seen || settled === nested.length || nested.some(isDecidedMirror)
+  call.stage = isMoved ? 'approved' : 'suspended'
   call.suspensions = (call.suspensions ?? 0) + 1
+}
+
+function isDecidedMirror({ mirrors, stage }: CallState): boolean {
+  return mirrors !== undefined && stage === 'started'
+}
+
+/** What its parent waited for has happened. */
+export function resumeParent(state: SessionState, call: CallState): void {
+  const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
+  if (parent?.stage === 'suspended') parent.stage = 'approved'
+}
+
+/** A call that runs in another session counts as started here: its parent tells that session. */
+export function decideCall(state: SessionState, event: ApprovalDecided): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  const { granted, by, reason, remember } = event
+  if (!call.mirrors) {
+    if (granted) call.stage = 'approved'
+    return
+  }
+  call.decided = { granted, by, ...(reason !== undefined && { reason }), ...(remember && { remember }) }
+  if (!granted) return
+  call.stage = 'started'
+  resumeParent(state, call)
+}
+
+export function delegateCall(state: SessionState, { callId, agent, session }: CallDelegated): void {
+  const call = findCall(state, callId)
+  if (call) call.delegated = { session, agent, upTo: 0 }
+  state.workers = [...(state.workers ?? []), session]
+}
+
+export function countUse(state: SessionState, { callId, upTo, steps, calls, usage }: CallUsed): void {
+  const call = findCall(state, callId)
+  if (call?.delegated) call.delegated.upTo = upTo
+  if (usage) spend(state, usage)
+  if (!state.turn) return
+  state.turn.steps += steps
+  state.turn.calls += calls
 }
 
 export function askQuestion(state: SessionState, event: QuestionAsked): void {

@@ -2,10 +2,28 @@
 // checks nothing either: an event in the log has happened.
 import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Allowed, CallSettled, CallStarted, Event, ModelAnswered } from '../language/events.ts'
+import type {
+  Allowed,
+  CallClaimed,
+  CallSettled,
+  CallStarted,
+  Event,
+  ModelAnswered,
+} from '../language/events.ts'
 import type { AssistantEntry } from '../language/history.ts'
 import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
-import { addNested, answerQuestion, askQuestion, closeQuestion, proposed, suspend } from './evolve-running.ts'
+import {
+  addNested,
+  answerQuestion,
+  askQuestion,
+  closeQuestion,
+  countUse,
+  decideCall,
+  delegateCall,
+  proposed,
+  resumeParent,
+  suspend,
+} from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
 import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
@@ -20,6 +38,8 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.wire = event.wire
       state.createdAt = event.at
       state.settings = event.settings
+      if (event.parent) state.parent = event.parent
+      if (event.caps) state.caps = event.caps
       for (const entry of event.seed) addEntry(state, entry)
       loadFrom(state.loaded, event.seed)
       break
@@ -44,6 +64,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'call.handed':
       admitted(state, event.callId, event, 'handed')
       break
+    case 'call.claimed':
+      claimCall(state, event)
+      break
     case 'call.allowed':
       allowCall(state, event.callId, event)
       break
@@ -54,7 +77,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       expireApproval(state, event.callId)
       break
     case 'approval.decided':
-      if (event.granted) stage(state, event.callId, 'approved')
+      decideCall(state, event)
       break
     case 'call.edited':
       editCall(state, event)
@@ -67,6 +90,15 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.suspended':
       suspend(state, event)
+      break
+    case 'call.delegated':
+      delegateCall(state, event)
+      break
+    case 'call.used':
+      countUse(state, event)
+      break
+    case 'agent.changed':
+      state.handedTo = { agent: event.agent, settings: event.settings }
       break
     case 'question.asked':
       askQuestion(state, event)
@@ -188,6 +220,11 @@ function admitted(
   return call
 }
 
+function claimCall(state: SessionState, { callId, by, until }: CallClaimed): void {
+  const call = findCall(state, callId)
+  if (call) call.claim = { by, until }
+}
+
 function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {
   const call = admitted(state, event.callId, event, 'asking')
   if (!call) return
@@ -243,8 +280,7 @@ function settle(state: SessionState, event: CallSettled): void {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
-  const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
-  if (parent?.stage === 'suspended') parent.stage = 'approved'
+  resumeParent(state, call)
   if (state.unsettled === 0) closeBatch(state)
 }
 
@@ -258,6 +294,11 @@ function closeBatch(state: SessionState): void {
   }
   state.batch = []
   state.byId = undefined
+  if (state.handedTo) {
+    state.agent = state.handedTo.agent
+    state.settings = state.handedTo.settings
+    delete state.handedTo
+  }
 }
 
 function wasPutToOthers({ argsHash, outcome }: CallState): boolean {

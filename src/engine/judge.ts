@@ -237,7 +237,7 @@ function checkHidden(
 }
 
 function overLimit(session: Session, call: CallState, offered: Offered): CallSettled | undefined {
-  const { limits } = session.agent
+  const { limits } = session
   const serverCalls = offered.side === 'client' ? undefined : () => countServerCalls(session)
   const counted = { uses: () => usesOf(session, call, limits.identicalCalls), serverCalls }
   return decideLimit(session.state, call, limits, counted, session.context)

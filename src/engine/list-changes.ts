@@ -54,7 +54,8 @@ const noSettings = { tools: null, options: {}, clientTools: [] }
 
 /** A row of the store as readers may see it. */
 export function listedSession({ summary, ...row }: ListedRow): ListedSession {
-  return { ...row, summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) } }
+  const { agent = row.agent } = summary ?? {}
+  return { ...row, agent, summary: { ...summary, settings: withoutSecrets(summary?.settings ?? noSettings) } }
 }
 
 function rowOf({ state, bytes, blobBytes }: Session): ListedSession {

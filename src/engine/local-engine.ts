@@ -38,6 +38,8 @@ import type { EnginePorts, ListPage, ModelRequest } from './ports.ts'
 import { previewRequest } from './request.ts'
 import { runCommand, sealSettings } from './run-command.ts'
 import { boundResults } from './seed.ts'
+import type { Session } from './session.ts'
+import { refuseIfWorking } from './sub-sessions.ts'
 import { summarise } from './summary.ts'
 
 export class LocalEngine implements Engine {
@@ -117,7 +119,11 @@ export class LocalEngine implements Engine {
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {
     const cancelling = command.do === 'cancel'
-    return this.sessions.use(ref, session => runCommand(session, command), { cancelling })
+    const run = (session: Session): Promise<Accepted> => {
+      refuseIfWorking(session, command)
+      return runCommand(session, command)
+    }
+    return this.sessions.use(ref, run, { cancelling })
   }
 
   follow(
@@ -195,7 +201,9 @@ export class LocalEngine implements Engine {
 
   async list(owner: string | null, page: ListPage): Promise<SessionPage> {
     const { rows, next } = await this.#ports.store.list(owner, page)
-    const listed = rows.map(row => ({
+    // Sessions that work for calls are found through those.
+    const own = rows.filter(({ summary }) => summary?.parent === undefined)
+    const listed = own.map(row => ({
       ...listedSession(row),
       ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),
     }))
@@ -223,8 +231,13 @@ export class LocalEngine implements Engine {
     return this.#ports.store.requested(owner, key)
   }
 
-  remove({ owner, session }: SessionRef): Promise<void> {
-    return this.sessions.remove(owner, session)
+  /** With the sessions that worked for its calls. */
+  async remove(ref: SessionRef): Promise<void> {
+    const { owner, session } = ref
+    const known = await this.sessions.light(ref)
+    const { workers = [] } = 'state' in known ? known.state : known
+    await this.sessions.remove(owner, session)
+    for (const worker of workers) await this.remove({ owner, session: worker }).catch(ignoreMissing)
   }
 
   blob({ owner, session }: SessionRef, name: string): Promise<string> {
@@ -235,4 +248,8 @@ export class LocalEngine implements Engine {
     await this.sessions.checkOwner(owner, session)
     await this.#ports.store.putBlob(session, name, body)
   }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof TurnwireError) || error.code !== 'session_not_found') throw error
 }

@@ -3,8 +3,10 @@
 import type { ResultPart } from '../language/content.ts'
 import type { Event } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
+import { decideHandOver } from './decide-delegated.ts'
+import { Delegation } from './delegate.ts'
 import { decideNested, findNested, nestedOf, waitsForOthers } from './nested.ts'
-import type { NestedCalls, NestedResult } from './ports.ts'
+import type { Delegated, NestedCalls, NestedResult, ToolContext, ToolOutput } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, findCall } from './state.ts'
 
@@ -27,6 +29,7 @@ export class NestedRun implements NestedCalls {
   /** By the id of the call. */
   readonly #open = new Map<string, Waiter>()
   readonly #told: (() => void)[] = []
+  #delegation: Delegation | undefined
   /** How many results its parent was given. */
   seen = 0
 
@@ -49,7 +52,7 @@ export class NestedRun implements NestedCalls {
     return this.#open.size > 0 && [...this.#open.values()].every(({ call }) => this.#waits(call))
   }
 
-  get hasOpen(): boolean {
+  get hasMade(): boolean {
     return nestedOf(this.#session.state, this.#parent.part.id).length > 0
   }
 
@@ -63,6 +66,21 @@ export class NestedRun implements NestedCalls {
       this.#open.set(call.part.id, { call, resolve })
       queueMicrotask(() => this.look())
     })
+  }
+
+  async delegate(task: Delegated, context: ToolContext): Promise<ToolOutput> {
+    this.#session.driver.giveWay(this.#parent.part.id)
+    this.#delegation = new Delegation(this.#session, this.#parent, task, context)
+    return this.#delegation.finish(settled => {
+      this.seen = settled
+    })
+  }
+
+  handOver(name: string): void {
+    const { ports, state, context } = this.#session
+    const agent = ports.agent(name)
+    if (!agent) throw new Error(`There is no agent named "${name}".`)
+    this.#session.record([decideHandOver(this.#parent, agent, state.settings, context)])
   }
 
   onWaiting(told: () => void): void {
@@ -85,6 +103,7 @@ export class NestedRun implements NestedCalls {
       this.seen += 1
       resolve(this.#resultOf(call))
     }
+    this.#delegation?.changed()
     if (this.#told.length > 0 && this.isWaiting) for (const told of this.#told) told()
   }
 

@@ -5,7 +5,7 @@ import type { CallNested, CallSuspended, Event } from '../language/events.ts'
 import type { Context } from './decide.ts'
 import { decideFinished } from './decide-question.ts'
 import { outcomes } from './outcomes.ts'
-import { type CallState, isInQuestion, type SessionState } from './state.ts'
+import { type CallState, findCall, isInQuestion, type SessionState } from './state.ts'
 
 /** The calls that this call has made. */
 export function nestedOf({ batch }: SessionState, parent: string): CallState[] {
@@ -44,6 +44,15 @@ export function decideSuspended(
   { now }: Pick<Context, 'now'>,
 ): CallSuspended {
   return { v: 1, at: now, type: 'call.suspended', callId: part.id, seen }
+}
+
+/** The sessions that work for suspended calls which these events end: nobody runs who would tell them. */
+export function workersOfEnding(state: SessionState, events: readonly Event[]): string[] {
+  if (!state.workers) return []
+  return events.flatMap(event => {
+    const call = event.type === 'call.settled' ? findCall(state, event.callId) : undefined
+    return call?.delegated && call.stage !== 'started' ? [call.delegated.session] : []
+  })
 }
 
 /** The same events, with the open calls of a call settled before it is. Nobody waits for them any more. */

@@ -1,11 +1,12 @@
 // Which tools a model is offered under given settings, and who runs each. A name belongs to one side only.
 
 import { TurnwireError } from '../language/errors.ts'
-import type { Settings } from '../language/events.ts'
+import type { Ask, Settings } from '../language/events.ts'
 import { type Grammar, mayCall, type ToolCaller, type ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { SchemaError, type SchemaSize } from '../lib/schema.ts'
 import { checkDeclaredSchema } from '../lib/schema-declared.ts'
+import { inspectSchema } from '../lib/schema-inspect.ts'
 import type { Agent, Tool } from './ports.ts'
 
 /**
@@ -42,6 +43,19 @@ export function offerOf(
 ): Offer {
   const own = clientOnly ? none : agent.tools
   return makeOffer(agent, own, settings, clientOnly ? none : attached)
+}
+
+/** The last offer that was made, for as long as it is made of the same. */
+export class OfferCache {
+  #last: { key: readonly unknown[]; offer: Offer } | undefined
+
+  of(agent: Agent, settings: Settings, attached: readonly Tool[], clientOnly: boolean): Offer {
+    const key = [agent, agent.tools, settings, attached, clientOnly]
+    if (this.#last?.key.every((part, index) => part === key[index])) return this.#last.offer
+    const offer = offerOf(agent, settings, attached, clientOnly)
+    this.#last = { key, offer }
+    return offer
+  }
 }
 
 /** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
@@ -154,7 +168,7 @@ function checkClientTools(agent: Agent, { clientTools: tools }: Settings, client
   if (tools.length > mostDeclared.tools)
     throw new TurnwireError('invalid_tool', `A client may declare at most ${mostDeclared.tools} tools.`)
   checkUnique(tools, 'The request declares the tool')
-  const total: SchemaSize = { bytes: 0, subschemas: 0, references: 0 }
+  const total = noSize()
   for (const tool of tools) {
     if (!clientOnly && agent.tools.some(own => own.name === tool.name))
       throw new TurnwireError(
@@ -167,7 +181,8 @@ function checkClientTools(agent: Agent, { clientTools: tools }: Settings, client
         'A tool name has 1 to 128 characters and no control characters.',
       )
     try {
-      addSize(total, tool.input.form === 'json' ? checkSchema(tool.input.schema) : grammarSize(tool.input))
+      const size = tool.input.form === 'json' ? checkSchema(tool.input.schema) : grammarSize(tool.input)
+      addSize(total, size, 'The schemas of all declared tools together have')
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       throw new TurnwireError(
@@ -178,18 +193,33 @@ function checkClientTools(agent: Agent, { clientTools: tools }: Settings, client
   }
 }
 
-function grammarSize({ grammar }: { grammar?: Grammar }): SchemaSize {
-  return { bytes: grammar?.definition.length ?? 0, subschemas: 0, references: 0 }
+/** The schema that a client gives for the answer is bounded as those of its tools are. */
+export function checkAsk({ format }: Ask = {}): void {
+  if (format?.type !== 'schema') return
+  try {
+    addSize(noSize(), inspectSchema(format.schema), 'The schema of the answer has')
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    throw new TurnwireError(
+      'bad_request',
+      `The schema of the answer's format cannot be used: ${error.message}`,
+    )
+  }
 }
 
-function addSize(total: SchemaSize, size: SchemaSize): void {
+function noSize(): SchemaSize {
+  return { bytes: 0, subschemas: 0, references: 0 }
+}
+
+function grammarSize({ grammar }: { grammar?: Grammar }): SchemaSize {
+  return { ...noSize(), bytes: grammar?.definition.length ?? 0 }
+}
+
+function addSize(total: SchemaSize, size: SchemaSize, words: string): void {
   for (const what of ['bytes', 'subschemas', 'references'] as const) {
     total[what] += size[what]
     if (total[what] > mostDeclared[what])
-      throw new SchemaError(
-        '',
-        `The schemas of all declared tools together have more than ${mostDeclared[what]} ${what}. Declare fewer tools.`,
-      )
+      throw new SchemaError('', `${words} more than ${mostDeclared[what]} ${what}. Declare less.`)
   }
 }
 

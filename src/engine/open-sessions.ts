@@ -16,13 +16,14 @@ import { ListChanges } from './list-changes.ts'
 import { LogPages } from './log-pages.ts'
 import { type Offer, ownOfferOf } from './offer.ts'
 import { stoppedEngine } from './outcomes.ts'
-import type { Agent, Append, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from './ports.ts'
+import type { Agent, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from './ports.ts'
 import { readState } from './read-state.ts'
-import { leftAlone, mayPass, Recovery, recoverTurn } from './recovery.ts'
+import { leftAlone, mayPass, nothing, Recovery, recoverTurn } from './recovery.ts'
 import { Session } from './session.ts'
 import { type SessionChanged, SessionChanges } from './session-changes.ts'
 import type { SessionHome } from './session-home.ts'
 import { emptyState, listSummaryOf, type SessionState } from './state.ts'
+import { SubSessions } from './sub-sessions.ts'
 
 /** Idle sessions that stay in memory, and about the JSON of their logs. */
 const mostIdle = 256
@@ -51,6 +52,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   readonly listChanges = new ListChanges()
   readonly #light: LightStates
   readonly pages: LogPages
+  readonly subSessions = new SubSessions(this)
   /** By agent name. */
   readonly #ownOffers = new Map<string, { tools: readonly Tool[]; offer: Offer }>()
 
@@ -387,11 +389,6 @@ export class OpenSessions implements SessionHome, FollowSource {
   refuseIfStopping(): void {
     if (this.#stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
-}
-
-/** A write without events. It shows that the session could be loaded. */
-function nothing({ epoch, row }: { epoch: number; row: SessionRow }): Append {
-  return { session: row.id, epoch, seq: row.head + 1, events: [], status: row.status }
 }
 
 function notFound(): TurnwireError {

@@ -30,6 +30,7 @@ export type * from './store-port.ts'
 export {
   type AppContext,
   type AskOptions,
+  type Delegated,
   InvalidInput,
   type NestedCalls,
   type NestedResult,

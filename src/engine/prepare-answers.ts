@@ -3,12 +3,13 @@ import { TurnwireError } from '../language/errors.ts'
 import type { Ask, Settings } from '../language/events.ts'
 import type { GivenAnswer, GivenResult, RequestKey } from './boundary.ts'
 import { awaited, type Decision, type Respond } from './decide.ts'
+import type { Admitted } from './decide-call.ts'
 import { findQuestion } from './decide-question.ts'
 import { isAsShown } from './hidden-arguments.ts'
 import { afterClientCall } from './hooks.ts'
 import { judgeEdit } from './judge.ts'
 import type { Session } from './session.ts'
-import { findCall } from './state.ts'
+import { type CallState, findCall } from './state.ts'
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = {
@@ -72,6 +73,14 @@ export function refuseWhileRunning(
     throw new TurnwireError('busy', 'The turn is still running. Wait for it to stop, then answer.')
 }
 
+/** A call that runs in another session is judged there. */
+function judge(session: Session, call: CallState, text: string): Promise<Admitted> {
+  const { mirrors } = call
+  if (!mirrors) return judgeEdit(session, call, text)
+  const ref = { owner: session.state.owner, session: mirrors.session }
+  return session.subSessions.judgeEdit(ref, mirrors.callId, text)
+}
+
 async function checkEdit(
   session: Session,
   callId: string,
@@ -84,7 +93,7 @@ async function checkEdit(
     late.reject(new TurnwireError('invalid_edit', 'Policy has not judged the changed arguments in time.')),
   )
   try {
-    const { argsHash } = await Promise.race([judgeEdit(session, call, text), late.promise])
+    const { argsHash } = await Promise.race([judge(session, call, text), late.promise])
     return { text, argsHash }
   } finally {
     stopClock()

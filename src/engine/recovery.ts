@@ -5,7 +5,7 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
 import { triesOf } from './decide-call.ts'
 import { decideRecovery } from './decide-turn.ts'
-import type { EnginePorts, SessionRow, World } from './ports.ts'
+import type { Append, EnginePorts, SessionRow, World } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, isInQuestion } from './state.ts'
 
@@ -121,6 +121,8 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   const before = session.state.seq
   const started = session.state.batch.filter(isStarted)
   const mayRepeat = (call: CallState): boolean => {
+    // It runs in another session, which is recovered by itself.
+    if (call.mirrors) return true
     const offered = session.offer.byName.get(call.part.name)
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
     // A tool that crashes the process must not do so at every start.
@@ -132,7 +134,9 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   // Under manual control the rest is up to the person.
   if (session.state.controlledBy === undefined) {
     // A call that asked a person something runs again once it is answered.
-    await session.driver.repeat(started.filter(call => isStarted(call) && !isInQuestion(call)))
+    await session.driver.repeat(
+      started.filter(call => isStarted(call) && !isInQuestion(call) && !call.mirrors),
+    )
     session.driver.wake()
   }
   if (session.state.seq > before) return
@@ -160,4 +164,9 @@ function proven(session: Session): Promise<void> {
 /** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */
 export function mayPass(reason: unknown): boolean {
   return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
+}
+
+/** A write without events. It shows that the session could be loaded. */
+export function nothing({ epoch, row }: { epoch: number; row: SessionRow }): Append {
+  return { session: row.id, epoch, seq: row.head + 1, events: [], status: row.status }
 }

@@ -194,7 +194,7 @@ class CallRun {
   /** It has run as far as it could. False: it has made no call that it could wait for. */
   #suspend(): boolean {
     const nested = this.#nested
-    if (!nested?.hasOpen) return false
+    if (!nested || !(nested.hasMade || this.#session.stopping)) return false
     if (this.#call.stage === 'started' && !this.#session.lost)
       this.#session.record([decideSuspended(this.#call, nested.seen, this.#session.context)])
     this.#finish()

@@ -5,6 +5,7 @@ import type { OptionValue, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import { decideClaim } from './decide-call.ts'
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
 import { waitsForOthers } from './nested.ts'
@@ -41,6 +42,9 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       const { do: _, ...direct } = command
       return done(await session.call(direct))
     }
+    case 'claim':
+      await session.save([decideClaim(session.state, command, session.context)])
+      return done()
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
       return done()

@@ -2,6 +2,7 @@
 import type { Offer } from './offer.ts'
 import type { Agent } from './ports.ts'
 import type { Session } from './session.ts'
+import type { SubSessions } from './sub-sessions.ts'
 
 /**
  * `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done.
@@ -14,6 +15,8 @@ export type SessionHome = {
   /** The offer of this agent's own tools, to sessions that change nothing about it. */
   ownOffer(agent: Agent): Offer
   lost(session: Session, reason: unknown): void
+  /** Sessions that work for calls of others. */
+  readonly subSessions: SubSessions
   readonly listChanges: { changed(session: Session): void }
 }
 

@@ -22,19 +22,22 @@ import {
 import { decideCancel } from './decide-turn.ts'
 import { Driver } from './driver.ts'
 import { Feed } from './feed.ts'
+import { goneAgent } from './gone-agent.ts'
 import { withHiddenArguments } from './hidden-arguments.ts'
 import { tellTurnEnded } from './hooks.ts'
 import { IdenticalCalls } from './identical.ts'
 import { Journal } from './journal.ts'
 import type { Admissions } from './judge.ts'
-import { hasNested, withNestedSettled } from './nested.ts'
+import { refuseIfFull, withinCaps } from './limits.ts'
+import { hasNested, withNestedSettled, workersOfEnding } from './nested.ts'
 import { type NestedRun, tellNested } from './nested-calls.ts'
 import { type Action, next, statusOf } from './next.ts'
-import { isOwnOffer, type Offer, offerOf } from './offer.ts'
+import { isOwnOffer, type Offer, OfferCache } from './offer.ts'
 import type {
   Agent,
   AppContext,
   EnginePorts,
+  Limits,
   ModelMemory,
   ModelRequest,
   SessionStatus,
@@ -45,13 +48,14 @@ import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { declaredFor } from './session-tools.ts'
 import type { SessionState } from './state.ts'
+import type { SubSessions } from './sub-sessions.ts'
 
 const noAttachments: readonly Attachment[] = []
 const noNestedRuns: readonly NestedRun[] = []
 
 export class Session {
   readonly state: SessionState
-  readonly agent: Agent
+  #agent: Agent
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
@@ -66,8 +70,7 @@ export class Session {
   readonly #journal: Journal
   readonly #home: SessionHome
   #attached: readonly Tool[] = []
-  /** What was last offered, and what it was made of. */
-  #offer: { key: readonly unknown[]; offer: Offer } | undefined
+  readonly #offers = new OfferCache()
   readonly compaction: CompactionState = { busy: false, failedAt: 0 }
   #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
@@ -89,7 +92,7 @@ export class Session {
     this.bytes = claim.bytes
     this.blobBytes = claim.blobBytes
     this.ports = ports
-    this.agent = agent
+    this.#agent = agent
     this.state = state
     this.#home = home
     this.feed = new Feed(state.seq, statusOf(state), error =>
@@ -105,6 +108,22 @@ export class Session {
 
   get id(): string {
     return this.state.id
+  }
+
+  /** The agent that has the conversation now. */
+  get agent(): Agent {
+    const { agent: name } = this.state
+    if (name !== '' && this.#agent.name !== name) this.#agent = this.ports.agent(name) ?? goneAgent(name)
+    return this.#agent
+  }
+
+  get limits(): Limits {
+    const { limits } = this.agent
+    return this.state.caps ? withinCaps(limits, this.state.caps) : limits
+  }
+
+  get subSessions(): SubSessions {
+    return this.#home.subSessions
   }
 
   get status(): SessionStatus {
@@ -140,12 +159,7 @@ export class Session {
     const { settings, turn } = this.state
     const clientOnly = turn?.ask?.clientOnly === true
     if (isOwnOffer(settings, this.#attached, clientOnly)) return this.#home.ownOffer(this.agent)
-    const key = [this.agent.tools, settings, this.#attached, clientOnly]
-    const known = this.#offer
-    if (known?.key.every((part, index) => part === key[index])) return known.offer
-    const offer = offerOf(this.agent, settings, this.#attached, clientOnly)
-    this.#offer = { key, offer }
-    return offer
+    return this.#offers.of(this.agent, settings, this.#attached, clientOnly)
   }
 
   /**
@@ -188,7 +202,7 @@ export class Session {
   }
 
   next(): Action {
-    return next(this.state, this.agent.limits, this.bytes + this.blobBytes)
+    return next(this.state, this.limits, this.bytes + this.blobBytes)
   }
 
   /** With opened secrets and defaults. For tools and models only. */
@@ -201,7 +215,7 @@ export class Session {
   say({ app, ...say }: Say & { app?: Partial<AppContext> }): Promise<Recorded> {
     this.requestApp = app
     return this.#accept(say.request, () => {
-      this.#refuseIfFull()
+      refuseIfFull(this)
       const events = decideSay(this.state, say, this.context)
       this.#stopAsking()
       return events
@@ -240,14 +254,14 @@ export class Session {
 
   async configure(settings: Partial<Settings>): Promise<void> {
     this.#refuseIfGone()
-    this.#refuseIfFull()
+    refuseIfFull(this)
     await this.save(decideConfigure(this.state, settings, this.context))
   }
 
   /** Remembers a permission, or a refusal, for calls to come. Gives its id. */
   async grant(grant: Omit<Grant, 'id'>): Promise<string> {
     this.#refuseIfGone()
-    this.#refuseIfFull()
+    refuseIfFull(this)
     const given = decideGrant(grant, this.context)
     await this.save([given])
     return given.grant.id
@@ -317,6 +331,7 @@ export class Session {
   /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
   record(events: readonly Event[], deferrable = false): void {
     this.unproven = false
+    const workers = workersOfEnding(this.state, events)
     const all = hasNested(this.state) ? withNestedSettled(this.state, events, this.context) : events
     const redact = this.agent.gate.redactArguments
     const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
@@ -324,6 +339,7 @@ export class Session {
     if (this.ports.hooks) tellTurnEnded(this, events)
     if (events.some(asksUntil)) this.deadlines.watch()
     tellNested(this, all)
+    for (const session of workers) void this.subSessions.cancel({ owner: this.state.owner, session })
   }
 
   /** Records events and waits until they are durable. */
@@ -369,15 +385,6 @@ export class Session {
   async keepBlob({ name, body }: { name: string; body: string }): Promise<void> {
     this.blobBytes += body.length
     await this.ports.store.putBlob(this.id, name, body)
-  }
-
-  #refuseIfFull(): void {
-    const { sessionBytes } = this.agent.limits
-    if (this.bytes + this.blobBytes < sessionBytes) return
-    throw new TurnwireError(
-      'too_large',
-      `The session has reached its limit of ${sessionBytes} bytes and takes no more. It can still be read. Start a new session.`,
-    )
   }
 
   #refuseIfGone(): void {

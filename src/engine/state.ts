@@ -2,7 +2,15 @@
 // grow with the session. Folding the log anew gives an equal state.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
-import type { Ask, Grant, LimitName, ModelStop, Settings, TurnStop } from '../language/events.ts'
+import type {
+  Ask,
+  Grant,
+  LimitName,
+  ModelStop,
+  SessionParent,
+  Settings,
+  TurnStop,
+} from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
@@ -25,6 +33,12 @@ export type CallState = {
   /** The call that made it, and its key there. Absent: the model did. */
   parent?: string
   key?: string
+  /** The call that it stands for, which runs in a session that works for the parent. */
+  mirrors?: { session: string; callId: string }
+  /** Of such a call: what was decided, to be told there. */
+  decided?: { granted: boolean; by: string; reason?: string; remember?: true }
+  /** The session that works for it, and the last event there whose use was counted. */
+  delegated?: { session: string; agent: string; upTo: number }
   stage: CallStage
   /** The arguments that count: the model's, or what a person made of them. */
   text: string
@@ -35,6 +49,8 @@ export type CallState = {
   toolHash?: string
   rule?: string
   reason?: string
+  /** The client that runs it, until a time. */
+  claim?: { by: string; until: number }
   expiresAt?: number
   /** What the tool says that it would do, while it waits for a person. */
   preview?: Report
@@ -87,6 +103,13 @@ export type SessionState = {
   seq: number
   owner: string
   agent: string
+  /** The agent that goes on once the calls of the current answer are settled. */
+  handedTo?: { agent: string; settings: Settings }
+  /** The call of another session that it works for. */
+  parent?: SessionParent
+  caps?: Partial<Record<LimitName, number>>
+  /** The sessions that worked for calls of this one. */
+  workers?: string[]
   wire: string
   createdAt: number
   updatedAt: number
@@ -178,8 +201,11 @@ export function settledCalls({ batch, entries, answered = [] }: SessionState): s
   return [...before.map(({ callId }) => callId), ...answered, ...now.map(({ part }) => part.id)]
 }
 
-export function listSummaryOf({ settings, opening, wire }: SessionState): ListSummary {
-  return opening === undefined ? { settings, wire } : { settings, opening, wire }
+export function listSummaryOf({ settings, opening, wire, agent, parent }: SessionState): ListSummary {
+  const summary: ListSummary = { settings, wire, agent }
+  if (opening !== undefined) summary.opening = opening
+  if (parent) summary.parent = parent.session
+  return summary
 }
 
 /** `waits`: the tools whose calls wait for a client or a person. */

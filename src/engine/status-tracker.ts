@@ -27,6 +27,12 @@ export class StatusTracker {
     return this.#begun && this.#own === 0 && this.status !== 'running'
   }
 
+  /** Nothing happened to its calls while it stopped. */
+  #isSuspended(callId: string, seen: number): boolean {
+    const hasOpen = [...this.#parents].some(([id, parent]) => parent === callId && this.#waiting.has(id))
+    return hasOpen && (this.#settled.get(callId) ?? 0) <= seen
+  }
+
   #settle(callId: string): void {
     this.#waiting.delete(callId)
     const parent = this.#parents.get(callId)
@@ -80,7 +86,7 @@ export class StatusTracker {
         this.#parents.set(event.call.id, event.parent)
         break
       case 'call.suspended':
-        this.#waiting.set(event.callId, (this.#settled.get(event.callId) ?? 0) <= event.seen)
+        this.#waiting.set(event.callId, this.#isSuspended(event.callId, event.seen))
         break
       case 'call.settled':
         this.#questions.delete(event.callId)

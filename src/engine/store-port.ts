@@ -41,6 +41,10 @@ export type ListSummary = {
   opening?: string
   /** The wire that it was created on. Absent in summaries of older versions. */
   wire?: string
+  /** The agent that has the conversation now. Absent: the one of the row. */
+  agent?: string
+  /** The session whose call it works for. */
+  parent?: string
 }
 
 /** `summary` is the newest one written, if any was. */

@@ -44,6 +44,7 @@ export function summarise(
         ...(turn.ask && { ask: turn.ask }),
       },
     }),
+    ...(state.parent && { parent: state.parent }),
     ...(state.lastStop && { lastStop: state.lastStop }),
     ...(state.controlledBy !== undefined && { controlledBy: state.controlledBy }),
   })

@@ -1,7 +1,7 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
 import type { Outcome } from '../language/calls.ts'
 import type { InputPart, ResultPart } from '../language/content.ts'
-import type { ModelStop } from '../language/events.ts'
+import type { LimitName, ModelStop } from '../language/events.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
@@ -101,6 +101,24 @@ export type NestedCalls = {
    * it has to do and throws `Suspended`.
    */
   onWaiting(told: () => void): void
+  /**
+   * Has another agent do a task in a session of its own, which belongs to this call: it is the same one in every run, is
+   * cancelled with the call, and counts for its turn. Gives its last words. Throws `Suspended` when that session waits.
+   */
+  delegate(task: Delegated, context: ToolContext): Promise<ToolOutput>
+  /** Another agent goes on with the conversation, once the calls of this answer are settled. Throws if it cannot. */
+  handOver(agent: string): void
+}
+
+/** A task for another agent. */
+export type Delegated = {
+  agent: string
+  /** What it is told, as a user would. */
+  text: string
+  /** The client's tools that it may use: those named, or all. Default: none. */
+  clientTools?: true | readonly string[]
+  /** What it may use at most; never more than what is left of the turn. */
+  limits?: Partial<Record<LimitName, number>>
 }
 
 /** `outcome` is whole, also where a model would be shown a part of it. `edited`: the arguments that it ran with instead. */

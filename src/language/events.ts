@@ -90,6 +90,9 @@ export type Grant = {
 
 type At = { v: 1; at: number }
 
+/** A session that works for a call of another one. `depth`: how many such sessions there are above it, with this one. */
+export type SessionParent = { session: string; call: string; depth: number }
+
 export type SessionCreated = At & {
   type: 'session.created'
   owner: string
@@ -97,6 +100,10 @@ export type SessionCreated = At & {
   wire: string
   settings: Settings
   seed: Entry[]
+  /** The call that it works for. */
+  parent?: SessionParent
+  /** What its turns may use, where that is less than its agent's limits. */
+  caps?: Partial<Record<LimitName, number>>
 }
 export type SessionConfigured = At & { type: 'session.configured'; settings: Partial<Settings> }
 /** Precedes the `events` events that a request with an idempotency key gave: the key and a hash of what was asked. */
@@ -129,6 +136,8 @@ export type ModelAnswered = At & {
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
+/** One of several clients says that it runs the call, until a time: the others leave it alone. */
+export type CallClaimed = At & { type: 'call.claimed'; callId: string; by: string; until: number }
 export type ApprovalRequested = At & {
   type: 'approval.requested'
   callId: string
@@ -153,6 +162,8 @@ export type ApprovalDecided = At & {
   by: string
   argsHash: string
   reason?: string
+  /** Of a call that runs in another session: the decision is remembered there. */
+  remember?: true
 }
 /** A person changed the arguments while approving: from here on these are the call's arguments. */
 export type CallEdited = At & {
@@ -185,6 +196,8 @@ export type CallNested = At & {
   /** Names it among the calls of its parent: a parent that runs again finds it by this, and it is not made twice. */
   key: string
   call: CallPart
+  /** It stands for a call that waits in a session that works for the parent. It is decided here, and runs there. */
+  mirrors?: { session: string; callId: string }
 }
 /**
  * It ran as far as it could: its own calls wait for a person or the application. It runs again when one of them is settled.
@@ -220,6 +233,19 @@ export type QuestionAnswered = At & {
 export type QuestionExpired = At & { type: 'question.expired'; callId: string; question: string }
 /** The call no longer waits for an answer: it has ended, or takes its question back. */
 export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: string; question: string }
+/** The call is carried out by an agent, in a session of its own. */
+export type CallDelegated = At & { type: 'call.delegated'; callId: string; agent: string; session: string }
+/** What the session that works for the call has used: it counts for this turn too. `upTo`: the number of its event there. */
+export type CallUsed = At & {
+  type: 'call.used'
+  callId: string
+  upTo: number
+  steps: number
+  calls: number
+  usage?: Usage
+}
+/** Another agent goes on with the conversation, once the calls of this answer are settled. */
+export type AgentChanged = At & { type: 'agent.changed'; callId: string; agent: string; settings: Settings }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
@@ -289,6 +315,7 @@ export type Event =
   | TurnAsked
   | ModelAnswered
   | CallHanded
+  | CallClaimed
   | ApprovalRequested
   | ApprovalExpired
   | ApprovalDecided
@@ -301,6 +328,9 @@ export type Event =
   | QuestionWithdrawn
   | CallNested
   | CallSuspended
+  | CallDelegated
+  | CallUsed
+  | AgentChanged
   | CallSettled
   | CallLate
   | TurnEnded

@@ -1,4 +1,6 @@
-// The ways to make tools: from a function of this process, from an HTTP API, and from the tools of an MCP server.
+// The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and the ones
+// that come along: files of a folder, commands in a sandbox.
+export { type AgentToolOptions, agentTool, type HandOverOptions, handOverTool } from './agents/index.ts'
 export {
   type CodeLimits,
   type CodeOptions,
@@ -6,6 +8,7 @@ export {
   codeTool,
   defaultCodeName,
 } from './code/index.ts'
+export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export {
   type ExplicitOutput,
@@ -27,3 +30,4 @@ export {
   openapi,
 } from './http/index.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'
+export { type ShellLimits, type ShellOptions, shell } from './shell/index.ts'

@@ -12,6 +12,7 @@ import type { Event, Recorded } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { loopTurn } from '../lib/loop-turns.ts'
 import { roughSize } from '../lib/rough-size.ts'
+import type { Held } from './http/index.ts'
 
 const pageBytes = 1024 * 1024
 /** For a reader that waits for its client between two pages. */
@@ -36,14 +37,25 @@ export async function* readLog(
   }
 }
 
+/** What a history that is being read holds: about this much, and so much more for each call of the last answer. */
+const readerBytes = 128 * 1024
+const callBytes = 512
+
+/** What a history is taken to hold before it is known. */
+export function newHeld(): Held {
+  return { bytes: 4 * readerBytes }
+}
+
 /**
  * The entries of the history, then the results of the last calls that are there already. The results of one answer's calls
- * come one by one, each as an entry. `compaction`: the last one, of the summary, for the history as a model reads it.
+ * come one by one, each as an entry. `compaction`: the last one, of the summary, for the history as a model reads it. `held` is
+ * kept up to date with the memory that this takes.
  */
 export async function* readHistory(
   engine: Pick<Engine, 'events'>,
   ref: SessionRef,
   compaction?: SessionSummary['compaction'],
+  held = newHeld(),
 ): AsyncGenerator<Entry, void, undefined> {
   const fold = compaction ? new CompactedFold(compaction) : new HistoryFold()
   const large = new LargeResults(engine, ref)
@@ -52,7 +64,9 @@ export async function* readHistory(
   // No history shows that a call was allowed or started. The fold would only grow with it, for each of many readers.
   for await (const { seq, event } of readLog(engine, ref, 0, smallPageBytes)) {
     if (event.type === 'call.allowed' || event.type === 'call.started') continue
-    for (const entry of fold.take({ seq, event: large.setAside(seq, event) }))
+    const entries = fold.take({ seq, event: large.setAside(seq, event) })
+    if (entries.length > 0) held.bytes = readerBytes + callBytes * fold.calls.length
+    for (const entry of entries)
       if (entry.role === 'tool') {
         yield* large.oneByOne(entry.results.slice(given))
         given = 0

@@ -235,3 +235,118 @@ test('what a client declares is bounded, one schema and all of them together', a
       assert.match(text, says)
     })
 })
+
+/** A text of a and b without a pattern. */
+function scattered(length: number): string {
+  let text = ''
+  for (let n = 0, seed = 1; n < length; n++) {
+    seed = (seed * 1_103_515_245 + 12_345) & 0x7fffffff
+    text += seed & 0x10000 ? 'a' : 'b'
+  }
+  return text
+}
+
+const rules = (count: number): string =>
+  [
+    `start: ${times(count, n => `r${n}`).join(' | ')}`,
+    ...times(count, n => `r${n}: "k${n}" /[a-z]+/ r${(n + 1) % count}?`),
+  ].join('\n')
+
+const grammars: Record<string, { syntax: 'lark' | 'regex'; definition: string; text: string }> = {
+  'an ambiguous grammar': {
+    syntax: 'lark',
+    definition: 'start: s\ns: s s | "a" | s s s',
+    text: 'a'.repeat(20_000),
+  },
+  'an expression with a large automaton': {
+    syntax: 'regex',
+    definition: '.*a.{18}',
+    text: scattered(20_000),
+  },
+  'an expression that is large once it is written out': {
+    syntax: 'regex',
+    definition: '(a{30}){30}',
+    text: 'a',
+  },
+  'a grammar of 1,500 rules': { syntax: 'lark', definition: rules(1_500), text: 'k1abc' },
+}
+
+test('the loop stays free while a client has texts checked against its grammars', async t => {
+  const server = await attacked(t, { owners: ['eve', 'ann'] })
+  const call = async (text: string, format: JsonObject, as: string): Promise<string> => {
+    const tools = [{ type: 'custom', name: 'own', description: 'Is run by the client.', format }]
+    const input = script({ calls: [{ name: 'own', text }] })
+    const answer = await server.send({ path: '/v1/responses', body: { model: 'helper', input, tools }, as })
+    assert.equal(answer.status, 200, answer.text.slice(0, 500))
+    return answer.text
+  }
+  const patch = { type: 'grammar', syntax: 'lark', definition: 'start: LINE+\nLINE: /[^\\n]*\\n/' }
+  assert.match(await call('one\ntwo\n', patch, 'ann'), /"custom_tool_call"/)
+  assert.doesNotMatch(await call('one\ntwo', patch, 'ann'), /"custom_tool_call"/)
+  for (const [what, { syntax, definition, text }] of Object.entries(grammars))
+    await t.test(what, async () => {
+      const { stallMs: plain } = await stallOf(server, () => call(text, { type: 'text' }, 'eve'))
+      // A grammar is compiled once, so each try has another.
+      const own = (attempt: number): string =>
+        syntax === 'lark' ? `${definition}\nUNUSED: "${attempt}"` : `${definition}|${attempt}`
+      await assertFree(
+        server,
+        `without a check ${plain} ms`,
+        async attempt => {
+          const hostile = call(text, { type: 'grammar', syntax, definition: own(attempt) }, 'eve')
+          assert.match(await call('one\ntwo\n', patch, 'ann'), /"custom_tool_call"/, 'another is served')
+          assert.match(await hostile, /Done\.|"custom_tool_call"/)
+        },
+        plain + CHECK_MS,
+      )
+    })
+})
+
+test('the schema of an answer is bounded as those of tools are, on every wire that has one', async t => {
+  const server = await attacked(t, { owners: ['eve'] })
+  const schemas: [JsonObject, RegExp][] = [
+    [{ $defs: object(1_200, n => [`d${n}`, { $ref: '#/$defs/d0' }]) }, /more than 1000 references/],
+    [{ $id: `http://a/${'b/'.repeat(90_000)}`, type: 'object' }, /longer than 2048/],
+  ]
+  const wires: [path: string, body: (schema: JsonObject) => JsonObject][] = [
+    [
+      '/v1/responses',
+      schema => ({
+        model: 'helper',
+        input: 'hello',
+        text: { format: { type: 'json_schema', name: 'a', schema, strict: true } },
+      }),
+    ],
+    [
+      '/v1/responses',
+      schema => ({
+        model: 'helper',
+        input: 'hello',
+        store: false,
+        text: { format: { type: 'json_schema', name: 'a', schema, strict: true } },
+      }),
+    ],
+    [
+      '/v1/chat/completions',
+      schema => ({
+        model: 'helper',
+        messages: [{ role: 'user', content: 'hello' }],
+        response_format: { type: 'json_schema', json_schema: { name: 'a', schema, strict: true } },
+      }),
+    ],
+    [
+      '/v1beta/models/helper:generateContent',
+      schema => ({
+        contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
+        generationConfig: { responseMimeType: 'application/json', responseJsonSchema: schema },
+      }),
+    ],
+  ]
+  for (const [path, body] of wires)
+    for (const [schema, says] of schemas)
+      await assertFree(server, `${path} ${says}`, async () => {
+        const { status, text } = await server.send({ path, body: body(schema), as: 'eve' })
+        assert.equal(status, 400, `${path}: ${text.slice(0, 300)}`)
+        assert.match(text, says, path)
+      })
+})

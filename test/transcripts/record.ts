@@ -9,12 +9,14 @@ import {
   type Tool,
   type ToolContext,
 } from '../../src/engine/index.ts'
+import { runCommand } from '../../src/engine/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, clientTool, makeRig, owner, type RigOptions, say, takeControl, until } from '../engine/rig.ts'
+import { playAgents } from './agents.ts'
 import { summaryOf, type Transcript } from './summary.ts'
 
 const numbered = { type: 'object', properties: { n: { type: 'integer' } } }
@@ -93,6 +95,19 @@ const sessions: Record<
       await say(session, 'Pay, then write to Bo.')
       const decisions = [decide(session, 'mail', { edit: '{"n":333333}' })]
       await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  claimed: {
+    about: 'A call of the application that one of its clients claims, and another answers.',
+    async play() {
+      const rig = rigOf([{ calls: [call('mine')] }, { text: 'Done.' }])
+      const session = await begin(rig, { clientTools: [clientTool('mine')] })
+      await say(session, 'Ask the application.')
+      const callId = session.state.batch[0]?.part.id ?? ''
+      await runCommand(session, { do: 'claim', callId, by: 'tab one', forMs: 1000 })
+      const results = [{ callId, parts: words('done') }]
+      await until(session, () => session.respond({ results, decisions: [] }))
       return { session, engine: rig.engine }
     },
   },
@@ -347,6 +362,17 @@ const sessions: Record<
       const decisions = [decide(session, 'mail', { edit: '{"n":9}' })]
       await until(session, () => session.respond({ results: [], decisions }))
       return { session, engine: rig.engine }
+    },
+  },
+  agents: {
+    about: 'An agent asks another one, whose call a person allows here; then it hands the conversation over.',
+    play: () => playAgents(counted()),
+  },
+  'agent-at-work': {
+    about: 'The session of an agent that works for a call of another session, within its budget.',
+    async play() {
+      const { worker, engine } = await playAgents(counted())
+      return { session: worker, engine }
     },
   },
   sampled: {

@@ -116,6 +116,8 @@ function runTests(play: PlayScene): void {
     },
   )
 
+  play('a preview is plain data, and nothing has run', 'answers', checkPreview)
+
   play('it does not change its input', 'answers', async ({ tool, input }) => {
     const before = structuredClone(input)
     await tool.run(input, contextFor())
@@ -195,9 +197,18 @@ async function failureText(tool: Tool, input: Json): Promise<string> {
   return outputText(output)
 }
 
+/** Only a tool that has one. It is plain data, and the call gives the same afterwards. */
+async function checkPreview({ tool, input }: ToolScene): Promise<void> {
+  if (!tool.preview) return
+  const report = await tool.preview(input, contextFor())
+  assert.deepEqual(JSON.parse(JSON.stringify(report)), report)
+  for (const { path } of [...(report.locations ?? []), ...(report.diffs ?? [])]) assert.notEqual(path, '')
+}
+
 function checkToolOutput(output: ToolOutput): void {
   assert.ok(Array.isArray(output.parts))
   for (const part of output.parts) checkPart(part)
+  if (output.report) assert.deepEqual(JSON.parse(JSON.stringify(output.report)), output.report)
   if (output.structured !== undefined)
     assert.deepEqual(JSON.parse(JSON.stringify(output.structured)), output.structured)
 }

@@ -12,6 +12,20 @@ import { decodeParts } from './decode-content.ts'
 import type { StreamMode, Version } from './schema.ts'
 import { boundedName, callIdField, flag, list, object, optional, refuseAap, text } from './wordings.ts'
 
+/** How long a client may run a call before another may take it. */
+const longestClaimMs = 60 * 60 * 1000
+
+export function decodeClaim(body: JsonObject): { callId: string; by: string; forMs: number } {
+  const forMs = optional(body['forMs'], 'forMs', value => value) ?? 60_000
+  if (typeof forMs !== 'number' || !(forMs >= 1 && forMs <= longestClaimMs))
+    refuseAap(`forMs must be a number from 1 to ${longestClaimMs}.`)
+  return {
+    callId: callIdField(body['toolCallId'], 'toolCallId'),
+    by: callIdField(body['claimant'], 'claimant'),
+    forMs,
+  }
+}
+
 // ---- turns ------------------------------------------------------------------------------------------------
 
 export type UserTurn = { type: 'user'; parts: InputPart[] }

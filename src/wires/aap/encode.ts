@@ -15,8 +15,10 @@ import type {
   Meta,
   MetaAgent,
   Option,
+  PendingCall,
   Question,
   SessionInfo,
+  SessionState,
   ToolMessage,
   ToolSpec,
   Version,
@@ -119,6 +121,33 @@ export function encodeSession(
     }),
     ...(questions.length > 0 && { questions }),
   }
+}
+
+export function encodeState({ seq, status, calls }: SessionSummary): SessionState {
+  return {
+    lastEvent: seq,
+    status,
+    pending: calls.flatMap(encodePending),
+    running: calls.filter(({ stage }) => atWork.has(stage)).map(({ part }) => part.id),
+    questions: openQuestions(calls),
+  }
+}
+
+const atWork: ReadonlySet<CallState['stage']> = new Set(['proposed', 'approved', 'started', 'suspended'])
+
+function encodePending({ part, text, stage, reason, expiresAt, preview }: CallState): PendingCall[] {
+  if (stage !== 'handed' && stage !== 'asking') return []
+  return [
+    {
+      toolCallId: part.id,
+      name: part.name,
+      input: encodeCallInput({ form: part.form, text }),
+      side: stage === 'handed' ? 'client' : 'server',
+      ...(reason !== undefined && { reason }),
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(preview && { preview }),
+    },
+  ]
 }
 
 /** A question of a call that is running. */

@@ -84,6 +84,18 @@ export type SessionInfo = {
   tools?: ToolSpec[]
   questions?: Question[]
 }
+/** Beyond the protocol: where a session stands, for a client that knows nothing but its id. */
+export type SessionState = {
+  /** The number of the last event. */
+  lastEvent: number
+  status: 'idle' | 'running' | 'waiting'
+  pending: PendingCall[]
+  /** The calls that are at work. */
+  running: string[]
+  questions: Question[]
+}
+/** A call that waits: for its result (`client`), or for a permission (`server`). */
+export type PendingCall = Ask & { name: string; input: JsonObject; side: 'client' | 'server' }
 export type HistoryType = 'compacted' | 'full'
 export type History = Partial<Record<HistoryType, HistoryMessage[]>>
 export type StreamMode = 'delta' | 'message' | 'none'

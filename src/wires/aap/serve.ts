@@ -11,15 +11,17 @@ import type {
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { Entry } from '../../language/history.ts'
 import { isModelPattern } from '../../language/model-names.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
 import { clientGone, foldItems, streamItems } from '../http/stream.ts'
-import { readHistory } from '../read-log.ts'
+import { newHeld, readHistory } from '../read-log.ts'
 import {
   type AnswerTurn,
   decodeChosen,
+  decodeClaim,
   decodeOverrides,
   decodeStream,
   decodeTools,
@@ -29,7 +31,7 @@ import {
   type UserTurn,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeEntry, encodeMeta, encodeResult, encodeSession } from './encode.ts'
+import { encodeEntry, encodeMeta, encodeResult, encodeSession, encodeState } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
@@ -72,6 +74,8 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.post(`${base}/sessions/:id/turns`, handlers.turn(3))
   app.get(`${base}/sessions/:id/events`, handlers.events)
   app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
+  app.get(`${base}/sessions/:id/state`, handlers.state)
+  app.post(`${base}/sessions/:id/claims`, handlers.claim)
   app.get(`${base}/sessions/:id/model`, handlers.model)
   app.put(`${base}/sessions/:id/model`, handlers.setModel)
   app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
@@ -184,7 +188,7 @@ class AapHandlers {
       if (version !== 1) return sendJson(c, info)
       const types = historyTypesOfV1(c.req.query('history'), agent)
       const before = `${JSON.stringify(info).slice(0, -1)},"history":`
-      return streamJson(c, this.#host, this.#historyJson(ref, summary, types, before, '}'))
+      return this.#sendHistory(c, summary, types, before)
     }
   }
 
@@ -200,16 +204,27 @@ class AapHandlers {
     const type = historyType(c.req.query('type'), 'type')
     const summary = await this.#host.engine.summary(ref)
     checkHistoryType(type, this.#agentOf(summary.agent))
-    return streamJson(c, this.#host, this.#historyJson(ref, summary, [type], '{"history":', '}'))
+    return this.#sendHistory(c, summary, [type], '{"history":')
+  }
+
+  #sendHistory(
+    c: Context<WireEnv>,
+    { compaction }: SessionSummary,
+    types: readonly HistoryType[],
+    before: string,
+  ): Promise<Response> {
+    const held = newHeld()
+    const entriesOf = (type: HistoryType) =>
+      readHistory(this.#host.engine, refOf(c), type === 'compacted' ? compaction : undefined, held)
+    return streamJson(c, this.#host, this.#historyJson(refOf(c), types, before, entriesOf), held)
   }
 
   /** The history as JSON, message by message: it may be longer than memory allows. */
   async *#historyJson(
     ref: SessionRef,
-    { compaction }: SessionSummary,
     types: readonly HistoryType[],
     before: string,
-    after: string,
+    entriesOf: (type: HistoryType) => AsyncIterable<Entry>,
   ): AsyncGenerator<string, void, undefined> {
     yield before
     for (const [index, type] of types.entries()) {
@@ -217,15 +232,14 @@ class AapHandlers {
       const whole = (result: CallResult) =>
         type === 'full' ? this.#whole(ref, result) : Promise.resolve(result.outcome.parts)
       let comma = ''
-      const entries = readHistory(this.#host.engine, ref, type === 'compacted' ? compaction : undefined)
-      for await (const entry of entries)
+      for await (const entry of entriesOf(type))
         for await (const message of encodeEntry(entry, whole)) {
           yield comma + JSON.stringify(message)
           comma = ','
         }
       yield ']'
     }
-    yield `}${after}`
+    yield '}}'
   }
 
   /** The parts of a result as they were before they were cut for the model. */
@@ -301,6 +315,16 @@ class AapHandlers {
     const options: FollowOptions = { from: after + 1, until: 'never', deltas: 'raw' }
     const frames = new EventFrames(this.#agentOf(agent))
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
+  }
+
+  readonly state: Handler = async c => sendJson(c, encodeState(await this.#host.engine.summary(refOf(c))))
+
+  /** Several clients may have a session open: the one whose claim is recorded runs the call. */
+  readonly claim: Handler = async c => {
+    const body = await readJsonObject(c, this.#host.limits)
+    const claim = decodeClaim(body)
+    const { at } = await this.#host.engine.command(refOf(c), { do: 'claim', ...claim })
+    return sendJson(c, { until: at + claim.forMs })
   }
 
   readonly cancel: Handler = async c => {

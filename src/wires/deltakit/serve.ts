@@ -9,7 +9,7 @@ import type { JsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { failureOf, readJsonObject, requestKey, sendFailure, sendJson, streamJson } from '../http/index.ts'
 import { foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
-import { readHistory } from '../read-log.ts'
+import { newHeld, readHistory } from '../read-log.ts'
 import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { HistoryEncoder } from './encode.ts'
@@ -133,7 +133,8 @@ class DeltaKitHandlers {
     const { engine } = this.#host
     const ref = await refOf(c, this.#host)
     await engine.summary(ref)
-    return streamJson(c, this.#host, historyJson(readHistory(engine, ref)))
+    const held = newHeld()
+    return streamJson(c, this.#host, historyJson(readHistory(engine, ref, undefined, held)), held)
   }
 
   // ---- background runs --------------------------------------------------------------------------------------

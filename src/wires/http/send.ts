@@ -8,7 +8,7 @@ import { loopTurn } from '../../lib/loop-turns.ts'
 import { SseWriter } from '../../lib/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { failureOf } from './failure.ts'
-import { unsentBytes } from './unsent.ts'
+import { type Held, unsentBytes } from './unsent.ts'
 
 export { RESPONSE_ALREADY_SENT }
 
@@ -26,7 +26,9 @@ export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Resp
     'content-length': Buffer.byteLength(text),
   })
   if (isLarge) {
-    const writer = pacedWriter(c, outgoing)
+    let unwatch = (): void => {}
+    const writer = pacedWriter(outgoing, () => unwatch())
+    unwatch = unsentBytes.watch(ownerOf(c), writer)
     writer.send(text)
     writer.end()
   } else outgoing.end(text)
@@ -35,24 +37,41 @@ export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Resp
 
 /**
  * Sends JSON piece by piece, at the pace of its reader, so that an answer of any length takes little memory. A failure
- * before the first piece rejects; a later one breaks the connection off, since what was sent is no JSON by itself.
+ * before the first piece rejects; a later one breaks the connection off, since what was sent is no JSON by itself. `held`
+ * says what making the pieces takes. The answer waits until its owner has room for it.
  */
 export async function streamJson(
   c: Context<WireEnv>,
   host: Pick<WireHost, 'log' | 'limits'>,
   pieces: AsyncIterable<string>,
+  held: Held,
   type = 'application/json',
 ): Promise<Response> {
   const { outgoing } = c.env
+  const reader = await unsentBytes.admit(ownerOf(c), held)
+  const leave = (): void => unsentBytes.leave(reader)
   const iterator = pieces[Symbol.asyncIterator]()
-  const first = await iterator.next()
-  if (outgoing.destroyed) return RESPONSE_ALREADY_SENT
+  // Nothing is read for a client that has gone while it waited.
+  const first = outgoing.destroyed ? undefined : await iterator.next().catch(leaveAndThrow(leave))
+  if (first === undefined || outgoing.destroyed) {
+    leave()
+    return RESPONSE_ALREADY_SENT
+  }
   outgoing.writeHead(200, { 'content-type': type })
-  void pumpJson(first, iterator, pacedWriter(c, outgoing, host.limits.stallMs)).catch((error: unknown) => {
+  const writer = pacedWriter(outgoing, leave, host.limits.stallMs)
+  reader.writer = writer
+  void pumpJson(first, iterator, writer).catch((error: unknown) => {
     failureOf(error, host.log)
     outgoing.destroy()
   })
   return RESPONSE_ALREADY_SENT
+}
+
+function leaveAndThrow(leave: () => void): (error: unknown) => never {
+  return error => {
+    leave()
+    throw error
+  }
 }
 
 async function pumpJson(
@@ -74,16 +93,13 @@ async function pumpJson(
 }
 
 /** Its reader is dropped when it takes nothing for too long. */
-function pacedWriter(c: Context<WireEnv>, outgoing: ServerResponse, stallMs?: number): SseWriter {
-  let unwatch = (): void => {}
-  const writer = new SseWriter(outgoing, {
+function pacedWriter(outgoing: ServerResponse, onClose: () => void, stallMs?: number): SseWriter {
+  return new SseWriter(outgoing, {
     heartbeatMs: 0,
     maxUnsentBytes: Infinity,
     ...(stallMs !== undefined && { stallMs }),
-    onClose: () => unwatch(),
+    onClose,
   })
-  unwatch = unsentBytes.watch(ownerOf(c), writer)
-  return writer
 }
 
 /** Undefined before the caller is known, where no answer is large. */

@@ -1,64 +1,112 @@
-// What clients have asked for and not read yet, by owner. An owner whose unread bytes grow past the limit loses the
-// connections that have stood still for the longest; another owner's connections are not touched.
+// What clients have asked for and not read yet, by owner, and what is held to make the rest of it. An owner whose bytes grow
+// past the limit, or whose further answers wait for room, loses the connections that have stood still for the longest;
+// another owner's connections are not touched.
 import { TurnwireError } from '../../language/errors.ts'
 import type { SseWriter } from '../../lib/sse.ts'
 
-type Reader = { owner: string; writer: Pick<SseWriter, 'unsent' | 'blockedMs' | 'drop'> }
+/** Memory that an answer needs beside its unsent bytes, while it is made. */
+export type Held = { bytes: number }
+
+type Writer = Pick<SseWriter, 'unsent' | 'blockedMs' | 'drop'>
+/** It has a writer once its first piece is made. */
+export type Reader = { owner: string; held: Held; writer?: Writer }
+type Account = { readers: Set<Reader>; waiting: { reader: Reader; admit: (reader: Reader) => void }[] }
 
 const mostUnsent = 64 * 1024 * 1024
 /** A client that reads is never blocked for this long. */
 const standsStillMs = 1_000
-const sweepMs = 1_000
+const sweepMs = 250
 
 export class UnsentBytes {
-  readonly #readers = new Set<Reader>()
+  readonly #accounts = new Map<string, Account>()
   #sweeping: NodeJS.Timeout | undefined
 
   /** Call the result when the connection is over. */
-  watch(owner: string, writer: Reader['writer']): () => void {
-    const reader = { owner, writer }
-    this.#readers.add(reader)
-    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
-    return () => {
-      this.#readers.delete(reader)
-      if (this.#readers.size > 0) return
-      clearInterval(this.#sweeping)
-      this.#sweeping = undefined
-    }
+  watch(owner: string, writer: Writer): () => void {
+    const reader = { owner, writer, held: { bytes: 0 } }
+    this.#accountOf(owner).readers.add(reader)
+    return () => this.leave(reader)
+  }
+
+  /** Waits until there is room for an answer that is made piece by piece. Pass the result to `leave` when it is over. */
+  admit(owner: string, held: Held): Promise<Reader> {
+    const account = this.#accountOf(owner)
+    const reader: Reader = { owner, held }
+    return new Promise(resolve => {
+      account.waiting.push({ reader, admit: resolve })
+      admitNext(account)
+    })
+  }
+
+  leave(reader: Reader): void {
+    const account = this.#accountOf(reader.owner)
+    account.readers.delete(reader)
+    admitNext(account)
+    if (account.readers.size === 0) this.#accounts.delete(reader.owner)
+    if (this.#accounts.size > 0) return
+    clearInterval(this.#sweeping)
+    this.#sweeping = undefined
   }
 
   /** Refuses a further answer to an owner that does not read those it has. One answer may have any size. */
   refuseIfFull(owner: string, bytes: number): void {
-    let unsent = 0
-    for (const reader of this.#readers) if (reader.owner === owner) unsent += reader.writer.unsent
-    if (unsent === 0 || unsent + bytes <= mostUnsent) return
+    const account = this.#accounts.get(owner)
+    if (account === undefined || hasRoom(account, bytes)) return
     throw new TurnwireError(
       'rate_limited',
       'Answers to you that nobody reads take too much memory. Read them to their end, then ask again.',
     )
   }
 
+  #accountOf(owner: string): Account {
+    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
+    const account = this.#accounts.get(owner) ?? { readers: new Set(), waiting: [] }
+    this.#accounts.set(owner, account)
+    return account
+  }
+
   #sweep(): void {
-    const byOwner = new Map<string, { unsent: number; readers: Reader[] }>()
-    for (const reader of this.#readers) {
-      const { unsent } = reader.writer
-      if (unsent === 0) continue
-      const sum = byOwner.get(reader.owner) ?? { unsent: 0, readers: [] }
-      byOwner.set(reader.owner, sum)
-      sum.unsent += unsent
-      sum.readers.push(reader)
+    for (const account of this.#accounts.values()) {
+      const wanted = account.waiting.reduce((sum, { reader }) => sum + bytesOf(reader), unsentOf(account))
+      if (wanted > mostUnsent) dropSlowest(account.readers, wanted)
+      admitNext(account)
     }
-    for (const { unsent, readers } of byOwner.values()) if (unsent > mostUnsent) dropSlowest(readers, unsent)
   }
 }
 
-function dropSlowest(readers: readonly Reader[], unsent: number): void {
-  const still = readers.filter(({ writer }) => writer.blockedMs >= standsStillMs)
-  let left = unsent
-  for (const { writer } of still.sort((a, b) => b.writer.blockedMs - a.writer.blockedMs)) {
+function unsentOf({ readers }: Account): number {
+  let unsent = 0
+  for (const reader of readers) unsent += bytesOf(reader)
+  return unsent
+}
+
+function bytesOf({ writer, held }: Reader): number {
+  return (writer?.unsent ?? 0) + held.bytes
+}
+
+function hasRoom(account: Account, bytes: number): boolean {
+  const unsent = unsentOf(account)
+  return unsent === 0 || unsent + bytes <= mostUnsent
+}
+
+/** First come, first served. */
+function admitNext(account: Account): void {
+  for (let next = account.waiting[0]; next !== undefined; next = account.waiting[0]) {
+    if (!hasRoom(account, bytesOf(next.reader))) return
+    account.waiting.shift()
+    account.readers.add(next.reader)
+    next.admit(next.reader)
+  }
+}
+
+function dropSlowest(readers: ReadonlySet<Reader>, wanted: number): void {
+  const blockedMs = ({ writer }: Reader): number => writer?.blockedMs ?? 0
+  const still = [...readers].filter(reader => blockedMs(reader) >= standsStillMs)
+  let left = wanted
+  for (const reader of still.sort((a, b) => blockedMs(b) - blockedMs(a))) {
     if (left <= mostUnsent) return
-    left -= writer.unsent
-    writer.drop()
+    left -= bytesOf(reader)
+    reader.writer?.drop()
   }
 }
 

@@ -1,7 +1,8 @@
 // Requests of the operator API as commands of the engine. Pure: nothing here knows HTTP.
-import type { Command } from '../../engine/index.ts'
+import type { Command, ModelAnswer } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
+import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
@@ -68,6 +69,10 @@ const decoders: Record<string, Decoder> = {
       ],
     }),
   },
+  answer: {
+    fields: names('do question action content'),
+    decode: (body, by) => ({ do: 'respond', results: [], decisions: [], answers: [decodeReply(body, by)] }),
+  },
   call: {
     fields: names('do tool input'),
     decode: (body, by) => ({
@@ -102,12 +107,8 @@ const decoders: Record<string, Decoder> = {
   },
   perform: { fields: names('do'), decode: (_body, by) => ({ do: 'perform', by }) },
   'answer-model': {
-    fields: names('do text'),
-    decode: (body, by) => ({
-      do: 'answer-model',
-      by,
-      answer: { parts: [{ type: 'text', text: text(body['text'], 'text') }], stop: 'end' },
-    }),
+    fields: names('do text calls'),
+    decode: (body, by) => ({ do: 'answer-model', by, answer: decodeAnswer(body) }),
   },
   'answer-call': {
     fields: names('do callId text'),
@@ -149,6 +150,34 @@ function decodeDecision(body: JsonObject, by: string) {
     ...(edit && { edit }),
     ...(seen !== undefined && { seen }),
     ...(optional(body['remember'], 'remember', flag) && { remember: true as const }),
+  }
+}
+
+/** What the model says, and the calls that it makes, by the names of their tools. */
+function decodeAnswer(body: JsonObject): ModelAnswer {
+  const said = optional(body['text'], 'text', text) ?? ''
+  const calls =
+    optional(body['calls'], 'calls', (value, path) =>
+      objects(value, path, (item, at) => ({
+        type: 'call' as const,
+        name: name(item['tool'], `${at}.tool`),
+        form: typeof item['input'] === 'string' ? ('text' as const) : ('json' as const),
+        text: argumentsText(item['input'], `${at}.input`),
+      })),
+    ) ?? []
+  if (said === '' && calls.length === 0) throw bad('An answer has "text", "calls" or both.')
+  const parts = [...(said === '' ? [] : [{ type: 'text' as const, text: said }]), ...calls]
+  return { parts, stop: calls.length > 0 ? 'calls' : 'end' }
+}
+
+/** A person's answer to a question of a running call. The engine checks the content against the question's form. */
+function decodeReply(body: JsonObject, by: string) {
+  const content = optional(body['content'], 'content', object)
+  return {
+    question: name(body['question'], 'question'),
+    action: oneOf(body['action'], 'action', answerActions),
+    by,
+    ...(content && { content: content as FormContent }), // checked by the engine
   }
 }
 

@@ -235,7 +235,8 @@ async function serveExport(c: C, host: WireHost): Promise<Response> {
       after = page.at(-1)!.seq
     }
   }
-  return streamJson(c, host, lines(), 'application/x-ndjson')
+  // Two pages: the one that is sent and the one that is read.
+  return streamJson(c, host, lines(), { bytes: 512 * KiB }, 'application/x-ndjson')
 }
 
 async function serveRequest(c: C, { host, backend }: Served): Promise<Response> {

@@ -126,7 +126,7 @@ class ResponseScan {
       if (event.type === 'approval.requested' && event.again)
         call.part = { ...call.part, text: event.again.text }
       // One of its calls was settled while it stopped: it goes on.
-      if (event.type === 'call.suspended' && call.settled > event.seen) call.stage = 'judged'
+      if (event.type === 'call.suspended' && this.#isMoved(call, event.seen)) call.stage = 'judged'
     } else if (event.type === 'call.settled') this.#settle(event.callId)
     else if (event.type === 'call.nested') this.#nest(event)
     else if (event.type === 'turn.started') this.#inTurn = true
@@ -140,6 +140,10 @@ class ResponseScan {
 
   #nest({ call: part, parent }: CallNested): void {
     this.#calls.set(part.id, { part, stage: 'judged', parent, settled: 0 })
+  }
+
+  #isMoved({ part, settled }: ScannedCall, seen: number): boolean {
+    return settled > seen || ![...this.#calls.values()].some(({ parent }) => parent === part.id)
   }
 
   #settle(callId: string): void {

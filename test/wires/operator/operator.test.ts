@@ -20,7 +20,7 @@ const mail = tool({
   name: 'send_mail',
   description: 'Sends a mail.',
   input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
-  run: ({ to }) => `sent to ${to}`,
+  run: ({ to }) => `sent to ${typeof to === 'string' ? to : ''}`,
 })
 
 const callMail = (to: string): ScriptStep => ({ calls: [{ name: 'send_mail', input: { to } }] })
@@ -370,3 +370,26 @@ test(
     await assert.rejects(asBoss.removeKey('boss'), refused('not_found'))
   },
 )
+
+test('someone in control answers in place of the model, with words and with calls', async t => {
+  const { client } = await serverOf(t)
+  const { id } = await client.create({ agent: 'helper' })
+  await client.command(id, { do: 'take-control' })
+  await client.command(id, { do: 'say', text: 'Mail ana' })
+  const calls = [{ tool: 'send_mail', input: { to: 'ana@example.org' } }]
+  await client.command(id, { do: 'answer-model', text: 'I will.', calls })
+  await client.command(id, { do: 'perform' })
+  const { calls: waiting, next } = await client.session(id)
+  assert.deepEqual([waiting[0]?.part.name, waiting[0]?.stage, next.do], ['send_mail', 'asking', 'wait'])
+  await assert.rejects(client.command(id, { do: 'answer-model' }), { code: 'bad_request' })
+})
+
+test('an answer to a question that nobody asked is refused', async t => {
+  const { client } = await serverOf(t)
+  const { id } = await client.create({ agent: 'helper' })
+  const answer = { do: 'answer', question: 'q_none', action: 'decline' } as const
+  await assert.rejects(
+    client.command(id, answer),
+    (error: AapError) => error.status >= 400 && error.status < 500,
+  )
+})

@@ -1,0 +1,75 @@
+// The console: signs in, then shows the page of the address. Each page is loaded when it is first opened.
+import { lazy, type ReactElement, Suspense, useEffect, useState } from 'react'
+import { AapError, type OperatorMe } from '../../src/client/index.ts'
+import { Frame } from './frame/frame.tsx'
+import type { PageName } from './frame/pages.ts'
+import { SignIn } from './frame/sign-in.tsx'
+import { ConsoleProvider, operator } from './lib/console-state.tsx'
+import { Empty, Failure, Loading } from './lib/parts.tsx'
+import { type Address, useAddress } from './lib/router.tsx'
+
+const Playground = lazy(() => import('./pages/playground/playground.tsx'))
+const Sessions = lazy(() => import('./pages/sessions/sessions.tsx'))
+const Session = lazy(() => import('./pages/session/session.tsx'))
+const Compare = lazy(() => import('./pages/session/compare.tsx'))
+const Approvals = lazy(() => import('./pages/approvals/approvals.tsx'))
+const Tools = lazy(() => import('./pages/tools/tools.tsx'))
+const System = lazy(() => import('./pages/system/system.tsx'))
+
+type Visit = { me: OperatorMe } | { error: Error } | 'sign-in' | undefined
+
+export function App(): ReactElement {
+  const [visit, setVisit] = useState<Visit>()
+  const enter = (): void => {
+    setVisit(undefined)
+    operator.me().then(
+      me => setVisit({ me }),
+      (error: unknown) => {
+        const refused = error instanceof AapError && error.status === 401
+        setVisit(refused ? 'sign-in' : { error: error instanceof Error ? error : new Error(String(error)) })
+      },
+    )
+  }
+  useEffect(enter, [])
+  if (visit === undefined) return <Loading what="the console" />
+  if (visit === 'sign-in') return <SignIn onDone={me => setVisit({ me })} />
+  if ('error' in visit)
+    return (
+      <main className="sign-in">
+        <h1>Turnwire</h1>
+        <Failure error={visit.error} retry={enter} />
+      </main>
+    )
+  return (
+    <ConsoleProvider me={visit.me}>
+      <Pages />
+    </ConsoleProvider>
+  )
+}
+
+function Pages(): ReactElement {
+  const address = useAddress()
+  const [page, content] = pageOf(address)
+  return (
+    <Frame page={page}>
+      <Suspense fallback={<Loading what="the page" />}>{content}</Suspense>
+    </Frame>
+  )
+}
+
+function pageOf({ path }: Address): [PageName | undefined, ReactElement] {
+  if (path === '/' || path === '/playground') return ['playground', <Playground key="p" />]
+  if (path === '/sessions') return ['sessions', <Sessions key="s" />]
+  if (path === '/compare') return ['sessions', <Compare key="c" />]
+  const session = /^\/sessions\/([^/]+)$/.exec(path)?.[1]
+  if (session !== undefined) return ['sessions', <Session key={session} id={decodeURIComponent(session)} />]
+  if (path === '/approvals') return ['approvals', <Approvals key="a" />]
+  if (path === '/tools') return ['tools', <Tools key="t" />]
+  if (path === '/system') return ['system', <System key="y" />]
+  return [
+    undefined,
+    <Empty key="none" title="There is no such page">
+      <p>The address may be of another version. The pages are listed on the left.</p>
+    </Empty>,
+  ]
+}

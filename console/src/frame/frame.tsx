@@ -1,0 +1,140 @@
+// The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
+import { type ReactElement, type ReactNode, useEffect, useState } from 'react'
+import { isTyping } from '../../../src/react/approval.tsx'
+import { Svg } from '../../../src/react/icons.tsx'
+import { operator, useConsole } from '../lib/console-state.tsx'
+import { Link, navigate } from '../lib/router.tsx'
+import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
+import { KeyList } from './key-list.tsx'
+import { type PageName, pages } from './pages.ts'
+import { Palette } from './palette.tsx'
+
+const icons: Readonly<Record<PageName, ReactElement>> = {
+  playground: <path d="M3 3h10v7H8l-3 3v-3H3z" />,
+  sessions: <path d="M2.5 4h11M2.5 8h11M2.5 12h7" />,
+  approvals: <path d="M8 2 3 4v4c0 3 2 5 5 6 3-1 5-3 5-6V4zM5.8 8 7.4 9.6 10.4 6.4" />,
+  tools: (
+    <path d="M9.8 2.6a3.4 3.4 0 0 0-3.4 4.6L2.6 11v2.4H5l3.8-3.8a3.4 3.4 0 0 0 4.4-4.4l-2 2-2-.4-.4-2z" />
+  ),
+  system: <path d="M2.5 8h2.6l1.6-4 2.6 8 1.6-4h2.6" />,
+}
+
+export function Frame({ page, children }: { page: PageName | undefined; children: ReactNode }): ReactElement {
+  const [open, setOpen] = useState<'palette' | 'keys'>()
+  const [isNarrow, setNarrow] = useState(() => read('turnwire-rail') === 'narrow')
+  const { approvals, connection } = useConsole()
+  useTitle(page, approvals.approvals.length)
+  useKeys(setOpen)
+  const fold = (): void => {
+    write('turnwire-rail', isNarrow ? 'wide' : 'narrow')
+    setNarrow(!isNarrow)
+  }
+  return (
+    <div className={isNarrow ? 'frame frame-narrow' : 'frame'}>
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <nav className="rail" aria-label="Pages">
+        <p className="brand">
+          <img src="/console/icon.svg" alt="" width="20" height="20" />
+          <span>Turnwire</span>
+        </p>
+        {pages.map(({ name, label, path }) => (
+          <Link
+            key={name}
+            to={path}
+            className="rail-link"
+            title={label}
+            aria-current={name === page ? 'page' : undefined}
+          >
+            <Svg className="rail-icon">{icons[name]}</Svg>
+            <span className="rail-label">{label}</span>
+            {name === 'approvals' && approvals.approvals.length > 0 && (
+              <span className="badge">
+                {approvals.approvals.length}
+                <span className="tw-hidden"> waiting</span>
+              </span>
+            )}
+          </Link>
+        ))}
+        <RailFoot
+          isNarrow={isNarrow}
+          fold={fold}
+          openPalette={() => setOpen('palette')}
+          openKeys={() => setOpen('keys')}
+        />
+      </nav>
+      <main id="main" className="main" tabIndex={-1}>
+        {connection === 'broken' && (
+          <p className="banner" role="status">
+            The server does not answer. This page goes on by itself when it is back.
+          </p>
+        )}
+        {children}
+      </main>
+      {open === 'palette' && <Palette onClose={() => setOpen(undefined)} actions={paletteActions} />}
+      {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
+    </div>
+  )
+}
+
+const paletteActions = [
+  { label: 'Start a new session', hint: 'action', go: () => navigate('/?new=1') },
+  { label: 'Light theme', hint: 'action', go: () => applyTheme('light') },
+  { label: 'Dark theme', hint: 'action', go: () => applyTheme('dark') },
+  { label: 'Theme of the system', hint: 'action', go: () => applyTheme('system') },
+  { label: 'Sign out', hint: 'action', go: () => void operator.signOut().then(() => location.reload()) },
+]
+
+type FootProps = { isNarrow: boolean; fold: () => void; openPalette: () => void; openKeys: () => void }
+
+function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactElement {
+  const { me } = useConsole()
+  const [theme, setTheme] = useState(readTheme)
+  const next: Theme = theme === 'system' ? 'light' : theme === 'light' ? 'dark' : 'system'
+  const button = (label: string, short: string, onClick: () => void): ReactElement => (
+    <button type="button" className="rail-button" onClick={onClick} title={label}>
+      <span aria-hidden="true">{short}</span>
+      <span className="rail-label">{label}</span>
+    </button>
+  )
+  return (
+    <div className="rail-foot">
+      {button('Go to…', '⌘K', openPalette)}
+      {button('Keys', '?', openKeys)}
+      {button(`Theme: ${theme}`, '◐', () => {
+        applyTheme(next)
+        setTheme(next)
+      })}
+      {button(isNarrow ? 'Unfold' : 'Fold', isNarrow ? '»' : '«', fold)}
+      <p className="who">{me.open ? 'No keys: open on this machine' : `Signed in as ${me.name}`}</p>
+    </div>
+  )
+}
+
+/** The count of waiting calls is in the title, so that it is seen from another tab. */
+function useTitle(page: PageName | undefined, waiting: number): void {
+  useEffect(() => {
+    const name = pages.find(each => each.name === page)?.label ?? 'Console'
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · Turnwire`
+  }, [page, waiting])
+}
+
+function useKeys(open: (what: 'palette' | 'keys') => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault()
+        open('palette')
+        return
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || (event.target && isTyping(event.target))) return
+      if (document.querySelector('dialog[open]')) return
+      if (event.key === '?') open('keys')
+      const page = pages.find(each => each.key === event.key)
+      if (page) navigate(page.path)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [open])
+}

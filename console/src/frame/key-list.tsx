@@ -1,0 +1,67 @@
+// All keys of the console.
+import type { ReactElement } from 'react'
+import { Dialog } from './dialog.tsx'
+
+const keys: readonly [string, readonly [string, string][]][] = [
+  [
+    'Everywhere',
+    [
+      ['Ctrl K, ⌘ K', 'go to a session, an agent, a tool or an action'],
+      ['1 – 5', 'the pages of the rail'],
+      ['?', 'this list'],
+      ['Esc', 'close what is open'],
+    ],
+  ],
+  [
+    'Approvals',
+    [
+      ['j, k', 'next, previous'],
+      ['a', 'allow once'],
+      ['e', 'edit the arguments'],
+      ['Shift A', 'always, with a scope'],
+      ['r', 'reject, with a reason'],
+    ],
+  ],
+  [
+    'Timeline',
+    [
+      ['← →', 'walk from bar to bar in the order of time'],
+      ['+ −', 'zoom'],
+      ['0', 'fit the width'],
+      ['Enter', 'open in the transcript'],
+    ],
+  ],
+  [
+    'One session',
+    [
+      ['/', 'search inside the session'],
+      ['n, Shift N', 'next, previous match'],
+    ],
+  ],
+]
+
+export function KeyList({ onClose }: { onClose: () => void }): ReactElement {
+  return (
+    <Dialog label="Keys" onClose={onClose}>
+      <h2>Keys</h2>
+      {keys.map(([name, rows]) => (
+        <section key={name}>
+          <h3>{name}</h3>
+          <dl className="keys">
+            {rows.map(([key, what]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+      <button type="button" className="tw-button" onClick={onClose}>
+        Close
+      </button>
+    </Dialog>
+  )
+}

@@ -1,0 +1,50 @@
+// Sign-in with an API key. The server answers with a cookie that scripts cannot read; the key is kept nowhere.
+import { type FormEvent, type ReactElement, useId, useState } from 'react'
+import type { OperatorMe } from '../../../src/client/index.ts'
+import { operator } from '../lib/console-state.tsx'
+import { CommandLine } from '../lib/parts.tsx'
+
+export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactElement {
+  const [key, setKey] = useState('')
+  const [problem, setProblem] = useState<string>()
+  const [busy, setBusy] = useState(false)
+  const field = useId()
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    setBusy(true)
+    operator
+      .signIn(key.trim())
+      .then(() => operator.me())
+      .then(onDone, (error: unknown) => {
+        setProblem(error instanceof Error ? error.message : String(error))
+        setBusy(false)
+      })
+  }
+  return (
+    <main className="sign-in">
+      <h1>Turnwire</h1>
+      <form onSubmit={submit} className="tw-form">
+        <label htmlFor={field}>API key</label>
+        <input
+          id={field}
+          className="tw-input"
+          type="password"
+          autoComplete="current-password"
+          value={key}
+          autoFocus
+          onChange={event => setKey(event.target.value)}
+        />
+        <button type="submit" className="tw-button tw-primary" disabled={busy || key.trim() === ''}>
+          Sign in
+        </button>
+        {problem !== undefined && (
+          <p role="alert" className="tw-problem">
+            {problem}
+          </p>
+        )}
+      </form>
+      <p className="tw-muted">This makes a key that sees everything:</p>
+      <CommandLine text="npx turnwire keys add <name> --operator" />
+    </main>
+  )
+}

@@ -1,0 +1,87 @@
+// What every page shares: who is signed in, the agents, the calls that wait, and one stream of changes.
+import {
+  createContext,
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import {
+  type OperatorAgent,
+  type OperatorAgents,
+  OperatorClient,
+  type OperatorMe,
+  type SessionChanged,
+} from '../../../src/client/index.ts'
+import type { Connection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
+import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
+
+/** A tool of an agent, as the server describes it. */
+export type OperatorTool = OperatorAgent['tools'][number] & {
+  /** The MCP server that it comes from. */
+  server?: string
+  changed?: string
+  unavailable?: string
+}
+
+export const operator = new OperatorClient({ baseUrl: location.origin })
+
+export type ConsoleState = {
+  me: OperatorMe
+  catalogue: OperatorAgents | undefined
+  /** By name. A name that several agents have stands for the first. */
+  tools: ReadonlyMap<string, OperatorTool>
+  looks: ReadonlyMap<string, ToolLook>
+  approvals: UsedApprovals
+  connection: Connection
+  /** Called for each change of a session, and whenever the stream has opened. */
+  onChange: (listener: (change: SessionChanged) => void) => () => void
+  reloadCatalogue: () => void
+}
+
+const Context = createContext<ConsoleState | undefined>(undefined)
+
+export function useConsole(): ConsoleState {
+  const state = useContext(Context)
+  if (!state) throw new Error('There is no ConsoleProvider around this part.')
+  return state
+}
+
+export function ConsoleProvider({ me, children }: { me: OperatorMe; children: ReactNode }): ReactElement {
+  const [catalogue, setCatalogue] = useState<OperatorAgents>()
+  const approvals = useApprovals(operator)
+  const listeners = useRef(new Set<(change: SessionChanged) => void>())
+  const reloadCatalogue = useCallback(() => {
+    operator.agents().then(setCatalogue, () => {})
+  }, [])
+  useEffect(reloadCatalogue, [reloadCatalogue])
+  const connection = useChanges(operator, change => {
+    if (change.type === 'open') reloadCatalogue()
+    if (change.type !== 'session' || change.session.status !== 'running') approvals.refresh()
+    for (const listener of listeners.current) listener(change)
+  })
+  const onChange = useCallback((listener: (change: SessionChanged) => void) => {
+    listeners.current.add(listener)
+    return () => void listeners.current.delete(listener)
+  }, [])
+  const { tools, looks } = useMemo(() => toolsOf(catalogue), [catalogue])
+  const state = { me, catalogue, tools, looks, approvals, connection, onChange, reloadCatalogue }
+  return <Context.Provider value={state}>{children}</Context.Provider>
+}
+
+function toolsOf(catalogue: OperatorAgents | undefined): Pick<ConsoleState, 'tools' | 'looks'> {
+  const tools = new Map<string, OperatorTool>()
+  for (const agent of catalogue?.agents ?? [])
+    for (const tool of agent.tools) if (!tools.has(tool.name)) tools.set(tool.name, tool)
+  const looks = new Map(
+    [...tools].map(([name, { kind, title }]): [string, ToolLook] => [
+      name,
+      { kind, ...(title !== undefined && { title }) },
+    ]),
+  )
+  return { tools, looks }
+}

@@ -1,0 +1,124 @@
+// One session for a page: its view, its log, and what a person can do to it, over the operator API. The stream is closed
+// while the page is hidden, because a browser opens few connections to one server; it continues where it was.
+import { useCallback, useMemo, useRef } from 'react'
+import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
+import type { Event } from '../../../src/language/events.ts'
+import { isJsonObject } from '../../../src/lib/json.ts'
+import type {
+  ApprovalAnswer,
+  ApprovalQuestion,
+  CallView,
+  SessionView,
+  Watching,
+  WatchSource,
+} from '../../../src/react/index.ts'
+import { decideCall, useShown } from '../../../src/react/use-lists.ts'
+import { useSessionView } from '../../../src/react/use-session.ts'
+import { type OperatorTool, operator, useConsole } from './console-state.tsx'
+
+export type LogEntry = { seq: number; event: Event }
+
+export type LiveSession = Watching & {
+  id: string
+  /** Every event so far. It grows in place; `view.seq` says that it has. */
+  log: readonly LogEntry[]
+  command: (command: OperatorCommand) => Promise<CommandAccepted>
+  decide: (call: CallView, answer: ApprovalAnswer) => Promise<void>
+  question: (call: CallView) => ApprovalQuestion
+  loadWhole: (blob: string) => Promise<string>
+}
+
+export function useLiveSession(id: string | undefined): LiveSession {
+  const { tools, approvals } = useConsole()
+  const kept = useRef<{ id: string | undefined; log: LogEntry[] }>({ id, log: [] })
+  if (kept.current.id !== id) kept.current = { id, log: [] }
+  const source = useMemo(() => recording(kept), [])
+  const watching = useSessionView(source, id, !useShown())
+  const session = id ?? ''
+  const command = useCallback((given: OperatorCommand) => operator.command(session, given), [session])
+  const { refresh } = approvals
+  const decide = useCallback(
+    async (call: CallView, answer: ApprovalAnswer) => {
+      const { id: callId, name, argsHash, toolHash } = call
+      await decideCall(
+        operator,
+        {
+          session,
+          callId,
+          tool: { name },
+          ...(argsHash !== undefined && { argsHash }),
+          ...(toolHash !== undefined && { toolHash }),
+        },
+        answer,
+      )
+      refresh()
+    },
+    [session, refresh],
+  )
+  const { view } = watching
+  const question = useCallback(
+    (call: CallView) => questionOf(call, view, tools.get(call.name), session),
+    [view, tools, session],
+  )
+  const loadWhole = useCallback((blob: string) => operator.blob(session, blob), [session])
+  return { ...watching, id: session, log: kept.current.log, command, decide, question, loadWhole }
+}
+
+/** Keeps each event that passes. */
+function recording(kept: { current: { log: LogEntry[] } }): WatchSource {
+  return {
+    async *watch(id, options) {
+      for await (const item of operator.follow(id, options)) {
+        const { log } = kept.current
+        if (item.type === 'event') {
+          if (item.seq > (log.at(-1)?.seq ?? 0)) log.push(item)
+          yield item
+        } else if (item.type === 'delta') yield item
+      }
+    },
+  }
+}
+
+export function questionOf(
+  call: CallView,
+  view: SessionView | undefined,
+  tool: Partial<OperatorTool> | undefined,
+  session: string,
+): ApprovalQuestion {
+  const { approval } = call
+  const message = view?.items.findLast(item => item.type === 'user')
+  const text = message?.type === 'user' ? message.parts.find(part => part.type === 'text')?.text : undefined
+  return {
+    callId: call.id,
+    session,
+    message: text,
+    tool: toolOf(call.name, tool),
+    form: call.form,
+    text: call.text,
+    argsHash: approval?.argsHash ?? call.argsHash ?? '',
+    toolHash: approval?.toolHash,
+    rule: approval?.rule ?? '',
+    reason: approval?.reason,
+    askedAt: approval?.at ?? call.proposedAt,
+    expiresAt: approval?.expiresAt,
+    expired: approval?.expired,
+    preview: approval?.preview,
+    last: view && lastApproved(view, call),
+  }
+}
+
+export function toolOf(name: string, tool: Partial<OperatorTool> | undefined): ApprovalQuestion['tool'] {
+  const { title, description, kind, destructive, input } = tool ?? {}
+  const schema = input?.form === 'json' && isJsonObject(input.schema) ? input.schema : undefined
+  return { name, title, description, kind, destructive, schema }
+}
+
+function lastApproved(view: SessionView, call: CallView): { text: string; at: number } | undefined {
+  let last: { text: string; at: number } | undefined
+  for (const each of view.calls.values()) {
+    const decided = each.approval?.decided
+    if (each.id !== call.id && each.name === call.name && decided?.granted)
+      last = { text: each.text, at: decided.at }
+  }
+  return last
+}

@@ -1,0 +1,115 @@
+// Small parts that several pages share.
+import { type ReactElement, type ReactNode, useEffect, useState } from 'react'
+import { printable } from '../../../src/lib/text.ts'
+import type { Shape } from '../../../src/react/icons.tsx'
+import { CopyButton, ShapeIcon } from '../../../src/react/index.ts'
+
+/** A short id that copies whole. */
+export function Id({ id }: { id: string }): ReactElement {
+  return (
+    <span className="id">
+      <code title={id}>{shortId(id)}</code>
+      <CopyButton text={id} label="Copy" />
+    </span>
+  )
+}
+
+export function shortId(id: string): string {
+  const [prefix, rest] = id.includes('_')
+    ? [id.slice(0, id.indexOf('_') + 1), id.slice(id.indexOf('_') + 1)]
+    : ['', id]
+  return rest.length <= 8 ? id : `${prefix}${rest.slice(0, 6)}…`
+}
+
+export type StateKind = 'idle' | 'new' | 'running' | 'waiting' | 'done' | 'failed'
+const shapes: Readonly<Record<StateKind, Shape>> = {
+  idle: 'check',
+  new: 'dashed',
+  done: 'check',
+  running: 'ring',
+  waiting: 'pause',
+  failed: 'cross',
+}
+
+/** How a session stands, by shape, colour and words. */
+export function State({ kind, words }: { kind: StateKind; words: string }): ReactElement {
+  return (
+    <span className={`state state-${kind}`}>
+      <ShapeIcon shape={shapes[kind]} />
+      <span>{printable(words, 160)}</span>
+    </span>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactElement {
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+/** What went wrong and what to do next. */
+export function Failure({ error, retry }: { error: Error; retry?: (() => void) | undefined }): ReactElement {
+  return (
+    <div className="failure" role="alert">
+      <p>{printable(error.message, 600)}</p>
+      {retry && (
+        <button type="button" className="tw-button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+export function Loading({ what }: { what: string }): ReactElement {
+  return (
+    <p className="loading" role="status">
+      <ShapeIcon shape="ring" /> Loading {what} …
+    </p>
+  )
+}
+
+/** A line to copy into a terminal. */
+export function CommandLine({ text }: { text: string }): ReactElement {
+  return (
+    <div className="command">
+      <pre>{text}</pre>
+      <CopyButton text={text} />
+    </div>
+  )
+}
+
+/** Reads something and keeps it; `reload` reads it again. */
+export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): {
+  value: T | undefined
+  error: Error | undefined
+  reload: () => void
+} {
+  const [state, setState] = useState<{ value?: T; error?: Error }>({})
+  const [round, setRound] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `round` asks for it again
+  useEffect(() => {
+    const stop = new AbortController()
+    load(stop.signal).then(
+      value => setState({ value }),
+      (cause: unknown) => {
+        if (stop.signal.aborted) return
+        setState(before => ({ ...before, error: cause instanceof Error ? cause : new Error(String(cause)) }))
+      },
+    )
+    return () => stop.abort()
+  }, [load, round])
+  return { value: state.value, error: state.error, reload: () => setRound(round + 1) }
+}
+
+export function money(cost: number | undefined): string {
+  if (cost === undefined) return '–'
+  return cost === 0 ? '0' : cost < 0.01 ? cost.toFixed(5) : cost.toFixed(2)
+}
+
+export function count(number: number | undefined): string {
+  return number === undefined ? '–' : number.toLocaleString('en')
+}

@@ -1,0 +1,172 @@
+// The inbox of calls that wait for a person, over all sessions. Keyboard first: j and k walk, a, e, r and Shift+A decide.
+import { type ReactElement, useCallback, useEffect, useRef, useState } from 'react'
+import type { OperatorApproval } from '../../../../src/client/index.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { isTyping } from '../../../../src/react/approval.tsx'
+import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
+import { useConsole } from '../../lib/console-state.tsx'
+import { toolOf } from '../../lib/live-session.ts'
+import { Empty, Failure, Loading, shortId } from '../../lib/parts.tsx'
+import { Link } from '../../lib/router.tsx'
+import { Grants } from './grants.tsx'
+import { Notify } from './notify.tsx'
+
+export default function Approvals(): ReactElement {
+  const { approvals: used } = useConsole()
+  const { approvals, decide } = used
+  const [at, setAt] = useState<string>()
+  const [done, setDone] = useState<{ words: string; session: string }>()
+  const index = Math.max(
+    0,
+    approvals.findIndex(each => each.callId === at),
+  )
+  const current = approvals[index]
+  const move = useCallback(
+    (step: number) => {
+      const next = approvals[Math.max(0, Math.min(approvals.length - 1, index + step))]
+      if (next) setAt(next.callId)
+    },
+    [approvals, index],
+  )
+  useWalkKeys(move)
+  const answer = async (approval: OperatorApproval, given: ApprovalAnswer): Promise<void> => {
+    const next = approvals[index + 1] ?? approvals[index - 1]
+    await decide(approval, given)
+    setDone({
+      words: `${given.granted ? 'Allowed' : 'Rejected'} ${approval.tool.name}`,
+      session: approval.session,
+    })
+    setAt(next?.callId)
+  }
+  return (
+    <div className="page approvals">
+      <header className="page-head">
+        <h1>Approvals</h1>
+        <p className="tw-muted" role="status">
+          {approvals.length === 0 ? 'Nothing waits' : `${approvals.length} waiting`}
+        </p>
+        <span className="spacer" />
+        <Notify />
+      </header>
+      {done && (
+        <p className="done" role="status">
+          {printable(done.words, 120)}.{' '}
+          <Link to={`/sessions/${done.session}`} className="link">
+            See what came of it
+          </Link>
+        </p>
+      )}
+      {used.error && <Failure error={used.error} retry={used.refresh} />}
+      {used.isLoading && <Loading what="the approvals" />}
+      {!used.isLoading && !current && !used.error && <NothingWaits />}
+      {current && (
+        <div className="inbox">
+          <List approvals={approvals} current={current} onChoose={setAt} />
+          <One key={current.callId} approval={current} onAnswer={given => answer(current, given)} />
+        </div>
+      )}
+      <Grants />
+    </div>
+  )
+}
+
+type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => Promise<void> }
+
+function One({ approval, onAnswer }: OneProps): ReactElement {
+  const { session, owner, agent } = approval
+  return (
+    <div className="inbox-one">
+      <Approval question={questionOf(approval)} onAnswer={onAnswer} autoFocus>
+        <div>
+          <dt>Session</dt>
+          <dd>
+            <Link to={`/sessions/${session}`} className="link">
+              {shortId(session)}
+            </Link>{' '}
+            of {printable(owner, 40)}, agent {printable(agent, 40)}
+          </dd>
+        </div>
+      </Approval>
+    </div>
+  )
+}
+
+function useWalkKeys(move: (step: number) => void): void {
+  const latest = useRef(move)
+  latest.current = move
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || (event.target && isTyping(event.target))) return
+      if (document.querySelector('dialog[open]')) return
+      if (event.key === 'j') latest.current(1)
+      else if (event.key === 'k') latest.current(-1)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+}
+
+export function questionOf(approval: OperatorApproval): ApprovalQuestion {
+  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last, opening } = approval
+  return {
+    callId: approval.callId,
+    session: approval.session,
+    message: opening,
+    tool: toolOf(tool.name, tool),
+    form: tool.input?.form ?? 'json',
+    text,
+    argsHash: argsHash ?? '',
+    toolHash,
+    rule: rule ?? 'the policy',
+    reason,
+    askedAt: askedAt ?? Date.now(),
+    expiresAt,
+    expired: expiresAt !== undefined && expiresAt < Date.now(),
+    last,
+  }
+}
+
+type ListProps = {
+  approvals: readonly OperatorApproval[]
+  current: OperatorApproval
+  onChoose: (callId: string) => void
+}
+
+function List({ approvals, current, onChoose }: ListProps): ReactElement {
+  return (
+    <ul className="inbox-list" aria-label="Waiting calls">
+      {approvals.map(approval => (
+        <li key={approval.callId}>
+          <button
+            type="button"
+            className="inbox-item"
+            aria-current={approval === current ? 'true' : undefined}
+            onClick={() => onChoose(approval.callId)}
+          >
+            <span className="inbox-name">{printable(approval.tool.name, 60)}</span>
+            <span className="tw-muted">{printable(approval.opening ?? approval.text, 80)}</span>
+            {approval.askedAt !== undefined && (
+              <span className="tw-muted">
+                <Time at={approval.askedAt} />
+              </span>
+            )}
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function NothingWaits(): ReactElement {
+  return (
+    <Empty title="Nothing waits for you">
+      <p>
+        Calls that need a decision appear here by themselves. To see one,{' '}
+        <Link to="/" className="link">
+          ask the demonstration agent to send a mail
+        </Link>
+        .
+      </p>
+    </Empty>
+  )
+}

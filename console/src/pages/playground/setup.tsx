@@ -1,0 +1,142 @@
+// What the playground talks to: the agent, its model, the tools of this page, and a script for the model.
+import { type ReactElement, useId } from 'react'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { useConsole } from '../../lib/console-state.tsx'
+import type { LiveSession } from '../../lib/live-session.ts'
+import { CommandLine } from '../../lib/parts.tsx'
+import { navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import type { PageTool } from './page-tools.ts'
+import { exampleScript } from './script.ts'
+import { ToolEditor } from './tool-editor.tsx'
+
+type SetupProps = {
+  agent: OperatorAgent
+  model: string | undefined
+  session: LiveSession
+  tools: readonly PageTool[]
+  onTools: (tools: PageTool[]) => void
+  script: string | undefined
+  onScript: (script: string | undefined) => void
+}
+
+export function Setup(props: SetupProps): ReactElement {
+  const { agent, tools, onTools } = props
+  const isRehearsal = /rehearsal/.test(agent.model?.id ?? '')
+  return (
+    <aside className="setup" aria-label="Setup">
+      <Choices {...props} />
+      {isRehearsal && (
+        <details className="rehearsal">
+          <summary>The model is a rehearsal: it needs no key</summary>
+          <p className="tw-muted">
+            It picks tools by their words. These two lines of turnwire.config.ts make it a real one:
+          </p>
+          <CommandLine
+            text={"import { anthropic } from 'turnwire'\nmodel: anthropic({ model: 'claude-sonnet-4-5' })"}
+          />
+        </details>
+      )}
+      <details open>
+        <summary>Tools of the agent</summary>
+        <ul className="plain">
+          {agent.tools.map(tool => (
+            <li key={tool.name} title={printable(tool.description, 300)}>
+              <code>{printable(tool.name, 60)}</code>{' '}
+              <span className="tw-muted">
+                {tool.trust === 'ask' ? 'asks first' : tool.trust === 'deny' ? 'never runs' : 'runs'}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <details open>
+        <summary>Tools of this page</summary>
+        <p className="tw-muted">
+          The model may call them too; they run here, in the browser. A new one is known to the next new
+          session.
+        </p>
+        <ToolEditor tools={tools} onChange={onTools} />
+      </details>
+      <Script {...props} />
+    </aside>
+  )
+}
+
+function Choices({ agent, model, session }: SetupProps): ReactElement {
+  const { catalogue } = useConsole()
+  const address = useAddress()
+  const id = useId()
+  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
+  const setModel = (name: string): void => {
+    navigate(withQuery(address, { model: name }), { replace: true })
+    if (session.id !== '' && name !== '') void session.command({ do: 'configure', model: name })
+  }
+  return (
+    <div className="tw-fields">
+      <div className="tw-field">
+        <label htmlFor={`${id}-agent`}>Agent</label>
+        <select
+          id={`${id}-agent`}
+          value={agent.name}
+          onChange={event => navigate(withQuery(address, { agent: event.target.value, session: undefined }))}
+        >
+          {catalogue?.agents.map(each => (
+            <option key={each.name} value={each.name}>
+              {printable(each.title ?? each.name, 60)}
+            </option>
+          ))}
+        </select>
+        {agent.description !== undefined && (
+          <p className="tw-muted tw-about">{printable(agent.description, 300)}</p>
+        )}
+      </div>
+      <div className="tw-field">
+        <label htmlFor={`${id}-model`}>Model</label>
+        <select id={`${id}-model`} value={model ?? ''} onChange={event => setModel(event.target.value)}>
+          <option value="">{printable(agent.model?.name ?? agent.model?.id ?? 'the agent’s own', 60)}</option>
+          {models.map(name => (
+            <option key={name} value={name}>
+              {printable(name, 60)}
+            </option>
+          ))}
+        </select>
+      </div>
+    </div>
+  )
+}
+
+function Script({ script, onScript }: SetupProps): ReactElement {
+  const id = useId()
+  return (
+    <details>
+      <summary>Script the model</summary>
+      <p className="tw-muted">
+        Your next message is answered with these answers, one after the other. The gate, the tools and the log
+        are the real ones.
+      </p>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={script !== undefined}
+          onChange={event => onScript(event.target.checked ? exampleScript : undefined)}
+        />
+        Use a script
+      </label>
+      {script !== undefined && (
+        <>
+          <label htmlFor={id} className="tw-hidden">
+            Script
+          </label>
+          <textarea
+            id={id}
+            className="tw-input tw-code"
+            rows={8}
+            value={script}
+            onChange={event => onScript(event.target.value)}
+          />
+        </>
+      )}
+    </details>
+  )
+}

@@ -1,0 +1,51 @@
+// The first visit: three sentences, and three messages that show what Turnwire does.
+import type { ReactElement } from 'react'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
+import type { PageTool } from './page-tools.ts'
+
+type WelcomeProps = { agent: OperatorAgent; tools: readonly PageTool[]; onTry: (text: string) => void }
+type Example = { text: string; about: string }
+
+export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
+  return (
+    <div className="welcome">
+      <p className="lead">
+        A model only says which tool it wants; Turnwire checks the call, asks you where it must, runs it and
+        keeps a record. Choose a message below, or write your own, and watch what happens. Nothing leaves this
+        machine unless your configuration says so.
+      </p>
+      <h2>Try one</h2>
+      <ul className="examples">
+        {examplesOf(agent, tools).map(({ text, about }) => (
+          <li key={text}>
+            <button type="button" className="example" onClick={() => onTry(text)}>
+              <span>{text}</span>
+              <span className="tw-muted">{about}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** Three for the demonstration agent; for any other agent, one per tool that it has. */
+function examplesOf(agent: OperatorAgent, tools: readonly PageTool[]): Example[] {
+  const has = (name: string): boolean => agent.tools.some(tool => tool.name === name)
+  const found: Example[] = []
+  if (has('get_weather'))
+    found.push({ text: 'What is the weather in Paris?', about: 'runs a tool on the server' })
+  if (has('send_mail'))
+    found.push({ text: 'Mail ana@example.org that I am late', about: 'asks for your approval first' })
+  for (const tool of agent.tools) {
+    if (found.length >= 2) break
+    found.push({ text: tool.title ?? tool.description.slice(0, 80), about: `uses ${tool.name}` })
+  }
+  const own = tools[0]
+  if (own)
+    found.push({
+      text: own.name === 'local_time' ? 'What is the local time of my browser?' : own.description,
+      about: 'runs a tool in this page',
+    })
+  return found
+}

@@ -1,0 +1,24 @@
+// The session as lines for a shell: make one like it and say the same.
+import type { SessionView } from '../../../../src/react/index.ts'
+
+export function curlOf(id: string, view: SessionView): string {
+  const said = view.items.flatMap(item =>
+    item.type === 'user' ? item.parts.flatMap(part => (part.type === 'text' ? [part.text] : [])) : [],
+  )
+  const first = said[0] ?? 'Hello'
+  const tools = view.settings?.tools
+  const body = {
+    agent: { name: view.agent, ...(tools && { tools: tools.map(({ name, trust }) => ({ name, trust })) }) },
+    messages: [{ role: 'user', content: first }],
+  }
+  return [
+    '# A new session that begins with the same message. With keys: -H "Authorization: Bearer $TURNWIRE_KEY"',
+    `curl -s -X PUT ${location.origin}/session -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`,
+    '# The log of this one',
+    `curl -s ${location.origin}/operator/sessions/${id}/export`,
+  ].join('\n')
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,166 @@
+// The head of a session: who, what it does in words, what it cost, how old it is; the views; what can be done with it.
+import type { ReactElement } from 'react'
+import { printable } from '../../../../src/lib/text.ts'
+import { activityOf, CopyButton, type SessionView, Time } from '../../../../src/react/index.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
+import { operator } from '../../lib/console-state.tsx'
+import type { LiveSession } from '../../lib/live-session.ts'
+import { count, Id, money, State } from '../../lib/parts.tsx'
+import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { curlOf } from './curl.ts'
+import { type ViewName, views } from './views.ts'
+
+type HeadProps = {
+  session: LiveSession
+  view: SessionView
+  name: ViewName
+  onFork: () => void
+  isStrip: boolean
+  foldStrip: () => void
+}
+
+const labels: Readonly<Record<ViewName, string>> = {
+  transcript: 'Transcript',
+  timeline: 'Timeline',
+  log: 'Log',
+  vendors: 'As vendors see it',
+  usage: 'Usage and cost',
+}
+
+export function SessionHead(props: HeadProps): ReactElement {
+  const { session, view, name } = props
+  const address = useAddress()
+  const { activity, words } = activityOf(view)
+  return (
+    <header className="session-head">
+      <div className="session-facts">
+        <h1>
+          <Link to="/sessions" className="link crumb">
+            Sessions
+          </Link>{' '}
+          {printable(view.agent, 60)}
+        </h1>
+        <State kind={activity} words={words} />
+        <Facts id={session.id} view={view} />
+      </div>
+      <div className="session-tools">
+        <nav className="tabs" aria-label="Views of this session">
+          {views.map(each => (
+            <Link
+              key={each}
+              to={withQuery(address, { view: each === 'transcript' ? undefined : each })}
+              aria-current={each === name ? 'page' : undefined}
+              className={`tab tab-${each}`}
+            >
+              {labels[each]}
+            </Link>
+          ))}
+        </nav>
+        <span className="spacer" />
+        {name === 'transcript' && (
+          <button
+            type="button"
+            className="tw-button tw-small strip-button"
+            aria-pressed={props.isStrip}
+            onClick={props.foldStrip}
+          >
+            Timeline
+          </button>
+        )}
+        <Actions {...props} />
+      </div>
+    </header>
+  )
+}
+
+function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
+  const { usage } = view
+  const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
+  return (
+    <dl className="facts">
+      <Fact name="Model" value={printable(model ?? '–', 60)} />
+      <Fact name="Tokens" value={count(usage.input + usage.output)} />
+      <Fact name="Cost" value={usage.priced ? money(usage.cost) : 'no price set'} />
+      <div>
+        <dt>Began</dt>
+        <dd>
+          <Time at={view.createdAt} />
+        </dd>
+      </div>
+      <Fact name="Wire" value={printable(view.wire, 40)} />
+      <div>
+        <dt>Id</dt>
+        <dd>
+          <Id id={id} />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+function Fact({ name, value }: { name: string; value: string }): ReactElement {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}
+
+function Actions({ session, view, onFork }: HeadProps): ReactElement {
+  const { attempt, problem } = useAttempt()
+  return (
+    <div className="actions">
+      {view.active && (
+        <button
+          type="button"
+          className="tw-button tw-danger"
+          onClick={() => attempt(session.command({ do: 'cancel' }))}
+        >
+          Stop
+        </button>
+      )}
+      <button type="button" className="tw-button" onClick={onFork}>
+        Fork…
+      </button>
+      <More session={session} view={view} attempt={attempt} />
+      {problem}
+    </div>
+  )
+}
+
+type MoreProps = Pick<HeadProps, 'session' | 'view'> & { attempt: (work: Promise<unknown>) => void }
+
+function More({ session, view, attempt }: MoreProps): ReactElement {
+  const remove = (): void => {
+    if (!confirm('Delete this session and its log? This cannot be undone.')) return
+    attempt(operator.remove(session.id).then(() => navigate('/sessions')))
+  }
+  const button = (label: string, onClick: () => void, look = ''): ReactElement => (
+    <button type="button" className={`tw-button tw-small ${look}`} onClick={onClick}>
+      {label}
+    </button>
+  )
+  return (
+    <details className="menu">
+      <summary className="tw-button">More</summary>
+      <div className="menu-box">
+        <CopyButton text={() => curlOf(session.id, view)} label="Copy as curl" />
+        <a
+          className="tw-button tw-small"
+          href={operator.exportPath(session.id)}
+          download={`${session.id}.jsonl`}
+        >
+          Export the log
+        </a>
+        <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
+          Compare…
+        </Link>
+        {view.controlledBy === undefined &&
+          button('Take manual control', () => attempt(session.command({ do: 'take-control' })))}
+        {button('Summarise the history', () => attempt(session.command({ do: 'compact' })))}
+        {button('Delete…', remove, 'tw-danger')}
+      </div>
+    </details>
+  )
+}

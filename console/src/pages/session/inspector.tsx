@@ -1,0 +1,141 @@
+// What is selected, in full: times, the events about it as they stand in the log, and what can be done from there.
+import { type PointerEvent, type ReactElement, useState } from 'react'
+import type { Json } from '../../../../src/lib/json.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
+import { seqOf } from '../../../../src/react/transcript.tsx'
+import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'
+import type { LiveSession } from '../../lib/live-session.ts'
+import { Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { read, write } from '../../lib/theme.ts'
+
+type InspectorProps = {
+  session: LiveSession
+  item: ViewItem
+  onClose: () => void
+  onFork: (seq: number) => void
+}
+
+export function Inspector(props: InspectorProps): ReactElement {
+  const { session, item, onClose, onFork } = props
+  const address = useAddress()
+  const [width, drag] = useWidth()
+  const seq = seqOf(item)
+  const about = new Set(item.type === 'call' ? item.call.events : seq === undefined ? [] : [seq])
+  const events = session.log.filter(entry => about.has(entry.seq))
+  return (
+    <aside className="inspector" aria-label="Inspector" style={{ width }}>
+      <div className="drag" onPointerDown={drag} aria-hidden="true" />
+      <header className="inspector-head">
+        <h2>{item.type === 'call' ? printable(item.call.name, 60) : titles[item.type]}</h2>
+        <span className="spacer" />
+        <button
+          type="button"
+          className="tw-button tw-small"
+          onClick={onClose}
+          aria-label="Close the inspector"
+        >
+          Close
+        </button>
+      </header>
+      {item.type === 'call' && <Times call={item.call} />}
+      {item.type === 'answer' && item.usage && (
+        <JsonTree value={item.usage as unknown as Json} label="Usage" />
+      )}
+      {seq !== undefined && (
+        <div className="tw-actions">
+          <button type="button" className="tw-button tw-small" onClick={() => onFork(seq)}>
+            Fork from here…
+          </button>
+          <CopyButton text={`${location.origin}${address.path}#seq=${seq}`} label="Copy link" />
+          <Link className="tw-button tw-small" to={withQuery(address, { view: 'log' }, `#seq=${seq}`)}>
+            In the log
+          </Link>
+        </div>
+      )}
+      <h3>Events</h3>
+      {events.map(entry => (
+        <details key={entry.seq} className="tw-details">
+          <summary>
+            {entry.seq} <code>{entry.event.type}</code> {clockTime(entry.event.at)}
+          </summary>
+          <JsonTree value={entry.event as unknown as Json} label={`Event ${entry.seq}`} />
+        </details>
+      ))}
+    </aside>
+  )
+}
+
+const titles: Readonly<Record<Exclude<ViewItem['type'], 'call'>, string>> = {
+  user: 'User message',
+  answer: 'Answer of the model',
+  hosted: 'Hosted tool',
+  system: 'Instructions',
+  note: 'Note',
+}
+
+function Times({ call }: { call: CallView }): ReactElement {
+  const { proposedAt, approval, startedAt, settledAt } = call
+  const rows: [string, number, number | undefined][] = [
+    ['Asked for by the model', proposedAt, undefined],
+    ...(approval
+      ? [['Asked a person', approval.at, approval.at - proposedAt] as [string, number, number]]
+      : []),
+    ...(approval?.decided
+      ? [
+          [
+            approval.decided.granted ? 'Allowed' : 'Refused',
+            approval.decided.at,
+            approval.decided.at - approval.at,
+          ] as [string, number, number],
+        ]
+      : []),
+    ...(startedAt === undefined
+      ? []
+      : [
+          ['Started', startedAt, startedAt - (approval?.decided?.at ?? proposedAt)] as [
+            string,
+            number,
+            number,
+          ],
+        ]),
+    ...(settledAt === undefined
+      ? []
+      : [['Ended', settledAt, settledAt - (startedAt ?? proposedAt)] as [string, number, number]]),
+  ]
+  return (
+    <>
+      <Status status={call.status} />
+      <table className="times">
+        <tbody>
+          {rows.map(([name, at, ms]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td title={exactTime(at)}>{clockTime(at)}</td>
+              <td>{ms === undefined ? '' : `+${duration(ms)}`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+/** Dragged at its left edge. The width is kept in this browser. */
+function useWidth(): [number, (event: PointerEvent) => void] {
+  const [width, setWidth] = useState(() => Number(read('turnwire-inspector')) || 420)
+  const drag = (down: PointerEvent): void => {
+    const start = width + down.clientX
+    const move = (event: globalThis.PointerEvent): void => {
+      setWidth(Math.max(280, Math.min(innerWidth * 0.7, start - event.clientX)))
+    }
+    const up = (): void => {
+      document.removeEventListener('pointermove', move)
+      document.removeEventListener('pointerup', up)
+    }
+    document.addEventListener('pointermove', move)
+    document.addEventListener('pointerup', up)
+  }
+  write('turnwire-inspector', String(width))
+  return [width, drag]
+}

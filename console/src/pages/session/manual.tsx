@@ -1,0 +1,90 @@
+// Manual control: a person does the loop's actions one at a time. The gate and the log stay as they are.
+import { type ReactElement, useEffect, useId, useState } from 'react'
+import type { OperatorSessionState } from '../../../../src/client/index.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import type { SessionView } from '../../../../src/react/index.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
+import { operator } from '../../lib/console-state.tsx'
+import type { LiveSession } from '../../lib/live-session.ts'
+
+const actions: Readonly<Record<string, string>> = {
+  'ask-model': 'Ask the model',
+  judge: 'Judge the calls',
+  run: 'Run the calls',
+  await: 'Wait for the calls that run',
+  wait: 'Wait for a person or the application',
+  end: 'End the turn',
+  rest: 'Nothing: no turn is under way',
+}
+
+export function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement | null {
+  const [detail, setDetail] = useState<OperatorSessionState>()
+  const { attempt, problem } = useAttempt()
+  const isOn = view.controlledBy !== undefined
+  const { id, command } = session
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each event may change what comes next
+  useEffect(() => {
+    if (isOn) operator.session(id).then(setDetail, () => {})
+  }, [isOn, id, view.seq])
+  if (!isOn) return null
+  const next = detail?.next.do ?? ''
+  const canPerform = next !== '' && next !== 'rest' && next !== 'wait'
+  return (
+    <section className="manual" aria-label="Manual control">
+      <p>
+        {printable(view.controlledBy ?? '', 60)} has manual control. Next:{' '}
+        <strong>{actions[next] ?? '…'}</strong>
+      </p>
+      <div className="tw-actions">
+        <button
+          type="button"
+          className="tw-button tw-primary"
+          disabled={!canPerform}
+          onClick={() => attempt(command({ do: 'perform' }))}
+        >
+          Do it
+        </button>
+        <button
+          type="button"
+          className="tw-button"
+          onClick={() => attempt(command({ do: 'release-control' }))}
+        >
+          Give control back
+        </button>
+      </div>
+      {next === 'ask-model' && (
+        <AnswerForm onAnswer={text => attempt(command({ do: 'answer-model', text }))} />
+      )}
+      {problem}
+    </section>
+  )
+}
+
+function AnswerForm({ onAnswer }: { onAnswer: (text: string) => void }): ReactElement {
+  const [text, setText] = useState('')
+  const field = useId()
+  return (
+    <form
+      className="tw-form"
+      onSubmit={event => {
+        event.preventDefault()
+        onAnswer(text)
+        setText('')
+      }}
+    >
+      <label htmlFor={field}>Or answer in place of the model</label>
+      <textarea
+        id={field}
+        className="tw-input"
+        rows={2}
+        value={text}
+        onChange={event => setText(event.target.value)}
+      />
+      <div className="tw-actions">
+        <button type="submit" className="tw-button" disabled={text.trim() === ''}>
+          Answer
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,186 @@
+// One session: what it does, what it waits for, what it did, who allowed it, what it cost, what went wrong. The address says
+// which view is shown and which event is in the middle.
+import { type ReactElement, useCallback, useEffect, useMemo, useState } from 'react'
+import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
+import { Composer } from '../../lib/conversation.tsx'
+import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
+import { Failure, Loading } from '../../lib/parts.tsx'
+import { type Address, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { read, write } from '../../lib/theme.ts'
+import { ForkDialog } from './fork.tsx'
+import { SessionHead } from './head.tsx'
+import { Inspector } from './inspector.tsx'
+import { Log } from './log.tsx'
+import { Manual } from './manual.tsx'
+import { Found, useSearch } from './search.tsx'
+import { TimelineStrip } from './timeline.tsx'
+import type { Bar } from './timeline-layout.ts'
+import { TranscriptView } from './transcript-view.tsx'
+import { UsageView } from './usage.tsx'
+import { Vendors } from './vendors.tsx'
+import { type ViewName, views } from './views.ts'
+
+export default function Session({ id }: { id: string }): ReactElement {
+  const session = useLiveSession(id)
+  const { view, error } = session
+  if (error && !view)
+    return (
+      <div className="page">
+        <Failure error={error} />
+      </div>
+    )
+  if (!view || view.seq === 0) return <Loading what="the session" />
+  return <Shown session={session} view={view} />
+}
+
+function Shown({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
+  const address = useAddress()
+  const name = viewOf(address)
+  const [selected, setSelected] = useState<string>()
+  const [fork, setFork] = useState<number>()
+  const [isStrip, foldStrip] = useStrip()
+  const openBar = useCallback(
+    (bar: Bar) => {
+      if (bar.seq !== undefined) navigate(withQuery(address, { view: undefined }, `#seq=${bar.seq}`))
+      if (bar.callId !== undefined) setSelected(`c${bar.callId}`)
+    },
+    [address],
+  )
+  const item = view.items.find(each => each.key === selected)
+  const hasStrip = name === 'timeline' || (name === 'transcript' && isStrip)
+  return (
+    <div className="session" data-view={name}>
+      <SessionHead
+        session={session}
+        view={view}
+        name={name}
+        onFork={() => setFork(view.seq)}
+        isStrip={isStrip}
+        foldStrip={foldStrip}
+      />
+      {hasStrip && <TimelineStrip view={view} selected={selected} onOpen={openBar} />}
+      <div className="session-body">
+        <div className="session-main">
+          <Body
+            name={name}
+            session={session}
+            view={view}
+            selected={selected}
+            onSelect={setSelected}
+            onFork={setFork}
+          />
+        </div>
+        {item && name === 'transcript' && (
+          <Inspector session={session} item={item} onClose={() => setSelected(undefined)} onFork={setFork} />
+        )}
+      </div>
+      {fork !== undefined && (
+        <ForkDialog session={session} view={view} upTo={fork} onClose={() => setFork(undefined)} />
+      )}
+    </div>
+  )
+}
+
+/** Whether the timeline is shown above the transcript. It is kept in this browser. */
+function useStrip(): [boolean, () => void] {
+  const [isStrip, setStrip] = useState(() => read('turnwire-timeline') !== 'folded')
+  const fold = (): void => {
+    write('turnwire-timeline', isStrip ? 'folded' : 'open')
+    setStrip(!isStrip)
+  }
+  return [isStrip, fold]
+}
+
+type BodyProps = {
+  name: ViewName
+  session: LiveSession
+  view: SessionView
+  selected: string | undefined
+  onSelect: (key: string) => void
+  onFork: (seq: number) => void
+}
+
+function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): ReactElement | null {
+  const address = useAddress()
+  const target = useTarget(view, seqOf(address), name)
+  const search = useSearch(view, address)
+  const select = useCallback((item: ViewItem) => onSelect(item.key), [onSelect])
+  switch (name) {
+    case 'transcript':
+      return (
+        <>
+          <Found search={search} />
+          <TranscriptView
+            session={session}
+            view={view}
+            target={search.target ?? target}
+            selected={selected}
+            onSelect={select}
+            onFork={onFork}
+          />
+          <Manual session={session} view={view} />
+          <Composer
+            onSend={text => session.command({ do: 'say', text })}
+            onStop={() => session.command({ do: 'cancel' })}
+            isActive={view.active}
+            label="Send a message to this session"
+          />
+        </>
+      )
+    case 'log':
+      return (
+        <>
+          <Found search={search} />
+          <Log log={session.log} upTo={session.log.length} query={search.query} target={target} />
+        </>
+      )
+    case 'vendors':
+      return <Vendors id={session.id} seq={view.seq} />
+    case 'usage':
+      return <UsageView view={view} />
+    case 'timeline':
+      return null
+  }
+}
+
+export function viewOf({ query }: Address): ViewName {
+  const name = query.get('view')
+  return views.find(each => each === name) ?? 'transcript'
+}
+
+function seqOf({ hash }: Address): number | undefined {
+  const found = /^#seq=(\d+)$/.exec(hash)?.[1]
+  return found === undefined ? undefined : Number(found)
+}
+
+/** The row that an address leads to: the event itself in the log, the item that shows it in the transcript. */
+function useTarget(
+  view: SessionView,
+  seq: number | undefined,
+  name: ViewName,
+): { key: string; at: number } | undefined {
+  const isThere = seq !== undefined && seq <= view.seq
+  const [rounds, setRounds] = useState(0)
+  useEffect(() => {
+    const again = (): void => setRounds(before => before + 1)
+    globalThis.addEventListener('hashchange', again)
+    return () => globalThis.removeEventListener('hashchange', again)
+  }, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the items at the time of the link decide, not later ones
+  return useMemo(() => {
+    if (!isThere || seq === undefined) return undefined
+    if (name === 'log') return { key: `e${seq}`, at: rounds }
+    const item = itemOf(view, seq)
+    return item && { key: item.key, at: rounds }
+  }, [isThere, seq, name, rounds])
+}
+
+export function itemOf(view: SessionView, seq: number): ViewItem | undefined {
+  return (
+    view.items.find(
+      item => item.type === 'call' && item.call.seq !== seq && item.call.events.includes(seq),
+    ) ??
+    view.items.find(item => (item.type === 'call' ? item.call.seq : item.seq) === seq) ??
+    view.items.findLast(item => ((item.type === 'call' ? item.call.seq : item.seq) ?? Infinity) <= seq)
+  )
+}

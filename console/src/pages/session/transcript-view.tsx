@@ -1,0 +1,68 @@
+// The transcript of the session page: each row can be linked to and forked from.
+import { type ReactElement, useCallback } from 'react'
+import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
+import { seqOf } from '../../../../src/react/transcript.tsx'
+import { Conversation } from '../../lib/conversation.tsx'
+import type { LiveSession } from '../../lib/live-session.ts'
+import { Link, useAddress, withQuery } from '../../lib/router.tsx'
+
+type TranscriptViewProps = {
+  session: LiveSession
+  view: SessionView
+  target: { key: string; at: number } | undefined
+  selected: string | undefined
+  onSelect: (item: ViewItem) => void
+  onFork: (seq: number) => void
+}
+
+export function TranscriptView(props: TranscriptViewProps): ReactElement {
+  const { session, view, target, selected, onSelect, onFork } = props
+  const address = useAddress()
+  const renderActions = useCallback(
+    (item: ViewItem) => {
+      const seq = seqOf(item)
+      if (seq === undefined || item.type === 'call') return null
+      return (
+        <>
+          <Link
+            to={withQuery(address, {}, `#seq=${seq}`)}
+            aria-label={`Link to event ${seq}`}
+            className="row-link"
+          >
+            #{seq}
+          </Link>
+          <button
+            type="button"
+            className="row-link"
+            onClick={() => onSelect(item)}
+            aria-label={`Inspect event ${seq}`}
+          >
+            Inspect
+          </button>
+          {(item.type === 'user' || item.type === 'answer') && (
+            <button
+              type="button"
+              className="row-link"
+              onClick={() => onFork(seq)}
+              aria-label={`Fork from event ${seq}`}
+            >
+              Fork
+            </button>
+          )}
+        </>
+      )
+    },
+    [address, onSelect, onFork],
+  )
+  return (
+    <Conversation
+      session={session}
+      items={view.items}
+      target={target}
+      selected={selected ?? target?.key}
+      onSelect={onSelect}
+      renderActions={renderActions}
+      empty={<p className="tw-muted pad">Nothing was said yet. Send the first message below.</p>}
+    />
+  )
+}

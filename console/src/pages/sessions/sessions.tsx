@@ -1,0 +1,190 @@
+// The list of sessions: live, filtered and searched by the address, of any length.
+import { type ReactElement, useCallback, useEffect, useId, useMemo, useState } from 'react'
+import type { OperatorSession, SessionStatus } from '../../../../src/client/index.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { Time, VirtualRows } from '../../../../src/react/index.ts'
+import { type SessionFilter, useSessions } from '../../../../src/react/use-lists.ts'
+import { operator, useConsole } from '../../lib/console-state.tsx'
+import { count, Empty, Failure, Loading, money, State, shortId } from '../../lib/parts.tsx'
+import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+
+const statuses: readonly SessionStatus[] = ['running', 'waiting', 'idle']
+const keyOf = (row: OperatorSession): string => row.id
+
+export default function Sessions(): ReactElement {
+  const address = useAddress()
+  const filter = useMemo(() => filterOf(address.query), [address.query])
+  const { onChange } = useConsole()
+  const list = useSessions(operator, filter)
+  const { take, more } = list
+  useEffect(() => onChange(take), [onChange, take])
+  const isFiltered = Object.keys(filter).length > 0
+  return (
+    <div className="page sessions">
+      <header className="page-head">
+        <h1>Sessions</h1>
+        <Filters filter={filter} />
+      </header>
+      {list.error && <Failure error={list.error} />}
+      <div className="session-columns" aria-hidden="true">
+        <span>Status</span>
+        <span>Opening</span>
+        <span>Agent, model</span>
+        <span>Wire</span>
+        <span className="number">Tokens</span>
+        <span className="number">Cost</span>
+        <span className="number">Changed</span>
+      </div>
+      <VirtualRows
+        items={list.sessions}
+        keyOf={keyOf}
+        estimate={40}
+        label="Sessions"
+        role="list"
+        onEnd={more}
+        render={row => <Row row={row} />}
+        empty={list.isLoading ? <Loading what="the sessions" /> : <Nothing isFiltered={isFiltered} />}
+      />
+      <p className="tw-muted list-foot" role="status">
+        {count(list.sessions.length)} {list.isWhole ? '' : 'or more '}sessions
+      </p>
+    </div>
+  )
+}
+
+function filterOf(query: URLSearchParams): SessionFilter {
+  const status = statuses.find(each => each === query.get('status'))
+  const member = (name: string): string | undefined => query.get(name) || undefined
+  const [agent, owner, model, q] = [member('agent'), member('owner'), member('model'), member('q')]
+  return {
+    ...(status && { status }),
+    ...(agent && { agent }),
+    ...(owner && { owner }),
+    ...(model && { model }),
+    ...(q && { q }),
+  }
+}
+
+function Filters({ filter }: { filter: SessionFilter }): ReactElement {
+  const address = useAddress()
+  const { catalogue, me } = useConsole()
+  const [words, setWords] = useState(filter.q ?? '')
+  const id = useId()
+  const set = useCallback(
+    (name: string, value: string) => navigate(withQuery(address, { [name]: value }), { replace: true }),
+    [address],
+  )
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (words !== (filter.q ?? '')) set('q', words)
+    }, 200)
+    return () => clearTimeout(timer)
+  }, [words, filter.q, set])
+  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
+  const agents = catalogue?.agents.map(agent => agent.name) ?? []
+  return (
+    <search className="filters">
+      <label className="tw-hidden" htmlFor={`${id}-q`}>
+        Search sessions
+      </label>
+      <input
+        id={`${id}-q`}
+        className="tw-input"
+        type="search"
+        placeholder="Search id or first message"
+        value={words}
+        onChange={event => setWords(event.target.value)}
+      />
+      <Select
+        name="Status"
+        value={filter.status}
+        options={statuses}
+        onChange={value => set('status', value)}
+      />
+      <Select name="Agent" value={filter.agent} options={agents} onChange={value => set('agent', value)} />
+      <Select name="Model" value={filter.model} options={models} onChange={value => set('model', value)} />
+      {me.operator && filter.owner !== undefined && (
+        <button type="button" className="tw-button" onClick={() => set('owner', '')}>
+          Owner {printable(filter.owner, 40)} ✕
+        </button>
+      )}
+    </search>
+  )
+}
+
+type SelectProps = {
+  name: string
+  value: string | undefined
+  options: readonly string[]
+  onChange: (value: string) => void
+}
+
+function Select({ name, value = '', options, onChange }: SelectProps): ReactElement {
+  return (
+    <select
+      className="tw-input"
+      aria-label={name}
+      value={value}
+      onChange={event => onChange(event.target.value)}
+    >
+      <option value="">{name}: all</option>
+      {options.map(option => (
+        <option key={option} value={option}>
+          {printable(option, 60)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function Row({ row }: { row: OperatorSession }): ReactElement {
+  const waits = row.waits && row.waits.length > 0 ? `waits for ${row.waits.join(', ')}` : 'waiting'
+  const words = row.status === 'waiting' ? waits : row.status === 'running' ? 'running' : 'done'
+  return (
+    <Link to={`/sessions/${row.id}`} className="session-row">
+      <span className="cell-status">
+        <State
+          kind={row.status === 'idle' ? 'done' : row.status}
+          words={row.leftAlone ? 'left alone' : words}
+        />
+      </span>
+      <span className="cell-opening">
+        {printable(row.opening ?? '(nothing said yet)', 200)}
+        <code className="tw-muted">{shortId(row.id)}</code>
+        {row.forkedFrom && <span className="tw-muted">fork</span>}
+      </span>
+      <span className="cell-agent">
+        {printable(row.agent, 40)}
+        {row.model !== undefined && <span className="tw-muted"> {printable(row.model, 40)}</span>}
+      </span>
+      <span className="cell-wire tw-muted">{printable(row.wire ?? '', 20)}</span>
+      <span className="number">{count(row.tokens)}</span>
+      <span className="number">{money(row.cost)}</span>
+      <span className="number tw-muted">
+        <Time at={row.updatedAt} />
+      </span>
+    </Link>
+  )
+}
+
+function Nothing({ isFiltered }: { isFiltered: boolean }): ReactElement {
+  return isFiltered ? (
+    <Empty title="No session matches">
+      <p>
+        <Link to="/sessions" className="link">
+          Show all sessions
+        </Link>
+      </p>
+    </Empty>
+  ) : (
+    <Empty title="There are no sessions yet">
+      <p>
+        They appear here from every wire.{' '}
+        <Link to="/" className="link">
+          Start one in the playground
+        </Link>
+        .
+      </p>
+    </Empty>
+  )
+}

@@ -1,0 +1,216 @@
+// The server: its health, its store, its models, and its keys.
+import { type FormEvent, type ReactElement, useCallback, useEffect, useId, useState } from 'react'
+import type { OperatorKeyInfo, OperatorSystem } from '../../../../src/client/index.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { CopyButton, Time } from '../../../../src/react/index.ts'
+import { byteSize, duration } from '../../../../src/react/words.ts'
+import { operator, useConsole } from '../../lib/console-state.tsx'
+import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+
+export default function System(): ReactElement {
+  const { me, onChange } = useConsole()
+  const load = useCallback((signal: AbortSignal) => operator.system({ signal }), [])
+  const { value, error, reload } = useLoaded(load)
+  useEffect(() => {
+    const timer = setInterval(reload, 5000)
+    const stop = onChange(change => {
+      if (change.type === 'open') reload()
+    })
+    return () => {
+      clearInterval(timer)
+      stop()
+    }
+  })
+  if (!me.operator && !me.open)
+    return (
+      <Empty title="This page needs an operator key">
+        <p>
+          Your key sees its own sessions only. An operator key is made with: npx turnwire keys add
+          &lt;name&gt; --operator
+        </p>
+      </Empty>
+    )
+  return (
+    <div className="page system page-scroll">
+      <header className="page-head">
+        <h1>System</h1>
+      </header>
+      {error && !value && <Failure error={error} retry={reload} />}
+      {!value && !error && <Loading what="the state of the server" />}
+      {value && <Health system={value} />}
+      {value && <Models models={value.models} />}
+      <Keys />
+    </div>
+  )
+}
+
+function Health({ system }: { system: OperatorSystem }): ReactElement {
+  const { version, node, startedAt, memory, store } = system
+  return (
+    <section aria-label="Health">
+      <dl className="facts big">
+        <div>
+          <dt>Store</dt>
+          <dd>
+            <State
+              kind={store.ok ? 'done' : 'failed'}
+              words={store.ok ? 'can be written' : (store.error ?? 'cannot be written')}
+            />
+          </dd>
+        </div>
+        <div>
+          <dt>Version</dt>
+          <dd>{printable(version, 40)}</dd>
+        </div>
+        <div>
+          <dt>Node</dt>
+          <dd>{printable(node, 40)}</dd>
+        </div>
+        <div>
+          <dt>Started</dt>
+          <dd>
+            <Time at={startedAt} />
+          </dd>
+        </div>
+        <div>
+          <dt>Memory</dt>
+          <dd>{byteSize(memory)}</dd>
+        </div>
+      </dl>
+    </section>
+  )
+}
+
+function Models({ models }: { models: OperatorSystem['models'] }): ReactElement {
+  return (
+    <section aria-label="Models">
+      <section className="table-box" tabIndex={0} aria-label="Table of models">
+        <table>
+          <caption>Models since the start</caption>
+          <thead>
+            <tr>
+              {['Name', 'Model', 'Requests', 'Failures', 'Median', 'Tokens', 'Last error'].map(name => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {models.map(model => (
+              <tr key={model.name}>
+                <th scope="row">{printable(model.name, 60)}</th>
+                <td>{printable(model.id, 60)}</td>
+                <td className="number">{count(model.requests)}</td>
+                <td className={model.failures > 0 ? 'number bad' : 'number'}>{count(model.failures)}</td>
+                <td className="number">{model.medianMs === undefined ? '–' : duration(model.medianMs)}</td>
+                <td className="number">{count(model.tokens)}</td>
+                <td>
+                  {model.lastError === undefined ? '–' : printable(model.lastError, 200)}{' '}
+                  {model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </section>
+  )
+}
+
+function Keys(): ReactElement {
+  const load = useCallback((signal: AbortSignal) => operator.keys({ signal }), [])
+  const { value: read, error, reload } = useLoaded(load)
+  const value = read?.keys
+  const [made, setMade] = useState<{ name: string; key: string }>()
+  return (
+    <section aria-label="Keys">
+      <h2>Keys</h2>
+      {error && <Failure error={error} retry={reload} />}
+      {value?.length === 0 && (
+        <p className="tw-muted">
+          There are none: the server is open to everyone on this machine, and to nobody else. The first key
+          closes it.
+        </p>
+      )}
+      <ul className="plain keys-list">
+        {value?.map(key => (
+          <Key key={key.name} info={key} onGone={reload} />
+        ))}
+      </ul>
+      {made && (
+        <p className="made-key" role="status">
+          The key of {printable(made.name, 60)}, shown this once: <code>{made.key}</code>{' '}
+          <CopyButton text={made.key} />
+        </p>
+      )}
+      <AddKey
+        onAdded={key => {
+          setMade(key)
+          reload()
+        }}
+      />
+    </section>
+  )
+}
+
+function Key({ info, onGone }: { info: OperatorKeyInfo; onGone: () => void }): ReactElement {
+  const revoke = (): void => {
+    if (confirm(`Revoke the key ${info.name}? Its programs are refused at once.`))
+      void operator.removeKey(info.name).then(onGone)
+  }
+  return (
+    <li>
+      <code>{printable(info.name, 60)}</code>
+      <span className="tw-muted">{info.operator ? 'operator' : 'its own sessions'}</span>
+      {info.fixed ? (
+        <span className="tw-muted">from the configuration</span>
+      ) : (
+        <button
+          type="button"
+          className="tw-button tw-small tw-danger"
+          onClick={revoke}
+          aria-label={`Revoke ${info.name}`}
+        >
+          Revoke…
+        </button>
+      )}
+    </li>
+  )
+}
+
+function AddKey({ onAdded }: { onAdded: (key: { name: string; key: string }) => void }): ReactElement {
+  const [name, setName] = useState('')
+  const [isOperator, setOperator] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const field = useId()
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    setProblem(undefined)
+    operator.addKey(name.trim(), isOperator).then(
+      key => {
+        setName('')
+        onAdded(key)
+      },
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+    )
+  }
+  return (
+    <form className="add-key" onSubmit={submit}>
+      <label htmlFor={field}>New key for</label>
+      <input id={field} className="tw-input" value={name} onChange={event => setName(event.target.value)} />
+      <label className="check">
+        <input type="checkbox" checked={isOperator} onChange={event => setOperator(event.target.checked)} />
+        operator
+      </label>
+      <button type="submit" className="tw-button" disabled={name.trim() === ''}>
+        Add
+      </button>
+      {problem !== undefined && (
+        <p role="alert" className="tw-problem">
+          {problem}
+        </p>
+      )}
+    </form>
+  )
+}

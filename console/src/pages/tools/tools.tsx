@@ -1,0 +1,205 @@
+// Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
+import { type ReactElement, useState } from 'react'
+import type { OperatorAgent } from '../../../../src/client/index.ts'
+import type { Json, JsonObject } from '../../../../src/lib/json.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { JsonTree, KindIcon } from '../../../../src/react/index.ts'
+import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
+import { CommandLine, Empty, Loading } from '../../lib/parts.tsx'
+import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { TryTool } from './try-tool.tsx'
+
+export default function Tools(): ReactElement {
+  const address = useAddress()
+  const { catalogue } = useConsole()
+  const [words, setWords] = useState('')
+  if (!catalogue) return <Loading what="the tools" />
+  const agent = catalogue.agents.find(each => each.name === address.query.get('agent')) ?? catalogue.agents[0]
+  if (!agent) return <Empty title="There is no agent yet" />
+  const tool = agent.tools.find(each => each.name === address.query.get('tool'))
+  const found = agent.tools.filter(each =>
+    `${each.name} ${each.description}`.toLowerCase().includes(words.toLowerCase()),
+  )
+  return (
+    <div className="page tools">
+      <header className="page-head">
+        <h1>Tools and agents</h1>
+        <AgentTabs agents={catalogue.agents} current={agent} address={address} />
+      </header>
+      <div className="tools-body">
+        <div className="tools-list page-scroll">
+          <About agent={agent} />
+          <input
+            type="search"
+            className="tw-input"
+            aria-label="Search tools"
+            placeholder="Search tools"
+            value={words}
+            onChange={event => setWords(event.target.value)}
+          />
+          <ul className="plain">
+            {found.map(each => (
+              <ToolLink
+                key={each.name}
+                tool={each}
+                address={address}
+                agent={agent}
+                isCurrent={each === tool}
+              />
+            ))}
+          </ul>
+          <Servers servers={catalogue.servers ?? []} />
+        </div>
+        <div className="tools-one page-scroll">
+          {tool ? (
+            <OneTool key={tool.name} tool={tool} agent={agent} />
+          ) : (
+            <p className="tw-muted">Choose a tool to see its definition and to try it.</p>
+          )}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+type AgentTabsProps = { agents: readonly OperatorAgent[]; current: OperatorAgent; address: Address }
+
+function AgentTabs({ agents, current, address }: AgentTabsProps): ReactElement {
+  return (
+    <nav className="tabs" aria-label="Agents">
+      {agents.map(each => (
+        <Link
+          key={each.name}
+          to={withQuery(address, { agent: each.name, tool: undefined })}
+          className="tab"
+          aria-current={each === current ? 'page' : undefined}
+        >
+          {printable(each.title ?? each.name, 60)}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+const trusts = { trusted: 'runs', ask: 'asks first', deny: 'never runs' } as const
+
+type ToolLinkProps = { tool: OperatorTool; address: Address; agent: OperatorAgent; isCurrent: boolean }
+
+function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElement {
+  return (
+    <li>
+      <Link
+        to={withQuery(address, { agent: agent.name, tool: tool.name })}
+        className="tool-link"
+        aria-current={isCurrent ? 'true' : undefined}
+      >
+        <KindIcon kind={tool.kind} />
+        <code>{printable(tool.name, 60)}</code>
+        <span className="tw-muted">{trusts[tool.trust] ?? tool.trust}</span>
+        {tool.unavailable !== undefined && <span className="bad">unavailable</span>}
+      </Link>
+    </li>
+  )
+}
+
+function About({ agent }: { agent: OperatorAgent }): ReactElement {
+  return (
+    <section aria-label="Agent">
+      {agent.description !== undefined && <p>{printable(agent.description, 600)}</p>}
+      <p className="tw-muted">
+        Model {printable(agent.model?.id ?? '–', 80)}, {agent.tools.length} tools.{' '}
+        <Link to={`/?agent=${encodeURIComponent(agent.name)}`} className="link">
+          Talk to it
+        </Link>
+      </p>
+      {agent.system !== undefined && (
+        <details className="tw-details">
+          <summary>Instructions</summary>
+          <pre className="tw-text">{printable(agent.system, { multiline: true, maxChars: 20_000 })}</pre>
+        </details>
+      )}
+    </section>
+  )
+}
+
+function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): ReactElement {
+  const facts: [string, string][] = [
+    ['Runs', tool.server === undefined ? 'on this server' : `on the MCP server ${tool.server}`],
+    ['Trust', trusts[tool.trust] ?? tool.trust],
+    ['Kind', tool.kind],
+    [
+      'Changes things',
+      tool.readOnly ? 'no: it only reads' : tool.destructive ? 'yes, and it may destroy' : 'yes',
+    ],
+    ['Again after a crash', tool.readOnly || tool.idempotent ? 'yes' : 'no: it is settled unknown'],
+    ['Listed to clients', tool.exposed ? 'yes' : 'no'],
+  ]
+  return (
+    <section aria-label={`Tool ${tool.name}`}>
+      <h2>
+        <code>{printable(tool.name, 80)}</code>{' '}
+        <span className="tw-muted">{printable(tool.title ?? '', 80)}</span>
+      </h2>
+      <p>{printable(tool.description, { multiline: true, maxChars: 4000 })}</p>
+      {tool.unavailable !== undefined && <p className="tw-problem">{printable(tool.unavailable, 400)}</p>}
+      {tool.changed !== undefined && (
+        <p className="tw-problem">
+          Its definition has changed: {printable(tool.changed, { multiline: true, maxChars: 4000 })}
+        </p>
+      )}
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{printable(value, 120)}</dd>
+          </div>
+        ))}
+      </dl>
+      <TryTool tool={tool} agent={agent} />
+      <details className="tw-details">
+        <summary>Definition</summary>
+        <JsonTree value={JSON.parse(JSON.stringify(tool.input)) as Json} label="Input" />
+        {tool.output !== undefined && <JsonTree value={tool.output} label="Output" />}
+      </details>
+    </section>
+  )
+}
+
+function Servers({ servers }: { servers: readonly JsonObject[] }): ReactElement {
+  return (
+    <section aria-label="MCP servers">
+      <h2>MCP servers</h2>
+      {servers.length === 0 ? (
+        <>
+          <p className="tw-muted">None is configured. In turnwire.config.ts:</p>
+          <CommandLine
+            text={
+              "mcp: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } }"
+            }
+          />
+        </>
+      ) : (
+        servers.map((server, index) => <Server key={wordsOf(server['name']) || index} server={server} />)
+      )}
+    </section>
+  )
+}
+
+/** Its name, whether it can be used, and all that it said of itself. */
+function Server({ server }: { server: JsonObject }): ReactElement {
+  const { name, error, status } = server
+  const state = wordsOf(error) || wordsOf(status) || 'connected'
+  return (
+    <details className="tw-details server">
+      <summary>
+        <code>{wordsOf(name)}</code>{' '}
+        <span className={error === undefined && state !== 'failed' ? 'good' : 'bad'}>{state}</span>
+      </summary>
+      <JsonTree value={server} label={`MCP server ${wordsOf(name)}`} />
+    </details>
+  )
+}
+
+function wordsOf(value: Json | undefined): string {
+  return typeof value === 'string' ? printable(value, 120) : ''
+}

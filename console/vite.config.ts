@@ -1,0 +1,20 @@
+// How the console is built: pages are split, nothing is inlined, because the content security policy allows neither inline
+// scripts nor data: addresses other than images.
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
+
+export default defineConfig({
+  root: path('.'),
+  base: '/console/',
+  oxc: { jsx: { runtime: 'automatic' } },
+  build: {
+    outDir: path('dist'),
+    emptyOutDir: true,
+    target: 'es2023',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+})

@@ -1,0 +1,45 @@
+// One session, for an application that wants its turns and not its protocol: `send` gives everything that happens as items,
+// runs the application's tools, asks for approvals, and goes on until the turn ends. It keeps nothing that the server
+// does not have: a page that was reloaded goes on with `resume` from the session's id alone. Several pages may have the
+// same session open; a call is run by the one whose claim the server recorded first.
+import { randomIds } from '../lib/random.ts'
+import type { AapClient } from './client.ts'
+import { SessionTurn, type TurnOptions } from './session-turn.ts'
+import type { ApplicationMessage, Content } from './types.ts'
+
+const newId = randomIds()
+
+export class AapSession {
+  readonly id: string
+  readonly #client: AapClient
+  /** Names this page in its claims. */
+  readonly #claimant = newId('client')
+
+  constructor(client: AapClient, id: string) {
+    this.#client = client
+    this.id = id
+  }
+
+  /** Says something. Iterate over what happens, or await how it ended. */
+  send(content: Content, options: TurnOptions = {}): SessionTurn {
+    return this.#turn([{ role: 'user', content }], options)
+  }
+
+  /** Goes on with a turn that runs or waits: after a reload, or to watch it beside another client. */
+  resume(options: TurnOptions = {}): SessionTurn {
+    return this.#turn([], options)
+  }
+
+  /** Ends the turn that is running or waiting. */
+  cancel(): Promise<void> {
+    return this.#client.cancel(this.id)
+  }
+
+  #turn(messages: ApplicationMessage[], options: TurnOptions): SessionTurn {
+    return new SessionTurn(
+      { client: this.#client, session: this.id, claimant: this.#claimant },
+      messages,
+      options,
+    )
+  }
+}

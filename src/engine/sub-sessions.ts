@@ -1,0 +1,68 @@
+// Sessions that work for calls of other sessions: made once per call, told what was decided, followed, and ended with the
+// call. Each is a session like any other, with a log of its own; nobody but the call that it works for gives it commands.
+import { TurnwireError } from '../language/errors.ts'
+import type { Accepted, Command, FollowItem, SessionRef } from './boundary.ts'
+import type { Create } from './decide.ts'
+import type { Admitted } from './decide-call.ts'
+import { Follower } from './follow.ts'
+import { judgeEdit } from './judge.ts'
+import type { OpenSessions } from './open-sessions.ts'
+import { runCommand } from './run-command.ts'
+import type { Session } from './session.ts'
+import { findCall, type SessionState } from './state.ts'
+
+export class SubSessions {
+  readonly #sessions: OpenSessions
+
+  constructor(sessions: OpenSessions) {
+    this.#sessions = sessions
+  }
+
+  /** The session that works for this call: made if it is not there yet. */
+  async make(create: Create, key: string): Promise<SessionRef> {
+    const { session } = await this.#sessions.make(create, { key, hash: key })
+    return { owner: create.owner, session: session.id }
+  }
+
+  command(ref: SessionRef, command: Command): Promise<Accepted> {
+    return this.#sessions.use(ref, session => runCommand(session, command))
+  }
+
+  /** Its events from number `from` on, until it rests or waits. */
+  follow(ref: SessionRef, from: number, signal: AbortSignal): AsyncIterable<readonly FollowItem[]> {
+    const options = { from, until: 'stop' as const, deltas: 'none' as const }
+    return { [Symbol.asyncIterator]: () => new Follower(this.#sessions, ref, options, signal) }
+  }
+
+  state(ref: SessionRef): Promise<SessionState> {
+    return this.#sessions.state(ref)
+  }
+
+  /** Whether other arguments would be allowed there. Rejects with `invalid_edit`. */
+  judgeEdit(ref: SessionRef, callId: string, text: string): Promise<Admitted> {
+    return this.#sessions.use(ref, session => {
+      const call = findCall(session.state, callId)
+      if (!call) throw new TurnwireError('unknown_call', 'The call is over in the session that it runs in.')
+      return judgeEdit(session, call, text)
+    })
+  }
+
+  /** Ends its turn, and with it whatever works for its own calls. Never rejects. */
+  async cancel(ref: SessionRef): Promise<void> {
+    await this.#sessions
+      .use(ref, session => session.cancel(), { cancelling: true })
+      .catch(() => {
+        // It is gone, or the engine stops: there is nothing to end.
+      })
+  }
+}
+
+/** Commands from outside reach a session that works for a call only through that call. */
+export function refuseIfWorking({ state }: Session, command: Command): void {
+  if (!state.parent || command.do === 'cancel') return
+  const { session, call } = state.parent
+  throw new TurnwireError(
+    'controlled',
+    `This session works for the call "${call}" of session "${session}". Answer there; it can be read and cancelled here.`,
+  )
+}

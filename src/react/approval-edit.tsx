@@ -1,0 +1,76 @@
+// Other arguments for a call, checked against the tool's schema while a person types. Fields for simple members, JSON for
+// all others. The server checks them again and tells the model of the change.
+import { type ReactElement, useId, useState } from 'react'
+import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import type { ApprovalQuestion } from './approval.tsx'
+import { Diff } from './output.tsx'
+import { checkAgainst, type SchemaIssue } from './schema-check.ts'
+import { SchemaForm } from './schema-form.tsx'
+import { argumentsOf, prettyJson } from './words.ts'
+
+export type EditFormProps = {
+  question: Pick<ApprovalQuestion, 'form' | 'text' | 'tool'>
+  busy: boolean
+  onCancel: () => void
+  onDone: (edit: JsonObject | string) => void
+}
+
+/** Fields of a JSON object, or one field of free text. */
+export function EditForm({ question, busy, onCancel, onDone }: EditFormProps): ReactElement {
+  const given = argumentsOf(question)
+  const start = given !== undefined && isJsonObject(given) ? given : undefined
+  const [value, setValue] = useState<JsonObject | string>(start ?? question.text)
+  const [problem, setProblem] = useState<string>()
+  const schema = question.tool.schema
+  const issues: SchemaIssue[] = typeof value === 'string' ? [] : checkAgainst(schema, value)
+  const isWhole = problem === undefined && issues.length === 0
+  return (
+    <form
+      className="tw-form"
+      onSubmit={event => {
+        event.preventDefault()
+        if (isWhole) onDone(value)
+      }}
+    >
+      {start === undefined ? (
+        <FreeText text={question.text} onChange={setValue} />
+      ) : (
+        <SchemaForm
+          schema={schema}
+          value={start}
+          onChange={setValue}
+          onProblem={setProblem}
+          issues={issues}
+          autoFocus
+        />
+      )}
+      {start !== undefined && typeof value !== 'string' && (
+        <Diff before={prettyJson(start, '')} after={prettyJson(value, '')} label="Your changes" />
+      )}
+      <div className="tw-actions">
+        <button type="submit" className="tw-button tw-primary" disabled={busy || !isWhole}>
+          Allow with these arguments
+        </button>
+        <button type="button" className="tw-button" onClick={onCancel}>
+          Back
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function FreeText({ text, onChange }: { text: string; onChange: (text: string) => void }): ReactElement {
+  const field = useId()
+  return (
+    <>
+      <label htmlFor={field}>Input</label>
+      <textarea
+        id={field}
+        className="tw-input tw-code"
+        rows={8}
+        defaultValue={text}
+        onChange={event => onChange(event.target.value)}
+      />
+    </>
+  )
+}

@@ -1,0 +1,370 @@
+// A question to a person: may this call run? It shows what will happen, all arguments, what changed since the last approved
+// call of the tool, why it is asked and where it comes from. Allow once (a), Edit (e), Always (Shift+A), Reject (r).
+import {
+  type KeyboardEvent,
+  type ReactElement,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react'
+import type { Report } from '../language/report.ts'
+import type { ToolKind } from '../language/tools.ts'
+import type { Json, JsonObject } from '../lib/json.ts'
+import { printable } from '../lib/text.ts'
+import { AlwaysForm, type Scope } from './approval-always.tsx'
+import { EditForm } from './approval-edit.tsx'
+import { KindIcon } from './icons.tsx'
+import { JsonTree } from './json-tree.tsx'
+import { Diff } from './output.tsx'
+import { Fold, LongText, Time } from './parts.tsx'
+import { ReportView } from './report.tsx'
+import { suspicionsOf } from './suspicions.ts'
+import { argumentsOf, callSentence, prettyJson, ruleWords } from './words.ts'
+
+export type ApprovalQuestion = {
+  callId: string
+  /** Who asks: the session, and the message that led to it. */
+  session?: string
+  message?: string | undefined
+  tool: {
+    name: string
+    title?: string | undefined
+    description?: string | undefined
+    kind?: ToolKind | undefined
+    destructive?: boolean | undefined
+    schema?: JsonObject | undefined
+  }
+  form: 'json' | 'text'
+  text: string
+  argsHash: string
+  toolHash?: string | undefined
+  rule: string
+  reason?: string | undefined
+  askedAt: number
+  expiresAt?: number | undefined
+  expired?: boolean | undefined
+  /** The newest approved call of the same tool. */
+  last?: { text: string; at: number } | undefined
+  /** What the tool says that the call would do. */
+  preview?: Report | undefined
+  /** How the definition differs from the one that was accepted before, as two texts. */
+  changed?: { before: string; after: string } | undefined
+}
+
+export type ApprovalAnswer =
+  | { granted: true; seen: string; edit?: JsonObject | string; always?: Scope }
+  | { granted: false; seen: string; reason?: string; always?: Scope }
+
+export type ApprovalProps = {
+  question: ApprovalQuestion
+  /** A promise that rejects keeps the question, and its message is shown. */
+  onAnswer: (answer: ApprovalAnswer) => unknown
+  /** Takes the focus when it appears. A destructive tool's Allow never has it. */
+  autoFocus?: boolean
+  /** Which scopes "Always…" offers. None: the button is not there. */
+  scopes?: readonly Scope['covers'][]
+  /** Links to where it comes from. */
+  children?: ReactNode
+}
+
+type Mode = 'ask' | 'edit' | 'always' | 'reject'
+const usualScopes: readonly Scope['covers'][] = ['any', 'same']
+
+export function Approval(props: ApprovalProps): ReactElement {
+  const { question, scopes = usualScopes } = props
+  const [mode, setMode] = useState<Mode>('ask')
+  const { busy, problem, answer } = useAnswer(props.onAnswer)
+  const heading = useId()
+  const box = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (props.autoFocus) box.current?.focus()
+  }, [props.autoFocus])
+  const allow = (): void => answer({ granted: true, seen: question.argsHash })
+  const back = (): void => {
+    setMode('ask')
+    box.current?.focus()
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape' && mode !== 'ask') {
+      event.stopPropagation()
+      back()
+      return
+    }
+    if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey || busy || mode !== 'ask')
+      return
+    const next = modeKeys[event.key]
+    if (event.key !== 'a' && (next === undefined || (next === 'always' && scopes.length === 0))) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (next !== undefined) setMode(next)
+    else if (!question.expired) allow()
+  }
+  return (
+    <section
+      ref={box}
+      className="tw-approval"
+      aria-labelledby={heading}
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+      data-call={question.callId}
+    >
+      <h3 id={heading} className="tw-approval-title">
+        <KindIcon kind={question.tool.kind} />
+        <span>{sentenceOf(question)}</span>
+      </h3>
+      <Warnings question={question} />
+      <Given question={question} />
+      <Origin question={question}>{props.children}</Origin>
+      <Decision
+        question={question}
+        scopes={scopes}
+        mode={mode}
+        setMode={setMode}
+        busy={busy}
+        answer={answer}
+        back={back}
+      />
+      <Problem text={problem} />
+    </section>
+  )
+}
+
+function Problem({ text }: { text: string | undefined }): ReactElement | null {
+  if (text === undefined) return null
+  return (
+    <p role="alert" className="tw-problem">
+      {printable(text, 600)}
+    </p>
+  )
+}
+
+const modeKeys: Readonly<Record<string, Mode | undefined>> = { e: 'edit', r: 'reject', A: 'always' }
+
+/** One answer at a time. A refusal by the server is shown, and the question stays. */
+function useAnswer(onAnswer: ApprovalProps['onAnswer']): {
+  busy: boolean
+  problem: string | undefined
+  answer: (given: ApprovalAnswer) => void
+} {
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const answer = (given: ApprovalAnswer): void => {
+    setBusy(true)
+    setProblem(undefined)
+    Promise.resolve(onAnswer(given)).catch((error: unknown) => {
+      setProblem(error instanceof Error ? error.message : String(error))
+      setBusy(false)
+    })
+  }
+  return { busy, problem, answer }
+}
+
+type DecisionProps = {
+  question: ApprovalQuestion
+  scopes: readonly Scope['covers'][]
+  mode: Mode
+  setMode: (mode: Mode) => void
+  busy: boolean
+  answer: (given: ApprovalAnswer) => void
+  back: () => void
+}
+
+/** The buttons, or the form that one of them opened. */
+function Decision(props: DecisionProps): ReactElement {
+  const { question, scopes, mode, busy, answer, back } = props
+  const seen = question.argsHash
+  switch (mode) {
+    case 'ask':
+      return <Buttons {...props} />
+    case 'edit':
+      return (
+        <EditForm
+          question={question}
+          busy={busy}
+          onCancel={back}
+          onDone={edit => answer({ granted: true, seen, edit })}
+        />
+      )
+    case 'always':
+      return (
+        <AlwaysForm
+          tool={question.tool.name}
+          scopes={scopes}
+          busy={busy}
+          onCancel={back}
+          onDone={always => answer({ granted: true, seen, always })}
+        />
+      )
+    case 'reject':
+      return (
+        <RejectForm
+          busy={busy}
+          onCancel={back}
+          onDone={reason => answer({ granted: false, seen, ...(reason !== '' && { reason }) })}
+        />
+      )
+  }
+}
+
+function Buttons({ question, scopes, setMode, busy, answer }: DecisionProps): ReactElement {
+  const allow = (): void => answer({ granted: true, seen: question.argsHash })
+  const button = (label: string, keys: string, onClick: () => void, look = '', off = false): ReactElement => (
+    <button
+      type="button"
+      className={`tw-button ${look}`}
+      onClick={onClick}
+      disabled={busy || off}
+      aria-keyshortcuts={keys}
+    >
+      {label}
+    </button>
+  )
+  return (
+    <div className="tw-actions">
+      {button('Allow once', 'a', allow, 'tw-primary', question.expired)}
+      {button('Edit…', 'e', () => setMode('edit'))}
+      {scopes.length > 0 && button('Always…', 'Shift+A', () => setMode('always'))}
+      {button('Reject…', 'r', () => setMode('reject'), 'tw-danger')}
+    </div>
+  )
+}
+
+export function isTyping(target: EventTarget): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  )
+}
+
+function sentenceOf({ tool, form, text }: ApprovalQuestion): string {
+  return callSentence(tool.name, tool.title, argumentsOf({ form, text }), text)
+}
+
+function Warnings({ question }: { question: ApprovalQuestion }): ReactElement | null {
+  const { tool, form, text, expired } = question
+  const value: Json = argumentsOf({ form, text }) ?? text
+  const warnings = [
+    ...(expired ? ['The time for an answer is over. It can only be rejected.'] : []),
+    ...(tool.destructive ? ['This tool may destroy or send something that cannot be taken back.'] : []),
+    ...suspicionsOf(value),
+  ]
+  if (warnings.length === 0) return null
+  return (
+    <ul className="tw-warnings">
+      {warnings.map(words => (
+        <li key={words}>{printable(words, 300)}</li>
+      ))}
+    </ul>
+  )
+}
+
+/** All arguments, what is different from last time, and how the definition changed. */
+function Given({ question }: { question: ApprovalQuestion }): ReactElement {
+  const { form, text, last, changed } = question
+  const value = argumentsOf({ form, text })
+  return (
+    <div className="tw-given">
+      {value === undefined ? (
+        <LongText text={text} />
+      ) : (
+        <JsonTree value={value} raw={text} label="Arguments" />
+      )}
+      <ReportView report={question.preview} />
+      {last && (
+        <Fold
+          open
+          label={
+            <>
+              Changed since the last approved call (<Time at={last.at} />)
+            </>
+          }
+        >
+          <Diff
+            before={prettyJson(argumentsOf({ form, text: last.text }), last.text)}
+            after={prettyJson(value, text)}
+            label="Changed since the last approved call"
+          />
+        </Fold>
+      )}
+      {changed && (
+        <Fold open label="The definition of this tool has changed since it was accepted">
+          <Diff before={changed.before} after={changed.after} label="How the definition changed" />
+        </Fold>
+      )}
+    </div>
+  )
+}
+
+function Origin({ question, children }: { question: ApprovalQuestion; children: ReactNode }): ReactElement {
+  const { rule, reason, askedAt, expiresAt, argsHash, message } = question
+  return (
+    <dl className="tw-facts">
+      <div>
+        <dt>Why it asks</dt>
+        <dd>{printable(reason ?? ruleWords(rule), 300)}</dd>
+      </div>
+      {message !== undefined && (
+        <div>
+          <dt>Message</dt>
+          <dd>{printable(message, 200)}</dd>
+        </div>
+      )}
+      <div>
+        <dt>Asked</dt>
+        <dd>
+          <Time at={askedAt} />
+          {expiresAt !== undefined && (
+            <>
+              , ends <Time at={expiresAt} />
+            </>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Arguments hash</dt>
+        <dd>
+          <code title={argsHash}>{argsHash.slice(0, 16)}</code>
+        </dd>
+      </div>
+      {children}
+    </dl>
+  )
+}
+
+function RejectForm(props: {
+  busy: boolean
+  onCancel: () => void
+  onDone: (reason: string) => void
+}): ReactElement {
+  const [reason, setReason] = useState('')
+  const field = useId()
+  return (
+    <form
+      className="tw-form"
+      onSubmit={event => {
+        event.preventDefault()
+        props.onDone(reason.trim())
+      }}
+    >
+      <label htmlFor={field}>Why not? The model will read this.</label>
+      <input
+        id={field}
+        className="tw-input"
+        value={reason}
+        onChange={event => setReason(event.target.value)}
+        autoFocus
+        maxLength={2000}
+      />
+      <div className="tw-actions">
+        <button type="submit" className="tw-button tw-danger" disabled={props.busy}>
+          Reject
+        </button>
+        <button type="button" className="tw-button" onClick={props.onCancel}>
+          Back
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,47 @@
+// One line for each event that is neither a message nor a step of a call, as a reader of a transcript wants it.
+import type { Event, Grant } from '../language/events.ts'
+import { printable } from '../lib/text.ts'
+import { type NoteTone, stopWords } from './view.ts'
+
+export type Note = { tone: NoteTone; text: string }
+
+export function noteOf(event: Event): Note | undefined {
+  switch (event.type) {
+    case 'turn.ended':
+      if (event.stop === 'end') return undefined
+      return {
+        tone: event.stop === 'cancelled' || event.stop === 'abandoned' ? 'plain' : 'bad',
+        text: stopWords(event.stop, event.limit, event.error?.message),
+      }
+    case 'session.configured':
+      return { tone: 'plain', text: `Settings changed: ${Object.keys(event.settings).join(', ')}` }
+    case 'grant.given':
+      return { tone: event.grant.deny ? 'bad' : 'good', text: grantWords(event.grant) }
+    case 'grant.revoked':
+      return { tone: 'plain', text: `${event.by} revoked a grant` }
+    case 'control.taken':
+      return { tone: 'waiting', text: `${event.by} took manual control` }
+    case 'control.returned':
+      return { tone: 'plain', text: `${event.by} returned control to the loop` }
+    case 'history.compacted':
+      return { tone: 'plain', text: `The model now reads a summary in place of ${event.replaces} entries` }
+    case 'history.rewound':
+      return { tone: 'plain', text: `A message was said anew: the model keeps ${event.keeps} entries` }
+    case 'hook.acted':
+      return { tone: event.change === 'refused' ? 'bad' : 'plain', text: hookWords(event) }
+    default:
+      return undefined
+  }
+}
+
+export function grantWords(grant: Grant): string {
+  const verb = grant.deny ? 'never' : grant.argsHash === undefined ? 'always' : 'always, with these arguments'
+  const uses = grant.usesLeft === undefined ? '' : `, ${grant.usesLeft} more times`
+  const until = grant.expiresAt === undefined ? '' : `, until ${new Date(grant.expiresAt).toLocaleString()}`
+  return `${grant.by} says: ${grant.tool} may ${verb} run${uses}${until}`
+}
+
+function hookWords({ hook, change, reason }: Extract<Event, { type: 'hook.acted' }>): string {
+  const did = change === 'refused' ? 'refused it' : `replaced the ${change}`
+  return `The hook ${hook} ${did}${reason === undefined ? '' : `: ${printable(reason, 400)}`}`
+}

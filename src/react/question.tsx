@@ -1,0 +1,84 @@
+// A question of a running call: a form to fill in, or an address to open. Nothing of it is executed or opened by itself.
+import { type ReactElement, useId, useState } from 'react'
+import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { JsonObject } from '../lib/json.ts'
+import { printable } from '../lib/text.ts'
+import { CopyButton } from './parts.tsx'
+import { checkAgainst } from './schema-check.ts'
+import { SchemaForm } from './schema-form.tsx'
+import type { QuestionView } from './view.ts'
+
+export type QuestionAnswer = { action: AnswerAction; content?: FormContent }
+
+export type QuestionProps = {
+  question: QuestionView
+  /** Absent: it can only be read here. */
+  onAnswer?: ((answer: QuestionAnswer) => unknown) | undefined
+}
+
+const none: JsonObject = {}
+
+export function Question({ question, onAnswer }: QuestionProps): ReactElement {
+  const { message, schema, url, answer } = question
+  const [value, setValue] = useState<JsonObject>(none)
+  const [problem, setProblem] = useState<string>()
+  const heading = useId()
+  const issues = schema ? checkAgainst(schema as unknown as JsonObject, value) : []
+  const give = (given: QuestionAnswer): void => {
+    Promise.resolve(onAnswer?.(given)).catch((error: unknown) =>
+      setProblem(error instanceof Error ? error.message : String(error)),
+    )
+  }
+  // The schema allows flat members only, and the server checks them again.
+  const accept = (): void => give({ action: 'accept', ...(schema && { content: value as FormContent }) })
+  return (
+    <section className="tw-question" aria-labelledby={heading}>
+      <h4 id={heading}>{printable(message, { multiline: true, maxChars: 10_000 })}</h4>
+      {url !== undefined && (
+        <p className="tw-address">
+          Open this address only if you trust it: <code>{printable(url, 400)}</code>{' '}
+          <CopyButton text={url} label="Copy address" />
+        </p>
+      )}
+      {answer && <p className="tw-muted">{answerWords(answer)}</p>}
+      {!answer && onAnswer && (
+        <form
+          className="tw-form"
+          onSubmit={event => {
+            event.preventDefault()
+            accept()
+          }}
+        >
+          {schema && (
+            <SchemaForm
+              schema={schema as unknown as JsonObject}
+              value={none}
+              onChange={setValue}
+              issues={[]}
+            />
+          )}
+          <div className="tw-actions">
+            <button type="submit" className="tw-button tw-primary" disabled={issues.length > 0}>
+              {url === undefined ? 'Send the answer' : 'I have opened it'}
+            </button>
+            <button type="button" className="tw-button" onClick={() => give({ action: 'decline' })}>
+              Decline
+            </button>
+          </div>
+        </form>
+      )}
+      {problem !== undefined && (
+        <p role="alert" className="tw-problem">
+          {printable(problem, 600)}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function answerWords({ action, by }: NonNullable<QuestionView['answer']>): string {
+  if (action === 'expired') return 'Nobody answered in time.'
+  if (action === 'withdrawn') return 'The call took its question back.'
+  const verb = action === 'accept' ? 'answered' : action === 'decline' ? 'declined' : 'cancelled'
+  return `${printable(by ?? 'Someone', 60)} ${verb} it.`
+}

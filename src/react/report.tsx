@@ -1,0 +1,60 @@
+// What a tool reports of its work, or would do: files, changes in them, terminals. All of it is text.
+import type { ReactElement } from 'react'
+import type { FileDiff, Report, TerminalReport } from '../language/report.ts'
+import { printable } from '../lib/text.ts'
+import { Diff, Terminal } from './output.tsx'
+
+export function ReportView({ report }: { report: Report | undefined }): ReactElement | null {
+  if (!report) return null
+  const { locations = [], diffs = [], terminals = [], leftOut } = report
+  return (
+    <section className="tw-report" aria-label="What the tool works on">
+      {locations.length > 0 && (
+        <ul className="tw-locations">
+          {locations.map(({ path, line }) => (
+            <li key={`${path}:${line}`}>
+              <code>
+                {printable(path, 300)}
+                {line === undefined ? '' : `:${line}`}
+              </code>
+            </li>
+          ))}
+        </ul>
+      )}
+      {diffs.map(diff => (
+        <FileChange key={diff.path} diff={diff} />
+      ))}
+      {terminals.map(terminal => (
+        <TerminalState key={terminal.id} terminal={terminal} />
+      ))}
+      {leftOut !== undefined && <p className="tw-muted">{leftOut} more are left out.</p>}
+    </section>
+  )
+}
+
+function FileChange({ diff: { path, oldText, newText } }: { diff: FileDiff }): ReactElement {
+  const what = oldText === null ? 'is new' : newText === null ? 'is deleted' : 'is changed'
+  return (
+    <div>
+      <p className="tw-muted tw-path">
+        <code>{printable(path, 300)}</code> {what}
+      </p>
+      <Diff before={oldText ?? ''} after={newText ?? ''} label={`Changes in ${printable(path, 200)}`} />
+    </div>
+  )
+}
+
+function TerminalState({ terminal }: { terminal: TerminalReport }): ReactElement {
+  const { command, cwd, output, exit } = terminal
+  const end =
+    exit === undefined ? 'running' : 'code' in exit ? `exit ${exit.code}` : `ended by ${exit.signal}`
+  return (
+    <div>
+      <p className="tw-muted tw-path">
+        {command !== undefined && <code>$ {printable(command, 400)}</code>}{' '}
+        {cwd !== undefined && printable(cwd, 200)} {end}
+      </p>
+      {output !== undefined && output !== '' && <Terminal text={output} />}
+    </div>
+  )
+}

@@ -1,0 +1,270 @@
+// One call: a line with its kind, name, most telling argument, outcome and duration; inside, everything that is known of it.
+// Open by default is what a person has to look at: what waits, runs, failed, was denied or is unknown.
+import { memo, type ReactElement, type ReactNode, useEffect, useState } from 'react'
+import type { ToolKind } from '../language/tools.ts'
+import { printable } from '../lib/text.ts'
+import { KindIcon } from './icons.tsx'
+import { JsonTree } from './json-tree.tsx'
+import { Diff, Output, Terminal } from './output.tsx'
+import { CopyButton, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
+import { Question, type QuestionAnswer } from './question.tsx'
+import { ReportView } from './report.tsx'
+import type { CallStatus, CallView } from './view.ts'
+import {
+  argumentsOf,
+  byteSize,
+  callDuration,
+  duration,
+  outcomeSentence,
+  prettyJson,
+  ruleWords,
+  tellingArgument,
+} from './words.ts'
+
+export type ToolCallProps = {
+  call: CallView
+  kind?: ToolKind | undefined
+  /** Its name for people. */
+  title?: string | undefined
+  /** Shown inside while it waits for a person, such as an `<Approval>`. */
+  approval?: ReactNode
+  /** Answers a question of the running call. */
+  onAnswer?: ((call: CallView, question: string, answer: QuestionAnswer) => unknown) | undefined
+  /** Fetches the whole result, if the model was given only a part. */
+  loadWhole?: ((blob: string) => Promise<string>) | undefined
+  selected?: boolean
+  onSelect?: (() => void) | undefined
+  /** Overrides which calls are open at first. */
+  open?: boolean | undefined
+  /** Further lines of the details, such as links. */
+  children?: ReactNode
+}
+
+const openAtFirst: readonly CallStatus[] = [
+  'writing',
+  'waiting',
+  'client',
+  'running',
+  'error',
+  'denied',
+  'invalid',
+  'timeout',
+  'unknown',
+]
+
+export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactElement {
+  const { call, kind, title, approval, selected, onSelect } = props
+  const [chosen, setChosen] = useState<boolean>()
+  const isOpen = chosen ?? props.open ?? openAtFirst.includes(call.status)
+  return (
+    <article
+      className={`tw-call tw-call-${call.status}${selected ? ' tw-selected' : ''}`}
+      data-call={call.id}
+      data-status={call.status}
+      data-parent={call.parent}
+      aria-label={`Call of ${printable(call.name, 80)}`}
+    >
+      <h4 className="tw-call-head">
+        <button
+          type="button"
+          className="tw-call-line"
+          aria-expanded={isOpen}
+          onClick={() => {
+            setChosen(!isOpen)
+            onSelect?.()
+          }}
+        >
+          <KindIcon kind={kind} />
+          <span className="tw-call-name" title={title === undefined ? undefined : printable(title, 120)}>
+            {printable(call.name, 80)}
+          </span>
+          <span className="tw-call-argument">{tellingArgument(call)}</span>
+          <Status status={call.status} />
+          <Took call={call} />
+        </button>
+      </h4>
+      {isOpen && (
+        <div className="tw-call-body">
+          {call.status === 'waiting' && approval ? approval : <Arguments call={call} />}
+          {call.questions?.map(question => (
+            <Question
+              key={question.id}
+              question={question}
+              onAnswer={props.onAnswer && (answer => props.onAnswer?.(call, question.id, answer))}
+            />
+          ))}
+          <ReportView report={call.outcome?.report ?? call.report} />
+          <Live call={call} />
+          <Result call={call} loadWhole={props.loadWhole} />
+          {!(call.status === 'waiting' && approval) && <Facts call={call} />}
+          {props.children}
+        </div>
+      )}
+    </article>
+  )
+})
+
+function Took({ call }: { call: CallView }): ReactElement | null {
+  const isRunning = call.status === 'running' && call.startedAt !== undefined
+  const now = useNow(isRunning, 1000)
+  const ms =
+    isRunning && call.startedAt !== undefined ? Math.max(0, now - call.startedAt) : callDuration(call)
+  return ms === undefined ? null : <span className="tw-took">{duration(ms)}</span>
+}
+
+/** Arguments as a tree; while they arrive, as the text so far. */
+export function Arguments({
+  call,
+}: {
+  call: Pick<CallView, 'text' | 'form' | 'status' | 'edited'>
+}): ReactElement {
+  const value = argumentsOf(call)
+  const isWriting = call.status === 'writing'
+  const before = call.edited && argumentsOf({ text: call.edited.original, form: call.form })
+  return (
+    <section className="tw-arguments" aria-busy={isWriting} aria-label="Arguments">
+      {value === undefined || isWriting ? (
+        <pre className="tw-text">
+          <SafeText text={call.text === '' && !isWriting ? '(no arguments)' : call.text} />
+          {isWriting && <span className="tw-caret" aria-hidden="true" />}
+        </pre>
+      ) : (
+        <JsonTree value={value} raw={call.text} label="Arguments" />
+      )}
+      {call.edited && (
+        <Fold label={`Changed by ${printable(call.edited.by, 60)} before it ran`} open>
+          <Diff before={prettyJson(before, call.edited.original)} after={prettyJson(value, call.text)} />
+        </Fold>
+      )}
+    </section>
+  )
+}
+
+function Live({ call }: { call: CallView }): ReactElement | null {
+  const { progress, output } = call
+  if (call.outcome || (!progress && output === '')) return null
+  const { message, done, total } = progress ?? {}
+  return (
+    <section className="tw-live" aria-label="Progress">
+      {progress && (
+        <p className="tw-progress">
+          {done !== undefined && total !== undefined && (
+            <progress value={done} max={total} aria-label="Done so far" />
+          )}
+          <span>
+            {printable(
+              message ?? (done === undefined ? '' : `${done}${total === undefined ? '' : ` of ${total}`}`),
+              200,
+            )}
+          </span>
+        </p>
+      )}
+      {output !== '' && <Terminal text={output} label="Output so far" />}
+    </section>
+  )
+}
+
+function Result(props: { call: CallView; loadWhole: ToolCallProps['loadWhole'] }): ReactElement | null {
+  const { call, loadWhole } = props
+  const { outcome, late } = call
+  const sentence = outcomeSentence(call)
+  if (!outcome) return null
+  return (
+    <section className="tw-result" aria-label="Result">
+      {sentence !== undefined && <p className="tw-sentence">{sentence}</p>}
+      <Output parts={outcome.parts} structured={outcome.structured} />
+      {outcome.cut && (
+        <Whole bytes={outcome.cut.bytes} load={loadWhole && (() => loadWhole(outcome.cut?.blob ?? ''))} />
+      )}
+      {late && (
+        <Fold label="A result came later. No model was shown it.">
+          <Output parts={late.parts} />
+        </Fold>
+      )}
+    </section>
+  )
+}
+
+/** What was kept whole, beside what the model saw. */
+function Whole({ bytes, load }: { bytes: number; load: (() => Promise<string>) | undefined }): ReactElement {
+  const [whole, setWhole] = useState<string>()
+  const [failed, setFailed] = useState(false)
+  useEffect(() => setWhole(undefined), [])
+  if (whole !== undefined)
+    return (
+      <Fold label={`The whole result, ${byteSize(bytes)}`} open>
+        <LongText text={whole} />
+      </Fold>
+    )
+  return (
+    <p className="tw-muted">
+      The model saw this part. The whole result has {byteSize(bytes)}.{' '}
+      {load && !failed && (
+        <button
+          type="button"
+          className="tw-button tw-small"
+          onClick={() => void load().then(setWhole, () => setFailed(true))}
+        >
+          Show it whole
+        </button>
+      )}
+      {failed && 'It could not be read.'}
+    </p>
+  )
+}
+
+function Facts({ call }: { call: CallView }): ReactElement {
+  const { approval, allowed, outcome, toolHash, argsHash, attempts } = call
+  const decided = approval?.decided
+  const facts: [string, string][] = []
+  if (decided)
+    facts.push([
+      decided.granted ? 'Allowed by' : 'Refused by',
+      `${decided.by}${decided.reason === undefined ? '' : `: ${decided.reason}`}`,
+    ])
+  else if (allowed)
+    facts.push([
+      'Allowed by',
+      allowed.grantId === undefined ? `${ruleWords(allowed.rule)}` : `grant ${allowed.grantId}`,
+    ])
+  if (approval) facts.push(['Asked because', ruleWords(approval.rule)])
+  if (attempts > 1) facts.push(['Attempts', String(attempts)])
+  if (outcome?.redactions) facts.push(['Redacted', `${outcome.redactions} values`])
+  if (outcome) facts.push(['Result from', provenance(outcome.from)])
+  return (
+    <dl className="tw-facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{printable(value, 300)}</dd>
+        </div>
+      ))}
+      <Hash name="Definition" value={toolHash} />
+      <Hash name="Arguments" value={argsHash} />
+      <div>
+        <dt>Call</dt>
+        <dd>
+          <code>{call.id.slice(0, 12)}</code> <CopyButton text={call.id} label="Copy id" />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+function Hash({ name, value }: { name: string; value: string | undefined }): ReactElement | null {
+  if (value === undefined) return null
+  return (
+    <div>
+      <dt>{name} hash</dt>
+      <dd>
+        <code title={value}>{value.slice(0, 12)}</code>
+      </dd>
+    </div>
+  )
+}
+
+function provenance(from: NonNullable<CallView['outcome']>['from']): string {
+  if (from.source === 'tool') return `the tool ${from.tool}`
+  if (from.source === 'person') return `a person, ${from.by}`
+  return from.source === 'client' ? 'the application' : 'the runtime'
+}

@@ -1,0 +1,241 @@
+// Lists that stay live: sessions, and calls that wait for a person. Both read from the operator API, follow its changes, and
+// read again after each reconnect, so a restart of the server loses nothing.
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type {
+  OperatorApproval,
+  OperatorCommand,
+  OperatorSession,
+  SessionChanged,
+  SessionQuery,
+  WatchOptions,
+} from '../client/index.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { ApprovalAnswer } from './approval.tsx'
+import type { Connection } from './use-session.ts'
+
+/** Which sessions are listed. */
+export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
+
+/** The methods of an OperatorClient that the lists need. */
+export type ListSource = {
+  sessions(query: SessionQuery): Promise<{ sessions: OperatorSession[]; next?: string }>
+  approvals(): Promise<{ approvals: OperatorApproval[] }>
+  changes(options: Omit<WatchOptions, 'after'>): AsyncIterable<SessionChanged>
+  command(id: string, command: OperatorCommand): Promise<unknown>
+}
+
+/** Calls `onChange` for each change while the page is shown, and every 15 seconds while it is hidden. */
+export function useChanges(
+  source: Pick<ListSource, 'changes'>,
+  onChange: (change: SessionChanged) => void,
+): Connection {
+  const [connection, setConnection] = useState<Connection>('connecting')
+  const isShown = useShown()
+  const latest = useRef(onChange)
+  latest.current = onChange
+  useEffect(() => {
+    if (!isShown) {
+      // A browser opens few connections to one server: hidden pages leave them to the others.
+      const timer = setInterval(() => latest.current({ type: 'open' }), 15_000)
+      return () => clearInterval(timer)
+    }
+    const stop = new AbortController()
+    void (async () => {
+      for await (const change of source.changes({ signal: stop.signal, onState: setConnection }))
+        latest.current(change)
+    })().catch(() => setConnection('broken'))
+    return () => stop.abort()
+  }, [source, isShown])
+  return connection
+}
+
+/** Whether the page is in sight. */
+export function useShown(): boolean {
+  const [isShown, setShown] = useState(() => document.visibilityState === 'visible')
+  useEffect(() => {
+    const look = (): void => setShown(document.visibilityState === 'visible')
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [])
+  return isShown
+}
+
+export type UsedSessions = {
+  sessions: readonly OperatorSession[]
+  /** Whether the end of the list was read. */
+  isWhole: boolean
+  isLoading: boolean
+  error: Error | undefined
+  /** Reads the next page. */
+  more: () => void
+  take: (change: SessionChanged) => void
+}
+
+export function useSessions(source: Pick<ListSource, 'sessions'>, filter: SessionFilter = {}): UsedSessions {
+  const [rows, setRows] = useState<ReadonlyMap<string, OperatorSession>>(new Map())
+  const [next, setNext] = useState<string | null>()
+  const [error, setError] = useState<Error>()
+  const [isLoading, setLoading] = useState(false)
+  const isReading = useRef(false)
+  const key = JSON.stringify(filter)
+  const read = useCallback(
+    async (after: string | undefined, isCurrent: () => boolean) => {
+      isReading.current = true
+      setLoading(true)
+      try {
+        const filtered = JSON.parse(key) as SessionFilter // it was made of one
+        const page = await source.sessions({ ...filtered, ...(after && { after }), limit: 200 })
+        if (!isCurrent()) return
+        setError(undefined)
+        setRows(before => merged(after === undefined ? new Map() : before, page.sessions))
+        setNext(page.next ?? null)
+      } catch (cause) {
+        if (isCurrent()) setError(cause instanceof Error ? cause : new Error(String(cause)))
+      } finally {
+        isReading.current = false
+        if (isCurrent()) setLoading(false)
+      }
+    },
+    [source, key],
+  )
+  const generation = useRef(0)
+  const restart = useCallback(() => {
+    const own = ++generation.current
+    void read(undefined, () => generation.current === own)
+  }, [read])
+  useEffect(restart, [restart])
+  const more = useCallback(() => {
+    if (typeof next !== 'string' || isReading.current) return
+    const own = generation.current
+    void read(next, () => generation.current === own)
+  }, [next, read])
+  const take = useCallback(
+    (change: SessionChanged) => {
+      if (change.type === 'open') restart()
+      else setRows(before => changed(before, change, JSON.parse(key) as SessionFilter))
+    },
+    [restart, key],
+  )
+  const sessions = useMemo(() => [...rows.values()].sort(newestFirst), [rows])
+  return { sessions, isWhole: next === null, isLoading, error, more, take }
+}
+
+function newestFirst(a: OperatorSession, b: OperatorSession): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+}
+
+function merged(
+  before: ReadonlyMap<string, OperatorSession>,
+  rows: readonly OperatorSession[],
+): Map<string, OperatorSession> {
+  const all = new Map(before)
+  for (const row of rows) all.set(row.id, row)
+  return all
+}
+
+function changed(
+  before: ReadonlyMap<string, OperatorSession>,
+  change: Exclude<SessionChanged, { type: 'open' }>,
+  filter: SessionFilter,
+): ReadonlyMap<string, OperatorSession> {
+  const all = new Map(before)
+  if (change.type === 'removed') all.delete(change.id)
+  else if (passes(change.session, filter)) all.set(change.session.id, change.session)
+  else all.delete(change.session.id)
+  return all
+}
+
+/** As the server filters. */
+export function passes(row: OperatorSession, { status, agent, owner, model, q }: SessionFilter): boolean {
+  const words = q?.toLowerCase() ?? ''
+  return (
+    (!status || row.status === status) &&
+    (!agent || row.agent === agent) &&
+    (!owner || row.owner === owner) &&
+    (!model || row.model === model) &&
+    (words === '' ||
+      row.id.toLowerCase().includes(words) ||
+      (row.opening ?? '').toLowerCase().includes(words))
+  )
+}
+
+/** The call that a decision is about. */
+export type DecidedCall = Pick<OperatorApproval, 'session' | 'callId' | 'tool' | 'argsHash' | 'toolHash'>
+
+export type UsedApprovals = {
+  approvals: readonly OperatorApproval[]
+  isLoading: boolean
+  error: Error | undefined
+  /** Reads them again. */
+  refresh: () => void
+  decide: (approval: DecidedCall, answer: ApprovalAnswer) => Promise<void>
+}
+
+export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>): UsedApprovals {
+  const [approvals, setApprovals] = useState<readonly OperatorApproval[]>([])
+  const [isLoading, setLoading] = useState(true)
+  const [error, setError] = useState<Error>()
+  const due = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const read = useCallback(async () => {
+    try {
+      const { approvals: now } = await source.approvals()
+      setApprovals(now)
+      setError(undefined)
+    } catch (cause) {
+      setError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    setLoading(false)
+  }, [source])
+  /** Many changes in a moment lead to one request. */
+  const refresh = useCallback(() => {
+    clearTimeout(due.current)
+    due.current = setTimeout(() => void read(), 60)
+  }, [read])
+  useEffect(() => {
+    refresh()
+    return () => clearTimeout(due.current)
+  }, [refresh])
+  const decide = useCallback<UsedApprovals['decide']>(
+    async (approval, answer) => {
+      await decideCall(source, approval, answer)
+      setApprovals(before => before.filter(each => each.callId !== approval.callId))
+      refresh()
+    },
+    [source, refresh],
+  )
+  return { approvals, isLoading, error, refresh, decide }
+}
+
+/** A decision, and the grant that a person gave with it. */
+export async function decideCall(
+  source: Pick<ListSource, 'command'>,
+  { session, callId, tool, argsHash, toolHash }: DecidedCall,
+  answer: ApprovalAnswer,
+): Promise<void> {
+  const { granted, seen, always } = answer
+  if (granted && always) {
+    const { covers, expiresAt, uses } = always
+    await source.command(session, {
+      do: 'grant',
+      tool: tool.name,
+      toolHash: toolHash ?? '',
+      ...(covers === 'same' && argsHash !== undefined && { argsHash }),
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(uses !== undefined && { uses }),
+    })
+  }
+  await source.command(session, {
+    do: 'decide',
+    callId,
+    granted,
+    seen,
+    ...(granted
+      ? answer.edit !== undefined && { edit: objectOf(answer.edit) }
+      : answer.reason !== undefined && { reason: answer.reason }),
+  })
+}
+
+/** Free text goes into its member `input`. */
+function objectOf(edit: JsonObject | string): JsonObject {
+  return typeof edit === 'string' ? { input: edit } : edit
+}

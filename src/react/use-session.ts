@@ -1,0 +1,195 @@
+// One session, live: what to show of it, and what a person can do. The page needs nothing but the session's id: after a
+// reload or a restart of the server everything comes from the log, including calls that still wait.
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { ApplicationMessage, ClientTool, TurnRequest } from '../client/index.ts'
+import { errorMessage } from '../lib/error-message.ts'
+import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import type { ApprovalAnswer } from './approval.tsx'
+import type { CallView, SessionView } from './view.ts'
+import { openCalls } from './view.ts'
+import { ViewFold, type WatchedItem } from './view-fold.ts'
+import { argumentsOf } from './words.ts'
+
+/** What gives a session's log: an AapClient, or an OperatorClient. */
+export type WatchSource = {
+  watch(
+    sessionId: string,
+    options: { after?: number; signal?: AbortSignal; onState?: (state: Connection) => void },
+  ): AsyncIterable<WatchedItem>
+}
+export type Connection = 'connecting' | 'live' | 'broken'
+
+export type Watching = { view: SessionView | undefined; connection: Connection; error: Error | undefined }
+
+/** The view of a session, drawn at most once per frame. `paused`: closes the stream; it continues where it was. */
+export function useSessionView(source: WatchSource, sessionId: string | undefined, paused = false): Watching {
+  const [state, setState] = useState<Watching>(nothing)
+  const fold = useRef<{ id: string | undefined; fold: ViewFold }>(undefined)
+  useEffect(() => {
+    if (fold.current?.id !== sessionId) {
+      fold.current = { id: sessionId, fold: new ViewFold() }
+      setState(nothing)
+    }
+    if (sessionId === undefined || paused) return undefined
+    const stop = new AbortController()
+    const own = fold.current?.fold ?? new ViewFold()
+    void pump(source, sessionId, own, stop.signal, setState)
+    return () => stop.abort()
+  }, [source, sessionId, paused])
+  return state
+}
+
+const nothing: Watching = { view: undefined, connection: 'connecting', error: undefined }
+
+async function pump(
+  source: WatchSource,
+  sessionId: string,
+  fold: ViewFold,
+  signal: AbortSignal,
+  set: (update: (before: Watching) => Watching) => void,
+): Promise<void> {
+  let isDue = false
+  let connection: Connection = 'connecting'
+  const draw = (): void => {
+    if (isDue || signal.aborted) return
+    isDue = true
+    nextFrame(() => {
+      isDue = false
+      if (!signal.aborted) set(before => ({ ...before, view: fold.snapshot(), connection, error: undefined }))
+    })
+  }
+  const onState = (state: Connection): void => {
+    connection = state
+    if (!signal.aborted) set(before => ({ ...before, connection }))
+  }
+  try {
+    for await (const item of source.watch(sessionId, { after: fold.seq, signal, onState })) {
+      connection = 'live'
+      fold.take(item)
+      draw()
+    }
+  } catch (cause) {
+    const error = cause instanceof Error ? cause : new Error(errorMessage(cause))
+    if (!signal.aborted) set(before => ({ ...before, connection: 'broken', error }))
+  }
+}
+
+/** Hidden pages draw no frames: there a timer stands in. */
+function nextFrame(draw: () => void): void {
+  let isDone = false
+  const once = (): void => {
+    if (isDone) return
+    isDone = true
+    draw()
+  }
+  requestAnimationFrame(once)
+  setTimeout(once, 100)
+}
+
+// ---- over the Agent Application Protocol ---------------------------------------------------------------------
+
+/** The methods of an AapClient that `useSession` needs. */
+export type SessionClient = WatchSource & {
+  sendTurn(sessionId: string, request: TurnRequest, options?: { signal?: AbortSignal }): Promise<unknown>
+  cancel(sessionId: string): Promise<void>
+}
+
+export type UseSessionOptions = {
+  /** The page's own tools, by the names under which the session declares them. One tab of a page runs each call. */
+  tools?: Readonly<Record<string, ClientTool>>
+}
+
+export type UsedSession = Watching & {
+  /** Calls that wait for a person. */
+  approvals: CallView[]
+  send: (text: string) => Promise<void>
+  cancel: () => Promise<void>
+  decide: (callId: string, answer: ApprovalAnswer) => Promise<void>
+}
+
+export function useSession(
+  client: SessionClient,
+  sessionId: string | undefined,
+  { tools }: UseSessionOptions = {},
+): UsedSession {
+  const watching = useSessionView(client, sessionId)
+  const submit = useCallback(
+    async (message: ApplicationMessage) => {
+      if (sessionId === undefined) throw new Error('There is no session yet.')
+      const left = new AbortController()
+      await client.sendTurn(sessionId, { messages: [message], stream: 'message' }, { signal: left.signal })
+      // It was accepted. What comes of it is in the log, which is watched already.
+      left.abort()
+    },
+    [client, sessionId],
+  )
+  const { view } = watching
+  useClientTools(view, tools, submit)
+  return {
+    ...watching,
+    approvals: view ? [...openCalls(view)].filter(call => call.status === 'waiting') : [],
+    send: useCallback(text => submit({ role: 'user', content: text }), [submit]),
+    cancel: useCallback(
+      () => (sessionId === undefined ? Promise.resolve() : client.cancel(sessionId)),
+      [client, sessionId],
+    ),
+    decide: useCallback((callId, answer) => submit(permissionOf(callId, answer)), [submit]),
+  }
+}
+
+function permissionOf(toolCallId: string, answer: ApprovalAnswer): ApplicationMessage {
+  if (!answer.granted)
+    return {
+      role: 'tool_permission',
+      toolCallId,
+      granted: false,
+      ...(answer.reason !== undefined && { reason: answer.reason }),
+    }
+  const { edit } = answer
+  const input: JsonObject | undefined = typeof edit === 'string' ? { input: edit } : edit
+  return { role: 'tool_permission', toolCallId, granted: true, ...(input && { input }) }
+}
+
+/** Runs the calls that wait for this page, each once. */
+export function useClientTools(
+  view: SessionView | undefined,
+  tools: Readonly<Record<string, ClientTool>> | undefined,
+  submit: (message: { role: 'tool'; toolCallId: string; content: string }) => Promise<unknown>,
+): void {
+  const begun = useRef(new Set<string>())
+  const calls = view && tools ? [...openCalls(view)].filter(call => call.status === 'client') : []
+  useEffect(() => {
+    for (const call of calls) {
+      const tool = tools && Object.hasOwn(tools, call.name) ? tools[call.name] : undefined
+      if (!tool || begun.current.has(call.id)) continue
+      begun.current.add(call.id)
+      // Another tab may have it, or may have answered already: its answer is in the log.
+      onlyHere(call.id, () =>
+        runHere(tool, call).then(content => submit({ role: 'tool', toolCallId: call.id, content })),
+      ).catch(() => void begun.current.delete(call.id))
+    }
+  })
+}
+
+async function runHere(tool: ClientTool, call: CallView): Promise<string> {
+  const value = argumentsOf(call)
+  const input = value !== undefined && isJsonObject(value) ? value : { input: call.text }
+  const { signal } = new AbortController()
+  try {
+    const result: unknown = await tool(input, { toolCallId: call.id, name: call.name, input, signal })
+    return typeof result === 'string' ? result : (JSON.stringify(result) ?? '(no output)')
+  } catch (error) {
+    return `The tool failed: ${errorMessage(error)}`
+  }
+}
+
+/** Among the tabs of one origin, the first that asks does it; the others leave it. */
+async function onlyHere(callId: string, work: () => Promise<unknown>): Promise<void> {
+  if (!globalThis.navigator?.locks) {
+    await work()
+    return
+  }
+  await navigator.locks.request(`turnwire-call-${callId}`, { ifAvailable: true }, async lock => {
+    if (lock) await work()
+  })
+}

@@ -1,0 +1,308 @@
+// Folds a session's log and its live deltas into what a page shows (view.ts). It reads no clock but the events' own. Each
+// event costs the same however long the session is. `snapshot` is cheap enough to be taken once per frame.
+import type { CallPart } from '../language/calls.ts'
+import type { Delta, Event, Grant, ModelAnswered, Settings } from '../language/events.ts'
+import { callAfter } from './call-fold.ts'
+import { LiveStep } from './live-step.ts'
+import { noteOf } from './notes.ts'
+import {
+  addUsage,
+  type CallView,
+  noUsage,
+  type SessionView,
+  type StepView,
+  type TurnView,
+  type UsageTotal,
+  type ViewItem,
+} from './view.ts'
+
+export type WatchedItem = { seq: number; event: Event } | { delta: Delta }
+
+export class ViewFold {
+  #seq = 0
+  #agent = ''
+  #owner = ''
+  #wire = ''
+  #createdAt = 0
+  #updatedAt = 0
+  #settings: Settings | undefined
+  readonly #items: ViewItem[] = []
+  readonly #calls = new Map<string, CallView>()
+  /** Where the item of a call stands. */
+  readonly #places = new Map<string, number>()
+  readonly #steps: StepView[] = []
+  readonly #turns: TurnView[] = []
+  readonly #grants = new Map<string, Grant>()
+  #usage: UsageTotal = noUsage
+  readonly #byModel = new Map<string, UsageTotal>()
+  #controlledBy: string | undefined
+  #live = new LiveStep()
+
+  get seq(): number {
+    return this.#seq
+  }
+
+  take(item: WatchedItem): void {
+    if ('delta' in item) this.#delta(item.delta)
+    else if (item.seq > this.#seq) this.#event(item.seq, item.event)
+  }
+
+  snapshot(): SessionView {
+    const live = this.#live.items(this.#updatedAt)
+    const calls = new Map(this.#calls)
+    for (const item of live) if (item.type === 'call') calls.set(item.call.id, item.call)
+    return {
+      seq: this.#seq,
+      agent: this.#agent,
+      owner: this.#owner,
+      wire: this.#wire,
+      createdAt: this.#createdAt,
+      updatedAt: this.#updatedAt,
+      settings: this.#settings,
+      items: [...this.#items, ...live],
+      calls,
+      steps: [...this.#steps],
+      turns: [...this.#turns],
+      grants: [...this.#grants.values()],
+      usage: this.#usage,
+      byModel: new Map(this.#byModel),
+      controlledBy: this.#controlledBy,
+      active: this.#turns.length > 0 && this.#turns.at(-1)?.endedAt === undefined,
+    }
+  }
+
+  #delta(delta: Delta): void {
+    switch (delta.type) {
+      case 'progress':
+        this.#change(delta.callId, call => ({ ...call, progress: delta }))
+        break
+      case 'output':
+        this.#change(delta.callId, call => ({ ...call, output: tail(call.output + delta.text) }))
+        break
+      case 'report':
+        this.#change(delta.callId, call => ({ ...call, report: { ...call.report, ...delta.report } }))
+        break
+      case 'step.reset': {
+        const step = this.#steps.at(-1)
+        if (step && step.endedAt === undefined) this.#setStep({ ...step, resets: step.resets + 1 })
+        this.#live.take(delta)
+        break
+      }
+      default:
+        this.#live.take(delta)
+    }
+  }
+
+  #event(seq: number, event: Event): void {
+    this.#seq = seq
+    this.#updatedAt = event.at
+    const { at } = event
+    switch (event.type) {
+      case 'session.created':
+        this.#agent = event.agent
+        this.#owner = event.owner
+        this.#wire = event.wire
+        this.#createdAt = at
+        this.#settings = event.settings
+        this.#seed(seq, event)
+        break
+      case 'session.configured':
+        if (this.#settings) this.#settings = { ...this.#settings, ...event.settings }
+        break
+      case 'turn.started':
+        this.#turns.push({ id: event.turn, seq, startedAt: at })
+        if (event.parts.length > 0)
+          this.#items.push({ type: 'user', key: `e${seq}`, seq, at, parts: event.parts, wire: event.wire })
+        if (!event.ask?.direct) this.#openStep(at)
+        break
+      case 'model.answered':
+        this.#answered(seq, event)
+        break
+      case 'turn.ended':
+        this.#endTurn(event)
+        break
+      case 'grant.given':
+        this.#grants.set(event.grant.id, event.grant)
+        break
+      case 'grant.revoked':
+        this.#grants.delete(event.grantId)
+        break
+      case 'control.taken':
+        this.#controlledBy = event.by
+        break
+      case 'control.returned':
+        this.#controlledBy = undefined
+        break
+      default:
+        this.#callEvent(seq, event)
+    }
+    const note = noteOf(event)
+    if (note) this.#items.push({ type: 'note', key: `n${seq}`, seq, at, ...note })
+  }
+
+  #callEvent(seq: number, event: Event): void {
+    if (event.type === 'call.nested') {
+      this.#propose(seq, event.at, event.call, event.parent)
+      const step = this.#steps.at(-1)
+      if (step) this.#setStep({ ...step, calls: [...step.calls, event.call.id] })
+    }
+    if (!('callId' in event)) return
+    this.#change(event.callId, call => callAfter({ ...call, events: [...call.events, seq] }, seq, event))
+    if (event.type === 'call.settled') this.#afterBatch(event.at)
+  }
+
+  /** Once all calls of an answer are settled, the model is asked again. */
+  #afterBatch(at: number): void {
+    const step = this.#steps.at(-1)
+    if (
+      !step ||
+      step.endedAt === undefined ||
+      !this.#turns.at(-1) ||
+      this.#turns.at(-1)?.endedAt !== undefined
+    )
+      return
+    if (step.calls.every(id => this.#calls.get(id)?.settledAt !== undefined)) this.#openStep(at)
+  }
+
+  #openStep(at: number): void {
+    const turn = this.#turns.at(-1)
+    if (turn) this.#steps.push({ turn: turn.id, startedAt: at, resets: 0, calls: [] })
+  }
+
+  #setStep(step: StepView): void {
+    this.#steps[this.#steps.length - 1] = step
+  }
+
+  #answered(seq: number, event: ModelAnswered): void {
+    const { at, parts, model, usage, warnings } = event
+    const live = this.#live
+    this.#live = new LiveStep()
+    const calls = parts.filter((part): part is CallPart => part.type === 'call')
+    let words = { thinking: '', text: '' }
+    let first = true
+    const flush = (): void => {
+      if (words.thinking === '' && words.text === '') return
+      const answer = { type: 'answer', key: live.keyOf(seq, first), seq, at, ...words, model } as const
+      this.#items.push({
+        ...answer,
+        ...(first && usage && { usage }),
+        ...(first && warnings && { warnings }),
+      })
+      first = false
+      words = { thinking: '', text: '' }
+    }
+    for (const [index, part] of parts.entries()) {
+      if (part.type === 'text') words.text += part.text
+      else if (part.type === 'thinking') {
+        if (words.text !== '') flush()
+        words.thinking += part.text
+      } else {
+        flush()
+        if (part.type === 'hosted')
+          this.#items.push({ type: 'hosted', key: `h${seq}.${index}`, seq, at, part })
+        else this.#propose(seq, at, part)
+      }
+    }
+    flush()
+    this.#count(event)
+    const open = this.#steps.at(-1)
+    const ids = calls.map(call => call.id)
+    if (open && open.endedAt === undefined)
+      this.#setStep({ ...open, seq, endedAt: at, model, calls: ids, ...(usage && { usage }) })
+    else {
+      const turn = this.#turns.at(-1)?.id ?? ''
+      this.#steps.push({
+        seq,
+        turn,
+        startedAt: at,
+        endedAt: at,
+        model,
+        resets: 0,
+        calls: ids,
+        ...(usage && { usage }),
+      })
+    }
+    // The vendor wants to be asked again with its own words.
+    if (calls.length === 0 && event.stop === 'pause') this.#openStep(at)
+  }
+
+  #propose(seq: number, at: number, part: CallPart, parent?: string): void {
+    const { id, name, form, text } = part
+    const call: CallView = {
+      id,
+      name,
+      form,
+      text,
+      status: 'proposed',
+      seq,
+      events: [seq],
+      proposedAt: at,
+      attempts: 0,
+      output: '',
+      ...(part.cut && { cut: true }),
+      ...(parent !== undefined && { parent }),
+    }
+    this.#calls.set(id, call)
+    this.#places.set(id, this.#items.length)
+    this.#items.push({ type: 'call', key: `c${id}`, call })
+  }
+
+  #change(callId: string, change: (call: CallView) => CallView): void {
+    const call = this.#calls.get(callId)
+    const place = this.#places.get(callId)
+    if (!call || place === undefined) return
+    const changed = change(call)
+    this.#calls.set(callId, changed)
+    this.#items[place] = { type: 'call', key: `c${callId}`, call: changed }
+  }
+
+  #count({ model, usage }: ModelAnswered): void {
+    this.#usage = addUsage(this.#usage, usage)
+    this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? noUsage, usage))
+  }
+
+  #endTurn(event: Extract<Event, { type: 'turn.ended' }>): void {
+    const turn = this.#turns.at(-1)
+    const step = this.#steps.at(-1)
+    this.#live = new LiveStep()
+    // No answer came of it.
+    if (step && step.endedAt === undefined) {
+      if (step.startedAt === event.at) this.#steps.pop()
+      else this.#setStep({ ...step, endedAt: event.at })
+    }
+    if (!turn) return
+    const { stop, limit, error } = event
+    this.#turns[this.#turns.length - 1] = {
+      ...turn,
+      endedAt: event.at,
+      stop,
+      ...(limit !== undefined && { limit }),
+      ...(error && { error: error.message }),
+    }
+  }
+
+  #seed(seq: number, { seed, at }: Extract<Event, { type: 'session.created' }>): void {
+    for (const [index, entry] of seed.entries()) {
+      const key = `s${index}`
+      if (entry.role === 'system') this.#items.push({ type: 'system', key, seq, at, text: entry.text })
+      else if (entry.role === 'user') this.#items.push({ type: 'user', key, seq, at, parts: entry.parts })
+      else if (entry.role === 'assistant') this.#seedAnswer(seq, at, key, entry.parts)
+      else
+        for (const { callId, outcome } of entry.results)
+          this.#change(callId, call => ({ ...call, status: outcome.kind, outcome, settledAt: at }))
+    }
+  }
+
+  #seedAnswer(seq: number, at: number, key: string, parts: ModelAnswered['parts']): void {
+    const textOf = (type: 'text' | 'thinking'): string =>
+      parts.map(part => (part.type === type ? part.text : '')).join('')
+    const [thinking, text] = [textOf('thinking'), textOf('text')]
+    if (thinking !== '' || text !== '') this.#items.push({ type: 'answer', key, seq, at, thinking, text })
+    for (const part of parts) if (part.type === 'call') this.#propose(seq, at, part)
+  }
+}
+
+/** Live output is kept to its last 256 KiB. */
+function tail(text: string): string {
+  return text.length > 262_144 ? text.slice(-262_144) : text
+}

@@ -1,0 +1,199 @@
+// Rows of any height, of which only those near the viewport are in the document: 10,000 of them scroll without effort.
+// The browser's scroll anchoring keeps what a person reads in its place while heights become known.
+import {
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+
+export type VirtualRowsProps<T> = {
+  items: readonly T[]
+  keyOf: (item: T, index: number) => string
+  render: (item: T, index: number) => ReactNode
+  /** The height of a row that was not measured yet, in pixels. */
+  estimate: number
+  label: string
+  className?: string
+  /** Stays at the end while it grows, unless a person has scrolled away. */
+  follow?: boolean
+  /** The key of a row to bring into the middle. `target.at` makes it happen again for the same row. */
+  target?: { key: string; at: number } | undefined
+  /** Called when the last rows are in sight. */
+  onEnd?: (() => void) | undefined
+  /** Shown when a person has scrolled away from the end. */
+  newest?: string
+  /** A row with nothing in it, in place of an empty list. */
+  empty?: ReactNode
+  role?: 'list' | undefined
+}
+
+const overscan = 600
+
+export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
+  const { items, keyOf, render, follow = false, target, onEnd, role } = props
+  const box = useRef<HTMLElement>(null)
+  const { offsets, measure, measured } = useOffsets(props)
+  const { view, isAtEnd, isAway, look } = useViewport(box)
+  const first = indexAt(offsets, view.top - overscan)
+  const last = Math.min(items.length, indexAt(offsets, view.top + view.height + overscan) + 1)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever rows were added or measured
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element && follow && isAtEnd.current) element.scrollTop = element.scrollHeight
+  }, [items, measured, follow])
+  useTarget(box, target, items, keyOf, offsets)
+  useEffect(() => {
+    if (onEnd && items.length > 0 && last >= items.length) onEnd()
+  }, [onEnd, last, items.length])
+  const toEnd = (): void => box.current?.scrollTo({ top: box.current.scrollHeight })
+  return (
+    <div className={`tw-rows ${props.className ?? ''}`}>
+      <section
+        ref={box}
+        className="tw-scroll"
+        tabIndex={0}
+        aria-label={props.label}
+        onScroll={event => look(event.currentTarget)}
+      >
+        {items.length === 0 && props.empty}
+        <div style={{ height: offsets[first] }} />
+        <div role={role}>
+          {items.slice(first, last).map((item, index) => {
+            const key = keyOf(item, first + index)
+            return (
+              <div key={key} data-key={key} ref={measure} className="tw-row" role={role && 'listitem'}>
+                {render(item, first + index)}
+              </div>
+            )
+          })}
+        </div>
+        <div style={{ height: offsets[items.length]! - offsets[last]! }} />
+      </section>
+      {follow && isAway && (
+        <button type="button" className="tw-button tw-newest" onClick={toEnd}>
+          {props.newest ?? 'Go to the newest'}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Where each row begins, by measured heights and the estimate for the others. */
+function useOffsets<T>({ items, keyOf, estimate }: VirtualRowsProps<T>): {
+  offsets: Float64Array
+  measure: (element: HTMLElement | null) => void
+  measured: number
+} {
+  const heights = useRef(new Map<string, number>())
+  const [measured, setMeasured] = useState(0)
+  const measure = useMeasure(heights, setMeasured)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `measured` says that `heights` has changed
+  const offsets = useMemo(() => {
+    const sums = new Float64Array(items.length + 1)
+    for (const [index, item] of items.entries())
+      sums[index + 1] = sums[index]! + (heights.current.get(keyOf(item, index)) ?? estimate)
+    return sums
+  }, [items, measured, keyOf, estimate])
+  return { offsets, measure, measured }
+}
+
+/** What is in sight, in steps of 200 pixels, and whether that is the end. */
+function useViewport(box: { current: HTMLElement | null }): {
+  view: { top: number; height: number }
+  isAtEnd: { current: boolean }
+  isAway: boolean
+  look: (element: HTMLElement) => void
+} {
+  const [view, setView] = useState({ top: 0, height: 900 })
+  const isAtEnd = useRef(true)
+  const [isAway, setAway] = useState(false)
+  const look = useCallback((element: HTMLElement) => {
+    const { scrollTop, clientHeight, scrollHeight } = element
+    isAtEnd.current = scrollHeight - scrollTop - clientHeight < 48
+    setAway(!isAtEnd.current)
+    setView(before =>
+      before.height === clientHeight && Math.abs(before.top - scrollTop) < 200 && scrollTop !== 0
+        ? before
+        : { top: scrollTop, height: clientHeight },
+    )
+  }, [])
+  useEffect(() => {
+    const element = box.current
+    if (!element) return undefined
+    const observer = new ResizeObserver(() => look(element))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [box, look])
+  return { view, isAtEnd, isAway, look }
+}
+
+/** One observer for all rows. A ref callback gives it each row when it appears. */
+function useMeasure(
+  heights: { current: Map<string, number> },
+  changed: (update: (before: number) => number) => void,
+): (element: HTMLElement | null) => void {
+  const observer = useRef<ResizeObserver>(undefined)
+  useEffect(() => () => observer.current?.disconnect(), [])
+  return useCallback(
+    (element: HTMLElement | null) => {
+      if (!element) return
+      observer.current ??= new ResizeObserver(entries => {
+        let isOther = false
+        for (const { target } of entries) {
+          const { dataset, offsetHeight } = target as HTMLElement // only rows are observed
+          const key = dataset['key']
+          if (key === undefined || offsetHeight === 0 || heights.current.get(key) === offsetHeight) continue
+          heights.current.set(key, offsetHeight)
+          isOther = true
+        }
+        if (isOther) changed(before => before + 1)
+      })
+      observer.current.observe(element)
+    },
+    [heights, changed],
+  )
+}
+
+/** Brings a row into the middle: first by its likely place, then, once it is in the document, exactly. */
+function useTarget<T>(
+  box: { current: HTMLElement | null },
+  target: { key: string; at: number } | undefined,
+  items: readonly T[],
+  keyOf: (item: T, index: number) => string,
+  offsets: Float64Array,
+): void {
+  const done = useRef<object>(undefined)
+  useEffect(() => {
+    const element = box.current
+    if (!element || !target || done.current === target) return
+    const index = items.findIndex((item, at) => keyOf(item, at) === target.key)
+    if (index < 0) return
+    done.current = target
+    element.scrollTop = Math.max(0, offsets[index]! - element.clientHeight / 2)
+    let tries = 6
+    const settle = (): void => {
+      const row = element.querySelector(`[data-key="${CSS.escape(target.key)}"]`)
+      row?.scrollIntoView({ block: 'center' })
+      tries -= 1
+      if (tries > 0) requestAnimationFrame(settle)
+    }
+    requestAnimationFrame(settle)
+  }, [box, target, items, keyOf, offsets])
+}
+
+/** The last row that begins at or before this place. */
+function indexAt(offsets: Float64Array, place: number): number {
+  let low = 0
+  let high = offsets.length - 2
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (offsets[middle]! <= place) low = middle
+    else high = middle - 1
+  }
+  return Math.max(0, low)
+}

@@ -1,0 +1,186 @@
+// The words of a call: a sentence for its status, its most telling argument, its sizes and times. Everything that a model or
+// a tool wrote passes `printable` here, so that it is one line with nothing hidden in it.
+import type { OutcomeKind } from '../language/calls.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import { printable } from '../lib/text.ts'
+import type { CallStatus, CallView } from './view.ts'
+
+export const statusWords: Readonly<Record<CallStatus, string>> = {
+  writing: 'arguments arriving',
+  proposed: 'being checked',
+  client: 'waits for the application',
+  waiting: 'waits for approval',
+  allowed: 'allowed',
+  running: 'running',
+  ok: 'done',
+  error: 'failed',
+  invalid: 'invalid',
+  denied: 'denied',
+  timeout: 'timed out',
+  cancelled: 'cancelled',
+  abandoned: 'abandoned',
+  unknown: 'unknown',
+}
+
+/** Why a call ended as it did, for those outcomes that need a sentence. */
+export function outcomeSentence(call: CallView): string | undefined {
+  const kind: OutcomeKind | undefined = call.outcome?.kind
+  switch (kind) {
+    case 'unknown':
+      return call.startedAt === undefined
+        ? 'This may have happened. The process ended before it answered.'
+        : `This may have happened. It was started at ${clockTime(call.startedAt)} and the process ended before it answered.`
+    case 'invalid':
+      return 'It never ran: its arguments did not pass the check.'
+    case 'denied':
+      return call.approval?.decided
+        ? `It never ran: ${printable(call.approval.decided.by, 60)} refused it.`
+        : 'It never ran: the policy refused it.'
+    case 'abandoned':
+      return 'It never ran: a new message came before the answer.'
+    case 'timeout':
+      return 'It was started and did not end in time.'
+    default:
+      return undefined
+  }
+}
+
+export function argumentsOf({ text, form }: Pick<CallView, 'text' | 'form'>): Json | undefined {
+  if (form === 'text') return undefined
+  try {
+    return JSON.parse(text === '' ? '{}' : text) as Json // JSON.parse gives JSON
+  } catch {
+    return undefined
+  }
+}
+
+/** Members that say most about a call, the first one that is there. */
+const telling = [
+  'command',
+  'path',
+  'file',
+  'to',
+  'url',
+  'query',
+  'expression',
+  'city',
+  'text',
+  'name',
+  'title',
+  'id',
+]
+
+/** The most telling argument, on one line. */
+export function tellingArgument(call: Pick<CallView, 'text' | 'form'>, most = 80): string {
+  const value = argumentsOf(call)
+  if (value === undefined || !isJsonObject(value)) return printable(call.text.trim(), most)
+  const names = Object.keys(value)
+  const name =
+    telling.find(each => typeof value[each] === 'string') ??
+    names.find(each => isShort(value[each])) ??
+    names[0]
+  if (name === undefined) return ''
+  const shown = value[name] ?? null
+  return printable(typeof shown === 'string' ? shown : JSON.stringify(shown), most)
+}
+
+function isShort(value: Json | undefined): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/** What will happen, in a sentence made of the tool's title and the arguments. */
+export function callSentence(
+  name: string,
+  title: string | undefined,
+  input: Json | undefined,
+  text: string,
+): string {
+  const subject = printable(title ?? name, 80)
+  if (input === undefined || !isJsonObject(input)) return `${subject}: ${printable(text.trim(), 160)}`
+  const parts = Object.entries(input)
+    .slice(0, 3)
+    .map(([member, value]) => `${printable(member, 40)} ${shortValue(value)}`)
+  const more = Object.keys(input).length - parts.length
+  if (parts.length === 0) return `${subject}, with no arguments`
+  return `${subject}: ${parts.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function shortValue(value: Json): string {
+  if (typeof value === 'string') return `“${printable(value, 60)}”`
+  if (Array.isArray(value)) return `${value.length} items`
+  return printable(isJsonObject(value) ? `{ ${Object.keys(value).join(', ')} }` : String(value), 60)
+}
+
+export function duration(ms: number): string {
+  if (ms < 1) return '0 ms'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`
+  return `${Math.floor(ms / 86_400_000)} d ${Math.round((ms % 86_400_000) / 3_600_000)} h`
+}
+
+/** How long a call has run, or ran. */
+export function callDuration(call: CallView): number | undefined {
+  if (call.outcome?.ms !== undefined) return call.outcome.ms
+  if (call.settledAt === undefined) return undefined
+  return call.startedAt === undefined ? undefined : call.settledAt - call.startedAt
+}
+
+export function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+export function clockTime(at: number): string {
+  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+}
+
+export function exactTime(at: number): string {
+  return new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC')
+}
+
+export function relativeTime(at: number, now: number): string {
+  const ms = now - at
+  const past = Math.abs(ms)
+  const words =
+    past < 5000
+      ? 'now'
+      : past < 60_000
+        ? `${Math.round(past / 1000)} s`
+        : past < 3_600_000
+          ? `${Math.round(past / 60_000)} min`
+          : past < 86_400_000
+            ? `${Math.round(past / 3_600_000)} h`
+            : `${Math.round(past / 86_400_000)} d`
+  if (words === 'now') return ms >= 0 ? 'just now' : 'now'
+  return ms >= 0 ? `${words} ago` : `in ${words}`
+}
+
+/** The members in which two objects differ, as lines of JSON for a diff. */
+export function prettyJson(value: Json | undefined, text: string): string {
+  return value === undefined ? text : JSON.stringify(sorted(value), null, 2)
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isJsonObject(value)) return value
+  const pairs: [string, Json][] = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(
+    pairs.map(([name, member]): [string, Json] => [name, sorted(member)]),
+  ) as JsonObject
+}
+
+const rules: Readonly<Record<string, string>> = {
+  'operator-trust': 'the trust that the operator gave this tool',
+  'client-trust': 'the trust that the application gave this tool',
+  'client-tool': 'the application runs it',
+  'changed-tool': 'the definition of this tool has changed',
+  grant: 'a grant',
+}
+
+/** A rule in words: those of the runtime are spelled out, the operator's own are named. */
+export function ruleWords(rule: string): string {
+  return rules[rule] ?? `the rule ${rule}`
+}

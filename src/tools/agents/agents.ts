@@ -1,0 +1,115 @@
+// Other agents as tools: `agentTool()` has an agent do a task in a session of its own, `handOverTool()` lets another agent go
+// on with the conversation. The engine does both; here they are declared.
+import type { Tool } from '../../engine/ports.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { LimitName } from '../../language/events.ts'
+
+export type AgentToolOptions = {
+  /** The tool's name. Default: `ask_<agent>`. */
+  name?: string
+  title?: string
+  /** What the agent is good for: the model reads it to decide when to ask it. */
+  description?: string
+  /** The client's tools that the agent may use: those named, or all. Default: none. */
+  clientTools?: true | readonly string[]
+  /** What one task may use at most; never more than what is left of the turn. */
+  limits?: Partial<Record<LimitName, number>>
+  /** Default `trusted`: what the agent does passes its own gate, call by call. */
+  trust?: Tool['trust']
+  /** Default false. */
+  exposed?: boolean
+}
+
+export type HandOverOptions = Pick<AgentToolOptions, 'name' | 'title' | 'description' | 'trust' | 'exposed'>
+
+/** The limits of the turn come first, and a suspended call takes no time. */
+const timeoutMs = 24 * 60 * 60 * 1000
+
+const base = {
+  kind: 'other',
+  readOnly: false,
+  idempotent: false,
+  destructive: false,
+  side: 'server',
+  retries: 0,
+  outputLimit: 64 * 1024,
+  resumable: true,
+} as const
+
+/** `agent`: the name of an agent of the configuration, or the agent itself. */
+export function agentTool(agent: string | { name: string }, options: AgentToolOptions = {}): Tool {
+  const to = nameOf(agent)
+  const { name = `ask_${toolName(to)}`, title, trust = 'trusted', exposed = false } = options
+  const { clientTools, limits } = options
+  return {
+    ...base,
+    name,
+    ...(title !== undefined && { title }),
+    description:
+      options.description ??
+      `Has the agent "${to}" do a task and gives its answer. It reads nothing of this conversation: say all that it needs.`,
+    input: {
+      form: 'json',
+      schema: {
+        type: 'object',
+        properties: { task: { type: 'string', minLength: 1, description: 'The whole task, in words.' } },
+        required: ['task'],
+        additionalProperties: false,
+      },
+    },
+    trust,
+    exposed,
+    timeoutMs,
+    run(input, context) {
+      const { task } = input as { task: string } // It passed the gate.
+      if (!context.nested) throw new Error('This engine runs no agents as tools.')
+      const more = { ...(clientTools && { clientTools }), ...(limits && { limits }) }
+      return context.nested.delegate({ agent: to, text: task, ...more }, context)
+    },
+  }
+}
+
+/** The model hands the conversation over: from the next step on the other agent answers, with its own tools and policy. */
+export function handOverTool(agent: string | { name: string }, options: HandOverOptions = {}): Tool {
+  const to = nameOf(agent)
+  const { name = `hand_over_to_${toolName(to)}`, title, trust = 'trusted', exposed = false } = options
+  return {
+    ...base,
+    name,
+    ...(title !== undefined && { title }),
+    description:
+      options.description ??
+      `Hands the conversation over to the agent "${to}", which reads all of it and answers from here on.`,
+    input: {
+      form: 'json',
+      schema: {
+        type: 'object',
+        properties: { reason: { type: 'string', description: 'Why, in one sentence.' } },
+        additionalProperties: false,
+      },
+    },
+    callers: ['model'],
+    trust,
+    exposed,
+    timeoutMs: 60_000,
+    run(_input, { nested }) {
+      if (!nested) throw new Error('This engine has no other agents.')
+      nested.handOver(to)
+      return { parts: [{ type: 'text', text: `The agent "${to}" goes on from here.` }] }
+    },
+  }
+}
+
+function nameOf(agent: string | { name: string }): string {
+  const name = typeof agent === 'string' ? agent : agent?.name
+  if (typeof name === 'string' && name !== '') return name
+  throw new TurnwireError(
+    'invalid_tool',
+    'An agent as a tool needs the name of an agent, or the agent itself.',
+  )
+}
+
+/** Vendors take letters, digits, `_` and `-`. */
+function toolName(agent: string): string {
+  return agent.replaceAll('.', '_')
+}

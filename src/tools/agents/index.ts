@@ -1,0 +1,2 @@
+// Other agents as tools.
+export { type AgentToolOptions, agentTool, type HandOverOptions, handOverTool } from './agents.ts'

@@ -1,0 +1,26 @@
+// What the tools of one folder share.
+import type { Report } from '../../language/report.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { ToolDefinition } from '../functions/tool.ts'
+import type { Workspace } from './changes.ts'
+
+export type Shared = Workspace & {
+  prefix: string
+  ignored: ReadonlySet<string>
+  reading: Pick<ToolDefinition, 'readOnly' | 'trust'>
+  changing: Pick<ToolDefinition, 'trust'>
+}
+
+export const pathSchema = {
+  type: 'string',
+  minLength: 1,
+  description: 'Relative to the root of the workspace.',
+}
+
+export function objectSchema(properties: JsonObject, required: string[]): JsonObject {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+export function done(text: string, report: Report) {
+  return { parts: [{ type: 'text' as const, text }], report }
+}
