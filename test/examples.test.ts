@@ -4,8 +4,10 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
 import { environment, folder, root, serve } from './cli/rig.ts'
+import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
 
 const examples = join(root, 'examples')
 
@@ -58,6 +60,27 @@ describe('examples', () => {
         'The invoice is there.\n',
       ].join('\n'),
     ))
+
+  test('browser.ts', t => {
+    if (findChromium() === undefined) return t.skip('There is no Chromium: install it, or set CHROMIUM_PATH.')
+    const [asked, answer] = run('browser.ts').split('\n')
+    assert.match(asked ?? '', /^It submits a form to http:\/\/the shop\/ordered \(POST\)/)
+    assert.equal(answer, 'Ordered.')
+  })
+
+  test('files.ts', () =>
+    assert.equal(
+      run('files.ts'),
+      ['edit_file: { "port": 80 } → { "port": 8080 }', 'The port is 8080 now.', '{ "port": 8080 }\n'].join(
+        '\n',
+      ),
+    ))
+
+  test('shell.ts', () => {
+    const stdout = run('shell.ts')
+    if (noBubblewrap === false) assert.match(stdout, /^terminal 1: made here\nterminal 2: .*refused\n$/)
+    else assert.match(stdout, /Nothing was run/)
+  })
 
   test('own-test.test.ts', () => assert.match(run('own-test.test.ts', ['--test']), /pass 1/))
 

@@ -217,6 +217,8 @@ export type Command =
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
   | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  /** The result of a call of a server tool that was postponed, from whoever the tool left it to. The first counts. */
+  | { do: 'complete'; callId: string; output: ToolOutput }
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }

@@ -20,6 +20,7 @@ import {
   countUse,
   decideCall,
   delegateCall,
+  postpone,
   proposed,
   resumeParent,
   suspend,
@@ -90,6 +91,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       break
     case 'call.suspended':
       suspend(state, event)
+      break
+    case 'call.postponed':
+      postpone(state, event)
       break
     case 'call.delegated':
       delegateCall(state, event)
@@ -305,11 +309,8 @@ function wasPutToOthers({ argsHash, outcome }: CallState): boolean {
   return argsHash !== undefined || outcome?.from.source === 'client'
 }
 
-function shownBytes({ parts }: Outcome): number {
-  let bytes = 0
-  for (const part of parts) bytes += part.type === 'text' ? part.text.length : part.url.length
-  return bytes
-}
+const shownBytes = ({ parts }: Outcome): number =>
+  parts.reduce((bytes, part) => bytes + (part.type === 'text' ? part.text : part.url).length, 0)
 
 /** The result that the model reads. It is told about an edit. */
 export function resultOf(call: CallState): CallResult {

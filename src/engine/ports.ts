@@ -30,6 +30,7 @@ export type * from './store-port.ts'
 export {
   type AppContext,
   type AskOptions,
+  type BackOff,
   type Delegated,
   InvalidInput,
   type NestedCalls,
@@ -199,6 +200,8 @@ export type Question = {
   trust: Tool['trust']
   /** How the definition differs from the one that was accepted before. Undefined: it does not. */
   changed?: string
+  /** Why the tool wants a person to decide about this very call. Undefined: it does not. */
+  demands?: string
   /** The client's word, when the tool is exposed and the client has spoken. */
   clientTrust?: boolean
   grants: readonly Grant[]
@@ -352,10 +355,12 @@ export type EnginePorts = {
   /** Absent: there are none. */
   servers?: ToolServers
   /** Absent: tools fetch nothing through the engine. */
-  egress?: Pick<Egress, 'fetch'>
+  egress?: Pick<Egress, 'fetch'> & Partial<Pick<Egress, 'connect'>>
   /** Absent: any number of calls may run at the same time. */
   callSlots?: CallSlots
   hooks?: Hooks
+  /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */
+  callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** What the program gives its tools as `context.app`. */
   app?: (subject: HookSubject) => AppContext
   /** One line for operators; never holds secrets, arguments or results. */

@@ -24,6 +24,7 @@ import {
   type Tool,
   type ToolOutput,
 } from './ports.ts'
+import { decidePostponed } from './postpone.ts'
 import { safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
@@ -154,6 +155,10 @@ class CallRun {
   }
 
   #ended(context: CallContext, output: ToolOutput | 'timeout'): void {
+    if (output !== 'timeout' && output.later) {
+      this.#postpone(context, output.later.expiresInMs)
+      return
+    }
     let attempt: Attempt | Promise<Attempt>
     try {
       const { ports, agent, state } = this.#session
@@ -201,9 +206,36 @@ class CallRun {
     return true
   }
 
+  /** The result comes later. Nothing of the call stays in memory. */
+  #postpone(context: CallContext, expiresInMs: number): void {
+    this.#session.ports.world.crashPoint('call-ran')
+    context.showRest()
+    const { context: now, lost } = this.#session
+    if (this.#call.stage === 'started' && !lost)
+      this.#session.record([...decideUnasked(this.#call, now), decidePostponed(this.#call, expiresInMs, now)])
+    this.#finish()
+  }
+
   #settleOrRetry(attempt: Attempt): void {
-    if (attempt.retry && this.#mayRetry()) this.#retry()
+    if (attempt.retry && this.#mayRetry()) this.#retryAfterWait()
     else this.#settle(attempt)
+  }
+
+  /** The turn may end while it waits: then the call is settled, and is not tried again. */
+  #retryAfterWait(): void {
+    const ms = waitBefore(this.#tool, triesOf(this.#call))
+    if (ms === 0) {
+      this.#retry()
+      return
+    }
+    const stopClock = this.#session.ports.world.timer(ms, () => {
+      forget()
+      this.#retry()
+    })
+    const forget = this.#stop.onAbort(() => {
+      stopClock()
+      this.#finish()
+    })
   }
 
   #mayRetry(): boolean {
@@ -275,6 +307,11 @@ class CallRun {
     this.#nested?.close()
     this.#over()
   }
+}
+
+/** `tries`: how many were made. */
+function waitBefore({ backOff }: Tool, tries: number): number {
+  return backOff ? Math.min(backOff.ms * backOff.factor ** (tries - 1), backOff.mostMs) : 0
 }
 
 function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt | Promise<Attempt> {

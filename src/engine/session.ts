@@ -394,6 +394,7 @@ export class Session {
 }
 
 function asksUntil(event: Event): boolean {
+  if (event.type === 'call.postponed') return true
   const asks = event.type === 'approval.requested' || event.type === 'question.asked'
   return asks && event.expiresAt !== undefined
 }

@@ -19,9 +19,17 @@ import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
  * approved: may run. started: its intent is durable. suspended: its own calls wait for someone, and it runs again when one
- * of them is settled. settled: it has its outcome.
+ * of them is settled. postponed: it ran, and its result comes later. settled: it has its outcome.
  */
-export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
+export type CallStage =
+  | 'proposed'
+  | 'handed'
+  | 'asking'
+  | 'approved'
+  | 'started'
+  | 'suspended'
+  | 'postponed'
+  | 'settled'
 
 /** Arguments that were redacted where they are shown. */
 export type HiddenText = { callId: string; sealed: string }
@@ -208,9 +216,27 @@ export function listSummaryOf({ settings, opening, wire, agent, parent }: Sessio
   return summary
 }
 
+/** When the turn goes on although nobody has answered. */
+function nextDue(batch: readonly CallState[]): number | undefined {
+  let due: number | undefined
+  for (const call of batch)
+    for (const { closed, expiresAt } of [
+      ...(call.stage === 'postponed' ? [{ closed: undefined, expiresAt: call.expiresAt }] : []),
+      ...(call.questions ?? []),
+    ])
+      if (!closed && expiresAt !== undefined && (due === undefined || expiresAt < due)) due = expiresAt
+  return due
+}
+
+/** Its tool has begun, and may have taken effect. */
+export function hasBegun({ stage }: CallState): boolean {
+  return stage === 'started' || stage === 'postponed'
+}
+
 /** `waits`: the tools whose calls wait for a client or a person. */
 export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
   if (status !== 'waiting') return used
   const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
-  return { ...used, waits: open.map(({ part }) => part.name) }
+  const dueAt = nextDue(batch)
+  return { ...used, waits: open.map(({ part }) => part.name), ...(dueAt !== undefined && { dueAt }) }
 }

@@ -14,6 +14,8 @@ export type SessionFacts = {
   waits?: readonly string[]
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
   atWork?: true
+  /** While it waits: the time at which its turn goes on although nobody has answered. */
+  dueAt?: number
 }
 
 export type SessionRow = {
@@ -119,7 +121,7 @@ export type Store = {
   owners(): Promise<string[]>
   /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */
   usage(owner: string): Promise<{ sessions: number; bytes: number }>
-  /** All sessions whose status is `running`, and those that wait and are `atWork`. Asked once, when a process starts: it may look at every session. */
+  /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   remove(session: string): Promise<boolean>
   putBlob(session: string, name: string, body: string): Promise<void>

@@ -50,6 +50,10 @@ export type Outcome = {
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
+  /** For the application and people. No model reads it. */
+  details?: Json
+  /** How large details were that are not kept, because they are over the limit. */
+  detailsCut?: number
   /** What the tool reported of its work. No model reads it. */
   report?: Report
   from: Provenance

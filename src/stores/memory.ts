@@ -152,7 +152,7 @@ class MemoryStore implements Store {
   }
 
   readonly unfinished: Store['unfinished'] = async () =>
-    this.#filter(({ row }) => row.status === 'running' || row.facts?.atWork === true).map(({ row }) => row.id)
+    this.#filter(({ row }) => isUnfinished(row)).map(({ row }) => row.id)
 
   readonly blob: Store['blob'] = async (id, name) => this.#sessions.get(id)?.blobs.get(name)
 
@@ -186,4 +186,10 @@ class MemoryStore implements Store {
 
 function requestId(owner: string, key: string): string {
   return JSON.stringify([owner, key])
+}
+
+function isUnfinished({ status, facts }: SessionRow): boolean {
+  return (
+    status === 'running' || (status === 'waiting' && (facts?.atWork === true || facts?.dueAt !== undefined))
+  )
 }

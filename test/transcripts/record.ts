@@ -14,7 +14,7 @@ import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { tool } from '../../src/tools/index.ts'
+import { later, tool } from '../../src/tools/index.ts'
 import { begin, clientTool, makeRig, owner, type RigOptions, say, takeControl, until } from '../engine/rig.ts'
 import { playAgents } from './agents.ts'
 import { summaryOf, type Transcript } from './summary.ts'
@@ -327,6 +327,34 @@ const sessions: Record<
       ]
       await session.respond({ results: [], decisions: [], answers })
       while (session.state.batch.filter(({ stage }) => stage === 'settled').length < 3)
+        await new Promise(resolve => setTimeout(resolve, 5))
+      await session.cancel()
+      return { session, engine: rig.engine }
+    },
+  },
+  postponed: {
+    about:
+      'Results that come later: one is given, with details; one never comes; one is cancelled with its turn.',
+    async play() {
+      const names = ['given', 'missed', 'left']
+      const tools = names.map(name =>
+        tool({
+          ...declared,
+          name,
+          trust: 'trusted',
+          run: () => later({ expires: name === 'missed' ? 5 : 1_000_000 }),
+        }),
+      )
+      const script = [{ calls: names.map(name => call(name)) }]
+      const rig = makeRig({ tools, script, world: counted() })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const idOf = (name: string): string =>
+        session.state.batch.find(each => each.part.name === name)?.part.id ?? ''
+      const output = { parts: words('At last.'), details: { rows: 3 } }
+      const ref = { owner, session: session.id }
+      await rig.local.command(ref, { do: 'complete', callId: idOf('given'), output })
+      while (session.state.batch.filter(({ stage }) => stage === 'settled').length < 2)
         await new Promise(resolve => setTimeout(resolve, 5))
       await session.cancel()
       return { session, engine: rig.engine }

@@ -99,7 +99,7 @@ export function prepareStatements(db: DatabaseSync) {
       SELECT name FROM sessions WHERE status = 'running'
       UNION ALL
       SELECT name FROM sessions INDEXED BY sessions_that_wait
-      WHERE status = 'waiting' AND facts ->> '$.atWork'`),
+      WHERE status = 'waiting' AND (facts ->> '$.atWork' OR facts ->> '$.dueAt')`),
 
     insertBatch: change(
       'INSERT INTO batches (session, previous, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)',

@@ -4,6 +4,7 @@
 import type { Append, NewSession, SessionRow } from '../../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
+import { roughSize } from '../../lib/rough-size.ts'
 import { checkAppend, sessionExists, sessionMissing } from '../failures.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
@@ -202,10 +203,27 @@ function checkEncoded({ error }: EncodedLog): void {
 }
 
 function encodeEvents(events: readonly Event[]): EncodedEvents[] {
+  const bodies: EncodedEvents[] = []
+  let from = 0
+  let size = 0
+  for (let to = 0; to < events.length; to++) {
+    const more = roughSize(events[to])
+    if (to > from && size + more > LARGEST_BODY) {
+      bodies.push(...encodeRun(events.slice(from, to)))
+      from = to
+      size = 0
+    }
+    size += more
+  }
+  if (from < events.length) bodies.push(...encodeRun(from === 0 ? events : events.slice(from)))
+  return bodies
+}
+
+/** Events that fit in one body, but for what escapes add. A large event stands alone, so that it is written once. */
+function encodeRun(events: readonly Event[]): EncodedEvents[] {
   const count = events.length
-  if (count === 0) return []
   const body = JSON.stringify(events)
   if (count === 1 || body.length <= LARGEST_BODY) return [{ count, body }]
   const middle = count >> 1
-  return [...encodeEvents(events.slice(0, middle)), ...encodeEvents(events.slice(middle))]
+  return [...encodeRun(events.slice(0, middle)), ...encodeRun(events.slice(middle))]
 }
