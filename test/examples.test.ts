@@ -25,6 +25,13 @@ describe('examples', () => {
   test('library.ts', () =>
     assert.equal(run('library.ts'), 'get_weather answered: Paris: 18 °C, light rain.\n'))
 
+  test('big-output.ts', () => {
+    const [answer, shown, read] = run('big-output.ts').split('\n')
+    assert.equal(answer, 'I have the log.')
+    assert.match(shown ?? '', /^The model was shown 6\d{4} characters of 1788907 bytes\.$/)
+    assert.equal(read, 'The program read 1788907 bytes.')
+  })
+
   test('manual.ts', () => {
     const [actions, answer] = run('manual.ts').split('\n')
     assert.equal(actions, 'ask-model, judge, run, end')

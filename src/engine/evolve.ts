@@ -279,6 +279,11 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
+  const { kept } = event.outcome
+  if (kept) {
+    state.kept ??= new Map()
+    state.kept.set(event.callId, kept)
+  }
   if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)

@@ -133,14 +133,16 @@ export type Delegated = {
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
 /**
- * `loads`: names of tools of this session that the model is offered from here on. `report`: in place of what was reported
- * while it ran, member by member.
+ * `stream`: text or bytes that follow the parts, read as they come. Of a long one the model gets the beginning and the end;
+ * the whole is kept in the store. `loads`: names of tools of this session that the model is offered from here on. `report`:
+ * in place of what was reported while it ran, member by member.
  */
 export type ToolOutput = {
   /** What the model reads. */
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
+  stream?: AsyncIterable<string | Uint8Array>
   /** For the application and people only: no model reads it. */
   details?: Json
   /** The result comes later, within this time: the rest is left out of account. */
