@@ -6,20 +6,22 @@ import type {
   CallState,
   Engine,
   FollowItem,
+  GivenAnswer,
   QuestionState,
   SessionRef,
 } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
+import { errorCodes, TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import {
   askToolName,
   decodeAnswer,
   decodeDecision,
+  encodeCallQuestion,
   encodeOutcome,
   encodeQuestion,
-  encodeToolQuestion,
   failedResult,
 } from './encode.ts'
 
@@ -125,13 +127,22 @@ export class McpTurn {
         { callId, granted, by, ...(remember && { remember: true as const }), ...(reason && { reason }) },
       ]
     })
-    const answers = openQuestions(calls).flatMap(({ id }) => {
-      const answer = decodeAnswer(this.#call.answers?.[id] as Json | undefined) // Checked there.
-      return answer ? [{ question: id, by, ...answer }] : []
-    })
-    if (decisions.length + answers.length > 0)
-      await this.#engine.command(ref, { do: 'respond', results: [], decisions, answers, skipAnswered: true })
+    if (decisions.length > 0)
+      await this.#engine.command(ref, { do: 'respond', results: [], decisions, skipAnswered: true })
+    for (const [key, { id: question }] of keyed(calls.flatMap(openQuestions))) {
+      const answer = decodeAnswer(this.#call.answers?.[key] as Json | undefined) // Checked there.
+      if (answer) await this.#answer(ref, { question, by, ...answer })
+    }
     return { ref, first: turn?.first ?? seq }
+  }
+
+  /** An answer that does not fit its form changes nothing: the question is put again. */
+  async #answer(ref: SessionRef, answer: GivenAnswer): Promise<void> {
+    try {
+      await this.#engine.command(ref, { do: 'respond', results: [], decisions: [], answers: [answer] })
+    } catch (error) {
+      if (!(error instanceof TurnwireError) || isDefect(error)) throw error
+    }
   }
 
   async #follow(ref: SessionRef, first: number): Promise<CallToolResult | InputRequiredResult> {
@@ -159,28 +170,40 @@ export class McpTurn {
 
   async #ask(ref: SessionRef): Promise<CallToolResult | InputRequiredResult> {
     const { calls } = await this.#engine.summary(ref)
-    const asking = calls.filter(isAsking)
-    const questions = openQuestions(calls)
-    if (asking.length + questions.length === 0)
-      return failedResult('The turn waits for something that cannot be asked here.')
+    const requests = [
+      ...calls.filter(isAsking).map(call => [call.part.id, encodeQuestion(call)] as const),
+      ...keyed(calls.flatMap(openQuestions)).map(
+        ([key, question]) => [key, encodeCallQuestion(question)] as const,
+      ),
+    ]
+    if (requests.length === 0) return failedResult('The turn waits for something that cannot be asked here.')
     const kept: Kept = { owner: ref.owner, session: ref.session, tool: this.#call.name }
     return inputRequired({
-      inputRequests: Object.fromEntries([
-        ...asking.map(call => [call.part.id, encodeQuestion(call)] as const),
-        ...questions.map(question => [question.id, encodeToolQuestion(question)] as const),
-      ]),
+      inputRequests: Object.fromEntries(requests),
       requestState: this.#host.seal(JSON.stringify(kept)),
     })
   }
 }
 
-/** What running calls ask. */
-function openQuestions(calls: readonly CallState[]): QuestionState[] {
-  return calls.flatMap(({ questions = [] }) => questions.filter(({ closed }) => !closed))
-}
-
 function isAsking({ stage }: CallState): boolean {
   return stage === 'asking'
+}
+
+function openQuestions({ stage, questions = [] }: CallState): QuestionState[] {
+  return stage === 'started' ? questions.filter(({ closed }) => closed === undefined) : []
+}
+
+/** By the name that the tool gave a question, where that is one of a kind; else by its id. */
+function keyed(questions: readonly QuestionState[]): [string, QuestionState][] {
+  return questions.map(question => {
+    const { key, id } = question
+    const isName = /^[a-z][\w-]{0,63}$/i.test(key) && questions.filter(each => each.key === key).length === 1
+    return [isName ? key : id, question]
+  })
+}
+
+function isDefect({ code }: TurnwireError): boolean {
+  return errorCodes[code].status >= 500
 }
 
 /** Folds what is followed into what the client is told. */
