@@ -1,37 +1,28 @@
 // A tool that asks a person while it runs, and one whose result comes later.
 import { later, scripted, Turnwire, tool, withDetails } from 'turnwire'
 
+const common = { input: { type: 'object' }, trust: 'trusted' } as const
+const seats = { type: 'object', properties: { seats: { type: 'integer' } }, required: ['seats'] } as const
 const book = tool({
+  ...common,
   name: 'book',
   description: 'Books seats.',
-  input: { type: 'object' },
-  trust: 'trusted',
   run: async (_, { ask }) => {
-    const answer = await ask({
-      message: 'How many seats?',
-      schema: { type: 'object', properties: { seats: { type: 'integer', minimum: 1 } }, required: ['seats'] },
-    })
-    if (answer.action !== 'accept') return 'The person did not answer.'
-    return withDetails(`booked ${JSON.stringify(answer.content)}`, { asked: true })
+    const schema = { ...seats, required: [...seats.required] }
+    const answer = await ask({ message: 'How many seats?', schema })
+    return withDetails(`booked: ${JSON.stringify(answer)}`, { asked: true })
   },
 })
 const print = tool({
-  name: 'print_tickets',
+  ...common,
+  name: 'print',
   description: 'Prints the tickets, which takes a while.',
-  input: { type: 'object' },
-  trust: 'trusted',
   run: () => later({ expires: 3_600_000 }),
 })
 
-const model = scripted([
-  { calls: [{ name: 'book', input: {} }] },
-  { calls: [{ name: 'print_tickets', input: {} }] },
-  { text: 'Your tickets are printed.' },
-])
-const turnwire = await Turnwire.open({
-  agents: [{ name: 'helper', model, tools: [book, print] }],
-  data: 'memory',
-})
+const steps = [...['book', 'print'].map(name => ({ calls: [{ name, input: {} }] })), { text: 'Printed.' }]
+const agent = { name: 'helper', model: scripted(steps), tools: [book, print] }
+const turnwire = await Turnwire.open({ agents: [agent], data: 'memory' })
 const session = await turnwire.session('helper')
 const asked = await session.send('Two tickets, please.')
 const [pending] = asked.status === 'waiting' ? asked.pending : []
@@ -39,11 +30,8 @@ if (pending?.needs !== 'answer') throw new Error('Nothing was asked.')
 console.log(pending.question.message)
 
 let callId = ''
-for await (const item of session.answerQuestion(pending.question.id, {
-  action: 'accept',
-  content: { seats: 2 },
-}))
+const answer = { action: 'accept', content: { seats: 2 } } as const
+for await (const item of session.answerQuestion(pending.question.id, answer))
   if (item.type === 'call') callId = item.callId
-const reply = await session.result(callId, 'Printed on printer 3.')
-console.log(reply.text)
+console.log((await session.result(callId, 'On printer 3.')).text)
 await turnwire.close()

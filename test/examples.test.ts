@@ -25,6 +25,9 @@ describe('examples', () => {
   test('library.ts', () =>
     assert.equal(run('library.ts'), 'get_weather answered: Paris: 18 °C, light rain.\n'))
 
+  test('questions-and-later.ts', () =>
+    assert.equal(run('questions-and-later.ts'), 'How many seats?\nPrinted.\n'))
+
   test('big-output.ts', () => {
     const [answer, shown, read] = run('big-output.ts').split('\n')
     assert.equal(answer, 'I have the log.')
