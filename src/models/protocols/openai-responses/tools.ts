@@ -5,6 +5,7 @@ import type { ModelRequest } from '../../../engine/ports.ts'
 import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
+import { withExamples } from '../../common/text-tools.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
@@ -68,7 +69,8 @@ export function declarer(names: WireNames, bound: readonly BoundTool[], warn: Wa
 }
 
 function declareTool(tool: ToolDeclaration, wireName: string, warn: Warn): JsonObject | undefined {
-  const { description, input } = tool
+  const { input } = tool
+  const description = withExamples(tool)
   if (input.form === 'text') {
     if (!hasUsableGrammar(tool, warn)) return undefined
     const format = input.grammar ? { type: 'grammar', ...input.grammar } : { type: 'text' }
