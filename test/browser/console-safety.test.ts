@@ -51,7 +51,7 @@ describe('what a model or a tool says', { skip }, () => {
     const shown = (await page.locator('#main').textContent()) ?? ''
     // Lines and tabs are all that is left of controls.
     assert.deepEqual(
-      [...shown].filter(char => /[\p{Cc}\p{Cf}]/u.test(char) && !'\n\t'.includes(char)),
+      Array.from(shown).filter(char => /[\p{Cc}\p{Cf}]/u.test(char) && !'\n\t'.includes(char)),
       [],
     )
     assert.deepEqual(problems, [])
