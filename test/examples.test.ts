@@ -52,6 +52,18 @@ describe('examples', () => {
       ].join('\n'),
     ))
 
+  test('code.ts', () =>
+    assert.equal(
+      run('code.ts'),
+      'send_mail waits inside the program: {"to":"bo"}\nthe program returned {"read":3,"mailed":["bo"]}\nBo was told.\n',
+    ))
+
+  test('agents.ts', () =>
+    assert.equal(
+      run('agents.ts'),
+      'the writer asks here: send_mail {"to":"ana"}\nBilling here: your invoice is on its way.\n',
+    ))
+
   test('own-test.test.ts', () => assert.match(run('own-test.test.ts', ['--test']), /pass 1/))
 
   test('own-store.test.ts', () => assert.match(run('own-store.test.ts', ['--test']), /pass \d\d+\n.*fail 0/))
