@@ -25,6 +25,7 @@ export type { FilePart, ImagePart, InputPart, ResultPart, TextPart } from './lan
 export { type ErrorCode, errorCodes, TurnwireError } from './language/errors.ts'
 export type { Event, Grant, Recorded, Settings } from './language/events.ts'
 export type { Entry } from './language/history.ts'
+export type { CallAnswer, CallQuestion, FormSchema } from './language/questions.ts'
 export type { FileDiff, Location, Report, TerminalReport } from './language/report.ts'
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
 // ---- to configure ------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ export {
   type TurnwireConfig,
 } from './runtime/config.ts'
 export type { ControlHandle as Control } from './runtime/library/control-handle.ts'
-export type { PendingCall, Reply, TurnItem } from './runtime/library/reply.ts'
+export type { PendingCall, PendingQuestion, Reply, TurnItem } from './runtime/library/reply.ts'
 export type {
   ApproveOptions,
   CallAnswers,
@@ -89,6 +90,8 @@ export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
   type AgentToolOptions,
   agentTool,
+  type BrowserOptions,
+  browser,
   type CallSecret,
   type CodeLimits,
   type CodeOptions,
@@ -98,12 +101,14 @@ export {
   type HttpToolDefinition,
   handOverTool,
   http,
+  later,
   type McpConnection,
   type McpOptions,
   type McpServerSpec,
   mcpServer,
   type OpenApiOptions,
   openapi,
+  type Retries,
   type ShellLimits,
   type ShellOptions,
   shell,
@@ -111,5 +116,6 @@ export {
   tool,
   type WorkspaceOptions,
   type WorkspaceTool,
+  withDetails,
   workspace,
 } from './tools/index.ts'

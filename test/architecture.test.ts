@@ -32,7 +32,15 @@ const rules: Rule[] = [
   { in: 'console/', may: ['console/', 'src/react/', 'src/client/', 'src/language/', 'src/lib/'] },
   {
     in: 'src/testing/',
-    may: ['src/testing/', 'src/language/', 'src/lib/', 'src/engine/ports.ts', 'src/models/'],
+    may: [
+      'src/testing/',
+      'src/language/',
+      'src/lib/',
+      'src/engine/ports.ts',
+      'src/models/',
+      'src/runtime/turnwire.ts',
+      'src/stores/memory.ts',
+    ],
   },
   {
     in: 'src/runtime/',

@@ -37,6 +37,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'Look at recorded sessions, or delete one.',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
+  result: {
+    summary: 'Give the result of a call that its tool left for later.',
+    load: async () => (await import('./commands/result.ts')).result,
+  },
   backup: {
     summary: 'Copy the data folder, also beside a running server.',
     load: async () => (await import('./commands/backup.ts')).backup,

@@ -123,6 +123,8 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [dim(`late   the question of ${name} has expired`)]
     case 'question.withdrawn':
       return [dim(`gone   the question of ${name} was withdrawn`)]
+    case 'call.postponed':
+      return [dim(`later  ${name} gives its result until ${new Date(event.expiresAt).toISOString()}`)]
     case 'call.delegated':
       return [
         `${yellow('agent')}  ${cutText(event.agent, 128)} works for ${name} in session ${event.session}`,

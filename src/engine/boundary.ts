@@ -24,6 +24,7 @@ import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-atta
 import type {
   AgentOption,
   AppContext,
+  BlobRange,
   ListPage,
   ListSummary,
   ModelAnswer,
@@ -102,6 +103,11 @@ export type Engine = {
   remove(ref: SessionRef): Promise<void>
   /** Text kept beside the log: whole results that were cut for the model, marks of a wire. Rejects with `not_found`. */
   blob(ref: SessionRef, name: string): Promise<string>
+  /**
+   * Bytes of an output that was too large to keep whole in memory: up to `length` of them, and at most 1 MiB, from `from` on.
+   * `size` is that of the whole. Rejects with `not_found`, also while the output is being written.
+   */
+  blobRange(ref: SessionRef, name: string, from: number, length: number): Promise<BlobRange>
   keepBlob(ref: SessionRef, name: string, body: string): Promise<void>
 }
 
@@ -217,6 +223,8 @@ export type Command =
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
   | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  /** The result of a call of a server tool that was postponed, from whoever the tool left it to. The first counts. */
+  | { do: 'complete'; callId: string; output: ToolOutput }
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }

@@ -1,4 +1,5 @@
 // What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
+import { wordsOf } from '../language/errors.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import type { Abort } from '../lib/abort.ts'
@@ -74,6 +75,18 @@ export class CallContext implements ToolContext {
     }
   }
 
+  get callback(): ToolContext['callback'] {
+    return ({ expires }) => {
+      const { world, callback } = this.#session.ports
+      const expiresAt = typeof expires === 'number' ? world.now() + expires : expires.getTime()
+      const { session, callId } = this
+      const address = callback?.({ session, callId, expiresAt })
+      if (address === undefined)
+        throw new Error('There is no callback address: this engine is not served over HTTP.')
+      return address
+    }
+  }
+
   get fetch(): ToolContext['fetch'] {
     return (input, init = {}) => {
       const { ports } = this.#session
@@ -91,6 +104,24 @@ export class CallContext implements ToolContext {
           })
           init.report?.(report)
         },
+      })
+    }
+  }
+
+  get connect(): NonNullable<ToolContext['connect']> {
+    return (url, hosts) => {
+      const { ports } = this.#session
+      const { egress } = ports
+      if (!egress?.connect) return Promise.reject(new Error('This engine makes no connections for tools.'))
+      return egress.connect(url, hosts).catch((error: unknown) => {
+        const { session, callId } = this
+        ports.log('warn', 'A tool was refused a connection.', {
+          session,
+          callId,
+          host: url.host,
+          error: wordsOf(error),
+        })
+        throw error
       })
     }
   }

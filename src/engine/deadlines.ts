@@ -1,13 +1,15 @@
-// Records each approval or question of a session that is not answered in time as expired. A timer decides, not the clock: a
+// Records each approval, question or postponed result of a session that does not come in time as expired. A timer decides, not the clock: a
 // clock that is set back must not make an old question answerable again.
+import type { Event } from '../language/events.ts'
 import { approvalDeadlines, decideExpiry } from './decide-call.ts'
 import { decideQuestionExpiry, questionDeadlines } from './decide-question.ts'
+import { decideNeverCame, postponedDeadlines } from './postpone.ts'
 import type { Session } from './session.ts'
 import type { SessionState } from './state.ts'
 
 /** When the next approval or question has to be answered. */
 export function nextDeadline(state: SessionState): number | undefined {
-  const deadlines = [...approvalDeadlines(state), ...questionDeadlines(state)]
+  const deadlines = [...approvalDeadlines(state), ...questionDeadlines(state), ...postponedDeadlines(state)]
   return deadlines.length === 0 ? undefined : Math.min(...deadlines)
 }
 
@@ -25,10 +27,10 @@ export class Deadlines {
     const { state, context, ports, lost, released, stopping } = this.#session
     if (lost || released || stopping) return
     const now = Math.max(context.now, state.updatedAt, passed)
-    const questions = decideQuestionExpiry(state, now, context)
-    const expired = [...decideExpiry(state, now, context), ...questions]
+    const goOn = [...decideQuestionExpiry(state, now, context), ...decideNeverCame(state, now, context)]
+    const expired = [...decideExpiry(state, now, context), ...goOn]
     if (expired.length > 0) this.#session.record(expired)
-    if (questions.length > 0) this.#session.driver.wake()
+    if (goOn.length > 0) this.#session.driver.wake()
     const deadline = nextDeadline(state)
     if (deadline !== undefined) this.#stop = ports.world.timer(deadline - now, () => this.watch(deadline))
   }
@@ -37,4 +39,11 @@ export class Deadlines {
     this.#stop?.()
     this.#stop = undefined
   }
+}
+
+/** Whether someone is asked who has to answer in time. */
+export function asksUntil(event: Event): boolean {
+  if (event.type === 'call.postponed') return true
+  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
+  return asks && event.expiresAt !== undefined
 }

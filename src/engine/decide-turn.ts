@@ -9,7 +9,7 @@ import { decideFinished } from './decide-question.ts'
 import type { Action } from './next.ts'
 import { outcomes } from './outcomes.ts'
 import type { ModelAnswer } from './ports.ts'
-import type { CallState, SessionState } from './state.ts'
+import { type CallState, hasBegun, type SessionState } from './state.ts'
 
 type Now = Pick<Context, 'now'>
 
@@ -63,25 +63,21 @@ export function decideFailure(state: SessionState, reason: unknown, context: Now
 }
 
 export function decideCancel(state: SessionState, context: Now): Event[] {
-  const settled = settleAll(state, call => outcomes.cancelled(call.stage === 'started'), context)
+  const settled = settleAll(state, call => outcomes.cancelled(hasBegun(call)), context)
   return [...settled, ...decideEnd(state, { stop: 'cancelled' }, context)]
 }
 
 /** The turn has used its time. */
 export function decideOutOfTime(state: SessionState, context: Now): Event[] {
   const notRun = outcomes.limit('the turn ran out of time.')
-  const settled = settleAll(
-    state,
-    call => (call.stage === 'started' ? outcomes.outOfTime() : notRun),
-    context,
-  )
+  const settled = settleAll(state, call => (hasBegun(call) ? outcomes.outOfTime() : notRun), context)
   return [...settled, ...decideEnd(state, { stop: 'limit', limit: 'time' }, context)]
 }
 
-/** A new message ends the turn that waited, and settles its calls. A call that waited inside a question had begun. */
+/** A new message ends the turn that waited, and settles its calls. A call that asked, or was postponed, had begun. */
 export function decideAbandon(state: SessionState, context: Now): Event[] {
-  const outcome = ({ stage }: CallState): Outcome =>
-    stage === 'started' ? outcomes.cancelled(true) : outcomes.abandoned()
+  const outcome = (call: CallState): Outcome =>
+    hasBegun(call) ? outcomes.cancelled(true) : outcomes.abandoned()
   const settled = settleAll(state, outcome, context)
   return [...settled, ...decideEnd(state, { stop: 'abandoned' }, context)]
 }

@@ -35,7 +35,7 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
 /** What a tool says of itself, without what only the engine needs. */
 export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
   const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
-  const { callers, fields, deferred, finds } = tool
+  const { callers, examples, fields, deferred, finds } = tool
   return {
     name,
     description,
@@ -48,6 +48,7 @@ export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
     ...(title !== undefined && { title }),
     ...(output && { output }),
     ...(callers && { callers }),
+    ...(examples && { examples }),
     ...(fields && { fields }),
     ...(deferred && { deferred }),
     ...(finds && { finds }),

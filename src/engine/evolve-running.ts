@@ -5,6 +5,7 @@ import type {
   ApprovalDecided,
   CallDelegated,
   CallNested,
+  CallPostponed,
   CallSuspended,
   CallUsed,
   QuestionAnswered,
@@ -36,6 +37,14 @@ export function suspend(state: SessionState, { callId, seen }: CallSuspended): v
   const isMoved = settled > seen || settled === nested.length || nested.some(isDecidedMirror)
   call.stage = isMoved ? 'approved' : 'suspended'
   call.suspensions = (call.suspensions ?? 0) + 1
+}
+
+/** Its result comes later. */
+export function postpone(state: SessionState, { callId, expiresAt }: CallPostponed): void {
+  const call = findCall(state, callId)
+  if (!call) return
+  call.stage = 'postponed'
+  call.expiresAt = expiresAt
 }
 
 function isDecidedMirror({ mirrors, stage }: CallState): boolean {

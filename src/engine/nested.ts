@@ -5,7 +5,7 @@ import type { CallNested, CallSuspended, Event } from '../language/events.ts'
 import type { Context } from './decide.ts'
 import { decideFinished } from './decide-question.ts'
 import { outcomes } from './outcomes.ts'
-import { type CallState, findCall, isInQuestion, type SessionState } from './state.ts'
+import { type CallState, findCall, hasBegun, isInQuestion, type SessionState } from './state.ts'
 
 /** The calls that this call has made. */
 export function nestedOf({ batch }: SessionState, parent: string): CallState[] {
@@ -24,7 +24,8 @@ export function findNested({ batch }: SessionState, parent: string, key: string)
 /** Only a person, the application or what they are asked for can move it on. */
 export function waitsForOthers(call: CallState): boolean {
   const { stage } = call
-  return stage === 'handed' || stage === 'asking' || stage === 'suspended' || isInQuestion(call)
+  if (stage === 'handed' || stage === 'asking') return true
+  return stage === 'suspended' || stage === 'postponed' || isInQuestion(call)
 }
 
 export function decideNested(
@@ -69,7 +70,7 @@ export function withNestedSettled(
     const { parent, stage, part } = call
     if (parent === undefined || stage === 'settled' || !ending.has(parent) || ending.has(part.id)) continue
     ending.add(part.id)
-    added.push(...decideFinished(call, outcomes.cancelled(stage === 'started'), context))
+    added.push(...decideFinished(call, outcomes.cancelled(hasBegun(call)), context))
   }
   return added.length === 0 ? events : [...added, ...events]
 }

@@ -31,6 +31,8 @@ export const outcomes = {
   limit: (words: string) => said('denied', `The tool was not run: ${words}`),
   timeout: (ms: number) =>
     said('timeout', `The tool did not finish within ${ms} ms and was stopped. It may have taken effect.`),
+  neverCame: () =>
+    said('timeout', 'The tool began, but its result did not come in time. It may have taken effect.'),
   outOfTime: () =>
     said('timeout', 'The turn ran out of time. The tool was stopped; it may have taken effect.'),
   cancelled: (started: boolean) =>

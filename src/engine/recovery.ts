@@ -5,6 +5,7 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
 import { triesOf } from './decide-call.ts'
 import { decideRecovery } from './decide-turn.ts'
+import { dropKept } from './kept-output.ts'
 import type { Append, EnginePorts, SessionRow, World } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, isInQuestion } from './state.ts'
@@ -39,7 +40,7 @@ export function unloadable({ bytes }: SessionRow, world: World): TurnwireError |
 }
 
 /** `recovering`: the attempt is counted in the store first. */
-type Load = (id: string, options: { recovering?: true }) => Promise<Session>
+type Load = (id: string, options: { recovering?: true; passed?: number }) => Promise<Session>
 
 export class Recovery {
   readonly #ports: EnginePorts
@@ -61,12 +62,24 @@ export class Recovery {
   async all(): Promise<number> {
     const { store } = this.#ports
     const rows = await Promise.all((await store.unfinished()).map(id => store.row(id)))
-    const found = rows.filter(row => row !== undefined).filter(row => this.#mayRecover(row))
+    const unfinished = rows.filter(row => row !== undefined)
+    for (const row of unfinished) if (!isAtWork(row)) this.#atDue(row)
+    const found = unfinished.filter(row => isAtWork(row) && this.#mayRecover(row))
     const alone = found.filter(isApart).sort((a, b) => a.recoveries - b.recoveries || a.bytes - b.bytes)
     // Together, so that they share their commits.
     await Promise.all(found.filter(row => !isApart(row)).map(({ id }) => this.#one(id, true)))
     void this.#oneByOne(alone)
     return found.length
+  }
+
+  /** It rests until its time has come, unless someone uses it before. */
+  #atDue({ id, facts }: SessionRow): void {
+    const { world } = this.#ports
+    const passed = facts?.dueAt
+    if (passed === undefined) return
+    world.timer(Math.max(passed - world.now(), 0), () => {
+      if (!this.#stopped) void this.#load(id, { passed }).catch(() => {})
+    })
   }
 
   #mayRecover(row: SessionRow): boolean {
@@ -88,7 +101,7 @@ export class Recovery {
   async #one(id: string, recovering?: true): Promise<Session | undefined> {
     try {
       const row = await this.#ports.store.row(id)
-      const isUnfinished = row?.status === 'running' || row?.facts?.atWork === true
+      const isUnfinished = row !== undefined && isAtWork(row)
       const session = isUnfinished ? await this.#load(id, recovering ? { recovering } : {}) : undefined
       this.#delays.delete(id)
       return session
@@ -108,6 +121,11 @@ export class Recovery {
       if (!this.#stopped) void this.#one(id)
     })
   }
+}
+
+/** Others that are unfinished go on at a time. */
+function isAtWork({ status, facts }: SessionRow): boolean {
+  return status === 'running' || (status === 'waiting' && facts?.atWork === true)
 }
 
 function isApart({ recoveries, bytes }: SessionRow): boolean {
@@ -131,6 +149,7 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
   if (events.length > 0) await session.save(events)
+  await dropHalves(session, started)
   // Under manual control the rest is up to the person.
   if (session.state.controlledBy === undefined) {
     // A call that asked a person something runs again once it is answered.
@@ -143,6 +162,15 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   session.unproven = true
   if (isApart(row)) session.ports.world.timer(provenMs, () => session.prove())
   else session.prove()
+}
+
+/** What a call had written of its output when the process ended, and nobody will finish, goes away. */
+async function dropHalves(session: Session, started: readonly CallState[]): Promise<void> {
+  const settled = started.filter(({ stage }) => stage === 'settled')
+  if (settled.length === 0) return
+  for (const call of settled) await dropKept(session, call.part.id)
+  const row = await session.ports.store.row(session.id)
+  if (row) session.blobBytes = row.blobBytes
 }
 
 /** Resolves when the session has recorded something, is over, or has worked for long enough. */

@@ -1,7 +1,7 @@
 // Runs one call whose start is durable, and records how it ended. Whatever the tool does (throws, hangs, returns nonsense
 // or returns too late), the call gets exactly one outcome.
 
-import type { Outcome } from '../language/calls.ts'
+import type { KeptOutput, Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
@@ -9,8 +9,10 @@ import { CallClock } from './call-clock.ts'
 import { CallContext } from './call-context.ts'
 import { decideStart, triesOf } from './decide-call.ts'
 import { decideFinished, decideUnasked } from './decide-question.ts'
+import { fitImages } from './fit-images.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { dropKept, takeStream } from './kept-output.ts'
 import { decideSuspended } from './nested.ts'
 import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
@@ -24,7 +26,8 @@ import {
   type Tool,
   type ToolOutput,
 } from './ports.ts'
-import { safeReason } from './safe-reason.ts'
+import { decidePostponed } from './postpone.ts'
+import { kindAndPlace, safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -94,6 +97,7 @@ class CallRun {
   readonly #startedAt: number
   #isOver = false
   #nested: NestedRun | undefined
+  #kept: KeptOutput | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -119,6 +123,7 @@ class CallRun {
       return
     }
     if (running instanceof Promise) this.#wait(context, running, clock)
+    else if (running.stream) this.#wait(context, Promise.resolve(running), clock)
     else this.#ended(context, running)
   }
 
@@ -135,9 +140,28 @@ class CallRun {
     this.#stop.onAbort(stopClock)
     running.then(
       output => {
+        if (output.stream) {
+          this.#take(context, output)
+          return
+        }
         // After its deadline the output is still recorded, as late.
         this.#returned()
         this.#ended(context, output)
+      },
+      error => {
+        if (this.#returned()) this.#failed(context, error)
+      },
+    )
+  }
+
+  /** The stream of an output belongs to the run: its deadline and its cancellation hold until the stream has ended. */
+  #take(context: CallContext, output: ToolOutput): void {
+    const { outputLimit } = this.#tool
+    takeStream(this.#session, this.#call.part.id, output, outputLimit, this.#stop.signal).then(
+      taken => {
+        this.#kept = taken.kept
+        this.#returned()
+        this.#ended(context, taken.output)
       },
       error => {
         if (this.#returned()) this.#failed(context, error)
@@ -154,6 +178,24 @@ class CallRun {
   }
 
   #ended(context: CallContext, output: ToolOutput | 'timeout'): void {
+    if (output !== 'timeout' && output.later) {
+      this.#postpone(context, output.later.expiresInMs)
+      return
+    }
+    try {
+      const fitting = output === 'timeout' ? undefined : fitImages(this.#session, output)
+      if (!fitting) this.#gate(context, output)
+      else
+        fitting.then(
+          fitted => this.#gate(context, fitted),
+          error => this.#failed(context, error),
+        )
+    } catch (error) {
+      this.#failed(context, error)
+    }
+  }
+
+  #gate(context: CallContext, output: ToolOutput | 'timeout'): void {
     let attempt: Attempt | Promise<Attempt>
     try {
       const { ports, agent, state } = this.#session
@@ -201,9 +243,36 @@ class CallRun {
     return true
   }
 
+  /** The result comes later. Nothing of the call stays in memory. */
+  #postpone(context: CallContext, expiresInMs: number): void {
+    this.#session.ports.world.crashPoint('call-ran')
+    context.showRest()
+    const { context: now, lost } = this.#session
+    if (this.#call.stage === 'started' && !lost)
+      this.#session.record([...decideUnasked(this.#call, now), decidePostponed(this.#call, expiresInMs, now)])
+    this.#finish()
+  }
+
   #settleOrRetry(attempt: Attempt): void {
-    if (attempt.retry && this.#mayRetry()) this.#retry()
+    if (attempt.retry && this.#mayRetry()) this.#retryAfterWait()
     else this.#settle(attempt)
+  }
+
+  /** The turn may end while it waits: then the call is settled, and is not tried again. */
+  #retryAfterWait(): void {
+    const ms = waitBefore(this.#tool, triesOf(this.#call))
+    if (ms === 0) {
+      this.#retry()
+      return
+    }
+    const stopClock = this.#session.ports.world.timer(ms, () => {
+      forget()
+      this.#retry()
+    })
+    const forget = this.#stop.onAbort(() => {
+      stopClock()
+      this.#finish()
+    })
   }
 
   #mayRetry(): boolean {
@@ -237,14 +306,17 @@ class CallRun {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
     if (!output) return attempt
+    if (this.#kept) await dropKept(this.#session, this.#call.part.id, this.#kept.bytes)
+    this.#kept = undefined
     const { loads, report } = attempt.outcome
-    const kept = loads && !output.failed ? { loads, ...output } : output
-    const finished = await agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
+    const replaced = loads && !output.failed ? { loads, ...output } : output
+    const finished = await agent.gate.finish(replaced, this.#tool, this.#call.part.id, state.owner)
     // The hook replaces what the model reads. The work that was done stays reported.
     return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 
   #conclude({ outcome, blob }: Finished): void {
+    if (this.#kept) outcome.kept = this.#kept
     const ms = this.#session.ports.world.now() - this.#startedAt
     if (ms > 0) outcome.ms = ms
     if (!blob) this.#record(outcome)
@@ -277,6 +349,11 @@ class CallRun {
   }
 }
 
+/** `tries`: how many were made. */
+function waitBefore({ backOff }: Tool, tries: number): number {
+  return backOff ? Math.min(backOff.ms * backOff.factor ** (tries - 1), backOff.mostMs) : 0
+}
+
 function failure(session: Session, call: CallState, tool: Tool, error: unknown): Attempt | Promise<Attempt> {
   const refused = error instanceof InvalidInput
   // After an earlier attempt nobody can say that nothing has happened.
@@ -304,18 +381,6 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   })
   return finished instanceof Promise ? finished.then(asFailure) : asFailure(finished)
-}
-
-/** What was thrown and where. Not its words: they may hold arguments or secrets. */
-function kindAndPlace(error: unknown): { error: string; at?: string } {
-  try {
-    if (!(error instanceof Error)) return { error: typeof error }
-    // The message comes before the places, and may look like one.
-    const at = /\n {4}at (.+)/.exec(error.stack?.slice(error.message.length) ?? '')?.[1]
-    return { error: error.name, ...(at !== undefined && { at }) }
-  } catch {
-    return { error: 'an error that cannot be read' }
-  }
 }
 
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {

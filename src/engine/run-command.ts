@@ -9,6 +9,7 @@ import { decideClaim } from './decide-call.ts'
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
 import { waitsForOthers } from './nested.ts'
+import { completeCall } from './postpone.ts'
 import { readState } from './read-state.ts'
 import type { Session } from './session.ts'
 import { findCall, settledCalls } from './state.ts'
@@ -42,6 +43,9 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       const { do: _, ...direct } = command
       return done(await session.call(direct))
     }
+    case 'complete':
+      await completeCall(session, command.callId, command.output)
+      return done()
     case 'claim':
       await session.save([decideClaim(session.state, command, session.context)])
       return done()

@@ -1,6 +1,6 @@
 // A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
 // grow with the session. Folding the log anew gives an equal state.
-import type { CallPart, Outcome } from '../language/calls.ts'
+import type { CallPart, KeptOutput, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
@@ -19,9 +19,17 @@ import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 /**
  * proposed: the model asked, the gate has not looked. handed: the application runs it. asking: a person decides.
  * approved: may run. started: its intent is durable. suspended: its own calls wait for someone, and it runs again when one
- * of them is settled. settled: it has its outcome.
+ * of them is settled. postponed: it ran, and its result comes later. settled: it has its outcome.
  */
-export type CallStage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
+export type CallStage =
+  | 'proposed'
+  | 'handed'
+  | 'asking'
+  | 'approved'
+  | 'started'
+  | 'suspended'
+  | 'postponed'
+  | 'settled'
 
 /** Arguments that were redacted where they are shown. */
 export type HiddenText = { callId: string; sealed: string }
@@ -139,6 +147,8 @@ export type SessionState = {
   /** The tools that searches have found, in the order in which they were first found. */
   loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
+  /** Outputs that are kept whole in the store, by call. */
+  kept?: Map<string, KeptOutput>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
   controlledBy?: string
@@ -208,9 +218,27 @@ export function listSummaryOf({ settings, opening, wire, agent, parent }: Sessio
   return summary
 }
 
+/** When the turn goes on although nobody has answered. */
+function nextDue(batch: readonly CallState[]): number | undefined {
+  let due: number | undefined
+  for (const call of batch)
+    for (const { closed, expiresAt } of [
+      ...(call.stage === 'postponed' ? [{ closed: undefined, expiresAt: call.expiresAt }] : []),
+      ...(call.questions ?? []),
+    ])
+      if (!closed && expiresAt !== undefined && (due === undefined || expiresAt < due)) due = expiresAt
+  return due
+}
+
+/** Its tool has begun, and may have taken effect. */
+export function hasBegun({ stage }: CallState): boolean {
+  return stage === 'started' || stage === 'postponed'
+}
+
 /** `waits`: the tools whose calls wait for a client or a person. */
 export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
   if (status !== 'waiting') return used
   const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
-  return { ...used, waits: open.map(({ part }) => part.name) }
+  const dueAt = nextDue(batch)
+  return { ...used, waits: open.map(({ part }) => part.name), ...(dueAt !== undefined && { dueAt }) }
 }

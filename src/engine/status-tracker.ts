@@ -85,6 +85,9 @@ export class StatusTracker {
         this.#waiting.set(event.call.id, false)
         this.#parents.set(event.call.id, event.parent)
         break
+      case 'call.postponed':
+        this.#waiting.set(event.callId, true)
+        break
       case 'call.suspended':
         this.#waiting.set(event.callId, this.#isSuspended(event.callId, event.seen))
         break

@@ -33,6 +33,7 @@ export const errorCodes = {
   idempotency_conflict: { status: 409, retry: false, audience: 'caller' },
   controlled: { status: 409, retry: true, audience: 'caller' },
   recovery_failed: { status: 409, retry: false, audience: 'caller' },
+  callback_expired: { status: 410, retry: false, audience: 'caller' },
   approval_expired: { status: 410, retry: false, audience: 'caller' },
   too_large: { status: 413, retry: false, audience: 'caller' },
   unsupported_media: { status: 415, retry: false, audience: 'caller' },

@@ -233,6 +233,8 @@ export type QuestionAnswered = At & {
 export type QuestionExpired = At & { type: 'question.expired'; callId: string; question: string }
 /** The call no longer waits for an answer: it has ended, or takes its question back. */
 export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: string; question: string }
+/** The tool ran and will give its result later, until `expiresAt`. Nothing of it runs in this process. */
+export type CallPostponed = At & { type: 'call.postponed'; callId: string; expiresAt: number }
 /** The call is carried out by an agent, in a session of its own. */
 export type CallDelegated = At & { type: 'call.delegated'; callId: string; agent: string; session: string }
 /** What the session that works for the call has used: it counts for this turn too. `upTo`: the number of its event there. */
@@ -328,6 +330,7 @@ export type Event =
   | QuestionWithdrawn
   | CallNested
   | CallSuspended
+  | CallPostponed
   | CallDelegated
   | CallUsed
   | AgentChanged

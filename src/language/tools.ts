@@ -40,6 +40,8 @@ export type ToolDeclaration = {
   side: 'server' | 'client'
   /** Who may call it: the model itself, programs that the model writes, or both. Absent: both. */
   callers?: readonly ToolCaller[]
+  /** Inputs that fit, for the model to learn from. */
+  examples?: readonly Json[]
   /** By protocol name: further fields of the declaration, for a model of that vendor. */
   fields?: Readonly<Record<string, JsonObject>>
   /** The model is not shown it before a search has found it. */
@@ -65,7 +67,9 @@ export function toolHash(tool: ToolDeclaration): string {
   let hash = hashes.get(tool)
   if (hash === undefined) {
     const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
-    const shown = { name, title, description, input, output, kind, readOnly, idempotent, destructive, side }
+    const { examples } = tool
+    const known = { name, title, description, input, output, kind, readOnly, idempotent, destructive, side }
+    const shown = { ...known, examples }
     // A declaration is JSON except for undefined members, which JSON.stringify drops.
     hash = hashJson(JSON.parse(JSON.stringify(shown)) as Json)
     hashes.set(tool, hash)

@@ -1,12 +1,17 @@
-// The worker of parse-soon.ts: one text in, its value or its fault out.
+// The worker of parse-soon.ts: one text in, whole or in pieces, its value or its fault out.
 import { parentPort } from 'node:worker_threads'
 import { errorMessage } from './error-message.ts'
-import { JsonError, parseJson } from './json.ts'
-import { decodeUtf8, type ParseJob, type ParseReply } from './parse-soon.ts'
+import { JsonError, type JsonLimits, parseJson } from './json.ts'
+import { decodeUtf8, type ParseMessage, type ParseReply } from './parse-soon.ts'
 
-function parse({ bytes, limits }: ParseJob): ParseReply {
+/** Of the text that is being sent. */
+let pieces: Uint8Array[] = []
+
+function parse(text: string | undefined, limits: JsonLimits): ParseReply {
+  const bytes = pieces
+  pieces = []
   try {
-    return { value: parseJson(decodeUtf8(bytes), limits) }
+    return { value: parseJson(text ?? decodeUtf8(Buffer.concat(bytes)), limits) }
   } catch (error) {
     if (!(error instanceof JsonError)) return { failed: errorMessage(error) }
     const { reason, offset, message } = error
@@ -14,4 +19,7 @@ function parse({ bytes, limits }: ParseJob): ParseReply {
   }
 }
 
-parentPort?.on('message', (job: ParseJob) => parentPort?.postMessage(parse(job)))
+parentPort?.on('message', (message: ParseMessage) => {
+  if ('piece' in message) pieces.push(message.piece)
+  else parentPort?.postMessage(parse(message.text, message.limits))
+})

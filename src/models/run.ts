@@ -102,6 +102,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     ...(target.hosted.some(mayAskApproval) && { asksApproval: true }),
     ...(target.hosted.some(runsPrograms) && { programs: true }),
     ...(protocol.mostTools !== undefined && { mostTools: protocol.mostTools }),
+    ...(protocol.images && { images: protocol.images }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
     get searchesTools() {
       return protocol.searchesTools?.(runner.target) ?? false

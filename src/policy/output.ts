@@ -39,6 +39,7 @@ export function finishTool(
   const from: Provenance = { source: 'tool', tool: tool.name }
   const finish = (checked: Checked): Finished => {
     const finished = compose(checked, from, tool.outputLimit, callId, settings)
+    if (output.details !== undefined) addDetails(finished, output.details, settings)
     if (output.report) finished.outcome.report = finishReport(output.report, settings.redactor)
     if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
       finished.outcome.loads = [...output.loads]
@@ -181,6 +182,20 @@ function compose(
   if (checked.produced !== undefined) outcome.produced = checked.produced
   if (tally.count > 0) outcome.redactions = tally.count
   return kept ? { outcome, blob: kept } : { outcome }
+}
+
+const mostDetails = 256 * 1024
+
+/** Redacted like the result, and left out whole if they are too large or no JSON. */
+function addDetails({ outcome }: Finished, details: Json, { redactor }: OutputSettings): void {
+  const text = nestsWithin(details, maxDepth) ? jsonText(details) : undefined
+  if (text === undefined || text.length > mostDetails) {
+    outcome.detailsCut = text?.length ?? 0
+    return
+  }
+  const tally: Tally = { count: 0 }
+  outcome.details = cleanJson(details, redactor, tally)
+  if (tally.count > 0) outcome.redactions = (outcome.redactions ?? 0) + tally.count
 }
 
 /** Named by its content, so that a second result for the same call, which is refused later, cannot replace the first. */

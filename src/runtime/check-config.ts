@@ -274,6 +274,7 @@ const serverKeys = [
   'host',
   'port',
   'hosts',
+  'publicUrl',
   'origins',
   'keys',
   'bodyBytes',
@@ -306,7 +307,9 @@ function checkServer(server: unknown, wrong: Wrong): void {
     'server.origins',
     wrong,
   )
-  const { log, keys } = server
+  const { log, keys, publicUrl } = server
+  if (publicUrl !== undefined && !(typeof publicUrl === 'string' && /^https?:\/\/[^\s/]+$/.test(publicUrl)))
+    wrong('server.publicUrl', 'must be like "https://agent.example", without a slash at the end.')
   if (log !== undefined && !logLevels.some(level => level === log))
     wrong('server.log', `must be one of: ${logLevels.join(', ')}.`)
   if (keys !== undefined && !(Array.isArray(keys) && keys.every(isKeyEntry)))

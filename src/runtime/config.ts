@@ -76,6 +76,8 @@ export type ServerConfig = {
   port?: number
   /** Further names under which this server is reached, with or without a port. */
   hosts?: readonly string[]
+  /** The address under which others reach it, such as "https://agent.example", for callback addresses. Default: its own. */
+  publicUrl?: string
   /** Web origins that may call it, such as "https://app.example". */
   origins?: readonly string[]
   /** Bearer keys by hash; `turnwire keys add <name>` keeps them in the data folder instead. */

@@ -10,7 +10,7 @@ import { type OwnerLimits, rateLimited } from './owner-limits.ts'
 const goodForMs = 1_000
 
 /** Commands that set a session to work. */
-const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call'])
+const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call', 'complete'])
 
 export class LimitedEngine extends ForwardingEngine {
   readonly #engine: Engine

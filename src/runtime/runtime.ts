@@ -15,6 +15,7 @@ import {
 import { Egress } from '../lib/egress.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
+import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -52,6 +53,8 @@ export class Runtime {
   readonly #models = new ModelStats()
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where it is served, for callback addresses. */
+  #address: string | undefined
   readonly #store: Store | undefined
   readonly #egress: Egress
   /** The store of the engine of this process. */
@@ -125,6 +128,11 @@ export class Runtime {
     this.#onTools.add(tell)
   }
 
+  /** From here on it is served at this address. */
+  serveAt(address: string): void {
+    this.#address = address
+  }
+
   /** Seals secrets, and artifacts of wires. */
   get vault(): SigningVault {
     return this.#own.vault
@@ -147,6 +155,7 @@ export class Runtime {
     if (this.#inner instanceof FolderEngine) await this.#inner.close()
     else await this.#inner.stop(this.#graceMs)
     await this.#mcp.stop()
+    await closeTools(this.#parts?.agents ?? [])
     this.#world.clear()
     this.#egress.close()
     await this.#store?.close()
@@ -208,6 +217,8 @@ export class Runtime {
       callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
       ...(hooks && { hooks }),
       ...(context && { app: appOf(context) }),
+      callback: call =>
+        this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
       log: this.log,
     })
   }
@@ -219,6 +230,12 @@ const mcpPatienceMs = 10_000
 function warned(agents: Agent[], log: Log): Agent[] {
   warnOfTools(agents, log)
   return agents
+}
+
+/** What tools keep for sessions ends with the process. */
+async function closeTools(agents: readonly Agent[]): Promise<void> {
+  const closing = agents.flatMap(({ tools }) => tools.flatMap(tool => tool.close?.() ?? []))
+  await Promise.allSettled(closing)
 }
 
 /** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */

@@ -7,6 +7,7 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
+import { callbackRoutes } from '../wires/callbacks/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
 import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
@@ -58,6 +59,7 @@ export async function serveRuntime(
   const mounted = new MountedApp()
   const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117)
   try {
+    runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
     if (!options.shared) {
       await runtime.becomeServer()
       await runtime.recover()
@@ -82,13 +84,16 @@ export async function serveRuntime(
   }
 }
 
-function running(server: NodeServer, hostname: string, keys: Keys, close: () => Promise<void>): Running {
+function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
   const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
   const shown = hostname.includes(':') ? `[${hostname}]` : hostname
+  return { url: `http://${shown}:${port}`, port }
+}
+
+function running(server: NodeServer, hostname: string, keys: Keys, close: () => Promise<void>): Running {
   let stopped: Promise<void> | undefined
   return {
-    url: `http://${shown}:${port}`,
-    port,
+    ...addressOf(server, hostname),
     open: keys.open,
     stop: () => (stopped ??= close()),
   }
@@ -177,6 +182,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
+  app.route('/', callbackRoutes(host))
   const cookies = new ConsoleCookies(keys, runtime.vault)
   const operator = operatorBackend(runtime, keys, cookies)
   const console = consoleRoutes()
@@ -211,6 +217,7 @@ const wires = {
   '/api/chat, /api/jobs, /api/ws': 'DeltaKit: docs/protocols/deltakit.md',
   '/agui/<agent>': 'AG-UI: docs/protocols/agui.md',
   '/ui/<agent>': 'AI SDK UI: docs/protocols/ai-sdk-ui.md',
+  '/callbacks/<token>': 'results of calls that their tools left for later: docs/guide/later.md',
   '/operator': 'for operators and the console: docs/protocols/operator.md',
   '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
 }

@@ -10,7 +10,7 @@ import type { Event, Grant, Settings } from '../../src/language/events.ts'
 import { hashJson, sha256 } from '../../src/lib/hash.ts'
 import { parseJson } from '../../src/lib/json.ts'
 
-type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'settled'
+type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'postponed' | 'settled'
 
 export type CallRecord = {
   part: CallPart
@@ -203,6 +203,10 @@ export class LogRules {
       case 'question.expired':
       case 'question.withdrawn':
         return call.open.delete(event.question) ? undefined : 'the question is not open'
+      case 'call.postponed':
+        if (call.stage !== 'started') return `it is ${call.stage}`
+        call.stage = 'postponed'
+        return undefined
       case 'call.suspended':
         if (call.stage !== 'started') return `it is ${call.stage}`
         call.stage = 'suspended'

@@ -14,7 +14,7 @@ import type { Event } from '../../src/language/events.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { tool } from '../../src/tools/index.ts'
+import { later, tool } from '../../src/tools/index.ts'
 import { begin, clientTool, makeRig, owner, type RigOptions, say, takeControl, until } from '../engine/rig.ts'
 import { playAgents } from './agents.ts'
 import { summaryOf, type Transcript } from './summary.ts'
@@ -332,6 +332,34 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  postponed: {
+    about:
+      'Results that come later: one is given, with details; one never comes; one is cancelled with its turn.',
+    async play() {
+      const names = ['given', 'missed', 'left']
+      const tools = names.map(name =>
+        tool({
+          ...declared,
+          name,
+          trust: 'trusted',
+          run: () => later({ expires: name === 'missed' ? 5 : 1_000_000 }),
+        }),
+      )
+      const script = [{ calls: names.map(name => call(name)) }]
+      const rig = makeRig({ tools, script, world: counted() })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const idOf = (name: string): string =>
+        session.state.batch.find(each => each.part.name === name)?.part.id ?? ''
+      const output = { parts: words('At last.'), details: { rows: 3 } }
+      const ref = { owner, session: session.id }
+      await rig.local.command(ref, { do: 'complete', callId: idOf('given'), output })
+      while (session.state.batch.filter(({ stage }) => stage === 'settled').length < 2)
+        await new Promise(resolve => setTimeout(resolve, 5))
+      await session.cancel()
+      return { session, engine: rig.engine }
+    },
+  },
   hooks: {
     about: 'A hook replaced the arguments of one call, refused another, and withheld the result of a third.',
     async play() {
@@ -346,6 +374,25 @@ const sessions: Record<
       await say(session, 'go')
       const decisions = [decide(session, 'mail', {})]
       await until(session, () => session.respond({ results: [], decisions }))
+      return { session, engine: rig.engine }
+    },
+  },
+  'kept-output': {
+    about: 'An output that is kept in the store, with a preview, and a part of it that the model reads.',
+    async play() {
+      const long = tool({
+        ...declared,
+        name: 'long',
+        trust: 'trusted',
+        outputLimit: 512,
+        async *run() {
+          for (let line = 0; line < 100; line += 1) yield `line ${line}\n`
+        },
+      })
+      const script = [{ calls: [call('long')] }, { text: 'Long.' }]
+      const rig = rigOf(script, {}, hold(), [long])
+      const session = await begin(rig)
+      await say(session, 'go')
       return { session, engine: rig.engine }
     },
   },

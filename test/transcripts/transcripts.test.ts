@@ -60,6 +60,7 @@ test('every type of event stands in a transcript', () => {
     'question.withdrawn': true,
     'call.nested': true,
     'call.suspended': true,
+    'call.postponed': true,
     'call.delegated': true,
     'call.used': true,
     'agent.changed': true,

@@ -8,9 +8,8 @@ export function Dialog({ label, onClose, children, className = '' }: DialogProps
   useEffect(() => {
     const dialog = box.current
     const before = document.activeElement
-    dialog?.showModal()
+    if (!dialog?.open) dialog?.showModal()
     return () => {
-      dialog?.close()
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])

@@ -41,12 +41,22 @@ export function judgeGrammars(
   return judging.length === 0 ? undefined : Promise.all(judging)
 }
 
-export function textToolDescription(tool: ToolDeclaration): string {
-  const { input, description } = tool
+/** `examples` false: the vendor has a place of its own for them. */
+export function textToolDescription(tool: ToolDeclaration, examples = true): string {
+  const { input } = tool
+  const description = examples ? withExamples(tool) : tool.description
   if (input.form !== 'text' || input.grammar === undefined) return description
   const { syntax, definition } = input.grammar
   const rule = syntax === 'lark' ? 'this Lark grammar' : 'this regular expression (RE2), from start to end'
   return `${description}\n\nThe text in \`${FIELD}\` must match ${rule}:\n${definition}`
+}
+
+export function withExamples({ description, examples = [], input }: ToolDeclaration): string {
+  if (examples.length === 0) return description
+  const lines = examples.map(example =>
+    typeof example === 'string' && input.form === 'text' ? example : JSON.stringify(example),
+  )
+  return `${description}\n\nExamples of its input:\n${lines.join('\n')}`
 }
 
 /** The function arguments that a text call has in a vendor's history. */

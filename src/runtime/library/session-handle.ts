@@ -10,7 +10,9 @@ import type {
   GivenResult,
   SessionRef,
   SessionStatus,
+  ToolOutput,
 } from '../../engine/index.ts'
+import { keptName } from '../../language/calls.ts'
 import { type InputPart, type ResultPart, textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Grant } from '../../language/events.ts'
@@ -42,6 +44,8 @@ export type CallAnswers = {
   decisions?: readonly (ApproveOptions & { callId: string; granted: boolean })[]
   answers?: readonly (CallAnswer & { question: string; by?: string })[]
 }
+
+export type ResultOptions = { failed?: boolean; structured?: Json; details?: Json }
 
 export type NewGrant = {
   tool: string
@@ -94,14 +98,33 @@ export class SessionHandle<ModelName extends string = string> {
     return this.answer({ decisions: [{ ...options, callId, granted: false }] })
   }
 
-  /** The result of one of the program's own tools. */
+  /**
+   * The result of one of the program's own tools, or of a server tool that left it for later. Only the latter has
+   * `structured` data and `details`.
+   */
   result(
     callId: string,
     output: string | readonly ResultPart[],
-    { failed = false }: { failed?: boolean } = {},
+    { failed = false, structured, details }: ResultOptions = {},
   ): TurnHandle {
     const parts: ResultPart[] = typeof output === 'string' ? [{ type: 'text', text: output }] : [...output]
-    return this.answer({ results: [{ callId, parts, failed }] })
+    const later: ToolOutput = {
+      parts,
+      ...(failed && { failed }),
+      ...(structured !== undefined && { structured }),
+      ...(details !== undefined && { details }),
+    }
+    const result: GivenResult = { callId, parts, failed }
+    return this.#turn(this.#result(result, later))
+  }
+
+  async #result(result: GivenResult, later: ToolOutput): Promise<TurnStart> {
+    const { calls } = await this.#host.engine.summary(this.#ref)
+    const call = calls.find(({ part }) => part.id === result.callId)
+    if (call?.stage !== 'postponed')
+      return this.#respond({ do: 'respond', results: structuredClone([result]), decisions: [] })
+    const { first } = await this.#command({ do: 'complete', callId: result.callId, output: later })
+    return { from: first, calls }
   }
 
   /** The answer to a question that a running call asks. */
@@ -196,6 +219,19 @@ export class SessionHandle<ModelName extends string = string> {
 
   async history(): Promise<Entry[]> {
     return (await this.#host.engine.history(this.#ref)).entries
+  }
+
+  /**
+   * A kept output of a call, in pieces of up to 1 MiB. `from`: the byte to begin at. Rejects with `not_found` if the call has
+   * none.
+   */
+  async *output(callId: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let at = from; ; ) {
+      const { bytes, size } = await this.#host.engine.blobRange(this.#ref, keptName(callId), at, 1024 * 1024)
+      if (bytes.length > 0) yield bytes
+      at += bytes.length
+      if (bytes.length === 0 || at >= size) return
+    }
   }
 
   /** Uses another configured model from the next step on. */

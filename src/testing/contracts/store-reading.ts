@@ -52,7 +52,7 @@ export function readingTests(subject: StoreSubject): void {
     assert.deepEqual([row?.head, rows[0]?.head, claimed?.row.head], [0, 0, 0])
   })
 
-  test('unfinished sessions are those that run, and those that wait inside a call', async () => {
+  test('unfinished sessions are those that run, wait inside a call, or go on at a time', async () => {
     const { store } = subject
     const make = (id: string, status: SessionStatus) => store.create(newSession(id, { status }))
     await Promise.all([make('a', 'running'), make('b', 'idle'), make('c', 'waiting'), make('d', 'idle')])
@@ -61,7 +61,9 @@ export function readingTests(subject: StoreSubject): void {
     await store.append(batch('d', 2, 1, { status: 'waiting' }))
     const asks = { tokens: 1, waits: ['book'], atWork: true } as const
     await store.append(batch('c', 1, 1, { status: 'waiting', facts: asks }))
-    assert.deepEqual((await store.unfinished()).sort(), ['a', 'b', 'c'])
+    await store.append(batch('d', 3, 1, { status: 'waiting', facts: { tokens: 1, dueAt: 5 } }))
+    assert.deepEqual((await store.unfinished()).sort(), ['a', 'b', 'c', 'd'])
+    await store.append(batch('d', 4, 1, { status: 'idle' }))
     await store.append(batch('c', 2, 1, { status: 'waiting', facts: { tokens: 1, waits: ['book'] } }))
     assert.deepEqual((await store.unfinished()).sort(), ['a', 'b'])
   })

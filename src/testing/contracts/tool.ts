@@ -14,6 +14,7 @@ import { toolHash, toolKinds } from '../../language/tools.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
 import type { Json } from '../../lib/json.ts'
 import { compileSchema } from '../../lib/schema.ts'
+import { callTests, outputTests, stopTests } from './tool-calls.ts'
 
 export const toolScenarios = [
   /** Gives the same result each time it runs with this input. */
@@ -26,6 +27,12 @@ export const toolScenarios = [
   'refuses',
   /** Reports progress while it runs. */
   'reports',
+  /** Gives more text than its `outputLimit`. */
+  'huge',
+  /** Gives a result that does not fit its output schema. */
+  'wrong',
+  /** Leaves its result for later. */
+  'later',
 ] as const
 export type ToolScenario = (typeof toolScenarios)[number]
 
@@ -34,6 +41,10 @@ export type ToolScene = {
   input: Json
   /** The text of the result, or of the failure, must contain it. */
   says?: string
+  /** Arguments, as text, that do not fit. Default: of another kind than the tool takes. */
+  invalid?: string
+  /** Of the scenario `later`: the result that comes. Default: a text. */
+  later?: ToolOutput
   close?: () => void | Promise<void>
 }
 
@@ -41,7 +52,10 @@ export type MakeTool = (
   scenario: ToolScenario,
 ) => ToolScene | { skip: string } | Promise<ToolScene | { skip: string }>
 
-/** `make` is called once for each test. */
+/**
+ * `make` is called once for each test. The tests run the tool alone, and then as calls of a session: checked, denied, timed
+ * out, cancelled, after a crash, with huge and wrong results, with progress, and with a result that comes later.
+ */
 export function toolContract(name: string, make: MakeTool): void {
   const play: PlayScene = (title, scenario, run) =>
     test(`${title} (${scenario})`, { timeout: 300_000 }, async (context: TestContext) => {
@@ -58,10 +72,13 @@ export function toolContract(name: string, make: MakeTool): void {
     declarationTests(play)
     runTests(play)
     abortTests(play)
+    callTests(play)
+    stopTests(play)
+    outputTests(play)
   })
 }
 
-type PlayScene = (
+export type PlayScene = (
   title: string,
   scenario: ToolScenario,
   run: (scene: ToolScene) => Promise<void>,
@@ -237,6 +254,7 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
     sample: () => Promise.reject(new Error('This test gives its tool no model.')),
     ask: () => Promise.resolve({ action: 'cancel' }),
+    callback: () => 'http://127.0.0.1/callbacks/test',
     fetch: () => Promise.reject(new Error('This test gives its tool nothing to fetch with.')),
     tools: { shared: [], find: () => undefined },
     ...changes,

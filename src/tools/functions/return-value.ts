@@ -6,11 +6,16 @@ import type { ResultPart } from '../../language/content.ts'
 import type { Report } from '../../language/report.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
+import { Detailed, Later } from './later.ts'
 
 /** With an output schema every returned value is data, except an explicit `{ parts }`. */
 export function toOutput(value: unknown, name: string, hasOutput: boolean): ToolOutput {
   if (value === undefined) return { parts: [] }
+  if (value instanceof Later) return { parts: [], later: { expiresInMs: value.expiresInMs } }
+  if (value instanceof Detailed)
+    return { ...toOutput(value.value, name, hasOutput), ...detailsOf(value, name) }
   if (value instanceof Error) throw value
+  if (isStream(value)) return { parts: [], stream: value }
   if (isOutput(value)) return explicitOutput(value, name)
   if (!hasOutput) {
     if (typeof value === 'string') return { parts: [{ type: 'text', text: value }] }
@@ -25,9 +30,25 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
-type UncheckedOutput = { parts: unknown[]; structured?: unknown; failed?: unknown; report?: unknown }
+/** A generator, a Node or a web stream. What it gives is checked as it comes. */
+function isStream(value: unknown): value is AsyncIterable<string | Uint8Array> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
 
-const outputKeys = new Set(['parts', 'structured', 'failed', 'report'])
+function detailsOf({ details }: { details?: unknown }, name: string): Pick<ToolOutput, 'details'> {
+  return details === undefined ? {} : { details: JSON.parse(jsonText(details, name)) as Json }
+}
+
+type UncheckedOutput = {
+  parts: unknown[]
+  structured?: unknown
+  failed?: unknown
+  stream?: unknown
+  report?: unknown
+  details?: unknown
+}
+
+const outputKeys = new Set(['parts', 'structured', 'failed', 'stream', 'report', 'details'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -37,7 +58,12 @@ function isOutput(value: unknown): value is UncheckedOutput {
   )
 }
 
-function explicitOutput({ parts, structured, failed, report }: UncheckedOutput, name: string): ToolOutput {
+function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
+  const { parts, structured, failed, stream, report, details } = output
+  if (stream !== undefined && !isStream(stream))
+    throw new TypeError(
+      `The tool "${name}" returned a "stream" that cannot be read: give an async iterable of text or bytes.`,
+    )
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -48,6 +74,8 @@ function explicitOutput({ parts, structured, failed, report }: UncheckedOutput, 
     parts: parts.filter(isPart),
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
+    ...(stream !== undefined && { stream }),
+    ...detailsOf({ details }, name),
     // The gate takes only the members that it knows.
     ...(isJsonObject(report) && { report: report as Report }),
   }

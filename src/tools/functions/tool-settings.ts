@@ -3,6 +3,7 @@ import type { Tool } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { type ToolCaller, toolCallers, toolKinds } from '../../language/tools.ts'
 import { quote } from '../../lib/text.ts'
+import { readRetries } from './retries.ts'
 import type { ToolDefinition } from './tool.ts'
 
 type ToolSettings = Omit<
@@ -12,7 +13,8 @@ type ToolSettings = Omit<
 
 export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'preview'>): ToolSettings {
   const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
-  const { idempotent = readOnly, destructive = !readOnly, retries = 0 } = definition
+  const { idempotent = readOnly, destructive = !readOnly } = definition
+  const { retries, backOff } = readRetries(definition.retries ?? 0, words => refuseTool(name, words))
   const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = definition
   if (!toolKinds.includes(kind))
     refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
@@ -42,9 +44,11 @@ export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'prev
     retries,
     outputLimit,
   }
-  return definition.callers === undefined
-    ? settings
-    : { ...settings, callers: checkCallers(name, definition.callers) }
+  return {
+    ...settings,
+    ...(backOff && { backOff }),
+    ...(definition.callers && { callers: checkCallers(name, definition.callers) }),
+  }
 }
 
 function checkCallers(name: string, callers: readonly ToolCaller[]): readonly ToolCaller[] {

@@ -5,6 +5,7 @@ import { InvalidInput, type ToolOutput } from '../../engine/ports.ts'
 import { toolHash } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import { contextFor, toolContract } from '../../testing/contracts/tool.ts'
+import { later } from './later.ts'
 import { type ToolDefinition, tool } from './tool.ts'
 
 const base = { description: 'Does it.', input: z.object({ city: z.string() }) }
@@ -66,6 +67,17 @@ toolContract('a function with a zod schema', scenario => {
         }),
         input,
       }
+    case 'huge':
+      return {
+        tool: tool({ ...base, name: 'weather', outputLimit: 1_000, run: () => 'cloud '.repeat(100_000) }),
+        input,
+      }
+    case 'wrong': {
+      const output = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] }
+      return { tool: tool({ ...base, name: 'weather', output, run: () => ({ sky: 3 }) }), input }
+    }
+    case 'later':
+      return { tool: tool({ ...base, name: 'weather', run: () => later({ expires: 60_000 }) }), input }
   }
 })
 
@@ -82,7 +94,11 @@ toolContract('a function with a grammar', scenario => {
       throw new InvalidInput('no MILK today')
     },
     reports: (_, given) => given.progress({ done: 1 }),
+    huge: () => 'x'.repeat(100_000),
+    wrong: () => '',
+    later: () => later({ expires: new Date(Date.now() + 60_000) }),
   }
+  if (scenario === 'wrong') return { skip: 'It declares no output schema.' }
   const input = { syntax: 'regex', definition: 'add [a-z]+' } as const
   const made = tool({ name: 'list', description: 'Edits the list.', input, run: runs[scenario] })
   return { tool: made, input: 'add milk', says: 'MILK' }

@@ -29,6 +29,8 @@ import {
 } from '../../lib/standard-schema.ts'
 import { cutUtf8, quote } from '../../lib/text.ts'
 import { isThenable } from '../../lib/thenable.ts'
+import type { Detailed, Later } from './later.ts'
+import { checkExamples, type Retries } from './retries.ts'
 import { toOutput } from './return-value.ts'
 import { checkToolSettings, refuseTool } from './tool-settings.ts'
 
@@ -41,24 +43,26 @@ export type OutputSchema = AnySchema | undefined
 /** The argument of `run`: the value after the schema's defaults and transforms. */
 export type InputOf<S> = S extends 'text' | Grammar ? string : InferOutput<S>
 
+/** `details`: JSON for the application and people only. */
+type Shown = {
+  readonly parts: readonly ResultPart[]
+  readonly report?: Report
+  readonly details?: unknown
+}
+
 /** Returned by `run` to choose what the model reads. `structured` is checked against the output schema. */
 export type ExplicitOutput<Value> =
-  | {
-      readonly parts: readonly ResultPart[]
-      readonly structured: Value
-      readonly failed?: false
-      readonly report?: Report
-    }
-  | {
-      readonly parts: readonly ResultPart[]
-      readonly structured?: unknown
-      readonly failed: true
-      readonly report?: Report
-    }
+  | (Shown & { readonly structured: Value; readonly failed?: false })
+  | (Shown & { readonly structured?: unknown; readonly failed: true })
 
 /** What `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
 export type RunResult<O> = O extends StandardSchema
-  ? DeepReadonly<InferInput<O>> | ExplicitOutput<DeepReadonly<InferInput<O>>> | Error
+  ?
+      | DeepReadonly<InferInput<O>>
+      | ExplicitOutput<DeepReadonly<InferInput<O>>>
+      | Detailed<DeepReadonly<InferInput<O>>>
+      | Later
+      | Error
   : unknown
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
@@ -91,8 +95,10 @@ export type ToolDefinition<
   destructive?: boolean
   /** Default 60,000. */
   timeoutMs?: number
-  /** Only for a tool that is read-only or idempotent. Default 0. */
-  retries?: number
+  /** Only for a tool that is read-only or idempotent: how often, or `{ times, backOffMs, factor, mostMs }`. Default 0. */
+  retries?: Retries
+  /** Inputs that fit, for the model to learn from. */
+  examples?: readonly InferInput<S>[]
   /** Bytes of text that the model is shown. Default 64 KiB. */
   outputLimit?: number
   /** Default `ask`, also for read-only tools, because reading can leak data. */
@@ -107,8 +113,9 @@ export type ToolDefinition<
    */
   vendorTyped?: Readonly<Record<string, JsonObject>>
   /**
-   * Returns text, any JSON value, parts, `{ parts }` or nothing. With `output`: a value of that schema, or
-   * `{ parts, structured }`. If it throws, the model is told that the tool failed.
+   * Returns text, any JSON value, parts, `{ parts }` or nothing; for a long output, an async iterable of text or bytes (a
+   * generator, a stream), which is written to the store as it comes; `withDetails(value, details)`; or `later({ expires })`.
+   * With `output`: a value of that schema, or `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
   /**
@@ -156,6 +163,9 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  const refuse = (words: string): never => refuseTool(name, words)
+  if (definition.examples !== undefined)
+    made.examples = deepFreeze(checkExamples(definition.examples, input.declared, refuse))
   if (definition.preview !== undefined) made.preview = previewWith(definition.preview, input.refine)
   if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
@@ -210,7 +220,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  ...(['vendorTyped', 'preview', 'callers'] as const),
+  ...(['vendorTyped', 'preview', 'callers', 'examples'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */

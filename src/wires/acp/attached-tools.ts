@@ -123,6 +123,9 @@ export class AttachedTools {
     const app = {} as ToolContext['app']
     const tools = { shared: [], find: () => undefined }
     const ask = () => Promise.reject(new Error('A tool of a connection asks through the connection.'))
-    return tool.run(input, { ...context, ask, fetch, sample, app, tools })
+    const callback = (): never => {
+      throw new Error('A tool of a connection has no callback address.')
+    }
+    return tool.run(input, { ...context, ask, callback, fetch, sample, app, tools })
   }
 }

@@ -24,10 +24,10 @@ export async function readJson(c: Context<WireEnv>, limits: BodyLimits): Promise
   checkHeaders(incoming, limits.plainText)
   const body = new BodyReader(c, limits.bodyBytes)
   try {
-    const bytes = await body.read(incoming)
-    if (bytes.length === 0)
+    const pieces = await body.read(incoming)
+    if (pieces.length === 0)
       throw new TurnwireError('invalid_json', 'The request has no body. Send a JSON object.')
-    return await parseSoon(bytes, { maxBytes: limits.bodyBytes, maxDepth: limits.jsonDepth })
+    return await parseSoon(pieces, { maxBytes: limits.bodyBytes, maxDepth: limits.jsonDepth })
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw new TurnwireError(error.reason === 'too-large' ? 'too_large' : 'invalid_json', error.message)
@@ -68,7 +68,8 @@ class BodyReader {
     this.#size = 0
   }
 
-  read(incoming: IncomingMessage): Promise<Buffer> {
+  /** In pieces, none of them empty. */
+  read(incoming: IncomingMessage): Promise<Buffer[]> {
     if (Number(incoming.headers['content-length'] ?? 0) > this.#most) return Promise.reject(this.#tooLarge())
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
@@ -87,7 +88,7 @@ class BodyReader {
       }
       const end = (): void => {
         stop()
-        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, this.#size))
+        resolve(chunks)
       }
       const fail = (error: unknown): void => {
         stop()

@@ -9,12 +9,15 @@ function serve(scenario: string): Server {
   return createServer((_, answer) => {
     if (scenario === 'slow') return
     if (scenario === 'fails') answer.writeHead(404).end('no such city')
+    else if (scenario === 'huge') answer.writeHead(200).end('cloud '.repeat(50_000))
     else answer.writeHead(200, { 'content-type': 'application/json' }).end('{"sky":"blue"}')
   })
 }
 
 toolContract('an HTTP API', async scenario => {
   if (scenario === 'reports') return { skip: 'An HTTP API reports nothing while it works.' }
+  if (scenario === 'wrong') return { skip: 'It declares no output schema.' }
+  if (scenario === 'later') return { skip: 'An HTTP API answers in the same request.' }
   const server = serve(scenario)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -73,7 +73,7 @@ export default function Approvals(): ReactElement {
 type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => Promise<void> }
 
 function One({ approval, onAnswer }: OneProps): ReactElement {
-  const { session, owner, agent } = approval
+  const { session, owner, agent, opening } = approval
   return (
     <div className="inbox-one">
       <Approval question={questionOf(approval)} onAnswer={onAnswer} autoFocus>
@@ -84,6 +84,7 @@ function One({ approval, onAnswer }: OneProps): ReactElement {
               {shortId(session)}
             </Link>{' '}
             of {printable(owner, 40)}, agent {printable(agent, 40)}
+            {opening !== undefined && `, began with “${printable(opening, 80)}”`}
           </dd>
         </div>
       </Approval>
@@ -107,11 +108,10 @@ function useWalkKeys(move: (step: number) => void): void {
 }
 
 export function questionOf(approval: OperatorApproval): ApprovalQuestion {
-  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last, opening } = approval
+  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last } = approval
   return {
     callId: approval.callId,
     session: approval.session,
-    message: opening,
     tool: toolOf(tool.name, tool),
     form: tool.input?.form ?? 'json',
     text,

@@ -46,7 +46,7 @@ export function TimelineStrip({ view, selected, onOpen }: TimelineProps): ReactE
         <output className="timeline-words">{words}</output>
         <Sign label="Zoom in" sign="+" onClick={() => zoom(0.5)} />
         <Sign label="Zoom out" sign="−" onClick={() => zoom(2)} />
-        <Sign label="Fit the width" sign="0" onClick={() => setRange(whole)} />
+        <Sign label="Fit the width" sign="Fit the width" onClick={() => setRange(whole)} />
         <Switch label="Critical path" isOn={isCritical} set={setCritical} />
         <Switch label="As a list" isOn={isList} set={setList} />
       </div>

@@ -132,11 +132,13 @@ function declareTool(
   const input_schema = functionSchema(tool, anthropicPlain, warn)
   if (input_schema === undefined) return undefined
   const wire = names.toWire(tool.name)
-  const description = textToolDescription(tool)
+  const hasPlace = tool.input.form === 'json'
+  const description = textToolDescription(tool, !hasPlace)
   const json: JsonObject = {
     name: wire,
     description: description.trim() === '' ? tool.name : description,
     input_schema,
+    ...(hasPlace && tool.examples && tool.examples.length > 0 && { input_examples: [...tool.examples] }),
   }
   const program = hosted.find(runsPrograms)?.['type']
   if (tool.callers && program !== undefined)

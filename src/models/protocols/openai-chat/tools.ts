@@ -6,7 +6,7 @@ import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
-import { textToolDescription } from '../../common/text-tools.ts'
+import { textToolDescription, withExamples } from '../../common/text-tools.ts'
 import { hasUsableGrammar, textToolNames } from '../../common/tool-declarations.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
@@ -77,7 +77,8 @@ function declareTool(
   target: ModelTarget,
   warn: Warn,
 ): JsonObject | undefined {
-  const { description, input } = tool
+  const { input } = tool
+  const description = withExamples(tool)
   if (input.form === 'text' && !hasQuirk(target, 'no-custom-tools')) {
     if (!hasUsableGrammar(tool, warn)) return undefined
     const { grammar } = input

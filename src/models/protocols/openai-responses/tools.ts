@@ -6,6 +6,7 @@ import type { ToolCaller, ToolChoice, ToolDeclaration } from '../../../language/
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { runsPrograms } from '../../common/programs.ts'
+import { withExamples } from '../../common/text-tools.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
@@ -75,7 +76,8 @@ function callersOf(callers: readonly ToolCaller[]): string[] {
 }
 
 function declareTool(tool: ToolDeclaration, wireName: string, warn: Warn): JsonObject | undefined {
-  const { description, input } = tool
+  const { input } = tool
+  const description = withExamples(tool)
   if (input.form === 'text') {
     if (!hasUsableGrammar(tool, warn)) return undefined
     const format = input.grammar ? { type: 'grammar', ...input.grammar } : { type: 'text' }

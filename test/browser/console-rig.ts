@@ -1,0 +1,91 @@
+// A real Chromium on the console of a real server process. Every page is watched: an error in its console, a request to
+// another origin, or a refused inline script fails the test.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { after, before, type TestContext } from 'node:test'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { findChromium } from '../../scripts/install-chromium.mjs'
+import { OperatorClient } from '../../src/client/index.ts'
+import { folder, root, type Served, serve } from '../cli/rig.ts'
+
+export const executablePath = findChromium()
+export const skip = executablePath === undefined && 'There is no Chromium: install it, or set CHROMIUM_PATH.'
+
+export function launch(): Promise<Browser> {
+  const built = spawnSync(process.execPath, [join(root, 'scripts/build-console.mjs')], { encoding: 'utf8' })
+  assert.equal(built.status, 0, built.stderr)
+  // As root there is no sandbox for it. It loads nothing but the console.
+  return chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox', '--disable-quic'] })
+}
+
+export type Rig = { server: Served; url: string; data: string; operator: OperatorClient }
+
+export async function consoleServer(t: TestContext, args: string[] = []): Promise<Rig> {
+  const cwd = folder(t)
+  const config = join(root, 'test/browser/console-config.ts')
+  const server = await serve(t, { cwd, args: ['--config', config, '--data', join(cwd, 'data'), ...args] })
+  return { server, url: server.url, data: cwd, operator: new OperatorClient({ baseUrl: server.url }) }
+}
+
+/** The same data on the same port, after the old process was killed. */
+export async function restart(t: TestContext, rig: Rig): Promise<Rig> {
+  rig.server.child.kill('SIGKILL')
+  await rig.server.exit
+  const config = join(root, 'test/browser/console-config.ts')
+  const args = ['--config', config, '--data', join(rig.data, 'data'), '--port', new URL(rig.url).port]
+  const server = await serve(t, { cwd: rig.data, args })
+  return { ...rig, server }
+}
+
+/** One browser and one server for all tests of a suite. */
+export function suite(): { browser: () => Browser; rig: () => Rig } {
+  let browser: Browser | undefined
+  let rig: Rig | undefined
+  const ends: (() => unknown)[] = []
+  before(async () => {
+    browser = await launch()
+    // Only `after` of a test is used.
+    rig = await consoleServer({
+      after: (end: () => unknown) => void ends.push(end),
+    } as unknown as TestContext)
+  })
+  after(async () => {
+    await browser?.close()
+    for (const end of ends.reverse()) await end()
+  })
+  return { browser: () => browser!, rig: () => rig! }
+}
+
+export type Opened = { page: Page; context: BrowserContext; problems: string[] }
+
+/** A browser of its own: no cookies, nothing stored. */
+export async function open(
+  t: TestContext,
+  browser: Browser,
+  address: string,
+  options: object = {},
+): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  t.after(() => context.close())
+  return tab(context, address)
+}
+
+export async function tab(context: BrowserContext, address: string): Promise<Opened> {
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', error => void problems.push(error.message))
+  page.on('console', message => {
+    // A server that is away is told by the page itself.
+    if (message.type() === 'error' && !/Failed to load resource|ERR_/.test(message.text()))
+      problems.push(message.text())
+  })
+  page.on('request', request => {
+    const { origin, protocol } = new URL(request.url())
+    if (protocol !== 'data:' && origin !== new URL(address).origin)
+      problems.push(`requested ${request.url()}`)
+  })
+  await page.goto(address)
+  return { page, context, problems }
+}

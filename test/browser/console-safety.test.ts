@@ -1,0 +1,193 @@
+// What attacks the console, and who can use it: markup and control codes from models and tools, sign-in, the content security
+// policy, accessibility in both themes, and how much is loaded at first.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { root, turnwire } from '../cli/rig.ts'
+import { attacks } from './console-config.ts'
+import { consoleServer, open, restart, skip, suite } from './console-rig.ts'
+
+const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
+
+/** The rules of WCAG 2.2 A and AA that the page breaks. */
+async function violations(page: Page): Promise<string[]> {
+  // Debuggers may run scripts that the page's own policy forbids.
+  const session = await page.context().newCDPSession(page)
+  await session.send('Runtime.evaluate', { expression: axe })
+  return page.evaluate(`axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+    .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`)
+}
+
+describe('what a model or a tool says', { skip }, () => {
+  const { browser, rig } = suite()
+
+  test('is never markup, and never a control code', async t => {
+    const { url, operator } = rig()
+    const { id } = await operator.create({ agent: 'attacker' })
+    await operator.command(id, { do: 'say', text: attacks.html })
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    await page.getByRole('button', { name: 'Allow once' }).waitFor()
+    // The transcript holds only what is near the viewport.
+    await page.locator('.tw-transcript .tw-scroll').evaluate(element => element.scrollTo({ top: 0 }))
+    await page.locator('[data-status="ok"] .tw-call-line').click()
+    const text = (await page.locator('#main').innerText()) ?? ''
+    assert.ok(text.includes('<script>window.hacked=1</script>'))
+    for (const address of ['', '?view=log', '?view=vendors']) {
+      await page.goto(`${url}/sessions/${id}${address}`)
+      await page.locator('.session-head').waitFor()
+      assert.equal(
+        await page
+          .locator('#main img, #main script, #main a[href^="javascript:"], #main svg[onload]')
+          .count(),
+        0,
+      )
+    }
+    await page.goto(`${url}/tools?agent=attacker&tool=hostile`)
+    await page.getByRole('heading', { name: /hostile/ }).waitFor()
+    assert.equal(await page.evaluate('window.hacked'), undefined)
+    assert.equal(
+      await page
+        .locator('#main')
+        .evaluate(main => /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/.test(main.textContent ?? '')),
+      false,
+    )
+    assert.deepEqual(problems, [])
+  })
+
+  test('cannot deceive a person who approves', async t => {
+    const { url, operator } = rig()
+    const { id } = await operator.create({ agent: 'attacker' })
+    await operator.command(id, { do: 'say', text: 'go' })
+    const { page } = await open(t, browser(), `${url}/approvals`)
+    const box = page.locator('.tw-approval')
+    await box.waitFor()
+    const text = await box.innerText()
+    assert.ok(text.includes('invoice\\u202efdp.exe'), 'the override is spelled out')
+    assert.match(text, /mixes letters of several alphabets/)
+    assert.match(text, /note has 1,000,0\d\d characters/)
+    assert.ok(text.includes('DELETE EVERYTHING'), 'the end of a long value is in sight')
+    assert.match(text, /Arguments hash\s+\S{10,}/)
+    await box.getByRole('button', { name: /between the beginning and the end/ }).click()
+    assert.ok((await box.innerText()).length > 1_000_000, 'the full value can be reached')
+  })
+})
+
+describe('keys', { skip }, () => {
+  const { browser } = suite()
+
+  test('a page signs in with a key, keeps it in no script’s reach, and is refused elsewhere', async t => {
+    const started = await consoleServer(t)
+    const { stdout } = turnwire(['keys', 'add', 'boss', '--operator', '--data', join(started.data, 'data')], {
+      cwd: started.data,
+    })
+    const key = /tw_\S+/.exec(stdout)?.[0] ?? ''
+    const rig = await restart(t, started)
+    const { page, context } = await open(t, browser(), `${rig.url}/sessions`)
+    await page.getByLabel('API key').fill('tw_wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('API key').fill(key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
+    assert.equal(await page.evaluate('document.cookie'), '')
+    const [cookie] = await context.cookies()
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, 'Strict'])
+    assert.ok(!JSON.stringify(await context.storageState()).includes(key))
+    const forged =
+      await page.evaluate(`fetch('/operator/sessions', { method: 'POST', body: '{"agent":"helper"}',
+      headers: { 'content-type': 'application/json' } }).then(answer => answer.status)`)
+    assert.equal(forged, 403)
+    await page.getByRole('link', { name: 'System' }).click()
+    await page.getByText('boss').first().waitFor()
+  })
+})
+
+describe('everybody', { skip }, () => {
+  const { browser, rig } = suite()
+
+  test('can use every page: no rule of WCAG 2.2 AA is broken, in both themes, wide and narrow', async t => {
+    const { url, operator } = rig()
+    const { id } = await operator.create({ agent: 'helper' })
+    await operator.command(id, {
+      do: 'say',
+      text: 'What is the weather in Oslo, and mail ana@example.org that I am late',
+    })
+    const pages = [
+      '/',
+      `/?session=${id}`,
+      '/sessions',
+      '/approvals',
+      '/tools?agent=helper&tool=send_mail',
+      '/system',
+      `/sessions/${id}`,
+      `/sessions/${id}?view=log`,
+      `/sessions/${id}?view=vendors`,
+      `/sessions/${id}?view=usage`,
+      `/compare?a=${id}`,
+    ]
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 390],
+    ] as const) {
+      const { page, problems } = await open(t, browser(), url, {
+        colorScheme,
+        viewport: { width, height: 900 },
+      })
+      for (const address of pages) {
+        await page.goto(url + address)
+        await page.locator('#main h1, #main h2').first().waitFor()
+        await page.locator('.loading').waitFor({ state: 'detached' })
+        assert.deepEqual(await violations(page), [], `${address} ${colorScheme}`)
+        const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+        assert.equal(wide, false, `${address} fits ${width} pixels`)
+      }
+      assert.deepEqual(problems, [])
+    }
+  })
+
+  test('reaches pages and palette by keys, with a focus that can be seen', async t => {
+    const { url } = rig()
+    const { page } = await open(t, browser(), url)
+    await page.getByRole('button', { name: /weather in Paris/ }).waitFor()
+    await page.keyboard.press('2')
+    await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: /Go to/ }).waitFor()
+    await page.keyboard.type('send_mail')
+    await page
+      .getByRole('option', { name: /send_mail/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: /send_mail/ }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Tab')
+    const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+    assert.notEqual(outline, 'none')
+  })
+
+  test('loads at most 150 kB of scripts at first, and paints within a second', async t => {
+    const { url } = rig()
+    const { page } = await open(t, browser(), `${url}/sessions`)
+    await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
+    const names = await page.evaluate<string[]>(
+      `performance.getEntriesByType('resource').map(entry => entry.name).filter(name => name.endsWith('.js'))`,
+    )
+    const folder = join(root, 'console/dist/assets')
+    const files = readdirSync(folder)
+    const bytes = names
+      .map(name => files.find(file => name.endsWith(file)))
+      .reduce((sum, file) => sum + gzipSync(readFileSync(join(folder, file!))).length, 0)
+    assert.ok(bytes < 150_000, `${bytes} bytes`)
+    const painted = await page.evaluate<number>(
+      `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`,
+    )
+    // The machine may be busy: the limit is generous. docs/guide/console.md has what was measured.
+    assert.ok(painted < 5000, `${painted} ms`)
+  })
+})
