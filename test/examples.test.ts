@@ -50,6 +50,13 @@ describe('examples', () => {
       'the model asks for read_clipboard, which needs a result\nread_clipboard answered: Buy milk.\n',
     ))
 
+  test('mcp.ts', () => {
+    const [server, question, ...answers] = run('mcp.ts').split('\n')
+    assert.equal(server, 'all: connected, protocol 2025-11-25')
+    assert.match(question ?? '', /^The MCP server "all" asks: /)
+    assert.deepEqual(answers, ['All done.', 'I have read it.', ''])
+  })
+
   test('search.ts', () =>
     assert.equal(
       run('search.ts'),
@@ -59,6 +66,18 @@ describe('examples', () => {
         '- list_ticket, find_tools, create_invoice, create_ticket',
         'The invoice is there.\n',
       ].join('\n'),
+    ))
+
+  test('code.ts', () =>
+    assert.equal(
+      run('code.ts'),
+      'send_mail waits inside the program: {"to":"bo"}\nthe program returned {"read":3,"mailed":["bo"]}\nBo was told.\n',
+    ))
+
+  test('agents.ts', () =>
+    assert.equal(
+      run('agents.ts'),
+      'the writer asks here: send_mail {"to":"ana"}\nBilling here: your invoice is on its way.\n',
     ))
 
   test('browser.ts', t => {
