@@ -90,6 +90,8 @@ export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
   type AgentToolOptions,
   agentTool,
+  type BrowserOptions,
+  browser,
   type CallSecret,
   type CodeLimits,
   type CodeOptions,

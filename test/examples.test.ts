@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
 import { environment, folder, root, serve } from './cli/rig.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
@@ -23,6 +24,13 @@ function run(file: string, args: string[] = []): string {
 describe('examples', () => {
   test('library.ts', () =>
     assert.equal(run('library.ts'), 'get_weather answered: Paris: 18 °C, light rain.\n'))
+
+  test('big-output.ts', () => {
+    const [answer, shown, read] = run('big-output.ts').split('\n')
+    assert.equal(answer, 'I have the log.')
+    assert.match(shown ?? '', /^The model was shown 6\d{4} characters of 1788907 bytes\.$/)
+    assert.equal(read, 'The program read 1788907 bytes.')
+  })
 
   test('manual.ts', () => {
     const [actions, answer] = run('manual.ts').split('\n')
@@ -52,6 +60,13 @@ describe('examples', () => {
         'The invoice is there.\n',
       ].join('\n'),
     ))
+
+  test('browser.ts', t => {
+    if (findChromium() === undefined) return t.skip('There is no Chromium: install it, or set CHROMIUM_PATH.')
+    const [asked, answer] = run('browser.ts').split('\n')
+    assert.match(asked ?? '', /^It submits a form to http:\/\/the shop\/ordered \(POST\)/)
+    assert.equal(answer, 'Ordered.')
+  })
 
   test('files.ts', () =>
     assert.equal(

@@ -92,12 +92,22 @@ describe('the published package', () => {
   test('the first minutes: npm init -y, npm i, npx turnwire init, npx turnwire serve', async t => {
     const cwd = folder(t)
     const npm = (...args: string[]): string =>
-      execFileSync('npm', args, { cwd, env: environment(), encoding: 'utf8', stdio: 'pipe' })
+      execFileSync('npm', args, {
+        cwd,
+        env: environment(networkOf(process.env)),
+        encoding: 'utf8',
+        stdio: 'pipe',
+      })
     npm('init', '-y')
     try {
       npm('install', '--prefer-offline', '--no-audit', '--no-fund', made.tarball)
     } catch (error) {
-      if (!/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT/.test(String(error))) throw error
+      if (
+        !/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|SELF_SIGNED_CERT/.test(
+          String(error),
+        )
+      )
+        throw error
       t.diagnostic('No registry answers: the package is unpacked instead of installed.')
       unpackInto(cwd, made)
     }
@@ -164,6 +174,14 @@ describe('the published package', () => {
     await turnwire.close()
   })
 })
+
+/** How this machine reaches a registry. */
+function networkOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const known = /^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|npm_config_(?:registry|cafile)|(?:https?|no)_proxy)$/i
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (known.test(name) && value ? [[name, value]] : [])),
+  )
+}
 
 function endGroup({ pid }: ChildProcess): void {
   try {

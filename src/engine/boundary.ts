@@ -24,6 +24,7 @@ import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-atta
 import type {
   AgentOption,
   AppContext,
+  BlobRange,
   ListPage,
   ListSummary,
   ModelAnswer,
@@ -102,6 +103,11 @@ export type Engine = {
   remove(ref: SessionRef): Promise<void>
   /** Text kept beside the log: whole results that were cut for the model, marks of a wire. Rejects with `not_found`. */
   blob(ref: SessionRef, name: string): Promise<string>
+  /**
+   * Bytes of an output that was too large to keep whole in memory: up to `length` of them, and at most 1 MiB, from `from` on.
+   * `size` is that of the whole. Rejects with `not_found`, also while the output is being written.
+   */
+  blobRange(ref: SessionRef, name: string, from: number, length: number): Promise<BlobRange>
   keepBlob(ref: SessionRef, name: string, body: string): Promise<void>
 }
 

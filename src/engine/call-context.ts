@@ -1,4 +1,5 @@
 // What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
+import { wordsOf } from '../language/errors.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import type { Abort } from '../lib/abort.ts'
@@ -103,6 +104,24 @@ export class CallContext implements ToolContext {
           })
           init.report?.(report)
         },
+      })
+    }
+  }
+
+  get connect(): NonNullable<ToolContext['connect']> {
+    return (url, hosts) => {
+      const { ports } = this.#session
+      const { egress } = ports
+      if (!egress?.connect) return Promise.reject(new Error('This engine makes no connections for tools.'))
+      return egress.connect(url, hosts).catch((error: unknown) => {
+        const { session, callId } = this
+        ports.log('warn', 'A tool was refused a connection.', {
+          session,
+          callId,
+          host: url.host,
+          error: wordsOf(error),
+        })
+        throw error
       })
     }
   }

@@ -1,5 +1,6 @@
 // Records each approval, question or postponed result of a session that does not come in time as expired. A timer decides, not the clock: a
 // clock that is set back must not make an old question answerable again.
+import type { Event } from '../language/events.ts'
 import { approvalDeadlines, decideExpiry } from './decide-call.ts'
 import { decideQuestionExpiry, questionDeadlines } from './decide-question.ts'
 import { decideNeverCame, postponedDeadlines } from './postpone.ts'
@@ -38,4 +39,11 @@ export class Deadlines {
     this.#stop?.()
     this.#stop = undefined
   }
+}
+
+/** Whether someone is asked who has to answer in time. */
+export function asksUntil(event: Event): boolean {
+  if (event.type === 'call.postponed') return true
+  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
+  return asks && event.expiresAt !== undefined
 }

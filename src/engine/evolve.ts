@@ -279,6 +279,11 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
+  const { kept } = event.outcome
+  if (kept) {
+    state.kept ??= new Map()
+    state.kept.set(event.callId, kept)
+  }
   if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
     state.turn.bytes += event.outcome.produced ?? shownBytes(event.outcome)
@@ -309,11 +314,8 @@ function wasPutToOthers({ argsHash, outcome }: CallState): boolean {
   return argsHash !== undefined || outcome?.from.source === 'client'
 }
 
-function shownBytes({ parts }: Outcome): number {
-  let bytes = 0
-  for (const part of parts) bytes += part.type === 'text' ? part.text.length : part.url.length
-  return bytes
-}
+const shownBytes = ({ parts }: Outcome): number =>
+  parts.reduce((bytes, part) => bytes + (part.type === 'text' ? part.text : part.url).length, 0)
 
 /** The result that the model reads. It is told about an edit. */
 export function resultOf(call: CallState): CallResult {

@@ -278,6 +278,7 @@ class PolicyQuestion implements Question {
   readonly input: Json
   readonly trust: Tool['trust']
   readonly changed?: string
+  demands?: string
   readonly clientTrust?: boolean
   readonly grants: readonly Grant[]
   readonly now: number
@@ -318,8 +319,15 @@ function authorise(
   grants: readonly Grant[],
 ): Verdict | Promise<Verdict> {
   try {
+    const { tool } = offered
     const question = new PolicyQuestion(session, call, offered, admission, grants)
-    const verdict = session.agent.gate.authorise(question)
+    const about = { session: session.id, owner: session.state.owner, callId: call.part.id }
+    const demands = tool.demandsApproval?.(admission.input, about)
+    const decide = (reason: string | undefined): Verdict | Promise<Verdict> => {
+      if (reason !== undefined) question.demands = reason
+      return session.agent.gate.authorise(question)
+    }
+    const verdict = demands instanceof Promise ? demands.then(decide) : decide(demands)
     return verdict instanceof Promise ? verdict.catch(error => policyFailed(session, error)) : verdict
   } catch (error) {
     return policyFailed(session, error)

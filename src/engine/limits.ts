@@ -28,10 +28,10 @@ export function budgetOf({ state, limits, driver }: Session, most: Partial<Limit
   return Object.fromEntries(names.map(name => [name, least(name)]))
 }
 
-/** A session for life has a limit too. */
-export function refuseIfFull({ agent, bytes, blobBytes }: Session): void {
+/** A session for life has a limit too. `more`: bytes that are to be added. */
+export function refuseIfFull({ agent, bytes, blobBytes }: Session, more = 0): void {
   const { sessionBytes } = agent.limits
-  if (bytes + blobBytes < sessionBytes) return
+  if (bytes + blobBytes + more < sessionBytes) return
   throw new TurnwireError(
     'too_large',
     `The session has reached its limit of ${sessionBytes} bytes and takes no more. It can still be read. Start a new session.`,

@@ -31,10 +31,11 @@ import type {
 import { describeAgent, modelInfo } from './describe.ts'
 import { Follower } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
+import { readRange } from './kept-output.ts'
 import { listedSession } from './list-changes.ts'
 import { sliceBytes } from './log-pages.ts'
 import { OpenSessions } from './open-sessions.ts'
-import type { EnginePorts, ListPage, ModelRequest } from './ports.ts'
+import type { BlobRange, EnginePorts, ListPage, ModelRequest } from './ports.ts'
 import { previewRequest } from './request.ts'
 import { runCommand, sealSettings } from './run-command.ts'
 import { boundResults } from './seed.ts'
@@ -238,6 +239,10 @@ export class LocalEngine implements Engine {
     const { workers = [] } = 'state' in known ? known.state : known
     await this.sessions.remove(owner, session)
     for (const worker of workers) await this.remove({ owner, session: worker }).catch(ignoreMissing)
+  }
+
+  blobRange({ owner, session }: SessionRef, name: string, from: number, length: number): Promise<BlobRange> {
+    return readRange(this.#ports.store, { owner, session }, name, from, length)
   }
 
   blob({ owner, session }: SessionRef, name: string): Promise<string> {

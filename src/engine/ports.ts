@@ -19,6 +19,7 @@ import type { Report } from '../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
 import type { Egress } from '../lib/egress.ts'
+import type { ImageLimits } from '../lib/images/index.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
 import type { HookSubject, Hooks } from './hooks.ts'
@@ -169,6 +170,8 @@ export type Model = {
   readonly contextTokens?: number
   /** How many tools a request may hold, where the vendor limits them. */
   readonly mostTools?: number
+  /** Larger pictures in the results of tools are scaled down to this. Absent: they are sent as they are. */
+  readonly images?: ImageLimits
   /** Its vendor can search deferred tools itself. */
   readonly searchesTools?: boolean
   /** Whose artifacts it makes and takes back. Absent: nobody's. */
@@ -200,6 +203,8 @@ export type Question = {
   trust: Tool['trust']
   /** How the definition differs from the one that was accepted before. Undefined: it does not. */
   changed?: string
+  /** Why the tool wants a person to decide about this very call. Undefined: it does not. */
+  demands?: string
   /** The client's word, when the tool is exposed and the client has spoken. */
   clientTrust?: boolean
   grants: readonly Grant[]
@@ -353,7 +358,7 @@ export type EnginePorts = {
   /** Absent: there are none. */
   servers?: ToolServers
   /** Absent: tools fetch nothing through the engine. */
-  egress?: Pick<Egress, 'fetch'>
+  egress?: Pick<Egress, 'fetch'> & Partial<Pick<Egress, 'connect'>>
   /** Absent: any number of calls may run at the same time. */
   callSlots?: CallSlots
   hooks?: Hooks

@@ -5,6 +5,7 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { toolHash } from '../language/tools.ts'
 import { triesOf } from './decide-call.ts'
 import { decideRecovery } from './decide-turn.ts'
+import { dropKept } from './kept-output.ts'
 import type { Append, EnginePorts, SessionRow, World } from './ports.ts'
 import type { Session } from './session.ts'
 import { type CallState, isInQuestion } from './state.ts'
@@ -148,6 +149,7 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   }
   const events = decideRecovery(session.state, mayRepeat, session.context)
   if (events.length > 0) await session.save(events)
+  await dropHalves(session, started)
   // Under manual control the rest is up to the person.
   if (session.state.controlledBy === undefined) {
     // A call that asked a person something runs again once it is answered.
@@ -160,6 +162,15 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   session.unproven = true
   if (isApart(row)) session.ports.world.timer(provenMs, () => session.prove())
   else session.prove()
+}
+
+/** What a call had written of its output when the process ended, and nobody will finish, goes away. */
+async function dropHalves(session: Session, started: readonly CallState[]): Promise<void> {
+  const settled = started.filter(({ stage }) => stage === 'settled')
+  if (settled.length === 0) return
+  for (const call of settled) await dropKept(session, call.part.id)
+  const row = await session.ports.store.row(session.id)
+  if (row) session.blobBytes = row.blobBytes
 }
 
 /** Resolves when the session has recorded something, is over, or has worked for long enough. */

@@ -1,7 +1,7 @@
 // Runs one call whose start is durable, and records how it ended. Whatever the tool does (throws, hangs, returns nonsense
 // or returns too late), the call gets exactly one outcome.
 
-import type { Outcome } from '../language/calls.ts'
+import type { KeptOutput, Outcome } from '../language/calls.ts'
 import { toolHash } from '../language/tools.ts'
 import type { Abort } from '../lib/abort.ts'
 import type { Json } from '../lib/json.ts'
@@ -9,8 +9,10 @@ import { CallClock } from './call-clock.ts'
 import { CallContext } from './call-context.ts'
 import { decideStart, triesOf } from './decide-call.ts'
 import { decideFinished, decideUnasked } from './decide-question.ts'
+import { fitImages } from './fit-images.ts'
 import { askAfterCall } from './hooks.ts'
 import { admit } from './judge.ts'
+import { dropKept, takeStream } from './kept-output.ts'
 import { decideSuspended } from './nested.ts'
 import { NestedRun } from './nested-calls.ts'
 import type { Offered } from './offer.ts'
@@ -95,6 +97,7 @@ class CallRun {
   readonly #startedAt: number
   #isOver = false
   #nested: NestedRun | undefined
+  #kept: KeptOutput | undefined
   /** Set while the tool is waited for: ends that. */
   #stopWaiting: (() => void) | undefined
 
@@ -120,6 +123,7 @@ class CallRun {
       return
     }
     if (running instanceof Promise) this.#wait(context, running, clock)
+    else if (running.stream) this.#wait(context, Promise.resolve(running), clock)
     else this.#ended(context, running)
   }
 
@@ -136,9 +140,28 @@ class CallRun {
     this.#stop.onAbort(stopClock)
     running.then(
       output => {
+        if (output.stream) {
+          this.#take(context, output)
+          return
+        }
         // After its deadline the output is still recorded, as late.
         this.#returned()
         this.#ended(context, output)
+      },
+      error => {
+        if (this.#returned()) this.#failed(context, error)
+      },
+    )
+  }
+
+  /** The stream of an output belongs to the run: its deadline and its cancellation hold until the stream has ended. */
+  #take(context: CallContext, output: ToolOutput): void {
+    const { outputLimit } = this.#tool
+    takeStream(this.#session, this.#call.part.id, output, outputLimit, this.#stop.signal).then(
+      taken => {
+        this.#kept = taken.kept
+        this.#returned()
+        this.#ended(context, taken.output)
       },
       error => {
         if (this.#returned()) this.#failed(context, error)
@@ -159,6 +182,20 @@ class CallRun {
       this.#postpone(context, output.later.expiresInMs)
       return
     }
+    try {
+      const fitting = output === 'timeout' ? undefined : fitImages(this.#session, output)
+      if (!fitting) this.#gate(context, output)
+      else
+        fitting.then(
+          fitted => this.#gate(context, fitted),
+          error => this.#failed(context, error),
+        )
+    } catch (error) {
+      this.#failed(context, error)
+    }
+  }
+
+  #gate(context: CallContext, output: ToolOutput | 'timeout'): void {
     let attempt: Attempt | Promise<Attempt>
     try {
       const { ports, agent, state } = this.#session
@@ -269,14 +306,17 @@ class CallRun {
     const { agent, state } = this.#session
     const output = await askAfterCall(this.#session, this.#call, attempt.outcome)
     if (!output) return attempt
+    if (this.#kept) await dropKept(this.#session, this.#call.part.id, this.#kept.bytes)
+    this.#kept = undefined
     const { loads, report } = attempt.outcome
-    const kept = loads && !output.failed ? { loads, ...output } : output
-    const finished = await agent.gate.finish(kept, this.#tool, this.#call.part.id, state.owner)
+    const replaced = loads && !output.failed ? { loads, ...output } : output
+    const finished = await agent.gate.finish(replaced, this.#tool, this.#call.part.id, state.owner)
     // The hook replaces what the model reads. The work that was done stays reported.
     return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
   }
 
   #conclude({ outcome, blob }: Finished): void {
+    if (this.#kept) outcome.kept = this.#kept
     const ms = this.#session.ports.world.now() - this.#startedAt
     if (ms > 0) outcome.ms = ms
     if (!blob) this.#record(outcome)

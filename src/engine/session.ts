@@ -7,7 +7,7 @@ import type { Event, Grant, Settings } from '../language/events.ts'
 import type { Attachment } from './attachment.ts'
 import type { RequestKey } from './boundary.ts'
 import type { CompactionState } from './compact.ts'
-import { Deadlines } from './deadlines.ts'
+import { asksUntil, Deadlines } from './deadlines.ts'
 import {
   type Context,
   type DirectCall,
@@ -44,6 +44,7 @@ import type {
   Tool,
 } from './ports.ts'
 import { type Answers, prepareAnswers, refuseWhileRunning } from './prepare-answers.ts'
+import { withReader } from './read-output.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { declaredFor } from './session-tools.ts'
@@ -81,6 +82,8 @@ export class Session {
   unproven = false
   /** About the JSON of its log, and of what is kept beside it. */
   bytes: number
+  /** Of its writer, which is this copy. */
+  readonly epoch: number
   blobBytes: number
   /** Commands and attachments that need this copy to stay in memory. */
   uses = 0
@@ -90,6 +93,7 @@ export class Session {
 
   constructor(ports: EnginePorts, agent: Agent, state: SessionState, claim: Claim, home: SessionHome) {
     this.bytes = claim.bytes
+    this.epoch = claim.epoch
     this.blobBytes = claim.blobBytes
     this.ports = ports
     this.#agent = agent
@@ -158,8 +162,9 @@ export class Session {
   get offer(): Offer {
     const { settings, turn } = this.state
     const clientOnly = turn?.ask?.clientOnly === true
-    if (isOwnOffer(settings, this.#attached, clientOnly)) return this.#home.ownOffer(this.agent)
-    return this.#offers.of(this.agent, settings, this.#attached, clientOnly)
+    const attached = withReader(this, this.#attached)
+    if (isOwnOffer(settings, attached, clientOnly)) return this.#home.ownOffer(this.agent)
+    return this.#offers.of(this.agent, settings, attached, clientOnly)
   }
 
   /**
@@ -391,10 +396,4 @@ export class Session {
     if (this.lost) throw this.#journal.lost
     if (this.stopping) throw new TurnwireError('stopping', 'Turnwire is stopping. Try again in a moment.')
   }
-}
-
-function asksUntil(event: Event): boolean {
-  if (event.type === 'call.postponed') return true
-  const asks = event.type === 'approval.requested' || event.type === 'question.asked'
-  return asks && event.expiresAt !== undefined
 }

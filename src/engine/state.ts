@@ -1,6 +1,6 @@
 // A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
 // grow with the session. Folding the log anew gives an equal state.
-import type { CallPart, Outcome } from '../language/calls.ts'
+import type { CallPart, KeptOutput, Outcome } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
@@ -147,6 +147,8 @@ export type SessionState = {
   /** The tools that searches have found, in the order in which they were first found. */
   loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
+  /** Outputs that are kept whole in the store, by call. */
+  kept?: Map<string, KeptOutput>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
   controlledBy?: string

@@ -83,6 +83,12 @@ export type ReadOptions = {
 
 export type ListPage = { after?: string; limit: number; status?: SessionStatus }
 
+/** A piece of a blob that is written in pieces: `at` is where it begins, and so how many bytes there are before it. */
+export type BlobPiece = { epoch: number; at: number; bytes: Uint8Array; last?: true }
+
+/** A part of such a blob. `size`: of the whole. */
+export type BlobRange = { bytes: Uint8Array; size: number }
+
 /**
  * Contract.
  * - A write is all or nothing: one that rejects has recorded nothing. A write that resolves is durable.
@@ -126,6 +132,14 @@ export type Store = {
   remove(session: string): Promise<boolean>
   putBlob(session: string, name: string, body: string): Promise<void>
   blob(session: string, name: string): Promise<string | undefined>
+  /**
+   * Adds bytes to a blob that is too large to be put whole. `at` 0 begins it anew, and removes what there was; without
+   * bytes, and not as the last piece, it only removes. Readers see it once its last piece is written. It rejects with
+   * `lease_lost` as `append` does, and if `at` is not the end of what there is. Its names are not those of `putBlob`.
+   */
+  addPiece(session: string, name: string, piece: BlobPiece): Promise<void>
+  /** Up to `length` bytes from `from` on; none beyond the end. Undefined: there is no such blob, or no last piece of it. */
+  blobRange(session: string, name: string, from: number, length: number): Promise<BlobRange | undefined>
   /** Why writes fail now, as far as is known without one; for health checks. Absent: it cannot tell. */
   failure?(): { code: ErrorCode; message: string } | undefined
   close(): Promise<void>

@@ -1,4 +1,5 @@
 // What the engine needs of a tool, as types: one of the ports of ports.ts.
+import type { Socket } from 'node:net'
 import type { Outcome } from '../language/calls.ts'
 import type { InputPart, ResultPart } from '../language/content.ts'
 import type { LimitName, ModelStop } from '../language/events.ts'
@@ -74,6 +75,8 @@ export type ToolContext = {
   sample(request: SampleRequest): Promise<SampleAnswer>
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
+  /** A connection within the same rule, which outlives the call. `hosts` narrows the rule. Absent: none is made. */
+  readonly connect?: (url: URL, hosts?: readonly string[]) => Promise<Socket>
   /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
   readonly tools: SessionTools
   /** Calls of its own. Absent: the tool is not `resumable`. */
@@ -130,14 +133,16 @@ export type Delegated = {
 export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
 
 /**
- * `loads`: names of tools of this session that the model is offered from here on. `report`: in place of what was reported
- * while it ran, member by member.
+ * `stream`: text or bytes that follow the parts, read as they come. Of a long one the model gets the beginning and the end;
+ * the whole is kept in the store. `loads`: names of tools of this session that the model is offered from here on. `report`:
+ * in place of what was reported while it ran, member by member.
  */
 export type ToolOutput = {
   /** What the model reads. */
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
+  stream?: AsyncIterable<string | Uint8Array>
   /** For the application and people only: no model reads it. */
   details?: Json
   /** The result comes later, within this time: the rest is left out of account. */
@@ -179,6 +184,16 @@ export type Tool = ToolDeclaration & {
   readonly resumable?: true
   /** The tool as it is offered beside these others, where its declaration depends on them. */
   offeredBeside?(others: readonly ToolDeclaration[]): Tool
+  /**
+   * Why a person has to decide about this call, whatever policy allows; undefined if nobody has to. It changes nothing, and
+   * may be asked several times about one call. A grant covers such a call only if it names these very arguments.
+   */
+  demandsApproval?(
+    input: Json,
+    about: { session: string; owner: string; callId: string },
+  ): string | undefined | Promise<string | undefined>
+  /** Called when the process is done with it. */
+  close?(): Promise<void>
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
   /**
    * What the call would do, for whoever is asked about it. It changes nothing, and is called at any time with an input that

@@ -45,6 +45,14 @@ export type Provenance =
   | { source: 'runtime' }
   | { source: 'person'; by: string }
 
+/** An output in the store beside the log, by the name of its blob, as it was after redaction. `binary`: it is no text. */
+export type KeptOutput = { blob: string; bytes: number; sha256: string; binary?: true }
+
+/** The name of a call's kept output. A call has one at most. */
+export function keptName(callId: string): string {
+  return `${callId}.output`
+}
+
 export type Outcome = {
   kind: OutcomeKind
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
@@ -59,6 +67,8 @@ export type Outcome = {
   from: Provenance
   /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
   cut?: { bytes: number; blob: string }
+  /** Set when the output was too large for the log too: `parts` hold a preview of it. */
+  kept?: KeptOutput
   /** How much the tool produced, if it is more than `parts` show. */
   produced?: number
   redactions?: number

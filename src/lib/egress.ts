@@ -5,7 +5,7 @@
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { type Duplex, Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { isLinkLocal, isPublicAddress } from './addresses.ts'
@@ -88,6 +88,30 @@ export class Egress {
       exchange.end(error)
       throw error
     }
+  }
+
+  /**
+   * A connection to a host that the rule allows, for protocols that are not fetched. Names are checked here, and addresses
+   * where the connection is made. `hosts` narrows the rule.
+   */
+  connect(url: URL, hosts?: readonly string[]): Promise<Socket> {
+    const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+    try {
+      this.#check(url, hosts)
+      this.#countRequest()
+      const port = portOf(url)
+      const host = url.hostname.replace(/^\[|\]$/g, '')
+      const socket = connect({ host, port: Number(port), lookup: this.#lookup(port) })
+      socket.setTimeout(this.#rules.timeoutMs, () => socket.destroy(new Error(`${url.host} went silent.`)))
+      socket.once('error', reject)
+      socket.once('connect', () => {
+        socket.removeListener('error', reject)
+        resolve(socket)
+      })
+    } catch (error) {
+      reject(error)
+    }
+    return promise
   }
 
   /** Closes the connections that are kept for later requests. */
@@ -324,6 +348,10 @@ function isListed(url: URL, hosts: readonly string[]): boolean {
 }
 
 const hostPattern = /^(\*\.)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i
+
+export function isListedHost(url: URL, hosts: readonly string[]): boolean {
+  return isListed(url, hosts)
+}
 
 export function isHostPattern(pattern: string): boolean {
   return hostPattern.test(pattern)

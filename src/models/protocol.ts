@@ -5,6 +5,7 @@
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { AnswerFormat } from '../language/format.ts'
+import type { ImageLimits } from '../lib/images/index.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { SessionCache } from './common/session-cache.ts'
 
@@ -73,6 +74,8 @@ export type Protocol<State = unknown, Reading = unknown> = {
   readonly name: string
   /** How many tools a request may hold, where the vendor limits them. */
   readonly mostTools?: number
+  /** How large a picture may be, or is worth being: vendors refuse larger ones, or scale them down themselves. */
+  readonly images?: ImageLimits
   /** Whether the vendor can search deferred tools with this target. Absent: it cannot. */
   searchesTools?(target: ModelTarget): boolean
   prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache): Prepared<Reading>

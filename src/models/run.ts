@@ -100,6 +100,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     origin: { protocol: protocol.name, family: target.family },
     ...(target.hosted.some(mayAskApproval) && { asksApproval: true }),
     ...(protocol.mostTools !== undefined && { mostTools: protocol.mostTools }),
+    ...(protocol.images && { images: protocol.images }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
     get searchesTools() {
       return protocol.searchesTools?.(runner.target) ?? false

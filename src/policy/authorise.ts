@@ -54,12 +54,28 @@ export function createAuthoriser(
         reason: `Calls of "${question.tool.name}" were refused for the rest of this session.`,
       }
     const verdict = applyRules(compiled, 0, question, onFailure)
-    if (question.changed === undefined) return verdict
-    const { changed } = question
+    if (question.changed === undefined && question.demands === undefined) return verdict
     return verdict instanceof Promise
-      ? verdict.then(late => askAboutChange(late, changed))
-      : askAboutChange(verdict, changed)
+      ? verdict.then(late => askIfDemanded(late, question))
+      : askIfDemanded(verdict, question)
   }
+}
+
+function askIfDemanded(verdict: Verdict, question: Question): Verdict {
+  const { changed, demands } = question
+  const asked = changed === undefined ? verdict : askAboutChange(verdict, changed)
+  return demands === undefined ? asked : askForTool(asked, demands, question.grants)
+}
+
+/** The tool wants this very call to be decided: only a grant for these arguments has done that before. */
+function askForTool(verdict: Verdict, demands: string, grants: readonly Grant[]): Verdict {
+  if (verdict.verdict === 'deny') return verdict
+  if (verdict.verdict === 'allow') {
+    const grant = grants.find(({ id }) => id === verdict.grantId)
+    if (grant?.argsHash !== undefined) return verdict
+    return { verdict: 'ask', rule: 'tool-demand', reason: demands }
+  }
+  return { ...verdict, reason: verdict.reason === undefined ? demands : `${demands} ${verdict.reason}` }
 }
 
 type ToolQuestion = Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>

@@ -14,7 +14,10 @@ export const defaultLimits: Limits = Object.freeze({
   identicalCalls: 5,
   /** Milliseconds of one turn, without the time spent waiting for people and clients. */
   time: 10 * 60 * 1000,
-  /** Bytes that models and tools produce in one turn, also those that no model is shown. */
+  /**
+   * Bytes that models and tools produce in one turn, also those that no model is shown. An output that is streamed to the
+   * store counts with its preview: the limit of the session bounds it.
+   */
   bytes: 10_000_000,
   /** Tokens read and written in one turn, as the provider counts them. */
   tokens: 2_000_000,

@@ -155,6 +155,7 @@ export class Runtime {
     if (this.#inner instanceof FolderEngine) await this.#inner.close()
     else await this.#inner.stop(this.#graceMs)
     await this.#mcp.stop()
+    await closeTools(this.#parts?.agents ?? [])
     this.#world.clear()
     this.#egress.close()
     await this.#store?.close()
@@ -229,6 +230,12 @@ const mcpPatienceMs = 10_000
 function warned(agents: Agent[], log: Log): Agent[] {
   warnOfTools(agents, log)
   return agents
+}
+
+/** What tools keep for sessions ends with the process. */
+async function closeTools(agents: readonly Agent[]): Promise<void> {
+  const closing = agents.flatMap(({ tools }) => tools.flatMap(tool => tool.close?.() ?? []))
+  await Promise.allSettled(closing)
 }
 
 /** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */

@@ -1,10 +1,10 @@
 // How writes fail, in one place for all stores: the error of each refusal, and which later writes fail with it. Each
 // store keeps a failure until the caller's promise has rejected.
-import type { Append } from '../engine/ports.ts'
+import type { Append, BlobPiece } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 
 export type WriteRequest = {
-  kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' | 'probe'
+  kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' | 'addPiece' | 'probe'
   epoch?: number
 }
 export type SessionWrite = WriteRequest & { session: string }
@@ -35,6 +35,18 @@ export function checkAppend(
 ): void {
   if (epoch !== currentEpoch) throw leaseLost(session, `epoch ${epoch} was followed by ${currentEpoch}`)
   if (seq !== head + 1) throw leaseLost(session, `event ${seq} was offered where ${head + 1} is next`)
+}
+
+/** Throws `lease_lost` unless this piece is the next one of its blob, by the session's current writer. */
+export function checkPiece(
+  session: string,
+  { epoch, at }: Pick<BlobPiece, 'epoch' | 'at'>,
+  currentEpoch: number,
+  size: number | undefined,
+): void {
+  if (epoch !== currentEpoch) throw leaseLost(session, `epoch ${epoch} was followed by ${currentEpoch}`)
+  if (at !== 0 && at !== size)
+    throw leaseLost(session, `a piece was offered at ${at} where the blob has ${size ?? 'no'} bytes`)
 }
 
 export function sessionMissing(session: string): TurnwireError {

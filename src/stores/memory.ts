@@ -8,6 +8,7 @@ import { roughSize } from '../lib/rough-size.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import {
   checkAppend,
+  checkPiece,
   failsWith,
   sessionExists,
   sessionMissing,
@@ -24,9 +25,12 @@ type MemorySession = {
   /** The JSON length of each event, filled by reads that need it. */
   sizes: number[]
   blobs: Map<string, string>
+  inPieces: Map<string, BlobInPieces>
   summary: ListSummary | undefined
   request: NewSession['request']
 }
+
+type BlobInPieces = { pieces: Uint8Array[]; size: number; whole: boolean }
 
 export function memoryStore(): Store {
   return new MemoryStore()
@@ -60,6 +64,7 @@ class MemoryStore implements Store {
         events: [...events],
         sizes: [],
         blobs: new Map(),
+        inPieces: new Map(),
         summary,
         request,
       }
@@ -102,6 +107,33 @@ class MemoryStore implements Store {
       row.blobBytes += body.length - (blobs.get(name)?.length ?? 0)
       blobs.set(name, body)
     })
+
+  readonly addPiece: Store['addPiece'] = (id, name, piece) =>
+    this.#write(id, { kind: 'addPiece', epoch: piece.epoch }, () => {
+      const { row, inPieces, epoch } = this.#existing(id)
+      const before = inPieces.get(name)
+      const { at, bytes, last = false } = piece
+      checkPiece(id, piece, epoch, before?.whole ? undefined : before?.size)
+      if (at === 0) row.blobBytes -= before?.size ?? 0
+      row.blobBytes += bytes.length
+      const pieces = at === 0 || !before ? [] : before.pieces
+      pieces.push(bytes.slice())
+      if (at === 0 && bytes.length === 0 && !last) inPieces.delete(name)
+      else inPieces.set(name, { pieces, size: at + bytes.length, whole: last })
+    })
+
+  readonly blobRange: Store['blobRange'] = async (id, name, from, length) => {
+    const found = this.#sessions.get(id)?.inPieces.get(name)
+    if (!found?.whole) return undefined
+    const parts: Uint8Array[] = []
+    let start = 0
+    for (const piece of found.pieces) {
+      if (start < from + length && start + piece.length > from)
+        parts.push(piece.subarray(Math.max(from - start, 0), Math.min(from + length - start, piece.length)))
+      start += piece.length
+    }
+    return { bytes: new Uint8Array(Buffer.concat(parts)), size: found.size }
+  }
 
   readonly row: Store['row'] = async id => {
     const session = this.#sessions.get(id)

@@ -1,6 +1,7 @@
 // The ways to make tools: from a function of this process, from an HTTP API, from the tools of an MCP server, and the ones
-// that come along: files of a folder, commands in a sandbox.
+// that come along: files of a folder, commands in a sandbox, a browser.
 export { type AgentToolOptions, agentTool, type HandOverOptions, handOverTool } from './agents/index.ts'
+export { type BrowserOptions, browser } from './browser/index.ts'
 export {
   type CodeLimits,
   type CodeOptions,

@@ -68,6 +68,7 @@ export function throughClones(engine: Engine): Engine {
     find: (owner, key) => call(() => engine.find(owner, key)),
     remove: ref => call(() => engine.remove(cloned(ref))),
     blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),
+    blobRange: (ref, name, from, length) => call(() => engine.blobRange(cloned(ref), name, from, length)),
     keepBlob: (ref, name, body) => call(() => engine.keepBlob(cloned(ref), name, body)),
   }
 }

@@ -44,6 +44,7 @@ export function severable(store: Store): { store: Store; sever: () => void } {
       claim: (session, recovering) => unlessCut(() => store.claim(session, recovering)),
       append: batch => unlessCut(() => store.append(batch)),
       putBlob: (session, name, body) => unlessCut(() => store.putBlob(session, name, body)),
+      addPiece: (session, name, piece) => unlessCut(() => store.addPiece(session, name, piece)),
     },
     sever: () => {
       cut = true

@@ -103,12 +103,21 @@ describe('a folder', () => {
   })
 
   test('may have a path that is too long for a socket', async t => {
+    // A folder of its own: other programs have links in the shared one.
+    const own = mkdtempSync(join(tmpdir(), 'turnwire-links-'))
+    const { TMPDIR } = process.env
+    process.env['TMPDIR'] = own
+    t.after(() => {
+      if (TMPDIR === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = TMPDIR
+      rmSync(own, { recursive: true, force: true })
+    })
     const folder = folderOf(t, 'x'.repeat(120))
     const first = open(t, folder)
     const ref = await begin(first)
     assert.equal((await open(t, folder).summary(ref)).id, ref.session)
     assert.deepEqual(
-      readdirSync(tmpdir()).filter(name => name.startsWith('tw-')),
+      readdirSync(own).filter(name => name.startsWith('tw-')),
       [],
       'no link is left behind',
     )

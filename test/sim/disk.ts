@@ -71,6 +71,11 @@ export class Disk {
           return this.#inner.remove(id)
         }),
       putBlob: (id, name, body) => write(id, { kind: 'putBlob' }, () => this.#inner.putBlob(id, name, body)),
+      addPiece: (id, name, piece) => {
+        const copy = structuredClone(piece)
+        const asked = { kind: 'addPiece', epoch: piece.epoch } as const
+        return write(id, asked, () => this.#inner.addPiece(id, name, copy))
+      },
       row: id => read(() => this.#inner.row(id)),
       requested: (owner, key) => read(() => this.#inner.requested(owner, key)),
       // As from a disk: no two reads share an object.
@@ -81,6 +86,7 @@ export class Disk {
       usage: owner => read(() => this.#inner.usage(owner)),
       unfinished: () => read(() => this.#inner.unfinished()),
       blob: (id, name) => read(() => this.#inner.blob(id, name)),
+      blobRange: (id, name, from, length) => read(() => this.#inner.blobRange(id, name, from, length)),
       close: async () => {},
     }
   }

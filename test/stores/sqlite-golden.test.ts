@@ -72,6 +72,8 @@ for (const version of upTo(migrations.length)) {
     assert.deepEqual(await store.unfinished(), ['ses_two'])
     assert.equal(await store.blob('ses_one', 'call_1'), 'a long result')
     assert.equal(await store.blob('ses_one', 'call_2'), 'half a pair: \ud800')
+    const inPieces = await store.blobRange('ses_two', 'call_3.output', 1, 9)
+    assert.deepEqual(inPieces && [...inPieces.bytes], version < 3 ? undefined : [1, 255, 65, 66])
     assert.equal((await store.row('ses_three'))?.owner, 'bob\ud800')
     const pages = await readInPages(store, 'ses_long', 4_000)
     assert.deepEqual(

@@ -377,6 +377,25 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  'kept-output': {
+    about: 'An output that is kept in the store, with a preview, and a part of it that the model reads.',
+    async play() {
+      const long = tool({
+        ...declared,
+        name: 'long',
+        trust: 'trusted',
+        outputLimit: 512,
+        async *run() {
+          for (let line = 0; line < 100; line += 1) yield `line ${line}\n`
+        },
+      })
+      const script = [{ calls: [call('long')] }, { text: 'Long.' }]
+      const rig = rigOf(script, {}, hold(), [long])
+      const session = await begin(rig)
+      await say(session, 'go')
+      return { session, engine: rig.engine }
+    },
+  },
   'nested-calls': {
     about:
       'A call that makes calls of its own, one after another and two at a time; it is suspended twice, and one of its calls is changed by a person.',

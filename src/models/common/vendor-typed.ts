@@ -32,6 +32,8 @@ export type VendorTyped = {
   write?(text: string): JsonObject | undefined
   /** The fields of the vendor's result. Absent: as those of a function. */
   result?(outcome: Outcome, call: JsonObject): JsonObject
+  /** Items that follow the result, for what it has no place for. Only for a protocol of items. */
+  after?(outcome: Outcome): JsonObject[]
 }
 
 /** A tool of ours that is declared in the vendor's form. */

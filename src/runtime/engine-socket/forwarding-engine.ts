@@ -70,6 +70,9 @@ export abstract class ForwardingEngine implements Engine {
   blob(...args: Given<'blob'>): Answered<'blob'> {
     return this.forward('blob', ...args)
   }
+  blobRange(...args: Given<'blobRange'>): Answered<'blobRange'> {
+    return this.forward('blobRange', ...args)
+  }
   keepBlob(...args: Given<'keepBlob'>): Answered<'keepBlob'> {
     return this.forward('keepBlob', ...args)
   }

@@ -20,6 +20,7 @@ export const readNames = [
   'usage',
   'find',
   'blob',
+  'blobRange',
 ] as const satisfies readonly (keyof Engine)[]
 
 export const callNames = [

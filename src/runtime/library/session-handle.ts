@@ -12,6 +12,7 @@ import type {
   SessionStatus,
   ToolOutput,
 } from '../../engine/index.ts'
+import { keptName } from '../../language/calls.ts'
 import { type InputPart, type ResultPart, textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Grant } from '../../language/events.ts'
@@ -218,6 +219,19 @@ export class SessionHandle<ModelName extends string = string> {
 
   async history(): Promise<Entry[]> {
     return (await this.#host.engine.history(this.#ref)).entries
+  }
+
+  /**
+   * A kept output of a call, in pieces of up to 1 MiB. `from`: the byte to begin at. Rejects with `not_found` if the call has
+   * none.
+   */
+  async *output(callId: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let at = from; ; ) {
+      const { bytes, size } = await this.#host.engine.blobRange(this.#ref, keptName(callId), at, 1024 * 1024)
+      if (bytes.length > 0) yield bytes
+      at += bytes.length
+      if (bytes.length === 0 || at >= size) return
+    }
   }
 
   /** Uses another configured model from the next step on. */

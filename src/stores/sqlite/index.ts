@@ -11,7 +11,7 @@ import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
 import { type Statements, sessionRow } from './statements.ts'
 import { Writer } from './writer.ts'
-import { type Claimed, type Created, readEvents } from './writes.ts'
+import { type Claimed, type Created, readEvents, readRange } from './writes.ts'
 
 /** `commitsIn`: for tests, where all commits are made. Otherwise the store chooses for each. */
 export type SqliteOptions = DatabaseOptions & { group?: GroupOptions; commitsIn?: CommitPlace }
@@ -44,6 +44,8 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
     },
     remove: session => writer.write<boolean>({ kind: 'remove', session }),
     putBlob: (session, name, body) => writer.write<void>({ kind: 'putBlob', session, name, body }),
+    addPiece: (session, name, piece) => writer.write<void>({ kind: 'addPiece', session, name, ...piece }),
+    blobRange: (session, name, from, length) => read(sql => readRange(sql, session, name, from, length)),
     async row(session) {
       const columns = await read(sql => sql.selectSession.one(session))
       return columns && sessionRow(columns)

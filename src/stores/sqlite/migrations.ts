@@ -64,4 +64,22 @@ CREATE UNIQUE INDEX blobs_by_session ON blobs (session, name);
 ALTER TABLE sessions ADD COLUMN facts TEXT;
 CREATE INDEX sessions_that_wait ON sessions (id) WHERE status = 'waiting';
 `,
+  `
+CREATE TABLE blobs_in_pieces (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  whole INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX blobs_in_pieces_by_session ON blobs_in_pieces (session, name);
+
+CREATE TABLE pieces (
+  id INTEGER PRIMARY KEY,
+  blob INTEGER NOT NULL REFERENCES blobs_in_pieces (id) ON DELETE CASCADE,
+  start INTEGER NOT NULL,
+  body BLOB NOT NULL
+);
+CREATE UNIQUE INDEX pieces_by_start ON pieces (blob, start);
+`,
 ]

@@ -146,6 +146,20 @@ export function prepareStatements(db: DatabaseSync) {
     selectBlob: query<[body: string]>(`
       SELECT blobs.body FROM blobs JOIN sessions ON sessions.id = blobs.session
       WHERE sessions.name = ? AND blobs.name = ?`),
+
+    selectPieced: query<[id: number, size: number, whole: number]>(
+      'SELECT id, size, whole FROM blobs_in_pieces WHERE session = ? AND name = ?',
+    ),
+    selectWhole: query<[id: number, size: number]>(`
+      SELECT pieced.id, pieced.size FROM blobs_in_pieces AS pieced JOIN sessions ON sessions.id = pieced.session
+      WHERE sessions.name = ? AND pieced.name = ? AND pieced.whole = 1`),
+    insertPieced: change('INSERT INTO blobs_in_pieces (session, name, size, whole) VALUES (?, ?, ?, ?)'),
+    extendPieced: change('UPDATE blobs_in_pieces SET size = ?, whole = ? WHERE id = ?'),
+    // Its pieces go with it by cascade.
+    deletePieced: change('DELETE FROM blobs_in_pieces WHERE id = ?'),
+    insertPiece: preparePiece(db),
+    selectPieces: preparePieces(db),
+    countPiece: change('UPDATE sessions SET blob_bytes = blob_bytes + ? WHERE id = ?'),
   }
 }
 
@@ -175,6 +189,24 @@ function prepareQuery<Row extends readonly Parameter[]>(db: DatabaseSync, sql: s
     each: (...parameters: Parameter[]): IteratorObject<Row> =>
       statement.iterate(...parameters.map(toColumn)).map(rowOf),
   }
+}
+
+// Pieces are bytes. They are no text in another form, so they do not go through the two functions below.
+
+function preparePiece(db: DatabaseSync) {
+  const statement = db.prepare('INSERT INTO pieces (blob, start, body) VALUES (?, ?, ?)')
+  return (blob: number, start: number, body: Uint8Array): void => void statement.run(blob, start, body)
+}
+
+/** Those with bytes from `from` up to before `to`, in order. */
+function preparePieces(db: DatabaseSync) {
+  const statement = db.prepare(`
+    SELECT start, body FROM pieces WHERE blob = ?1 AND start < ?3
+      AND start >= coalesce((SELECT max(start) FROM pieces WHERE blob = ?1 AND start <= ?2), 0)
+    ORDER BY start`)
+  return (blob: number, from: number, to: number): { start: number; body: Uint8Array }[] =>
+    // The columns have these types: see migrations.ts.
+    statement.all(blob, from, to) as unknown as { start: number; body: Uint8Array }[]
 }
 
 // SQLite's text is UTF-8, which has no lone surrogates. A string that holds one is stored as a blob of UTF-16 instead. A

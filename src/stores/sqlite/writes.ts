@@ -1,11 +1,11 @@
 // What each write of the store port does inside a transaction, and how events become rows and come back. Writes are plain
 // data that crosses to the thread that writes: their events are encoded before. A write that throws a TurnwireError has
 // changed nothing: it checks before its first change.
-import type { Append, NewSession, SessionRow } from '../../engine/ports.ts'
+import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
 import { roughSize } from '../../lib/rough-size.ts'
-import { checkAppend, sessionExists, sessionMissing } from '../failures.ts'
+import { checkAppend, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
@@ -29,6 +29,7 @@ type OtherWrite =
   | { kind: 'claim'; recovering: boolean }
   | { kind: 'remove' }
   | { kind: 'putBlob'; name: string; body: string }
+  | ({ kind: 'addPiece'; name: string } & BlobPiece)
   | { kind: 'probe' }
 
 /** What an append adds. `error`: its events are not JSON. */
@@ -54,6 +55,7 @@ export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
     const log = encodeLog({ events, status: row.status, ...(summary && { summary }) })
     return { sent: { kind: 'create', session: row.id, row, request, log }, size: sizeOf(log) }
   }
+  if (write.kind === 'addPiece') return { sent: write, size: write.bytes.length }
   return { sent: write, size: write.kind === 'putBlob' ? write.body.length : 0 }
 }
 
@@ -79,6 +81,8 @@ export function carryOut(sql: Statements, write: SentWrite): unknown {
       return removeSession(sql, write.session)
     case 'putBlob':
       return putBlob(sql, write.session, write.name, write.body)
+    case 'addPiece':
+      return addPiece(sql, write)
     case 'probe':
       sql.touch()
       return undefined
@@ -133,6 +137,38 @@ function putBlob(sql: Statements, session: string, name: string, body: string): 
   if (found === undefined) throw sessionMissing(session)
   sql.countBlob(found[0], name, body.length)
   sql.upsertBlob(found[0], name, body)
+}
+
+function addPiece(sql: Statements, write: Extract<SentWrite, { kind: 'addPiece' }>): void {
+  const { session, name, at, bytes, last = false } = write
+  const found = sql.sessionHead.one(session)
+  if (found === undefined) throw sessionMissing(session)
+  const [id, epoch] = found
+  const [blob, size, whole] = sql.selectPieced.one(id, name) ?? []
+  checkPiece(session, write, epoch, whole === 1 ? undefined : size)
+  if (at === 0 && blob !== undefined) sql.deletePieced(blob)
+  sql.countPiece(bytes.length - (at === 0 ? (size ?? 0) : 0), id)
+  if (at === 0 && bytes.length === 0 && !last) return
+  const kept = at === 0 ? sql.insertPieced(id, name, 0, 0).id : blob!
+  if (bytes.length > 0) sql.insertPiece(kept, at, bytes)
+  sql.extendPieced(at + bytes.length, last ? 1 : 0, kept)
+}
+
+/** See `blobRange` of the store. */
+export function readRange(
+  sql: Statements,
+  session: string,
+  name: string,
+  from: number,
+  length: number,
+): BlobRange | undefined {
+  const found = sql.selectWhole.one(session, name)
+  if (found === undefined) return undefined
+  const [blob, size] = found
+  const parts = sql.selectPieces(blob, from, from + length).map(({ start, body }) => {
+    return body.subarray(Math.max(from - start, 0), Math.max(from + length - start, 0))
+  })
+  return { bytes: new Uint8Array(Buffer.concat(parts)), size }
 }
 
 /** The events after `after`, up to about `maxBytes` of JSON. */

@@ -60,6 +60,8 @@ test('a store of a class passes, since its methods are called on it', () => {
       remove(id) { return this.#inner.remove(id) }
       putBlob(id, name, body) { return this.#inner.putBlob(id, name, body) }
       blob(id, name) { return this.#inner.blob(id, name) }
+      addPiece(id, name, piece) { return this.#inner.addPiece(id, name, piece) }
+      blobRange(id, name, from, length) { return this.#inner.blobRange(id, name, from, length) }
       async close() {}
     }
     return { store: new ByClass(), cleanup }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { SessionStatus } from '../../engine/ports.ts'
 import type { Event } from '../../language/events.ts'
 import { blobTests, exactnessTests, listingTests, removalTests, reopeningTests } from './store-keeping.ts'
+import { pieceTests } from './store-pieces.ts'
 import { pagingTests, readingTests, rowTests } from './store-reading.ts'
 import {
   BORN,
@@ -47,6 +48,7 @@ export function storeContract(name: string, make: MakeStore): void {
     listingTests(subject)
     removalTests(subject)
     blobTests(subject)
+    pieceTests(subject)
     reopeningTests(subject)
   })
 }

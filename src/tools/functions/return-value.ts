@@ -15,6 +15,7 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   if (value instanceof Detailed)
     return { ...toOutput(value.value, name, hasOutput), ...detailsOf(value, name) }
   if (value instanceof Error) throw value
+  if (isStream(value)) return { parts: [], stream: value }
   if (isOutput(value)) return explicitOutput(value, name)
   if (!hasOutput) {
     if (typeof value === 'string') return { parts: [{ type: 'text', text: value }] }
@@ -29,6 +30,11 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
+/** A generator, a Node or a web stream. What it gives is checked as it comes. */
+function isStream(value: unknown): value is AsyncIterable<string | Uint8Array> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
 function detailsOf({ details }: { details?: unknown }, name: string): Pick<ToolOutput, 'details'> {
   return details === undefined ? {} : { details: JSON.parse(jsonText(details, name)) as Json }
 }
@@ -37,11 +43,12 @@ type UncheckedOutput = {
   parts: unknown[]
   structured?: unknown
   failed?: unknown
+  stream?: unknown
   report?: unknown
   details?: unknown
 }
 
-const outputKeys = new Set(['parts', 'structured', 'failed', 'report', 'details'])
+const outputKeys = new Set(['parts', 'structured', 'failed', 'stream', 'report', 'details'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -52,7 +59,11 @@ function isOutput(value: unknown): value is UncheckedOutput {
 }
 
 function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
-  const { parts, structured, failed, report, details } = output
+  const { parts, structured, failed, stream, report, details } = output
+  if (stream !== undefined && !isStream(stream))
+    throw new TypeError(
+      `The tool "${name}" returned a "stream" that cannot be read: give an async iterable of text or bytes.`,
+    )
   for (const [index, part] of parts.entries())
     if (!isPart(part))
       throw new TypeError(
@@ -63,6 +74,7 @@ function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
     parts: parts.filter(isPart),
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
+    ...(stream !== undefined && { stream }),
     ...detailsOf({ details }, name),
     // The gate takes only the members that it knows.
     ...(isJsonObject(report) && { report: report as Report }),

@@ -113,8 +113,9 @@ export type ToolDefinition<
    */
   vendorTyped?: Readonly<Record<string, JsonObject>>
   /**
-   * Returns text, any JSON value, parts, `{ parts }` or nothing; `withDetails(value, details)`; or `later({ expires })`. With
-   * `output`: a value of that schema, or `{ parts, structured }`. If it throws, the model is told that the tool failed.
+   * Returns text, any JSON value, parts, `{ parts }` or nothing; for a long output, an async iterable of text or bytes (a
+   * generator, a stream), which is written to the store as it comes; `withDetails(value, details)`; or `later({ expires })`.
+   * With `output`: a value of that schema, or `{ parts, structured }`. If it throws, the model is told that the tool failed.
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
   /**

@@ -3,6 +3,7 @@
 import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { type Begun, begin, hiddenStream, readRest } from './long-answer.ts'
 import { fillPath, headerOf, type Placement, pairsOf } from './place.ts'
 import { addAuth, type HttpAuth, type RequestParts, withoutSecrets } from './secrets.ts'
 
@@ -34,18 +35,21 @@ export async function runOperation(
   const { request, secrets } = await requestOf(operation, input, context)
   const hidden = (text: string): string => withoutSecrets(text, secrets)
   let response: Response
-  let body: Buffer
+  let begun: Begun
   try {
     response = await context.fetch(request.url, request.init)
-    body = Buffer.from(await response.arrayBuffer())
+    begun = await begin(response)
   } catch (error) {
     // The message may hold the address, and the address a key.
     throw new Error(hidden(errorMessage(error)))
   }
+  const { body, rest } = begun
   // The engine repeats what threw, if the tool may be repeated. Other refusals would be the same again.
   if (response.status === 429 || response.status >= 500)
     throw new Error(hidden(`${statusLine(response)}${excerpt(body)}`))
-  return outputOf(response, body, hidden)
+  if (rest && response.ok && !imageTypes.has(mediaTypeOf(response)))
+    return { parts: [], stream: hiddenStream(body, rest, secrets, hidden) }
+  return outputOf(response, rest ? await readRest(body, rest, hidden) : body, hidden)
 }
 
 type BuiltRequest = { url: URL; init: { method: string; headers: Headers; body?: string; hosts: string[] } }
@@ -111,8 +115,12 @@ function flat(value: Json): Json {
 
 const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
+function mediaTypeOf(response: Response): string {
+  return (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
 function outputOf(response: Response, body: Buffer, hidden: (text: string) => string): ToolOutput {
-  const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  const mediaType = mediaTypeOf(response)
   if (!response.ok) return { parts: [text(hidden(`${statusLine(response)}${excerpt(body)}`))], failed: true }
   if (body.length === 0) return { parts: [text(`${statusLine(response)} There is no content.`)] }
   if (imageTypes.has(mediaType))

@@ -33,6 +33,7 @@ import {
 import { decodeSeed } from './decode-seed.ts'
 import { encodeEntry, encodeMeta, encodeResult, encodeSession, encodeState } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
+import { keptHeld, keptResult } from './encode-kept.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
 import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
@@ -258,7 +259,11 @@ class AapHandlers {
     await this.#host.engine.summary(ref)
     for await (const entry of readHistory(this.#host.engine, ref)) {
       const found = entry.role === 'tool' && entry.results.find(result => result.callId === callId)
-      if (found) return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
+      if (!found) continue
+      const { kept } = found.outcome
+      if (kept && !kept.binary)
+        return streamJson(c, this.#host, keptResult(this.#host.engine, ref, found.callId, kept), keptHeld)
+      return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
     }
     throw new TurnwireError('not_found', 'There is no result of such a call in this session.')
   }

@@ -143,3 +143,37 @@ test('mistakes in a definition are told when it is made', () => {
   wrong({ method: 'FETCH' }, /unknown method/)
   wrong({ token: 'x' }, /unknown member "token"/)
 })
+
+test('a long answer is a stream without secrets, wherever they are cut; a long failure is not', async t => {
+  const api = await startApi(t)
+  const secret = 'key-of-the-user-31'
+  const tool = http({
+    ...order,
+    url: `${api.url}/log`,
+    input: z.object({}),
+    auth: { bearer: secret },
+  })
+  const lines = Array.from(
+    { length: 150_000 },
+    (_, index) => `${index} ${index % 997 === 0 ? secret : 'fine'}\n`,
+  ).join('')
+  api.answer = () => ({ type: 'text/plain', body: lines })
+  const output = await tool.run({}, api.context())
+  assert.deepEqual(output.parts, [])
+  const chunks: Uint8Array[] = []
+  for await (const chunk of output.stream ?? []) chunks.push(Buffer.from(chunk))
+  const text = Buffer.concat(chunks).toString()
+  assert.equal(text, lines.replaceAll(secret, '[secret]'))
+  assert.ok(chunks.length > 3)
+
+  const bytes = Buffer.from(Uint8Array.from({ length: 2_000_000 }, (_, index) => index % 251))
+  api.answer = () => ({ type: 'application/octet-stream', body: bytes })
+  const raw: Uint8Array[] = []
+  for await (const chunk of (await tool.run({}, api.context())).stream ?? []) raw.push(Buffer.from(chunk))
+  assert.ok(Buffer.concat(raw).equals(bytes))
+
+  api.answer = () => ({ status: 404, type: 'text/plain', body: lines })
+  const failed = await tool.run({}, api.context())
+  assert.equal(failed.stream, undefined)
+  assert.equal(failed.failed, true)
+})

@@ -35,6 +35,7 @@ import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { markedTools, markOf, setsMarks, systemField, withMark } from './cache.ts'
+import { computerBeta } from './computer.ts'
 import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
 import type { Reading } from './decode.ts'
 import { referredIn, takesDeferred, withSearch } from './deferred.ts'
@@ -100,7 +101,7 @@ export function prepare(
   }
   return {
     path: '/v1/messages',
-    headers: headerFields(target, facts),
+    headers: headerFields(target, facts, bound),
     body: bodyWith(fields, 'messages', history.messages),
     warnings,
     reading: { origin, names: declared.names, textTools: declared.textTools, bound },
@@ -216,11 +217,17 @@ function runsCode(target: ModelTarget): boolean {
 }
 
 /** The MCP connector needs its beta header also when only the history holds its blocks. */
-function headerFields(target: ModelTarget, facts: HistoryFacts): Record<string, string> {
+function headerFields(
+  target: ModelTarget,
+  facts: HistoryFacts,
+  bound: readonly BoundTool[],
+): Record<string, string> {
   const { betas } = target.body
   const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
   const usesMcp = facts.usesMcp || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
   if (usesMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
+  const computer = computerBeta(bound)
+  if (computer !== undefined && !names.some(name => name.startsWith('computer-use-'))) names.push(computer)
   return {
     'anthropic-version': VERSION,
     ...(names.length > 0 && { 'anthropic-beta': names.join(',') }),

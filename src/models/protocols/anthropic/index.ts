@@ -10,6 +10,8 @@ import { failure } from './failure.ts'
 
 export const anthropicMessages: Protocol<State, Reading> = {
   name: protocolName,
+  // Of many pictures in one request none may be larger; in base64 one may have 5 MB.
+  images: { edge: 2000, bytes: 3_750_000 },
   searchesTools: takesDeferred,
   prepare,
   initial,

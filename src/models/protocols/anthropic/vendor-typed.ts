@@ -4,6 +4,7 @@
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { asString } from '../../common/json-read.ts'
 import { argumentsObject, type BoundTool, type VendorTyped } from '../../common/vendor-typed.ts'
+import { computerTool, computerToolset } from './computer.ts'
 
 /** A tool whose calls come under one name that the vendor has chosen. Its arguments are ours unless `more` reads them. */
 function named(
@@ -31,6 +32,8 @@ export const anthropicTyped: readonly VendorTyped[] = [
   named(/^bash_\d+$/, () => 'bash', { read: readBash, write: writeBash }),
   named(/^text_editor_\d+$/, editorName),
   named(/^memory_\d+$/, () => 'memory'),
+  computerTool,
+  computerToolset,
 ]
 
 /** `{ command }` or `{ restart: true }`: our shell takes a list of commands. */

@@ -19,6 +19,7 @@ import { CallArguments } from '../../common/arguments.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
+import { boundTo, type VendorTyped } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
@@ -59,6 +60,8 @@ type CallPiece = {
   /** The part as it came. */
   part: JsonObject
   args: Json | undefined
+  /** Of a tool that the vendor defines. */
+  typed?: VendorTyped
 }
 
 export function initial(reading: Reading): State {
@@ -189,9 +192,13 @@ function takeCall(
 }
 
 function openCall(state: State, wire: string, part: JsonObject): CallPiece {
-  const { name, form } = readGoogleTool(state, wire)
+  const bound = state.names.has(wire) ? undefined : boundTo(state.bound ?? [], { name: wire })
+  const { name, form } = bound
+    ? { name: bound.tool.name, form: bound.typed.form }
+    : readGoogleTool(state, wire)
   const index = state.calls++
   const call: CallPiece = {
+    ...(bound && { typed: bound.typed }),
     kind: 'call',
     index,
     wire,
@@ -232,6 +239,12 @@ function cutOpenCall(state: State): ModelDelta[] {
 /** `written`: the arguments as the vendor wrote them, if they came whole. */
 function closeCall(call: CallPiece, args: Json | undefined, cut: boolean, written?: string): ModelDelta[] {
   const value = args ?? {}
+  const { typed, wire } = call
+  if (typed?.read && isJsonObject(value)) {
+    call.args = value
+    call.cut = cut
+    return showArguments(call, typed.read({ name: wire, args: value }))
+  }
   const json = new CallArguments(call.form)
   json.push((value === args ? written : undefined) ?? JSON.stringify(value))
   json.end()
@@ -347,11 +360,12 @@ function partOf({ origin }: State, piece: State['pieces'][number], isFiltered: b
 }
 
 /** Arguments that can be made again from the call's text are left out. */
-function nativeCallPart({ args, wire, part, form, text }: CallPiece): JsonObject | undefined {
+function nativeCallPart({ args, wire, part, form, text, typed }: CallPiece): JsonObject | undefined {
   if (wire === '' || !isJsonObject(args)) return undefined
   const { args: _, partialArgs: __, willContinue: ___, id, ...named } = asObject(part['functionCall'])
   const call: JsonObject = id === undefined || id === '' ? named : { id, ...named }
-  const isRedundant = form === 'json' || JSON.stringify(wrapText(text)) === JSON.stringify(args)
+  const isRedundant =
+    typed === undefined && (form === 'json' || JSON.stringify(wrapText(text)) === JSON.stringify(args))
   return { ...part, functionCall: isRedundant ? call : { ...call, args } }
 }
 

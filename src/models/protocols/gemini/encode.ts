@@ -28,15 +28,25 @@ import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import { SessionCache } from '../../common/session-cache.ts'
+import { bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
+import { googleComputer } from '../google/computer.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
 import { declareTools, nameRule } from './tools.ts'
 
 export const protocolName = 'gemini'
+
+/** The tools that Google defines and its caller runs. */
+export const geminiTyped = [googleComputer(/^computerUse$/)]
+
+/** Other models refuse the declaration; they are offered a function. */
+function takesComputer({ model, quirks }: ModelTarget): boolean {
+  return !quirks.has(plainTools) && /computer-use|(?:^|\/)gemini-[3-9]/.test(model)
+}
 
 export function prepare(
   asked: ModelRequest,
@@ -47,7 +57,8 @@ export function prepare(
   const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, asked, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const names = toolNames(request.tools, nameRule)
-  const declared = declareTools(request, target, names, warn)
+  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, geminiTyped, warn) : []
+  const declared = declareTools(request, target, names, bound, warn)
   const { system, spoken } = splitSystem(request)
   const isOlder = isOlderGemini(target)
   const { contents, encoded } = encodeHistory(cache, { spoken, origin, names, isOlder, warn })
@@ -63,7 +74,7 @@ export function prepare(
     headers: {},
     body: bodyWith(fields, 'contents', contents),
     warnings,
-    reading: googleReading(request, names, origin),
+    reading: { ...googleReading(request, names, origin), ...(bound.length > 0 && { bound }) },
     ...(unchecked && { unchecked }),
     usesStored: false,
     encoded,
@@ -231,6 +242,9 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
 
 function encodeResult(context: EncodingContext, { call, result, entry }: CallPair): JsonObject {
   const { outcome } = result
+  const native = nativeCall(context, call)?.functionCall
+  const isTyped = native !== undefined && native['name'] !== call.name
+  const typed = isTyped ? geminiTyped.find(each => each.isCall(native, {})) : undefined
   const id = nativeCallId(context, call, entry)
   const name = asString(nativeCall(context, call)?.functionCall['name']) || context.names.toWire(call.name)
   const text = resultText(outcome)
@@ -239,7 +253,12 @@ function encodeResult(context: EncodingContext, { call, result, entry }: CallPai
     functionResponse: {
       ...(id !== '' && { id }),
       name,
-      response: isFailed(outcome) ? { error: text } : { output: text },
+      response:
+        native && typed?.result
+          ? typed.result(outcome, native)
+          : isFailed(outcome)
+            ? { error: text }
+            : { output: text },
       ...(media.length > 0 && { parts: media }),
     },
   }

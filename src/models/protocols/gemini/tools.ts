@@ -4,6 +4,7 @@ import type { ModelRequest } from '../../../engine/ports.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { asObject, isEmptyObject } from '../../common/json-read.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
@@ -16,17 +17,20 @@ export function declareTools(
   request: ModelRequest,
   target: ModelTarget,
   names: WireNames,
+  bound: readonly BoundTool[],
   warn: Warn,
 ): JsonObject {
   const isOpenApi = target.quirks.has('openapi-schemas')
-  const declared = googleTools(request, names, isOpenApi ? geminiOpenApi : geminiJson, warn)
+  const isBound = new Set(bound.map(({ tool }) => tool.name))
+  const plain = { ...request, tools: request.tools.filter(({ name }) => !isBound.has(name)) }
+  const declared = googleTools(plain, names, isOpenApi ? geminiOpenApi : geminiJson, warn)
   const schemaField = isOpenApi ? 'parameters' : 'parametersJsonSchema'
   const functionDeclarations = declared.map(({ wire, description, schema }) => ({
     name: wire,
     description,
     ...(schema && { [schemaField]: schema }),
   }))
-  const tools: Json[] = [...target.hosted]
+  const tools: Json[] = [...bound.map(each => each.declared), ...target.hosted]
   if (functionDeclarations.length > 0) tools.unshift({ functionDeclarations })
   const choice = googleChoice(request, declared, names, warn)
   return { ...(tools.length > 0 && { tools }), ...encodeChoice(choice, target) }

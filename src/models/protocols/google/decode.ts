@@ -4,6 +4,7 @@ import type { CallForm } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
 import { textToolNames } from '../../common/tool-declarations.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { WireNames } from '../../common/wire-names.ts'
 
 export type GoogleReading = {
@@ -12,6 +13,8 @@ export type GoogleReading = {
   names: ReadonlyMap<string, string>
   /** Wire names of the text tools, which were declared as functions of one string. */
   textTools: ReadonlySet<string>
+  /** Our tools that were declared in the vendor's form. */
+  bound?: readonly BoundTool[]
   /** Only the first call is taken: neither API has a switch for one call at a time. */
   single: boolean
 }

@@ -13,6 +13,8 @@ export type { State } from './decode.ts'
 
 export const geminiInteractions: Protocol<State, Reading> = {
   name: protocolName,
+  // It scales larger ones down to this itself.
+  images: { edge: 3072, bytes: 6_000_000 },
   prepare,
   initial,
   step,

@@ -12,6 +12,8 @@ export { type ChatQuirk, chatQuirks, compatibleQuirks } from './quirks.ts'
 
 export const openaiChat: Protocol<State, Reading> = {
   name: protocolName,
+  // It scales larger ones down to this itself.
+  images: { edge: 2048, bytes: 6_000_000 },
   mostTools: MAX_TOOLS,
   prepare,
   initial,

@@ -3,12 +3,13 @@
 
 import type { CallPart } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
-import type { AnswerPart, AssistantEntry, Entry } from '../../../language/history.ts'
+import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
 import { nativeFor } from '../../common/artifacts.ts'
-import { asString } from '../../common/json-read.ts'
+import { asList, asString } from '../../common/json-read.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
 import { approvalRequest, callKindOf, callText, messageText, reasoningText } from './items.ts'
+import { typedItem } from './vendor-typed.ts'
 
 // ---- one answer ------------------------------------------------------------------------------------------
 
@@ -149,10 +150,27 @@ export function plainEntries(
       if (entry.role === 'assistant') {
         facts.lastAnswer = index
         if (!addNativeItems(facts, entry, origin, takesReasoning)) facts.plain.add(index)
-      } else if (entry.role === 'tool' && facts.plain.has(facts.lastAnswer)) facts.plain.add(index)
+      } else if (entry.role === 'tool') {
+        if (hasOpenChecks(entries[facts.lastAnswer], entry, origin)) facts.plain.add(facts.lastAnswer)
+        if (facts.plain.has(facts.lastAnswer)) facts.plain.add(index)
+      }
     },
   })
   return plain
+}
+
+/** The vendor refuses a computer call whose safety checks nobody has acknowledged: the person said no. */
+function hasOpenChecks(answer: Entry | undefined, { results }: ToolEntry, origin: Origin): boolean {
+  if (answer?.role !== 'assistant') return false
+  return answer.parts.some(part => {
+    const item = part.type === 'call' ? nativeItem(part, origin) : undefined
+    const typed = item && typedItem(item)
+    const outcome =
+      part.type === 'call' ? results.find(({ callId }) => callId === part.id)?.outcome : undefined
+    if (!item || !typed?.result || !outcome || asList(item['pending_safety_checks']).length === 0)
+      return false
+    return typed.result(outcome, item)['acknowledged_safety_checks'] === undefined
+  })
 }
 
 /** False when the answer's items may not go back. */

@@ -316,13 +316,19 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
   const answer = answerBefore(context.history, index)
   const native = answer === undefined ? 0 : nativePartsAt(context, answer, index)
   const positions = new Map(answer?.parts.map((part, at) => [part.type === 'call' ? part.id : '', at]))
-  return entry.results.flatMap(result => {
+  const after: JsonObject[] = []
+  const outputs = entry.results.flatMap(result => {
     const at = positions.get(result.callId) ?? -1
     const call = answer?.parts[at]
-    if (call?.type === 'call') return [encodeResult(context, result, call, index, at < native)]
+    if (call?.type === 'call') {
+      const item = at < native ? nativeItem(call, context.origin) : undefined
+      if (item) after.push(...(typedItem(item)?.after?.(result.outcome) ?? []))
+      return [encodeResult(context, result, call, index, at < native)]
+    }
     context.warn(`The result of the call "${result.callId}" has no call in this history and was left out.`)
     return []
   })
+  return [...outputs, ...after]
 }
 
 function answerBefore(history: readonly Entry[], index: number): AssistantEntry | undefined {

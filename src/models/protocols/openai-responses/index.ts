@@ -15,6 +15,8 @@ export { noReasoning } from './failure.ts'
 
 export const openaiResponses: Protocol<State, Reading> = {
   name: protocolName,
+  // It scales larger ones down to this itself.
+  images: { edge: 2048, bytes: 6_000_000 },
   searchesTools: takesDeferred,
   prepare,
   initial,

@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { flaggedText, isFailed } from '../../common/artifacts.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { VendorTyped } from '../../common/vendor-typed.ts'
+import { computerTool } from './computer.ts'
 
 /** The call of a tool is an item `<type>_call`, and its result an item `<type>_call_output`. */
 function itemTool(
@@ -29,6 +30,7 @@ export const responsesTyped: readonly VendorTyped[] = [
   })),
   itemTool('local_shell', { form: 'json', read: readLocalShell, result: localShellResult }),
   itemTool('apply_patch', { form: 'text', read: readPatch, result: patchResult }),
+  computerTool,
 ]
 
 /** The binding for an item, whether or not a tool of this request has it: by it kept items are read again. */

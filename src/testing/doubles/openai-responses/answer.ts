@@ -161,7 +161,7 @@ function finishItem(item: JsonRecord, at: number, context: ResponsesContext): Js
   const id = typeof item['id'] === 'string' ? item['id'] : mintId(`${idPrefix(type)}_`, at, salt)
   const { id: _, type: __, ...rest } = item
   const named: JsonRecord = { id, type, ...rest }
-  const isCall = /^(?:function|shell|local_shell|apply_patch)_call$|^custom_tool_call$/.test(type)
+  const isCall = /^(?:function|shell|local_shell|apply_patch|computer)_call$|^custom_tool_call$/.test(type)
   if (isCall && named['call_id'] === undefined) named['call_id'] = mintId('call_', at, salt)
   const isEncrypted = asList(body['include']).includes('reasoning.encrypted_content')
   if (type !== 'reasoning' || !isEncrypted) return named

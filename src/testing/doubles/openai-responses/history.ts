@@ -3,7 +3,16 @@
 // `messages.ts` checks each item by itself.
 import { invalidType, openaiError } from '../openai/refusals.ts'
 import type { Check, Rejection, Rejections } from '../script.ts'
-import { asList, asRecord, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import {
+  asList,
+  asRecord,
+  asRecords,
+  isAbsent,
+  isRecord,
+  type JsonRecord,
+  shownText,
+  wordList,
+} from '../shape.ts'
 import { chainItems, type OpenedReasoning, openReasoning, type ResponsesMemory } from './memory.ts'
 import { checkItem, isModelOutput, itemType } from './messages.ts'
 
@@ -58,6 +67,7 @@ export function* checkResponsesHistory(
   yield* checkCallPairs(history)
   yield* checkPrograms(history)
   yield* checkApprovals(history)
+  yield* checkSafety(history)
   yield* checkEcho(history)
 }
 
@@ -197,6 +207,26 @@ function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejection
       const message = `The output of call ${id} must carry the caller of its call.`
       yield openaiError('program', message, `${path}.caller`, 'invalid_value')
     }
+  }
+}
+
+/** What the vendor wants checked before a computer acts has to be acknowledged with its result. */
+function* checkSafety({ own, chain }: InputHistory): Rejections {
+  const pending = new Map<string, string[]>()
+  for (const item of [...chain, ...own.map(one => one.item)]) {
+    if (itemType(item) !== 'computer_call') continue
+    pending.set(
+      callIdOf(item),
+      asRecords(item['pending_safety_checks']).map(check => shownText(check['id'])),
+    )
+  }
+  for (const { item, path } of own) {
+    if (itemType(item) !== 'computer_call_output') continue
+    const said = asRecords(item['acknowledged_safety_checks']).map(check => shownText(check['id']))
+    const open = (pending.get(callIdOf(item)) ?? []).filter(id => !said.includes(id))
+    if (open.length === 0) continue
+    const message = `The following pending safety checks have not been acknowledged: ${open.join(', ')}.`
+    yield openaiError('computer', message, `${path}.acknowledged_safety_checks`)
   }
 }
 

@@ -16,7 +16,16 @@ import {
   uncheckedPart,
 } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { entryOf, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import {
+  asRecord,
+  entryOf,
+  extraKeys,
+  isAbsent,
+  isRecord,
+  type JsonRecord,
+  shownText,
+  wordList,
+} from '../shape.ts'
 import { checkCallId, ID_LIMIT, type ItemKind, LOCAL_ITEMS } from './local-items.ts'
 import { checkResponsesTools, FUNCTION_NAME, NAMESPACE_NAME } from './tools.ts'
 
@@ -85,7 +94,22 @@ const ITEM_KINDS: Record<string, ItemKind> = {
   code_interpreter_call: { prefix: 'ci', output: true },
   image_generation_call: { prefix: 'ig', output: true },
   computer_call: { prefix: 'cu', output: true, check: checkCallId },
-  computer_call_output: { check: checkCallId },
+  computer_call_output: {
+    keys: 'call_id output acknowledged_safety_checks status',
+    *check(item, path) {
+      yield* checkCallId(item, path)
+      const { type, image_url: image, file_id: file } = asRecord(item['output'])
+      if (type !== 'computer_screenshot')
+        yield openaiError(
+          'R-00',
+          `Invalid value: '${shownText(type)}'.`,
+          `${path}.output.type`,
+          'invalid_value',
+        )
+      if (typeof image !== 'string' && typeof file !== 'string')
+        yield openaiError('R-00', `Missing required parameter: '${path}.output.image_url'.`, `${path}.output`)
+    },
+  },
   ...LOCAL_ITEMS,
   compaction: { output: true },
   compaction_trigger: {},

@@ -1,0 +1,79 @@
+// What an operator says about browsers: which pages, how large, how many, and how Chromium is started.
+import { TurnwireError } from '../../language/errors.ts'
+import { isHostPattern } from '../../lib/egress.ts'
+
+export type BrowserOptions = {
+  /**
+   * Hosts whose pages may be opened: `shop.example`, `*.example.com`, either with `:port`. Others are opened only if a
+   * person allows it. Within the egress rule of the configuration in any case. Absent: every host of that rule.
+   */
+  hosts?: readonly string[]
+  /** The page that a new browser opens. */
+  home?: string
+  /** What the model is told that the display measures. Default 1280 × 800. */
+  display?: { width: number; height: number }
+  /** What the page measures. Screenshots and coordinates are scaled. Default: as `display`. */
+  viewport?: { width: number; height: number }
+  /** Default: `CHROMIUM_PATH`, or the first Chromium in `PATH`. */
+  executablePath?: string
+  /** Chromium's own sandbox. Default: on, except for root, for whom Chromium has none; then a warning is given. */
+  sandbox?: boolean
+  /** How many sessions may have a browser at the same time. The one that rested longest gives way. Default 8. */
+  contexts?: number
+  /** A browser that is not used for this long is closed. Default 10 minutes. */
+  idleMs?: number
+  /** How long a page may take to load, and an action to have its effect. Default 15,000. */
+  settleMs?: number
+  /** Whether a click that submits a form asks a person first. Default true. */
+  askBeforeSubmit?: boolean
+  /** Under which of Anthropic's definitions its models see the computer. Default `computer_20251124`. */
+  anthropicType?: 'computer_20250124' | 'computer_20251124' | 'computer_toolset_20260801'
+  /** Default: `process.emitWarning`. */
+  onWarning?: (message: string) => void
+}
+
+export type BrowserSettings = Required<
+  Omit<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>
+> &
+  Pick<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>
+
+export function checkOptions(options: BrowserOptions): BrowserSettings {
+  const { display = { width: 1280, height: 800 }, hosts, home } = options
+  const settings = {
+    contexts: 8,
+    idleMs: 10 * 60_000,
+    settleMs: 15_000,
+    askBeforeSubmit: true,
+    anthropicType: 'computer_20251124' as const,
+    onWarning: (message: string) => process.emitWarning(message, 'BrowserWarning'),
+    ...options,
+    display,
+    viewport: options.viewport ?? display,
+  }
+  for (const host of hosts ?? [])
+    if (!isHostPattern(host))
+      refuse(`hosts has ${JSON.stringify(host)}, which is no host such as "*.example.com".`)
+  if (home !== undefined && !isPageAddress(home)) refuse('home must be an http or https address.')
+  for (const size of [settings.display, settings.viewport])
+    for (const pixels of [size.width, size.height])
+      if (!Number.isSafeInteger(pixels) || pixels < 100 || pixels > 8_000)
+        refuse('display and viewport have whole numbers from 100 to 8000.')
+  const shapeOf = ({ width, height }: { width: number; height: number }): number => width / height
+  if (Math.abs(shapeOf(settings.display) / shapeOf(settings.viewport) - 1) > 0.01)
+    refuse(
+      'display and viewport must have the same shape: one width and height times a number give the other.',
+    )
+  for (const name of ['contexts', 'idleMs', 'settleMs'] as const)
+    if (!Number.isSafeInteger(settings[name]) || settings[name] < 1)
+      refuse(`${name} must be a whole number above 0.`)
+  return settings
+}
+
+export function isPageAddress(address: string): boolean {
+  const protocol = URL.parse(address)?.protocol
+  return protocol === 'http:' || protocol === 'https:'
+}
+
+function refuse(problem: string): never {
+  throw new TurnwireError('config_invalid', `browser(): ${problem}`)
+}

@@ -1,0 +1,137 @@
+// A proxy on loopback that all of Chromium's traffic goes through: pages, what pages load, redirects and WebSockets. Every
+// connection is made within the egress rule, with the address that was checked, so that no redirect, no DNS answer and no
+// page script reaches a private network, this process included. Each browser context has credentials of its own, by which
+// the proxy knows its hosts; without credentials nothing is served.
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { errorMessage } from '../../lib/error-message.ts'
+
+/** What one context may reach. */
+export type Passage = {
+  /** Opens a connection, or rejects with the reason why not. */
+  connect(url: URL): Promise<Socket>
+  /** Told of each refusal. */
+  refused(host: string, reason: string): void
+}
+
+export class BrowserProxy {
+  readonly #passages = new Map<string, Passage>()
+  readonly #server: Server
+  readonly #sockets = new Set<Duplex>()
+
+  private constructor() {
+    this.#server = createServer((incoming, response) => void this.#forward(incoming, response))
+    this.#server.on('connect', (incoming, socket, head) => void this.#tunnel(incoming, socket, head))
+    this.#server.on('connection', socket => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    this.#server.unref()
+  }
+
+  static async start(): Promise<BrowserProxy> {
+    const proxy = new BrowserProxy()
+    await new Promise<void>((resolve, reject) => {
+      proxy.#server.once('error', reject)
+      proxy.#server.listen(0, '127.0.0.1', resolve)
+    })
+    return proxy
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** `token`: the secret by which the context shows who it is. */
+  admit(token: string, passage: Passage): void {
+    this.#passages.set(token, passage)
+  }
+
+  dismiss(token: string): void {
+    this.#passages.delete(token)
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #passageOf({ headers }: IncomingMessage): Passage | undefined {
+    const [scheme, value = ''] = (headers['proxy-authorization'] ?? '').split(' ')
+    if (scheme?.toLowerCase() !== 'basic') return undefined
+    const [, token = ''] = Buffer.from(value, 'base64').toString().split(':')
+    return this.#passages.get(token)
+  }
+
+  /** `CONNECT host:port`: https pages, and WebSockets of either kind. */
+  async #tunnel(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy())
+    const passage = this.#passageOf(incoming)
+    if (!passage) {
+      socket.end(`HTTP/1.1 407 Proxy Authentication Required\r\n${challenge}\r\nContent-Length: 0\r\n\r\n`)
+      return
+    }
+    // The scheme of a tunnel is not known; with a port it makes no difference.
+    const url = URL.parse(`https://${incoming.url}`)
+    try {
+      if (url?.pathname !== '/') throw new Error('This is no address.')
+      const port = url.port || '443'
+      const target = new URL(`${port === '80' ? 'http' : 'https'}://${url.hostname}:${port}`)
+      const remote = await passage.connect(target)
+      remote.on('error', () => socket.destroy())
+      remote.on('close', () => socket.destroy())
+      socket.on('close', () => remote.destroy())
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+      if (head.length > 0) remote.write(head)
+      remote.pipe(socket).pipe(remote)
+    } catch (error) {
+      passage.refused(url?.host ?? '', errorMessage(error))
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n')
+    }
+  }
+
+  /** `GET http://host/path`: a page without TLS. */
+  async #forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const passage = this.#passageOf(incoming)
+    if (!passage) {
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="turnwire"' }).end()
+      return
+    }
+    const url = URL.parse(incoming.url ?? '')
+    try {
+      if (url?.protocol !== 'http:') throw new Error('Only pages over http and https are loaded.')
+      const remote = await passage.connect(url)
+      const headers = Object.fromEntries(
+        Object.entries(incoming.headers).filter(([name]) => !hopHeaders.has(name)),
+      )
+      const sending = request({
+        createConnection: () => remote,
+        method: incoming.method,
+        path: `${url.pathname}${url.search}`,
+        headers: { ...headers, host: url.host, connection: 'close' },
+      })
+      sending.on('response', answer => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+        answer.on('error', () => response.destroy())
+      })
+      sending.on('error', () => response.destroy())
+      response.on('close', () => sending.destroy())
+      incoming.pipe(sending)
+    } catch (error) {
+      passage.refused(url?.host ?? '', errorMessage(error))
+      response.writeHead(403).end()
+    }
+  }
+}
+
+const challenge = 'Proxy-Authenticate: Basic realm="turnwire"'
+const hopHeaders = new Set([
+  'proxy-authorization',
+  'proxy-connection',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+])

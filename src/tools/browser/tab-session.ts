@@ -1,0 +1,182 @@
+// The browser of one session: an isolated context with its pages, what it may reach, and what happened that the model did not
+// ask for. It knows pages; what a call may do is decided in perform.ts.
+import { randomBytes } from 'node:crypto'
+import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
+import type { ToolContext } from '../../engine/ports.ts'
+import { isListedHost } from '../../lib/egress.ts'
+import { printable } from '../../lib/text.ts'
+import { type BrowserSettings, isPageAddress } from './options.ts'
+import type { BrowserProxy } from './proxy.ts'
+
+const mostPages = 4
+const mostNotes = 12
+
+export class TabSession {
+  readonly #settings: BrowserSettings
+  readonly #proxy: BrowserProxy
+  readonly #token = randomBytes(24).toString('base64url')
+  readonly #allowed = new Set<string>()
+  #connect: ToolContext['connect']
+  #context: BrowserContext | undefined
+  #pages: Page[] = []
+  /** Hosts that pages have asked for. */
+  readonly #wanted = new Set<string>()
+  #notes: string[] = []
+  /** Addresses to which the current action may send a form. */
+  #mayPost = new Set<string>()
+  /** Where the pointer is, on the page. */
+  pointer = { x: 0, y: 0 }
+  isClosed = false
+
+  constructor(settings: BrowserSettings, proxy: BrowserProxy) {
+    this.#settings = settings
+    this.#proxy = proxy
+  }
+
+  async open(browser: Browser): Promise<void> {
+    const { viewport } = this.#settings
+    this.#proxy.admit(this.#token, {
+      connect: url => {
+        if (!this.#connect) return Promise.reject(new Error('The browser reaches nothing here.'))
+        const { hosts } = this.#settings
+        // Chromium asks for things of its own. They are not worth a line in the log.
+        if (!this.#wanted.has(url.host) && !this.isListed(url))
+          return Promise.reject(new Error('No page asked for it.'))
+        return this.#connect(url, hosts && [...hosts, ...this.#allowed])
+      },
+      // Chromium asks for things of its own, of which no page knows.
+      refused: (host, reason) => {
+        if (this.#wanted.has(host)) this.note(`A connection to ${host} was refused: ${reason}`)
+      },
+    })
+    const context = await browser.newContext({
+      viewport,
+      acceptDownloads: false,
+      serviceWorkers: 'block',
+      permissions: [],
+      proxy: { server: this.#proxy.url, username: 'context', password: this.#token },
+    })
+    this.#context = context
+    context.setDefaultTimeout(this.#settings.settleMs)
+    context.on('page', page => this.#adopt(page))
+    context.on('close', () => {
+      this.isClosed = true
+    })
+    await context.route('**/*', (route, request) => this.#judge(route, request))
+    await context.newPage()
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    this.#proxy.dismiss(this.#token)
+    await this.#context?.close().catch(() => {})
+  }
+
+  /** The connections of the latest call serve until the next one: pages go on loading between calls. */
+  use(connect: ToolContext['connect']): void {
+    this.#connect = connect
+  }
+
+  get page(): Page {
+    const page = this.#pages.at(-1)
+    if (!page) throw new Error('The browser has no page any more. Navigate somewhere.')
+    return page
+  }
+
+  async pageOrNew(): Promise<Page> {
+    if (this.#pages.length === 0) await this.#context?.newPage()
+    return this.page
+  }
+
+  /** Something that the model did not ask for, said with the next result. */
+  note(text: string): void {
+    const shown = printable(text, 300)
+    if (this.#notes.length < mostNotes && !this.#notes.includes(shown)) this.#notes.push(shown)
+  }
+
+  takeNotes(): string[] {
+    const notes = this.#notes
+    this.#notes = []
+    return notes
+  }
+
+  isListed(url: URL): boolean {
+    const { hosts } = this.#settings
+    return !hosts || isListedHost(url, [...hosts, ...this.#allowed])
+  }
+
+  /** A person has allowed this host for the rest of the session's browser. */
+  allow(url: URL): void {
+    this.#allowed.add(url.port === '' ? url.hostname : url.host)
+  }
+
+  /** Runs an action during which forms may go to these addresses. */
+  async posting<Value>(addresses: readonly string[], run: () => Promise<Value>): Promise<Value> {
+    this.#mayPost = new Set(addresses.map(withoutFragment))
+    try {
+      return await run()
+    } finally {
+      this.#mayPost = new Set()
+    }
+  }
+
+  #adopt(page: Page): void {
+    if (this.#pages.length >= mostPages) {
+      this.note('The page opened another window, which was closed: there are too many.')
+      void page.close().catch(() => {})
+      return
+    }
+    if (this.#pages.length > 0) this.note('A new window was opened. It is the one that you see now.')
+    this.#pages.push(page)
+    page.on('close', () => {
+      this.#pages = this.#pages.filter(other => other !== page)
+    })
+    page.on('crash', () => {
+      this.note('The page crashed and was closed.')
+      void page.close().catch(() => {})
+    })
+    page.on('dialog', dialog => {
+      this.note(`The page showed a ${dialog.type()} that was dismissed: "${dialog.message()}"`)
+      // Leaving a page is what was asked for.
+      void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => {})
+    })
+    page.on('download', download => {
+      this.note(`A download of ${download.url()} was refused.`)
+      void download.cancel().catch(() => {})
+    })
+    page.on('websocket', socket => this.#want(socket.url()))
+    page.on('filechooser', () => this.note('The page asked for a file. Files are not uploaded.'))
+    page.on('framenavigated', frame => {
+      if (frame !== page.mainFrame() || frame.url() === 'about:blank' || isPageAddress(frame.url())) return
+      if (frame.url().startsWith('chrome-error:')) return
+      this.note(`The page led to ${frame.url()}, which is not shown.`)
+      void page.goto('about:blank').catch(() => {})
+    })
+  }
+
+  /** Hosts are checked by the proxy too; here the model can be told of it, and forms are seen. */
+  async #judge(route: Route, request: Request): Promise<void> {
+    this.#want(request.url())
+    const refusal = request.isNavigationRequest() ? this.#refusalOf(request) : undefined
+    if (refusal !== undefined) this.note(refusal)
+    await (refusal === undefined ? route.continue() : route.abort('blockedbyclient')).catch(() => {})
+  }
+
+  #want(address: string): void {
+    const host = URL.parse(address)?.host
+    if (host && this.#wanted.size < 1_000) this.#wanted.add(host)
+  }
+
+  #refusalOf(request: Request): string | undefined {
+    const url = URL.parse(request.url())
+    if (!url || !isPageAddress(url.href)) return `The page led to ${request.url()}, which is not opened.`
+    if (!this.isListed(url))
+      return `The page led to ${url.origin}, which is not on the list of hosts. Navigate there to ask a person.`
+    const method = request.method()
+    if (!this.#settings.askBeforeSubmit || method === 'GET' || method === 'HEAD') return undefined
+    if (this.#mayPost.has(withoutFragment(url.href))) return undefined
+    return `The page wanted to send a form to ${url.href}, which nobody has allowed. Click the button that sends it to ask a person.`
+  }
+}
+
+const withoutFragment = (address: string): string => address.replace(/#.*$/, '')
