@@ -27,7 +27,7 @@ import {
   type ToolOutput,
 } from './ports.ts'
 import { decidePostponed } from './postpone.ts'
-import { safeReason } from './safe-reason.ts'
+import { kindAndPlace, safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
 import type { CallState } from './state.ts'
 
@@ -381,18 +381,6 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
     ...(!refused && (tool.readOnly || tool.idempotent) && { retry: true }),
   })
   return finished instanceof Promise ? finished.then(asFailure) : asFailure(finished)
-}
-
-/** What was thrown and where. Not its words: they may hold arguments or secrets. */
-function kindAndPlace(error: unknown): { error: string; at?: string } {
-  try {
-    if (!(error instanceof Error)) return { error: typeof error }
-    // The message comes before the places, and may look like one.
-    const at = /\n {4}at (.+)/.exec(error.stack?.slice(error.message.length) ?? '')?.[1]
-    return { error: error.name, ...(at !== undefined && { at }) }
-  } catch {
-    return { error: 'an error that cannot be read' }
-  }
 }
 
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {

@@ -29,3 +29,15 @@ function codeOf(error: unknown): string | undefined {
   const { code } = error
   return typeof code === 'string' && CODE.test(code) ? code : undefined
 }
+
+/** What was thrown and where. Not its words: they may hold arguments or secrets. */
+export function kindAndPlace(error: unknown): { error: string; at?: string } {
+  try {
+    if (!(error instanceof Error)) return { error: typeof error }
+    // The message comes before the places, and may look like one.
+    const at = /\n {4}at (.+)/.exec(error.stack?.slice(error.message.length) ?? '')?.[1]
+    return { error: error.name, ...(at !== undefined && { at }) }
+  } catch {
+    return { error: 'an error that cannot be read' }
+  }
+}
