@@ -49,9 +49,7 @@ describe('what a model or a tool says', { skip }, () => {
     await page.getByRole('heading', { name: /hostile/ }).waitFor()
     assert.equal(await page.evaluate('window.hacked'), undefined)
     assert.equal(
-      await page
-        .locator('#main')
-        .evaluate(main => /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/.test(main.textContent ?? '')),
+      await page.locator('#main').evaluate(main => /(?![\t\n])\p{Cc}|\u202e/u.test(main.textContent ?? '')),
       false,
     )
     assert.deepEqual(problems, [])
