@@ -50,6 +50,13 @@ describe('examples', () => {
       'the model asks for read_clipboard, which needs a result\nread_clipboard answered: Buy milk.\n',
     ))
 
+  test('mcp.ts', () => {
+    const [server, question, ...answers] = run('mcp.ts').split('\n')
+    assert.equal(server, 'all: connected, protocol 2025-11-25')
+    assert.match(question ?? '', /^The MCP server "all" asks: /)
+    assert.deepEqual(answers, ['All done.', 'I have read it.', ''])
+  })
+
   test('search.ts', () =>
     assert.equal(
       run('search.ts'),

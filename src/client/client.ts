@@ -1,6 +1,6 @@
 // The client of the Agent Application Protocol, version 3: one method per endpoint, and `runTurn` for a whole turn. It
 // keeps no state of a session; the server has all of it.
-import { isJsonObject } from '../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { randomIds } from '../lib/random.ts'
 import { AapError } from './errors.ts'
 import { type RunTurnOptions, type RunTurnResult, runTurn } from './run-turn.ts'
@@ -10,12 +10,15 @@ import { TurnStream } from './turn-stream.ts'
 import type {
   AgentChoice,
   ApplicationMessage,
+  Content,
   HistoryMessage,
   HistoryType,
   Meta,
   NewSession,
   SessionInfo,
   SessionModels,
+  SessionPrompts,
+  SessionResources,
   SessionState,
   StreamMode,
   ToolMessage,
@@ -181,6 +184,45 @@ export class AapClient {
     await this.#transport.request({ method: 'PUT', path, body: { model }, signal, repeatable: true })
   }
 
+  /** What the tool servers of the session's agent have to attach to a message. An extension of Turnwire to the protocol. */
+  async getResources(sessionId: string, { signal }: CallOptions = {}): Promise<SessionResources> {
+    const path = `${pathOf(sessionId)}/resources`
+    const found = await this.#get(path, signal)
+    if (!isJsonObject(found) || !Array.isArray(found['resources'])) throw unexpected(path)
+    return found as unknown as SessionResources // the extension's own answer
+  }
+
+  /** A resource as the content of a message. */
+  async readResource(
+    sessionId: string,
+    { server, uri }: { server: string; uri: string },
+    { signal }: CallOptions = {},
+  ): Promise<{ content: Content }> {
+    const path = `${pathOf(sessionId)}/resources`
+    const found = await this.#post(path, { server, uri }, signal)
+    return found as { content: Content } // the extension's own answer
+  }
+
+  /** The prompts of the tool servers of the session's agent. An extension of Turnwire to the protocol. */
+  async getPrompts(sessionId: string, { signal }: CallOptions = {}): Promise<SessionPrompts> {
+    const path = `${pathOf(sessionId)}/prompts`
+    const found = await this.#get(path, signal)
+    if (!isJsonObject(found) || !Array.isArray(found['prompts'])) throw unexpected(path)
+    return found as unknown as SessionPrompts // the extension's own answer
+  }
+
+  /** The messages of a prompt. */
+  async getPrompt(
+    sessionId: string,
+    { server, name, values }: { server: string; name: string; values: Readonly<Record<string, string>> },
+    { signal }: CallOptions = {},
+  ): Promise<{ messages: { role: 'user' | 'assistant'; content: Content }[] }> {
+    const path = `${pathOf(sessionId)}/prompts`
+    const found = await this.#post(path, { server, name, arguments: { ...values } }, signal)
+    // The extension's own answer.
+    return found as { messages: { role: 'user' | 'assistant'; content: Content }[] }
+  }
+
   /** The session's log from the beginning or from `after`, then live. Reconnects by itself. */
   watch(sessionId: string, options: WatchOptions = {}): AsyncGenerator<Watched, void, undefined> {
     return watch(this.#transport, sessionId, options)
@@ -189,6 +231,10 @@ export class AapClient {
   /** Runs a turn to its end: runs your tools and asks for permissions until the model has answered. */
   runTurn(options: RunTurnOptions): Promise<RunTurnResult> {
     return runTurn(this, options)
+  }
+
+  #post(path: string, body: JsonObject, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#transport.json({ method: 'POST', path, body, signal, repeatable: true })
   }
 
   #get(path: string, signal: AbortSignal | undefined): Promise<unknown> {

@@ -1,6 +1,7 @@
 // The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
 // its own, so that an application can use these without any of the server's code.
 import type { Report } from '../language/report.ts'
+import type { ServerPrompt, ServerResource } from '../language/servers.ts'
 import type { JsonObject } from '../lib/json.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
@@ -120,6 +121,8 @@ export type ToolCall = { toolCallId: string; name: string; input: JsonObject } &
 >
 
 /** `model`: the one that was chosen for the session; null: its agent's own. */
+export type SessionResources = { resources: ServerResource[] }
+export type SessionPrompts = { prompts: ServerPrompt[] }
 export type SessionModels = { model: string | null; models: string[] }
 
 export type TurnEvent =

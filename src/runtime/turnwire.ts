@@ -1,7 +1,10 @@
 // The library: sessions of a configuration, in this process. What it is made of is private; the server and the command get
 // it from `runtimeOf`.
 import type { SessionRow } from '../engine/index.ts'
+import type { InputPart } from '../language/content.ts'
 import type { AskedName } from '../language/model-names.ts'
+import { promptParts } from '../language/prompt-line.ts'
+import type { ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { TurnwireConfig } from './config.ts'
 import { localOwner } from './keys.ts'
 import { ControlHandle } from './library/control-handle.ts'
@@ -74,6 +77,37 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
   /** Deletes a session for good. */
   remove(id: string, { owner = localOwner }: OwnerOptions = {}): Promise<void> {
     return this.#runtime.engine.remove({ owner, session: id })
+  }
+
+  /** The MCP servers of the configuration: how each one is, and which revision of the protocol it speaks. */
+  async servers(): Promise<ToolServerInfo[]> {
+    return (await this.#runtime.engine.describe()).servers ?? []
+  }
+
+  /** What the MCP servers of an agent have to attach to messages. */
+  resources(agent: Name): Promise<ServerResource[]> {
+    return this.#runtime.engine.resources(agent)
+  }
+
+  /** A resource as parts of a message: `session.send([...parts, { type: 'text', text }])`. */
+  readResource(agent: Name, resource: { server: string; uri: string }): Promise<InputPart[]> {
+    return this.#runtime.engine.readResource(agent, resource)
+  }
+
+  prompts(agent: Name): Promise<ServerPrompt[]> {
+    return this.#runtime.engine.prompts(agent)
+  }
+
+  /** A prompt as parts of a message. */
+  async prompt(
+    agent: Name,
+    {
+      server,
+      name,
+      values = {},
+    }: { server: string; name: string; values?: Readonly<Record<string, string>> },
+  ): Promise<InputPart[]> {
+    return promptParts(await this.#runtime.engine.prompt(agent, { server, name, values }))
   }
 
   /** Takes a session under manual control. `force` takes it from someone else who controls it. */

@@ -2,13 +2,12 @@
 // defect, nothing hangs, the event loop stays free, and a normal turn works afterwards. `npm run fuzz` sends ten times as
 // many from another seed.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { isJsonObject, type JsonObject } from '../../src/lib/json.ts'
 import type { Chance } from '../sim/chance.ts'
-import { type Attacked, attacked, attackFolder, type Stallable, until } from './attack-rig.ts'
+import { type Attacked, attacked } from './attack-rig.ts'
+import { type Editor, startEditor } from './editor-rig.ts'
 import { answerWithinMs, assertHealthy, assertWorks, type Fuzz, requests, run } from './fuzz/fuzz.ts'
 import { mutateMessage, mutateRequest, type RawRequest } from './fuzz/mutate.ts'
 import { acpMessages, deltakitFrames, httpRequests, initialize } from './fuzz/requests.ts'
@@ -213,80 +212,6 @@ for (const [name, path, messages] of [
   })
 
 // ---- a pipe -----------------------------------------------------------------------------------------------------
-
-type Editor = Stallable & {
-  write(line: Buffer): void
-  /** Sends a request and waits for its answer. */
-  ask(method: string, params: JsonObject): Promise<JsonObject>
-  received: JsonObject[]
-  log(): string
-}
-
-function startEditor(t: TestContext): Editor {
-  const here = (file: string): string => join(import.meta.dirname, file)
-  const child = spawn(
-    process.execPath,
-    [
-      '--import',
-      here('attack-probe.ts'),
-      here('../../bin/turnwire.mjs'),
-      'acp',
-      '--config',
-      here('fuzz/agent.config.ts'),
-      '--data',
-      attackFolder(t),
-    ],
-    { stdio: ['pipe', 'pipe', 'pipe', 'ipc'] },
-  )
-  t.after(() => child.kill('SIGKILL'))
-  const received: JsonObject[] = []
-  let [rest, log] = ['', '']
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    // Throws if anything but the protocol is on it.
-    for (const line of lines) received.push(JSON.parse(line) as JsonObject)
-  })
-  let asked = 0
-  const question = async <T>(words: string): Promise<T> => {
-    asked += 1
-    const id = asked
-    const answered = new Promise<T>(resolve => {
-      const take = (message: unknown): void => {
-        const { id: given, answer } = message as { id: number; answer: T } // From attack-probe.ts.
-        if (given !== id) return
-        child.off('message', take)
-        resolve(answer)
-      }
-      child.on('message', take)
-    })
-    child.send({ id, question: words })
-    return answered
-  }
-  const write = (line: Buffer): void => {
-    child.stdin?.write(Buffer.concat([line, Buffer.from('\n')]))
-  }
-  return {
-    received,
-    write,
-    log: () => log,
-    watch: async () => void (await question('watch')),
-    seen: () => question('seen'),
-    slowness: () => question('slowness'),
-    async ask(method, params) {
-      asked += 1
-      const id = `ask-${asked}`
-      write(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params })))
-      await until(
-        () => child.exitCode !== null || received.some(message => message['id'] === id),
-        answerWithinMs,
-      )
-      assert.equal(child.exitCode, null, log)
-      return received.find(message => message['id'] === id) ?? {}
-    },
-  }
-}
 
 const openIn = async (editor: Editor): Promise<string> => {
   const { result } = await editor.ask('session/new', { cwd: '/tmp', mcpServers: [] })

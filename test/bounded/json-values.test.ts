@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { assertFree, attacked, MiB } from './attack-rig.ts'
+import { assertFree, attacked, MiB, until } from './attack-rig.ts'
+import { startEditor } from './editor-rig.ts'
 
 const size = 19 * MiB
 const many = {
@@ -72,6 +73,50 @@ describe('millions of values', () => {
         assert.match(await answer, /more than \d+ values/)
       })
     })
+})
+
+describe('thousands of values, deep in a message of ACP', () => {
+  const list = (value: string): string => `[${`${value},`.repeat(120_000)}${value}]`
+  const shared = `[${Array.from({ length: 200 }, () => `{"args":[${'0,'.repeat(900)}0]}`).join()}]`
+  const params: [what: string, params: string, refusal: RegExp][] = [
+    ['one list', `{"mcpServers":[{"args":${list('0')}}]}`, /mcpServers\.0\.args has more than 1,000 entries/],
+    ['objects', `{"mcpServers":[{"env":${list('{}')}}]}`, /mcpServers\.0\.env has more than 1,000 entries/],
+    ['many lists', `{"mcpServers":${shared}}`, /more than 20,000 values/],
+  ]
+  const message = (id: string, given: string): string =>
+    `{"jsonrpc":"2.0","id":"${id}","method":"session/new","params":${given}}`
+
+  test('are refused in a frame of /acp, and the next frame is read', async t => {
+    const server = await attacked(t, { config: { server: { acp: true } } })
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/acp`)
+    t.after(() => socket.terminate())
+    await new Promise(resolve => socket.once('open', resolve))
+    const ask = (text: string): Promise<string> => {
+      const answer = new Promise<string>(resolve =>
+        socket.once('message', data => resolve((data as Buffer).toString())),
+      ) // No other binary type is asked for.
+      socket.send(text)
+      return answer
+    }
+    await ask('{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}')
+    for (const [what, given, refusal] of params)
+      await assertFree(server, what, async () => assert.match(await ask(message('1', given)), refusal))
+    assert.match(await ask(message('2', '{"cwd":"/tmp","mcpServers":[]}')), /"sessionId"/)
+  })
+
+  test('are refused over a pipe, and the next line is read', async t => {
+    const editor = startEditor(t)
+    await editor.ask('initialize', { protocolVersion: 1 })
+    for (const [what, given, refusal] of params)
+      await assertFree(editor, what, async attempt => {
+        const id = `${what} ${attempt}`
+        editor.write(Buffer.from(message(id, given)))
+        await until(() => editor.received.some(received => received['id'] === id))
+        assert.match(JSON.stringify(editor.received.splice(0)), refusal)
+      })
+    const { result } = await editor.ask('session/new', { cwd: '/tmp', mcpServers: [] })
+    assert.ok(Object(result).sessionId)
+  })
 })
 
 describe('large bodies that are welcome', () => {

@@ -18,9 +18,11 @@ import {
 import { printable } from '../../lib/text.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
-import { closingOf, endsInWords } from './closing.ts'
+import { chatCommands } from './chat-commands.ts'
+import { closingOf, endsInWords, isExpected } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
 import { localToolSpecs, localTools } from './local-tools.ts'
+import { ChatOffers } from './offers.ts'
 import { askPermission } from './permission.ts'
 import { Gone, TurnQuestions, Withdrawn } from './questions.ts'
 import type { Terminal } from './terminal.ts'
@@ -44,19 +46,10 @@ export type ChatOptions = {
   troubles(): string[]
 }
 
-const chatCommands: readonly [string, string][] = [
-  ['/new', 'start a new session'],
-  ['/history', 'what was said so far'],
-  ['/sessions', 'the latest sessions'],
-  ['/use <id>', 'go on with one of them'],
-  ['/tools', 'what the agent can use'],
-  ['/model [name]', 'the models, or go on with one of them'],
-  ['/quit', 'leave (or Ctrl-C, Ctrl-D)'],
-]
-
 export class Chat {
   readonly #options: ChatOptions
   readonly #view: TurnView
+  readonly #offers: ChatOffers
   #agent: AgentInfo
   #trusted: ReadonlySet<string>
   #session: string | undefined
@@ -70,6 +63,7 @@ export class Chat {
     this.#agent = options.agent
     this.#trusted = options.trusted(options.agent.name)
     const { terminal, styles } = options
+    this.#offers = new ChatOffers(options.client, styles, text => terminal.write(text))
     this.#view = new TurnView(
       text => terminal.write(text),
       () => terminal.width,
@@ -84,9 +78,15 @@ export class Chat {
       const line = await this.#line(`\n${styles.cyan('›')} `)
       if (line === undefined || /^\/(?:quit|exit|q)$/.test(line)) break
       if (line === '') continue
-      await this.#attempt(() => (line.startsWith('/') ? this.#command(line) : this.#turn({ text: line })))
+      await this.#attempt(() => (line.startsWith('/') ? this.#command(line) : this.#say(line)))
     }
     terminal.write(styles.dim(`Bye.${this.#wayBack()}\n`))
+  }
+
+  async #say(line: string): Promise<void> {
+    this.#session ??= await this.#create()
+    const content = await this.#offers.take(this.#session, line)
+    if (content !== undefined) await this.#turn({ messages: [{ role: 'user', content }] })
   }
 
   #wayBack(): string {
@@ -121,7 +121,7 @@ export class Chat {
         this.#view.tell(words, this.#options.styles.yellow)
         return
       }
-      if (!(error instanceof AapError || error instanceof UsageError)) throw error
+      if (!isExpected(error)) throw error
       this.#view.tell(error.message, this.#options.styles.red)
       // Nothing of the refused request was recorded, so the question is still open.
       if (error instanceof AapError && error.code === 'invalid_edit')
@@ -131,7 +131,7 @@ export class Chat {
 
   // ---- turns -----------------------------------------------------------------------------------------------
 
-  async #turn(start: Pick<RunTurnOptions, 'text' | 'pending'>): Promise<void> {
+  async #turn(start: Pick<RunTurnOptions, 'messages' | 'pending'>): Promise<void> {
     const { client, terminal, styles } = this.#options
     this.#session ??= await this.#create()
     const sessionId = this.#session
@@ -271,9 +271,7 @@ export class Chat {
           terminal.write(`  ${command.padEnd(13)}  ${styles.dim(words)}\n`)
         break
       default:
-        terminal.write(
-          `  ${styles.red(`There is no ${printable(name ?? line, 40)}.`)} /help lists what there is.\n`,
-        )
+        await this.#say(line)
     }
   }
 

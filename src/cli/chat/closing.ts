@@ -1,6 +1,8 @@
 // How a turn ended, in words.
-import type { RunTurnResult } from '../../client/index.ts'
+import { AapError, type RunTurnResult } from '../../client/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import { printable } from '../../lib/text.ts'
+import { UsageError } from '../command.ts'
 
 export function endsInWords({ messages }: RunTurnResult): boolean {
   const last = messages.findLast(message => message.role === 'assistant')
@@ -28,4 +30,9 @@ export function closingOf({ stopReason, pending, error, limit }: RunTurnResult):
     default:
       return ''
   }
+}
+
+/** Its message is enough; anything else is a defect. */
+export function isExpected(error: unknown): error is Error {
+  return error instanceof AapError || error instanceof UsageError || error instanceof TurnwireError
 }

@@ -36,6 +36,7 @@ import { EventFrames } from './encode-events.ts'
 import { keptHeld, keptResult } from './encode-kept.ts'
 import { TurnFold, turnFrames } from './encode-turn.ts'
 import type { HistoryType, StreamMode, Version } from './schema.ts'
+import { mountOffers } from './serve-offers.ts'
 import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
 
 const wireName = 'aap'
@@ -48,6 +49,7 @@ export function aapRoutes(host: WireHost): Hono<WireEnv> {
   app.onError(plainErrors(host))
   const handlers = new AapHandlers(host)
   mountV3(app, '', handlers)
+  for (const base of ['', '/aap/v3']) mountOffers(app, base, host, refOf)
   mountSingular(app, '', handlers, 1)
   mountV3(app, '/aap/v3', handlers)
   for (const version of [1, 2] as const) {

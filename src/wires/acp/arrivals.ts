@@ -11,33 +11,38 @@ export type Arrival =
 /** Requests of ours that may be unanswered. A client that never answers must not fill the memory. */
 const maxAsked = 10_000
 
-/** Entries of one list. The SDK tries every form on every entry: tens of thousands hold the event loop. */
-const mostItems = 1000
+/**
+ * Entries of one list, and all values of a message but for `_meta`, which nobody checks. The SDK tries every form on every
+ * value and answers with every fault: tens of thousands hold the event loop.
+ */
+const most = { items: 1_000, values: 20_000 }
 
 /**
- * Messages with a longer list are refused here. Messages that the SDK could only print about are left out: cancellations,
+ * Messages with more are refused here; a response with more becomes an error. Messages that the SDK could only print about are left out: cancellations,
  * which are done once they are noted, and responses to no request of ours.
  */
 export function noteArrivals(stream: Stream, arrived: (arrival: Arrival) => void): Stream {
   const asked = new Set<string>()
   const writer = stream.writable.getWriter()
-  const refuse = (message: AnyMessage, list: string): void => {
+  const refuse = (message: AnyMessage, words: string): void => {
     if (!('method' in message) || !('id' in message)) return
-    const words = `${list} has more than ${mostItems.toLocaleString('en')} entries. Send fewer.`
     const error = RequestError.invalidParams(undefined, words).toErrorResponse()
     writer.write({ jsonrpc: '2.0', id: message.id, error }).catch(() => {})
   }
   const inbound = new TransformStream<AnyMessage, AnyMessage>({
     transform(message, controller) {
-      const list = longList(message)
-      if (list !== undefined) {
-        refuse(message, list)
+      if (isResponse(message)) {
+        if (asked.delete(requestKey(message['id']))) controller.enqueue(checkedResponse(message))
+        return
+      }
+      const excess = 'params' in message ? excessIn(message.params) : undefined
+      if (excess !== undefined) {
+        refuse(message, excess)
         return
       }
       const arrival = decodeArrival(message)
       if (arrival) arrived(arrival)
-      if (isCancel(message) || (isResponse(message) && !asked.delete(requestKey(message['id'])))) return
-      controller.enqueue(message)
+      if (!isCancel(message)) controller.enqueue(message)
     },
   })
   const writable = new WritableStream<AnyMessage>({
@@ -53,19 +58,42 @@ export function noteArrivals(stream: Stream, arrived: (arrival: Arrival) => void
   return { readable: stream.readable.pipeThrough(inbound), writable }
 }
 
-/** The name of a list of the parameters that is too long. */
-function longList(message: unknown): string | undefined {
-  if (!isJsonObject(message) || !isJsonObject(message['params'])) return undefined
-  return Object.entries(message['params']).find(
-    ([, value]) => Array.isArray(value) && value.length > mostItems,
-  )?.[0]
+function checkedResponse(response: AnyMessage & JsonObject): AnyMessage {
+  const excess = excessIn(response['result'])
+  if (excess === undefined) return response
+  const error = RequestError.invalidParams(undefined, excess).toErrorResponse()
+  // It has the id of a request of ours.
+  return { jsonrpc: '2.0', id: response['id'], error } as AnyMessage
+}
+
+/** What there is too much of, in words. */
+function excessIn(top: unknown): string | undefined {
+  let values = 0
+  const visit = (value: unknown, path: string): string | undefined => {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (Array.isArray(value) && value.length > most.items)
+      return `${path} has more than ${inWords(most.items)} entries. Send fewer.`
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '_meta') continue
+      values += 1
+      if (values > most.values) return `The message has more than ${inWords(most.values)} values. Send fewer.`
+      const excess = visit(inner, path === '' ? key.slice(0, 200) : `${path}.${key}`.slice(0, 200))
+      if (excess !== undefined) return excess
+    }
+    return undefined
+  }
+  return visit(top, '')
+}
+
+function inWords(count: number): string {
+  return count.toLocaleString('en')
 }
 
 function isCancel(message: unknown): boolean {
   return isJsonObject(message) && message['method'] === 'session/cancel' && message['id'] === undefined
 }
 
-function isResponse(message: unknown): message is JsonObject {
+function isResponse<Message>(message: Message): message is Message & JsonObject {
   if (!isJsonObject(message) || 'method' in message) return false
   return 'id' in message || 'result' in message || 'error' in message
 }

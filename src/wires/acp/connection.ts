@@ -16,6 +16,7 @@ import { decodeFolder, decodeWorkspace, type GivenFolders, type Workspace } from
 import { encodeTitle } from './encode-content.ts'
 import type { AcpHost } from './host.ts'
 import type { Peer } from './peer.ts'
+import { promptCommands } from './prompts.ts'
 import { refusal } from './refusals.ts'
 import { AcpSession, type Ticket } from './session.ts'
 import { availableCommands } from './slash-commands.ts'
@@ -171,6 +172,11 @@ export class Connection {
     setImmediate(() => {
       peer.update(id, { sessionUpdate: 'available_commands_update', availableCommands })
       session.start()
+      void promptCommands(this.#host).then(prompts => {
+        const all = [...availableCommands, ...prompts]
+        if (prompts.length > 0)
+          peer.update(id, { sessionUpdate: 'available_commands_update', availableCommands: all })
+      })
     })
     const { configOptions, modes } = session
     return { ...(configOptions.length > 0 && { configOptions }), ...(modes && { modes }) }

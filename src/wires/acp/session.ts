@@ -16,6 +16,7 @@ import { encodeStopReason } from './encode-content.ts'
 import { encodeModes, encodeOptions, modeOption } from './encode-options.ts'
 import type { SessionContext } from './host.ts'
 import { Permissions } from './permissions.ts'
+import { promptOf } from './prompts.ts'
 import { encodeFailure, refusal } from './refusals.ts'
 import { SessionReader } from './session-reader.ts'
 import { SessionTools } from './session-tools.ts'
@@ -147,7 +148,7 @@ export class AcpSession {
     await this.#ready()
     if (ticket.cancelled) return { stopReason: 'cancelled' }
     if (slash) return this.#answerSlash(slash, blocks, inserted)
-    const { turn, ended } = await this.#say(parts)
+    const { turn, ended } = await this.#say((await promptOf(host, blocks)) ?? parts)
     ticket.turn = turn
     inserted(userMessageId(turn))
     if (ticket.cancelled) void this.cancel()

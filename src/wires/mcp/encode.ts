@@ -4,12 +4,14 @@ import { isUtf8 } from 'node:buffer'
 import type {
   CallToolResult,
   ContentBlock,
+  ElicitRequestFormParams,
   InputRequest,
   Tool as McpTool,
 } from '@modelcontextprotocol/server'
-import type { AgentInfo, CallState } from '../../engine/index.ts'
+import type { AgentInfo, CallState, GivenAnswer, QuestionState } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
+import type { FormContent } from '../../language/questions.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 
 type AgentTool = AgentInfo['tools'][number]
@@ -128,6 +130,25 @@ export function encodeQuestion({ part, text, reason }: CallState): InputRequest 
       },
     },
   }
+}
+
+/** A question of a running call: the form, or the address, as the tool gave it. */
+export function encodeCallQuestion({ id, message, schema, url }: QuestionState): InputRequest {
+  if (url !== undefined)
+    return { method: 'elicitation/create', params: { mode: 'url', message, url, elicitationId: id } }
+  const requestedSchema = schema ?? { type: 'object', properties: {} }
+  // A checked form is one of the protocol's own: both have the same members.
+  const params = { mode: 'form', message, requestedSchema } as unknown as ElicitRequestFormParams
+  return { method: 'elicitation/create', params }
+}
+
+/** Undefined: there is no answer to this question. The engine checks the content against the form. */
+export function decodeAnswer(answer: Json | undefined): Pick<GivenAnswer, 'action' | 'content'> | undefined {
+  if (!isJsonObject(answer)) return undefined
+  const { action, content } = answer
+  if (action === 'decline' || action === 'cancel') return { action }
+  if (action !== 'accept') return undefined
+  return isJsonObject(content) ? { action, content: content as FormContent } : { action }
 }
 
 export type McpDecision = { granted: boolean; remember: boolean; reason?: string }

@@ -1,12 +1,29 @@
 // One tools/call as a turn of a session: begins it, or goes on with one that asked a person, and gives the result or the
 // next questions. A call that waits while its client cannot be asked is decided on another wire.
 import { type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import type { AgentInfo, CallState, Engine, FollowItem, SessionRef } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  CallState,
+  Engine,
+  FollowItem,
+  GivenAnswer,
+  QuestionState,
+  SessionRef,
+} from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
+import { errorCodes, TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
-import { askToolName, decodeDecision, encodeOutcome, encodeQuestion, failedResult } from './encode.ts'
+import {
+  askToolName,
+  decodeAnswer,
+  decodeDecision,
+  encodeCallQuestion,
+  encodeOutcome,
+  encodeQuestion,
+  failedResult,
+} from './encode.ts'
 
 export const mcpWire = 'mcp'
 
@@ -112,7 +129,20 @@ export class McpTurn {
     })
     if (decisions.length > 0)
       await this.#engine.command(ref, { do: 'respond', results: [], decisions, skipAnswered: true })
+    for (const [key, { id: question }] of keyed(calls.flatMap(openQuestions))) {
+      const answer = decodeAnswer(this.#call.answers?.[key] as Json | undefined) // Checked there.
+      if (answer) await this.#answer(ref, { question, by, ...answer })
+    }
     return { ref, first: turn?.first ?? seq }
+  }
+
+  /** An answer that does not fit its form changes nothing: the question is put again. */
+  async #answer(ref: SessionRef, answer: GivenAnswer): Promise<void> {
+    try {
+      await this.#engine.command(ref, { do: 'respond', results: [], decisions: [], answers: [answer] })
+    } catch (error) {
+      if (!(error instanceof TurnwireError) || isDefect(error)) throw error
+    }
   }
 
   async #follow(ref: SessionRef, first: number): Promise<CallToolResult | InputRequiredResult> {
@@ -139,11 +169,17 @@ export class McpTurn {
   }
 
   async #ask(ref: SessionRef): Promise<CallToolResult | InputRequiredResult> {
-    const asking = (await this.#engine.summary(ref)).calls.filter(isAsking)
-    if (asking.length === 0) return failedResult('The turn waits for something that cannot be asked here.')
+    const { calls } = await this.#engine.summary(ref)
+    const requests = [
+      ...calls.filter(isAsking).map(call => [call.part.id, encodeQuestion(call)] as const),
+      ...keyed(calls.flatMap(openQuestions)).map(
+        ([key, question]) => [key, encodeCallQuestion(question)] as const,
+      ),
+    ]
+    if (requests.length === 0) return failedResult('The turn waits for something that cannot be asked here.')
     const kept: Kept = { owner: ref.owner, session: ref.session, tool: this.#call.name }
     return inputRequired({
-      inputRequests: Object.fromEntries(asking.map(call => [call.part.id, encodeQuestion(call)])),
+      inputRequests: Object.fromEntries(requests),
       requestState: this.#host.seal(JSON.stringify(kept)),
     })
   }
@@ -151,6 +187,23 @@ export class McpTurn {
 
 function isAsking({ stage }: CallState): boolean {
   return stage === 'asking'
+}
+
+function openQuestions({ stage, questions = [] }: CallState): QuestionState[] {
+  return stage === 'started' ? questions.filter(({ closed }) => closed === undefined) : []
+}
+
+/** By the name that the tool gave a question, where that is one of a kind; else by its id. */
+function keyed(questions: readonly QuestionState[]): [string, QuestionState][] {
+  return questions.map(question => {
+    const { key, id } = question
+    const isName = /^[a-z][\w-]{0,63}$/i.test(key) && questions.filter(each => each.key === key).length === 1
+    return [isName ? key : id, question]
+  })
+}
+
+function isDefect({ code }: TurnwireError): boolean {
+  return errorCodes[code].status >= 500
 }
 
 /** Folds what is followed into what the client is told. */

@@ -1,4 +1,4 @@
-// What pages may not do, and what every action does, with a real Chromium.
+// T-29: what pages may not do, and what every action does, with a real Chromium.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,5 +1,7 @@
 // An agent with the tools that the conformance suite calls, declared as any user declares them.
 import { tool } from '../../../../src/index.ts'
+import type { FormSchema } from '../../../../src/language/questions.ts'
+import type { JsonObject } from '../../../../src/lib/json.ts'
 
 const input = { type: 'object' as const, properties: {} }
 const pixel =
@@ -24,6 +26,29 @@ const of = (name: string) => ({
   input,
   trust: 'trusted' as const,
 })
+
+const form = (properties: Record<string, JsonObject>, required: string[] = []): FormSchema => ({
+  type: 'object',
+  properties,
+  required,
+})
+
+/** A tool that asks the person one thing. */
+function asking(
+  name: string,
+  properties: Record<string, JsonObject>,
+  required: string[] = [],
+  message = 'Please fill in.',
+) {
+  return tool({
+    ...of(name),
+    run: async (_, context) => {
+      const answer = await context.ask({ message, schema: form(properties, required) }, { key: 'user_name' })
+      const content = answer.action === 'accept' ? answer.content : {}
+      return `Elicitation completed: action=${answer.action}, content=${JSON.stringify(content)}`
+    },
+  })
+}
 
 export const suiteTools = [
   tool({ ...of('test_simple_text'), run: () => 'This is a simple text response for testing.' }),
@@ -51,6 +76,76 @@ export const suiteTools = [
     ...of('test_tool_with_progress'),
     run: (_, context) => {
       for (const done of [0, 50, 100]) context.progress({ done, total: 100 })
+      return 'Done.'
+    },
+  }),
+  tool({
+    ...of('test_elicitation'),
+    input: {
+      type: 'object' as const,
+      properties: { message: { type: 'string' } },
+      required: ['message'],
+    },
+    run: async ({ message }, context) => {
+      const schema = form({ username: { type: 'string' }, email: { type: 'string' } }, ['username', 'email'])
+      const answer = await context.ask({ message: message as string, schema })
+      return `User response: ${JSON.stringify(answer)}`
+    },
+  }),
+  asking('test_elicitation_sep1034_defaults', {
+    name: { type: 'string', default: 'John Doe' },
+    age: { type: 'integer', default: 30 },
+    score: { type: 'number', default: 95.5 },
+    status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+    verified: { type: 'boolean', default: true },
+  }),
+  asking('test_elicitation_sep1330_enums', {
+    untitledSingle: { type: 'string', enum: ['option1', 'option2', 'option3'] },
+    titledSingle: {
+      type: 'string',
+      oneOf: [
+        { const: 'value1', title: 'First Option' },
+        { const: 'value2', title: 'Second Option' },
+        { const: 'value3', title: 'Third Option' },
+      ],
+    },
+    legacyEnum: {
+      type: 'string',
+      enum: ['opt1', 'opt2', 'opt3'],
+      enumNames: ['Option One', 'Option Two', 'Option Three'],
+    },
+    untitledMulti: { type: 'array', items: { type: 'string', enum: ['option1', 'option2', 'option3'] } },
+    titledMulti: {
+      type: 'array',
+      items: {
+        anyOf: [
+          { const: 'value1', title: 'First Choice' },
+          { const: 'value2', title: 'Second Choice' },
+          { const: 'value3', title: 'Third Choice' },
+        ],
+      },
+    },
+  }),
+  asking(
+    'test_input_required_result_elicitation',
+    { name: { type: 'string' } },
+    ['name'],
+    'What is your name?',
+  ),
+  asking('test_input_required_result_request_state', { ok: { type: 'boolean' } }, ['ok'], 'Please confirm'),
+  asking('test_input_required_result_tampered_state', { ok: { type: 'boolean' } }, ['ok'], 'Please confirm'),
+  asking('test_streaming_elicitation', { ok: { type: 'boolean' } }, [], 'Please confirm'),
+  tool({
+    ...of('test_input_required_result_multi_round'),
+    run: async (_, context) => {
+      await context.ask({
+        message: 'Step 1: What is your name?',
+        schema: form({ name: { type: 'string' } }, ['name']),
+      })
+      await context.ask({
+        message: 'Step 2: What is your favorite color?',
+        schema: form({ color: { type: 'string' } }, ['color']),
+      })
       return 'Done.'
     },
   }),

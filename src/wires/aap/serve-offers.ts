@@ -1,0 +1,46 @@
+// What the tool servers of a session's agent offer for its messages: resources to attach, prompts to start from. An extension of
+// ours to the protocol; what it gives is content that a turn takes.
+import type { Context, Hono } from 'hono'
+import { isJsonObject } from '../../lib/json.ts'
+import type { WireEnv, WireHost } from '../host.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
+import { encodeParts } from './encode.ts'
+import { refuseAap } from './wordings.ts'
+
+export function mountOffers(
+  app: Hono<WireEnv>,
+  base: string,
+  host: WireHost,
+  refOf: (c: Context<WireEnv>) => { owner: string; session: string },
+): void {
+  const { engine, limits } = host
+  const agentOf = async (c: Context<WireEnv>): Promise<string> => (await engine.summary(refOf(c))).agent
+  app.get(`${base}/sessions/:id/resources`, async c =>
+    sendJson(c, { resources: await engine.resources(await agentOf(c)) }),
+  )
+  app.post(`${base}/sessions/:id/resources`, async c => {
+    const agent = await agentOf(c)
+    const body = await readJsonObject(c, limits)
+    const resource = { server: textIn(body, 'server'), uri: textIn(body, 'uri') }
+    return sendJson(c, { content: encodeParts(await engine.readResource(agent, resource)) })
+  })
+  app.get(`${base}/sessions/:id/prompts`, async c =>
+    sendJson(c, { prompts: await engine.prompts(await agentOf(c)) }),
+  )
+  app.post(`${base}/sessions/:id/prompts`, async c => {
+    const agent = await agentOf(c)
+    const body = await readJsonObject(c, limits)
+    const given = isJsonObject(body['arguments']) ? body['arguments'] : {}
+    const values = Object.fromEntries(Object.keys(given).map(name => [name, textIn(given, name)]))
+    const prompt = { server: textIn(body, 'server'), name: textIn(body, 'name'), values }
+    const messages = await engine.prompt(agent, prompt)
+    return sendJson(c, {
+      messages: messages.map(({ role, parts }) => ({ role, content: encodeParts(parts) })),
+    })
+  })
+}
+
+function textIn(body: object, name: string): string {
+  const value: unknown = Object.hasOwn(body, name) ? Reflect.get(body, name) : undefined
+  return typeof value === 'string' ? value : refuseAap(`${name} must be a text.`)
+}

@@ -1,0 +1,31 @@
+// Prompts of the agent's tool servers as slash commands: `/server:prompt`. Their messages are said in place of the line.
+import type { AvailableCommand, ContentBlock } from '@agentclientprotocol/sdk'
+import type { InputPart } from '../../language/content.ts'
+import { promptCommand, promptParts, readPromptLine } from '../../language/prompt-line.ts'
+import type { AcpHost } from './host.ts'
+
+type PromptHost = Pick<AcpHost, 'engine' | 'info'>
+
+/** A server that cannot be asked has none. */
+export async function promptCommands({ engine, info }: PromptHost): Promise<AvailableCommand[]> {
+  const prompts = await engine.prompts(info.name).catch(() => [])
+  return prompts.map(prompt => {
+    const hint = prompt.arguments.map(({ name }) => `${name}=…`).join(' ')
+    return {
+      name: promptCommand(prompt),
+      description: prompt.description ?? prompt.title ?? `A prompt of the MCP server "${prompt.server}".`,
+      ...(hint !== '' && { input: { hint } }),
+    }
+  })
+}
+
+/** What the blocks say, if they name a prompt. */
+export async function promptOf(
+  { engine, info }: PromptHost,
+  blocks: readonly ContentBlock[],
+): Promise<InputPart[] | undefined> {
+  const [block] = blocks
+  if (blocks.length !== 1 || block?.type !== 'text' || !/^\/\S+:\S/.test(block.text.trim())) return undefined
+  const call = readPromptLine(block.text, await engine.prompts(info.name).catch(() => []))
+  return call && promptParts(await engine.prompt(info.name, call))
+}
