@@ -11,6 +11,7 @@ import {
   type ServerToolRef,
   type SessionModels,
   type ToolCall,
+  type ToolQuestion,
   type TurnEvent,
   textOfContent,
   type Watched,
@@ -21,6 +22,7 @@ import type { Style, Styles } from '../style.ts'
 import { chatCommands } from './chat-commands.ts'
 import { closingOf, endsInWords, isExpected } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
+import { askForm } from './form.ts'
 import { localToolSpecs, localTools } from './local-tools.ts'
 import { ChatOffers } from './offers.ts'
 import { askPermission } from './permission.ts'
@@ -160,11 +162,10 @@ export class Chat {
       onResult: (call: ToolCall, content: Content) =>
         questions.show(() => this.#view.result(call.toolCallId, content, 'ran here')),
       onPermission: (call: ToolCall) => questions.permission(call),
+      onQuestion: (asked: ToolQuestion) => terminal.pause(interrupt, () => askForm(terminal, asked)),
     }
-    const waits = (): void =>
-      this.#view.say(
-        `  ${styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')}`,
-      )
+    const stillAtWork = styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')
+    const waits = (): void => this.#view.say(`  ${stillAtWork}`)
     const result = await terminal
       .busy(interrupt, () =>
         terminal.spin(

@@ -142,9 +142,9 @@ export class TurnEncoder {
   #result({ callId, outcome }: CallSettled): TurnEvent[] {
     this.#asks.delete(callId)
     if (outcome.from.source === 'client' || outcome.kind === 'abandoned') return []
-    const { report } = outcome
-    const result = { toolCallId: callId, content: encodeParts(outcome.parts), ...(report && { report }) }
-    return [['tool_result', result]]
+    const { report, details } = outcome
+    const extras = { ...(report && { report }), ...(details !== undefined && { details }) }
+    return [['tool_result', { toolCallId: callId, content: encodeParts(outcome.parts), ...extras }]]
   }
 }
 

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json.ts'
 
 export type Version = 1 | 2 | 3
 
@@ -132,7 +132,7 @@ export type TurnEvents = {
   thinking: { thinking: string }
   tool_call: { toolCallId: string; name: string; input: JsonObject }
   /** `report` is beyond the protocol: what the tool did to files, and what it ran. */
-  tool_result: { toolCallId: string; content: Content; report?: Report }
+  tool_result: { toolCallId: string; content: Content; report?: Report; details?: Json }
   turn_stop: Stop
 }
 /** One event of a turn: its name and its data. */

@@ -17,6 +17,7 @@ import { encodeModes, encodeOptions, modeOption } from './encode-options.ts'
 import type { SessionContext } from './host.ts'
 import { Permissions } from './permissions.ts'
 import { promptOf } from './prompts.ts'
+import { Questions } from './questions.ts'
 import { encodeFailure, refusal } from './refusals.ts'
 import { SessionReader } from './session-reader.ts'
 import { SessionTools } from './session-tools.ts'
@@ -34,6 +35,7 @@ export class AcpSession {
   readonly #encoder: AcpEncoder
   readonly #tools: SessionTools
   readonly #permissions: Permissions
+  readonly #questions: Questions
   readonly #reader: SessionReader
   /** The turn that this client may cancel: the one that it found unfinished, later that of its last prompt. */
   #turn: string | undefined
@@ -55,6 +57,7 @@ export class AcpSession {
     const cwd = workspace.roots[0]
     this.#encoder = new AcpEncoder({ host, abilities, cwd, replay, attached: () => this.#tools.all }, summary)
     this.#permissions = new Permissions(context, () => void this.cancel())
+    this.#questions = new Questions(context)
     this.#reader = new SessionReader(
       {
         engine: host.engine,
@@ -288,6 +291,13 @@ export class AcpSession {
     const { event } = item
     if (event.type === 'approval.requested' && this.#encoder.live)
       this.#permissions.ask(this.#encoder.approvals)
+    else if (event.type === 'question.asked' && this.#encoder.live) this.#questions.ask(event)
+    else if (
+      event.type === 'question.answered' ||
+      event.type === 'question.expired' ||
+      event.type === 'question.withdrawn'
+    )
+      this.#questions.withdraw(event.question)
     else if (event.type === 'approval.decided' || event.type === 'call.settled')
       this.#permissions.withdraw(event.callId)
     else if (event.type === 'turn.ended' && event.turn === this.#prompt?.turn)
@@ -298,6 +308,7 @@ export class AcpSession {
   lost(error: unknown): void {
     this.#failure = error
     this.#permissions.withdrawAll()
+    this.#questions.withdrawAll()
     const isDeleted = error instanceof TurnwireError && error.code === 'session_not_found'
     if (isDeleted) this.#prompt?.ended.resolve({ stop: 'cancelled' })
     else this.#prompt?.ended.reject(encodeFailure(error))

@@ -5,6 +5,7 @@ import type {
   AgentInfo,
   CallState,
   CreateSession,
+  GivenAnswer,
   GivenDecision,
   GivenResult,
   RequestKey,
@@ -14,6 +15,7 @@ import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { FilePart, ImagePart, InputPart, Native, ThinkingPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { hashJson } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -154,6 +156,18 @@ export function decodeResults(
 }
 
 /** `cancelled` is a refusal. The answer is `{"approved": …}` with `reason` or `arguments`, or true or false alone. */
+/** The answer to a question of a running call: the content of its form, or nothing for an address. */
+export function decodeAnswer({ interruptId, status, payload }: Resume, by: string): GivenAnswer {
+  const answer = { question: interruptId, by }
+  if (status === 'cancelled') return { ...answer, action: 'decline' }
+  // The engine checks it against the form.
+  return {
+    ...answer,
+    action: 'accept',
+    ...(payload !== undefined && isJsonObject(payload) && { content: payload as FormContent }),
+  }
+}
+
 export function decodeDecision({ interruptId, status, payload }: Resume, by: string): GivenDecision {
   const decided = { callId: interruptId, by }
   if (status === 'cancelled') return { ...decided, granted: false, reason: 'The question was dismissed.' }

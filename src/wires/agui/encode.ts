@@ -1,6 +1,6 @@
 // One run as AG-UI shows it: items of a session in, RUN_STARTED … RUN_FINISHED out. A run ends where the client has to act:
 // with calls that the client runs itself, or with interrupts for calls that a person must allow.
-import type { FollowItem, SessionSummary } from '../../engine/index.ts'
+import type { FollowItem, QuestionState, SessionSummary } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { ApprovalRequested, Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
 import type { Json, JsonObject } from '../../lib/json.ts'
@@ -38,6 +38,8 @@ export class AguiRunEncoder {
   readonly #usage = new Map<string, TokenUsage>()
   /** Events that were not given yet. The current step adds to the same list. */
   readonly #out: AguiEvent[] = []
+  /** Of running calls, by their own ids. */
+  readonly #questions = new Map<string, OpenQuestion>()
   #turn: { id: string; steps: number; attempt: number }
   #step: StepEncoder | undefined
   #awaitsTurn = false
@@ -52,6 +54,8 @@ export class AguiRunEncoder {
       const { part, stage, text } = call
       const { name, form } = part
       this.#names.set(part.id, name)
+      for (const question of call.questions ?? [])
+        if (!question.closed) this.#questions.set(question.id, { ...question, callId: part.id })
       if (stage === 'handed') this.#waiting.set(part.id, { name })
       else if (stage === 'asking') {
         const isEdited = text !== part.text
@@ -124,7 +128,8 @@ export class AguiRunEncoder {
     const stop = this.#ended?.stop
     if (this.#isNew && (stop === 'cancelled' || stop === 'abandoned')) return { type: 'cancelled' }
     if (stop !== undefined) return { type: 'success' }
-    const interrupts = [...this.#waiting].flatMap(([id, wait]) => (wait.asks ? [interruptOf(id, wait)] : []))
+    const approvals = [...this.#waiting].flatMap(([id, wait]) => (wait.asks ? [interruptOf(id, wait)] : []))
+    const interrupts = [...approvals, ...[...this.#questions.values()].map(questionInterrupt)]
     if (interrupts.length > 0) return { type: 'interrupt', interrupts }
     const own = [...this.#waiting.keys()]
     return own.length > 0 && this.#isNew ? { type: 'success', pendingToolCallIds: own } : { type: 'success' }
@@ -224,6 +229,14 @@ export class AguiRunEncoder {
       case 'approval.decided':
         this.#waiting.delete(event.callId)
         break
+      case 'question.asked':
+        this.#questions.set(event.question, { ...event, id: event.question })
+        break
+      case 'question.answered':
+      case 'question.expired':
+      case 'question.withdrawn':
+        this.#questions.delete(event.question)
+        break
       case 'call.settled':
         this.#settle(event.callId, event.outcome)
         break
@@ -270,6 +283,23 @@ function interruptOf(id: string, { name, asks }: WaitingCall): Interrupt {
         ...(asks?.preview && { preview: asks.preview }),
       },
     }),
+  }
+}
+
+type OpenQuestion = Pick<QuestionState, 'id' | 'message' | 'schema' | 'url' | 'expiresAt'> & {
+  callId: string
+}
+
+function questionInterrupt({ id, callId, message, schema, url, expiresAt }: OpenQuestion): Interrupt {
+  return {
+    id,
+    reason: 'input_required',
+    message,
+    toolCallId: callId,
+    // A checked form is JSON.
+    ...(schema && { responseSchema: schema as unknown as JsonObject }),
+    ...(url !== undefined && { metadata: { url } }),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
   }
 }
 

@@ -98,10 +98,10 @@ export type Interrupt = {
   reason: string
   message: string
   toolCallId: string
-  responseSchema: JsonObject
+  responseSchema?: JsonObject
   expiresAt?: string
   /** The call, if the client may have seen another one under this id, or none. */
-  metadata?: { toolCallName?: string; toolCallArgs?: string; preview?: Report }
+  metadata?: { toolCallName?: string; toolCallArgs?: string; preview?: Report; url?: string }
 }
 
 export type TokenUsage = {

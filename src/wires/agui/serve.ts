@@ -1,7 +1,14 @@
 // The route. A thread is a session: the first run of a thread makes it, later runs continue it. A client that closes its run
 // early ends the turn: the protocol has no other way to stop one.
 import { type Context, Hono } from 'hono'
-import type { Accepted, Command, GivenDecision, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type {
+  Accepted,
+  Command,
+  GivenAnswer,
+  GivenDecision,
+  SessionRef,
+  SessionSummary,
+} from '../../engine/index.ts'
 import { type Json, parseJson } from '../../lib/json.ts'
 import { ClientThreads } from '../client-threads.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
@@ -11,6 +18,7 @@ import { changeOwn } from '../own-tools.ts'
 import { StopByLeaving } from '../stop-by-leaving.ts'
 import {
   aguiWire,
+  decodeAnswer,
   decodeContext,
   decodeDecision,
   decodeResults,
@@ -49,9 +57,9 @@ async function serveRun(
   )
   const before = await engine.summary(ref, messageKeys(input))
   const results = decodeResults(input.messages, agent, before.calls)
-  const decisions = decisionsOf(input, name)
-  const words = newWords(before, input, agent, results.length + decisions.length > 0)
-  const commands = commandsOf(before, input, { results, decisions, words })
+  const { decisions, answers } = resumedBy(input, name)
+  const words = newWords(before, input, agent, results.length + decisions.length + answers.length > 0)
+  const commands = commandsOf(before, input, { results, decisions, answers, words })
   const [command] = commands
   // A refusal of the first command is an error of HTTP; after that it is an event of the stream.
   const first = command && (await turns.command(ref, command))
@@ -102,8 +110,10 @@ function commandsOf(
   {
     results,
     decisions,
+    answers,
     words,
   }: Pick<Extract<Command, { do: 'respond' }>, 'results' | 'decisions'> & {
+    answers: GivenAnswer[]
     words: ReturnType<typeof newWords>
   },
 ): Command[] {
@@ -113,8 +123,8 @@ function commandsOf(
   const change = changeOwn(settings, aguiWire, decodeRunTools(tools))
   const changed = change ? { settings: change } : {}
   const commands: Command[] = []
-  if (results.length + decisions.length > 0)
-    commands.push({ do: 'respond', results, decisions, skipAnswered: true, ...ask, ...changed })
+  if (results.length + decisions.length + answers.length > 0)
+    commands.push({ do: 'respond', results, decisions, answers, skipAnswered: true, ...ask, ...changed })
   if (words)
     commands.push({ do: 'say', wire: aguiWire, ...words, ...ask, ...(commands.length === 0 && changed) })
   return commands
@@ -125,8 +135,16 @@ function versionOf({ protocolVersion }: RunInput): '1.0' | 'before 1.0' {
   return protocolVersion === undefined || protocolVersion.startsWith('0.') ? 'before 1.0' : '1.0'
 }
 
-function decisionsOf({ resume = [] }: RunInput, by: string): GivenDecision[] {
-  return resume.map(entry => decodeDecision(entry, by))
+/** A question of a running call has an id of its own; an approval has that of its call. */
+function resumedBy(
+  { resume = [] }: RunInput,
+  by: string,
+): { decisions: GivenDecision[]; answers: GivenAnswer[] } {
+  const isAnswer = ({ interruptId }: { interruptId: string }): boolean => interruptId.startsWith('question_')
+  return {
+    decisions: resume.filter(entry => !isAnswer(entry)).map(entry => decodeDecision(entry, by)),
+    answers: resume.filter(isAnswer).map(entry => decodeAnswer(entry, by)),
+  }
 }
 
 /** Sealed values are good for their owner and this wire only: the vault seals other things too. */

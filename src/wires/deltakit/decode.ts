@@ -1,8 +1,9 @@
 // Request bodies and socket frames. DeltaKit sends `{"message": …}` and whatever the application adds; all other members are
 // ours. A refusal names the field and says what belongs there.
 import type { infer as Infer, ZodType } from 'zod'
-import type { GivenDecision, GivenResult } from '../../engine/index.ts'
+import type { GivenAnswer, GivenDecision, GivenResult } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
@@ -64,6 +65,16 @@ const makeApproval = (z: Zod) =>
     'must be an object with call_id and approved',
   )
 
+const makeAnswer = (z: Zod) =>
+  z.object(
+    {
+      question_id: makeId(z),
+      action: z.enum(answerActions, 'must be "accept", "decline" or "cancel"'),
+      content: optional(makeObject(z)),
+    },
+    'must be an object with question_id and action',
+  )
+
 const schemas = lazySchemas(z => ({
   target: z.object(makeTarget(z)),
   chat: z.object({
@@ -77,6 +88,7 @@ const schemas = lazySchemas(z => ({
     stream: optional(makeFlag(z)),
     results: optional(z.array(makeResult(z), 'must be a list')),
     approvals: optional(z.array(makeApproval(z), 'must be a list')),
+    answers: optional(z.array(makeAnswer(z), 'must be a list')),
   }),
   resume: z.object({
     runId: makeText(z).min(1, 'must not be empty').max(2048, 'must have at most 2048 characters'),
@@ -103,12 +115,19 @@ export function decodeClientTools(tools: NonNullable<Chat['tools']>): ToolDeclar
 }
 
 export function decodeAnswers(
-  { results, approvals }: Answered,
+  { results, approvals, answers }: Answered,
   by: string,
-): { results: GivenResult[]; decisions: GivenDecision[] } {
-  if (!results?.length && !approvals?.length)
-    throw new TurnwireError('bad_request', 'The request answers no call: send results or approvals.')
+): { results: GivenResult[]; decisions: GivenDecision[]; answers: GivenAnswer[] } {
+  if (!results?.length && !approvals?.length && !answers?.length)
+    throw new TurnwireError('bad_request', 'The request answers no call: send results, approvals or answers.')
   return {
+    answers: (answers ?? []).map(({ question_id, action, content }) => ({
+      question: question_id,
+      action,
+      by,
+      // The engine checks it against the form.
+      ...(content && { content: content as FormContent }),
+    })),
     results: (results ?? []).map(({ call_id, output, error }) => ({
       callId: call_id,
       parts: [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }],

@@ -145,6 +145,19 @@ export class RunEncoder {
       case 'approval.requested':
         this.#askPermission(event)
         break
+      case 'question.asked': {
+        const { callId, question, message, schema, url, expiresAt } = event
+        this.#add({
+          type: 'tool_question',
+          call_id: callId,
+          question_id: question,
+          message,
+          ...(schema && { schema }),
+          ...(url !== undefined && { url }),
+          ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
+        })
+        break
+      }
       case 'call.edited': {
         const form = this.#calls.get(event.callId)?.form ?? 'json'
         const argument = encodeArgument(form, event.text)
@@ -157,6 +170,7 @@ export class RunEncoder {
           call_id: event.callId,
           output: encodeOutput(event.outcome),
           ...(event.outcome.report && { report: event.outcome.report }),
+          ...(event.outcome.details !== undefined && { details: event.outcome.details }),
         })
         break
       case 'turn.ended':

@@ -1,15 +1,23 @@
 // DeltaKit as it goes over the wire: the three events of its core, the conventional ones of its recipes, and ours, which
 // its default clients ignore. Types only.
 import type { TurnStop } from '../../language/events.ts'
+import type { FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
+import type { Json } from '../../lib/json.ts'
 
 export type TextDelta = { type: 'text_delta'; delta: string }
 /** A delta, to be accumulated. */
 export type Reasoning = { type: 'reasoning'; text: string }
 /** `argument` is JSON text, whole. */
 export type ToolCall = { type: 'tool_call'; tool_name: string; argument: string; call_id: string }
-/** `report` is ours: what the tool did to files, and what it ran. */
-export type ToolResult = { type: 'tool_result'; call_id: string; output: string; report?: Report }
+/** Ours are `report`, what the tool did to files and ran, and `details`, for the application only. */
+export type ToolResult = {
+  type: 'tool_result'
+  call_id: string
+  output: string
+  report?: Report
+  details?: Json
+}
 
 // ---- ours ---------------------------------------------------------------------------------------------------
 
@@ -34,6 +42,16 @@ export type ExecuteRequest = {
   tool_name: string
   argument: string
 }
+/** A running call asks: fill in the form `schema`, or open `url`. */
+export type ToolQuestion = {
+  type: 'tool_question'
+  call_id: string
+  question_id: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expires_at?: string
+}
 /** A person changed the arguments while approving. */
 export type CallEdited = { type: 'tool_call_edited'; call_id: string; argument: string }
 /** The turn ended otherwise than by the model's answer. */
@@ -53,6 +71,7 @@ export type DeltaKitEvent =
   | SessionMade
   | ApprovalRequest
   | ExecuteRequest
+  | ToolQuestion
   | CallEdited
   | Stopped
   | RunStarted

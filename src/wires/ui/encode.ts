@@ -201,6 +201,14 @@ export class MessageEncoder {
       case 'approval.requested':
         this.#askPermission(event)
         break
+      case 'question.asked': {
+        const { question, callId, message, schema, url, expiresAt } = event
+        const shown = { ...(schema && { schema }), ...(url !== undefined && { url }) }
+        const until = expiresAt === undefined ? {} : { expiresAt }
+        const data = { questionId: question, toolCallId: callId, message, ...shown, ...until }
+        this.#out.push({ type: 'data-question', id: question, data })
+        break
+      }
       case 'approval.decided':
         this.#out.push({
           type: 'tool-approval-response',
@@ -263,7 +271,9 @@ export class MessageEncoder {
     const call = this.#calls.get(toolCallId)
     if (!call || this.#options.own.has(toolCallId)) return
     const { name, form, text, available } = call
-    const { kind, from } = outcome
+    const { kind, from, details } = outcome
+    if (details !== undefined)
+      this.#out.push({ type: 'data-details', id: `details-${toolCallId}`, data: { toolCallId, details } })
     if (!available) {
       const input = argumentsValue(form, text) ?? text
       const errorText = outcomeText(outcome)

@@ -1,8 +1,19 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
 import type { infer as Infer, ZodType } from 'zod'
+import type { FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
+
+/** What a running call asks: to fill in the form `schema`, or to open `url`. */
+export type UiQuestion = {
+  questionId: string
+  toolCallId: string
+  message: string
+  schema?: FormSchema
+  url?: string
+  expiresAt?: number
+}
 
 // ---- requests -----------------------------------------------------------------------------------------------
 
@@ -58,6 +69,8 @@ export type Chunk =
   | ({ type: 'tool-input-available'; input: Json } & CallNames)
   | ({ type: 'tool-input-error'; input: Json; errorText: string } & CallNames)
   /** A part of ours, as the SDK lets servers add them: what a call would do, before it is asked about. */
+  | { type: 'data-question'; id: string; data: UiQuestion }
+  | { type: 'data-details'; id: string; data: { toolCallId: string; details: Json } }
   | { type: 'data-preview'; id: string; data: { toolCallId: string; preview: Report } }
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }

@@ -1,0 +1,76 @@
+// Questions of running calls, as the client is asked them: one open elicitation per question, answered once. A question that
+// the client cannot show stays open for another wire. An answer elsewhere withdraws the request.
+import type { CreateElicitationRequest, CreateElicitationResponse } from '@agentclientprotocol/sdk'
+import type { GivenAnswer } from '../../engine/index.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { QuestionAsked } from '../../language/events.ts'
+import { answerActions, type FormContent } from '../../language/questions.ts'
+import type { SessionContext } from './host.ts'
+
+export class Questions {
+  readonly #context: SessionContext
+  readonly #open = new Map<string, AbortController>()
+
+  constructor(context: SessionContext) {
+    this.#context = context
+  }
+
+  ask(asked: QuestionAsked): void {
+    const { peer, host, ref } = this.#context
+    const isShown = peer.abilities.elicitation.includes(asked.url === undefined ? 'form' : 'url')
+    if (!isShown || this.#open.has(asked.question)) return
+    const controller = new AbortController()
+    this.#open.set(asked.question, controller)
+    this.#ask(asked, controller).catch(error => {
+      host.log('error', 'A question could not be answered.', { session: ref.session, error: wordsOf(error) })
+    })
+  }
+
+  withdraw(question: string): void {
+    const controller = this.#open.get(question)
+    this.#open.delete(question)
+    controller?.abort()
+  }
+
+  withdrawAll(): void {
+    for (const question of [...this.#open.keys()]) this.withdraw(question)
+  }
+
+  async #ask(asked: QuestionAsked, controller: AbortController): Promise<void> {
+    const { peer, ref, host } = this.#context
+    const { question, callId, message, schema, url } = asked
+    const scope = { sessionId: ref.session, toolCallId: callId, message }
+    const request =
+      url === undefined
+        ? { ...scope, mode: 'form', requestedSchema: schema }
+        : { ...scope, mode: 'url', elicitationId: question, url }
+    let response: CreateElicitationResponse
+    try {
+      // The form was checked when it was asked: it is one of this protocol's forms.
+      response = await peer.elicit(request as CreateElicitationRequest, controller.signal)
+    } catch {
+      // Withdrawn, or the client is gone: the question stays open for others.
+      return
+    }
+    if (this.#open.get(question) !== controller) return
+    this.#open.delete(question)
+    const answers = [{ question, by: host.principal.name, ...answerOf(response) }]
+    try {
+      await host.engine.command(ref, { do: 'respond', results: [], decisions: [], answers })
+    } catch (error) {
+      if (!(error instanceof TurnwireError) || !answeredElsewhere.has(error.code)) throw error
+    }
+  }
+}
+
+const answeredElsewhere = new Set(['already_decided', 'call_settled', 'unknown_call', 'approval_expired'])
+
+/** Anything but the three words is no acceptance. */
+function answerOf(response: CreateElicitationResponse): Pick<GivenAnswer, 'action' | 'content'> {
+  const given: { action?: unknown; content?: unknown } = response
+  const action = answerActions.find(each => each === given.action) ?? 'cancel'
+  const { content } = given
+  const isForm = typeof content === 'object' && content !== null
+  // The engine checks it against the form.
+  return isForm && action === 'accept' ? { action, content: content as FormContent } : { action }
+}
