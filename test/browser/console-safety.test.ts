@@ -171,7 +171,7 @@ describe('everybody', { skip }, () => {
     assert.notEqual(outline, 'none')
   })
 
-  test('loads at most 150 kB of scripts at first, and paints within a second', async t => {
+  test('loads at most 150 kB of scripts at first, and soon shows something', async t => {
     const { url } = rig()
     const { page } = await open(t, browser(), `${url}/sessions`)
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
