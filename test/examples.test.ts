@@ -71,6 +71,18 @@ describe('examples', () => {
       ].join('\n'),
     ))
 
+  test('code.ts', () =>
+    assert.equal(
+      run('code.ts'),
+      'send_mail waits inside the program: {"to":"bo"}\nthe program returned {"read":3,"mailed":["bo"]}\nBo was told.\n',
+    ))
+
+  test('agents.ts', () =>
+    assert.equal(
+      run('agents.ts'),
+      'the writer asks here: send_mail {"to":"ana"}\nBilling here: your invoice is on its way.\n',
+    ))
+
   test('browser.ts', t => {
     if (findChromium() === undefined) return t.skip('There is no Chromium: install it, or set CHROMIUM_PATH.')
     const [asked, answer] = run('browser.ts').split('\n')

@@ -126,19 +126,20 @@ async function runCall(
   signal: AbortSignal,
   onCall: ResponsesOptions['onCall'],
 ): Promise<JsonObject> {
-  const { name = '', call_id: id = '', arguments: text = '{}' } = call
-  return { type: 'function_call_output', call_id: id, output: await outputOf() }
-
-  async function outputOf(): Promise<string> {
-    const tool = Object.hasOwn(tools, String(name)) ? tools[String(name)] : undefined
-    if (!tool) return `There is no tool named "${String(name)}".`
-    const input = argumentsOf(String(text))
+  const [name, id, text] = [call['name'], call['call_id'], call['arguments']].map(given =>
+    typeof given === 'string' ? given : '',
+  ) as [string, string, string] // As many as were given.
+  const output = async (): Promise<string> => {
+    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
+    if (!tool) return `There is no tool named "${name}".`
+    const input = argumentsOf(text)
     if (!input) return 'The arguments are not a JSON object. Call the tool again with one.'
-    onCall?.({ name: String(name), input })
-    const asked = { toolCallId: String(id), name: String(name), input }
+    onCall?.({ name, input })
+    const asked = { toolCallId: id, name, input }
     const { content } = await runClientTool(tool.run, asked, signal, tool.timeoutMs ?? 60_000)
     return textOfContent(content)
   }
+  return { type: 'function_call_output', call_id: id, output: await output() }
 }
 
 function argumentsOf(text: string): JsonObject | undefined {

@@ -121,7 +121,7 @@ class TurnReading {
       }
       await Promise.race([next, this.#wake.promise])
       if (this.#refused) throw this.#refused.error
-      const arrived = await Promise.race([next, undefined])
+      const arrived = await Promise.race([next, Promise.resolve(undefined)])
       if (!arrived) {
         this.#wake = Promise.withResolvers()
         continue
@@ -205,7 +205,7 @@ class TurnReading {
   async #sendAnswers(answered: readonly (SessionCall | ToolQuestion)[]): Promise<void> {
     try {
       const ids = answered.map(idOf)
-      const made = await Promise.all(ids.map(id => this.#answers.get(id)))
+      const made = await Promise.all(ids.map(async id => this.#answers.get(id)))
       const open = made.flatMap((message, at) => (message && this.#fold.isOpen(ids[at]!) ? [message] : []))
       for (const id of ids) {
         this.#answers.delete(id)

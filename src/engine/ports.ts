@@ -138,6 +138,8 @@ export type ModelCall = {
   form: CallForm
   text: string
   cut?: true
+  /** A program that runs at the vendor made the call: its id there. */
+  caller?: string
   nativeId?: string
   native?: Native
 }
@@ -166,6 +168,8 @@ export type Model = {
   readonly id: string
   /** Its vendor may ask before it runs a tool of its own: the question is a call of `hostedApproval`. */
   readonly asksApproval?: true
+  /** Its vendor runs programs that call tools: it is declared those that programs alone may call too. */
+  readonly programs?: true
   /** How many tokens a request may hold, where that is known. */
   readonly contextTokens?: number
   /** How many tools a request may hold, where the vendor limits them. */

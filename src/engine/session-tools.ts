@@ -1,5 +1,7 @@
 // The tools of a session: what its model is declared, and what a running tool may know of the others. Being named here
 // permits nothing: each call passes the gate.
+
+import type { ToolDeclaration } from '../language/tools.ts'
 import { type Declared, declaredOf, searchOf } from './loaded.ts'
 import type { Offered } from './offer.ts'
 import type { SessionTools } from './ports.ts'
@@ -7,6 +9,18 @@ import type { Session } from './session.ts'
 
 /** What the model is declared of the offer. */
 export function declaredFor(session: Session): Declared {
+  const declared = declaredToModel(session)
+  const { agent, state, offer } = session
+  if (!offer.callable.some(isForPrograms) || !agent.model(state.settings).programs) return declared
+  return { ...declared, tools: [...declared.tools, ...offer.callable.filter(isForPrograms)] }
+}
+
+/** A model whose vendor runs programs is told of it, and may not call it itself. */
+function isForPrograms({ callers }: ToolDeclaration): boolean {
+  return callers !== undefined && !callers.includes('model')
+}
+
+function declaredToModel(session: Session): Declared {
   const { agent, state, offer } = session
   if (offer.deferred.length === 0) return { tools: offer.declarations }
   return declaredOf(offer, {

@@ -10,6 +10,7 @@ import { untilAborted } from '../lib/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json.ts'
 import { sumUsage } from './common/answer.ts'
 import { costOf, type Prices } from './common/cost.ts'
+import { runsPrograms } from './common/programs.ts'
 import { SessionCache } from './common/session-cache.ts'
 import { judgeGrammars } from './common/text-tools.ts'
 import type { ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
@@ -99,6 +100,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     id: options.id ?? `${provider.name}/${target.model}`,
     origin: { protocol: protocol.name, family: target.family },
     ...(target.hosted.some(mayAskApproval) && { asksApproval: true }),
+    ...(target.hosted.some(runsPrograms) && { programs: true }),
     ...(protocol.mostTools !== undefined && { mostTools: protocol.mostTools }),
     ...(protocol.images && { images: protocol.images }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),

@@ -13,9 +13,9 @@ import {
 
 export type EventHelpers = {
   /** Extends the last part if it is text, else begins a text part. */
-  appendText(delta: string): void
-  appendPart(part: DeltaKitPart): void
-  setMessages(update: (messages: DeltaKitMessage[]) => DeltaKitMessage[]): void
+  appendText: (delta: string) => void
+  appendPart: (part: DeltaKitPart) => void
+  setMessages: (update: (messages: DeltaKitMessage[]) => DeltaKitMessage[]) => void
 }
 
 export type UseStreamChatOptions = {

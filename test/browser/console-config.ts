@@ -62,9 +62,9 @@ const slow = tool({
   input: any,
   trust: 'trusted',
   readOnly: true,
-  run: (_input, { signal, progress }) => {
-    progress({ message: 'half', done: 1, total: 2 })
-    return new Promise(resolve => signal.addEventListener('abort', () => resolve('stopped')))
+  run: (_input, context) => {
+    context.progress({ message: 'half', done: 1, total: 2 })
+    return new Promise(resolve => context.signal.addEventListener('abort', () => resolve('stopped')))
   },
 })
 

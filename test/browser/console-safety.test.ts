@@ -48,11 +48,11 @@ describe('what a model or a tool says', { skip }, () => {
     await page.goto(`${url}/tools?agent=attacker&tool=hostile`)
     await page.getByRole('heading', { name: /hostile/ }).waitFor()
     assert.equal(await page.evaluate('window.hacked'), undefined)
-    assert.equal(
-      await page
-        .locator('#main')
-        .evaluate(main => /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/.test(main.textContent ?? '')),
-      false,
+    const shown = (await page.locator('#main').textContent()) ?? ''
+    // Lines and tabs are all that is left of controls.
+    assert.deepEqual(
+      Array.from(shown).filter(char => /[\p{Cc}\p{Cf}]/u.test(char) && !'\n\t'.includes(char)),
+      [],
     )
     assert.deepEqual(problems, [])
   })
@@ -171,7 +171,7 @@ describe('everybody', { skip }, () => {
     assert.notEqual(outline, 'none')
   })
 
-  test('loads at most 150 kB of scripts at first, and paints within a second', async t => {
+  test('loads at most 150 kB of scripts at first, and soon shows something', async t => {
     const { url } = rig()
     const { page } = await open(t, browser(), `${url}/sessions`)
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()

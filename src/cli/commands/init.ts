@@ -1,10 +1,13 @@
 // Writes a configuration to start from. On a terminal it asks three questions at most; flags answer them beforehand, and
 // without a terminal the rest are defaults. It overwrites nothing.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { isJsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
+import { ownVersion } from '../../runtime/version.ts'
 import { Terminal } from '../chat/terminal.ts'
 import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
+import { reactApp, withReactApp } from '../init-app-template.ts'
 import { type InitChoice, type InitVendor, initVendors, templateOf } from '../init-template.ts'
 import { nearest } from '../nearest.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -13,14 +16,16 @@ const vendorNames = Object.keys(initVendors)
 
 export const init: CliCommand = {
   name: 'init',
-  usage: '[folder] [--vendor <name>] [--model <name>] [--agent <name>] [--yes]',
+  usage: '[folder] [--vendor <name>] [--model <name>] [--agent <name>] [--app react] [--yes]',
   about: `Writes turnwire.config.ts into the folder (default: this one): one agent, two tools, a policy, all explained. On a
 terminal it asks what the options do not say; with --yes, or without a terminal, it takes the defaults.
+With --app react it also writes a web application that talks to the agent; npm start runs both.
 Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
   options: {
     vendor: { type: 'string', value: '<name>', help: 'Whose model. Default: rehearsal' },
     model: { type: 'string', value: '<name>', help: 'The vendor\u2019s name of the model' },
     agent: { type: 'string', value: '<name>', help: 'The name of the agent. Default: clerk' },
+    app: { type: 'string', value: 'react', help: 'Also write an application: react' },
     yes: { type: 'boolean', short: 'y', help: 'Ask nothing: take the defaults' },
   },
   words: 1,
@@ -30,13 +35,17 @@ Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
       throw new UsageError(
         `${file} exists and is left as it is. Choose another folder: turnwire init <folder>`,
       )
+    const app = textValue(values, 'app')
+    if (app !== undefined && app !== 'react')
+      throw new UsageError(`There is no application "${printable(app, 40)}" to write. There is: react.`)
     const choice = await choose(values)
     if (choice === undefined) return 130
     mkdirSync(resolve(folder), { recursive: true })
     // `wx`: a file that has appeared meanwhile is left as it is.
     writeFileSync(file, templateOf(choice), { flag: 'wx' })
     const written = [file, ...ignoreData(resolve(folder))]
-    process.stdout.write(nextSteps(folder, written, choice))
+    if (app !== undefined) written.push(...writeApp(resolve(folder), choice.agent))
+    process.stdout.write(app === undefined ? nextSteps(folder, written, choice) : appSteps(folder, written))
     return 0
   },
 }
@@ -47,6 +56,35 @@ function ignoreData(folder: string): string[] {
   if (existsSync(file)) return []
   writeFileSync(file, 'node_modules/\n.turnwire/\n', { flag: 'wx' })
   return [file]
+}
+
+/** A file that is there stays as it is, except package.json, to which is added what the application needs. */
+function writeApp(folder: string, agent: string): string[] {
+  const written: string[] = []
+  for (const [path, text] of Object.entries(reactApp(agent))) {
+    const file = join(folder, path)
+    if (existsSync(file)) continue
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text, { flag: 'wx' })
+    written.push(file)
+  }
+  const manifest = join(folder, 'package.json')
+  const before: unknown = existsSync(manifest)
+    ? JSON.parse(readFileSync(manifest, 'utf8'))
+    : { name: basename(folder), private: true }
+  if (!isJsonObject(before)) throw new UsageError(`${manifest} is no object, and is left as it is.`)
+  writeFileSync(manifest, `${JSON.stringify(withReactApp(before as object, ownVersion()), null, 2)}\n`)
+  return [...written, manifest]
+}
+
+function appSteps(folder: string, written: readonly string[]): string {
+  const { bold } = styles(wantsColour(process.stdout))
+  const enter = resolve(folder) === process.cwd() ? '' : `cd ${folder} && `
+  const files = written.map(file => relative(process.cwd(), file) || file).join(', ')
+  return `Wrote ${files}.
+
+  ${bold(`${enter}npm start`)}   installs what is missing, serves the agent and opens the page on a free port
+`
 }
 
 // ---- the questions ------------------------------------------------------------------------------------------------

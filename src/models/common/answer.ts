@@ -4,6 +4,7 @@ import type { ModelAnswer, ModelCall } from '../../engine/ports.ts'
 import type { CallForm } from '../../language/calls.ts'
 import type { Native, Origin } from '../../language/content.ts'
 import type { Usage } from '../../language/events.ts'
+import { isJsonObject } from '../../lib/json.ts'
 
 export type AnswerStop = ModelAnswer['stop']
 export type ModelPart = ModelAnswer['parts'][number]
@@ -35,12 +36,14 @@ export function wholeCall(
   native?: Native,
 ): ModelCall {
   const { name, form, text } = call
+  const caller = programOf(native)
   return {
     type: 'call',
     name,
     form,
     text,
     ...(cut && { cut }),
+    ...(caller !== undefined && { caller }),
     ...(nativeId !== '' && { nativeId }),
     ...(native && { native }),
   }
@@ -79,4 +82,12 @@ export function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefi
     cacheWrite: total('cacheWrite'),
     thinking: total('thinking'),
   })
+}
+
+/** The program at the vendor that made the call, by its id there. Undefined: the model made it itself. */
+function programOf(native: Native | undefined): string | undefined {
+  const caller = native && isJsonObject(native.data) ? native.data['caller'] : undefined
+  if (!isJsonObject(caller) || caller['type'] === undefined || caller['type'] === 'direct') return undefined
+  const id = caller['tool_id'] ?? caller['caller_id']
+  return typeof id === 'string' ? id : ''
 }

@@ -19,6 +19,7 @@ export async function runProgram(options: ProgramOptions, context: ToolContext):
   const sandbox = await Sandbox.open(setup, signal)
   const stop = (): void => sandbox.close()
   signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
   try {
     return await new ProgramRun(sandbox, nested).finish()
   } finally {

@@ -510,7 +510,7 @@ describe('a stream', () => {
   test('a silent model is waited for with comments', async t => {
     const { post } = await serve(
       t,
-      { helper: scripted([{ text: 'late', stepDelayMs: 60 }]) },
+      { helper: scripted([{ text: 'late', stepDelayMs: 1500 }]) },
       { config: { server: { heartbeatMs: 5 } } },
     )
     const text = await (await post(path, { model: 'helper', messages: [user], stream: true })).text()

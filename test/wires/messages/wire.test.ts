@@ -493,7 +493,7 @@ describe('a stream', () => {
   test('a silent model is waited for with pings', async t => {
     const { post } = await serve(
       t,
-      { helper: scripted([{ text: 'late', stepDelayMs: 60 }]) },
+      { helper: scripted([{ text: 'late', stepDelayMs: 1500 }]) },
       { config: { server: { heartbeatMs: 5 } } },
     )
     const events = await eventsOf(await post(path, { ...base, stream: true }))

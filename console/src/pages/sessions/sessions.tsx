@@ -149,7 +149,7 @@ function Row({ row }: { row: OperatorSession }): ReactElement {
         />
       </span>
       <span className="cell-opening">
-        {printable(row.opening ?? '(nothing said yet)', 200)}
+        <span className="opening-text">{printable(row.opening ?? '(nothing said yet)', 200)}</span>
         <code className="tw-muted">{shortId(row.id)}</code>
         {row.forkedFrom && <span className="tw-muted">fork</span>}
       </span>

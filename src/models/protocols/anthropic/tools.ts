@@ -8,6 +8,7 @@ import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json.ts'
 import { calledNames } from '../../common/history.ts'
 import { asObject } from '../../common/json-read.ts'
+import { runsPrograms } from '../../common/programs.ts'
 import { anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
@@ -139,6 +140,9 @@ function declareTool(
     input_schema,
     ...(hasPlace && tool.examples && tool.examples.length > 0 && { input_examples: [...tool.examples] }),
   }
+  const program = hosted.find(runsPrograms)?.['type']
+  if (tool.callers && program !== undefined)
+    json['allowed_callers'] = tool.callers.map(caller => (caller === 'model' ? 'direct' : program))
   for (const overlay of hosted) {
     if (!isOverlay(overlay) || (overlay['name'] !== '*' && overlay['name'] !== tool.name)) continue
     const { name: _, type: __, ...fields } = overlay

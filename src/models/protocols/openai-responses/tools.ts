@@ -2,9 +2,10 @@
 // declared is left out, never the request.
 
 import type { ModelRequest } from '../../../engine/ports.ts'
-import type { ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
+import type { ToolCaller, ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
+import { runsPrograms } from '../../common/programs.ts'
 import { withExamples } from '../../common/text-tools.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
@@ -34,9 +35,11 @@ export function declareTools(
   const declared = new Map<string, JsonObject>()
   const searched: JsonObject[] = []
   const tools: JsonObject[] = []
+  const hasPrograms = target.hosted.some(runsPrograms)
   for (const tool of request.tools) {
-    const json = declare(tool)
-    if (json === undefined) continue
+    const plain = declare(tool)
+    if (plain === undefined) continue
+    const json = hasPrograms && tool.callers ? { ...plain, allowed_callers: callersOf(tool.callers) } : plain
     declared.set(tool.name, json)
     if (tool.deferred && request.vendorSearch) searched.push(json)
     else if (!introduced.has(tool.name)) tools.push(json)
@@ -66,6 +69,10 @@ export function declarer(names: WireNames, bound: readonly BoundTool[], warn: Wa
     if (!made.has(tool.name)) made.set(tool.name, declareTool(tool, names.toWire(tool.name), warn))
     return made.get(tool.name)
   }
+}
+
+function callersOf(callers: readonly ToolCaller[]): string[] {
+  return callers.map(caller => (caller === 'model' ? 'direct' : 'programmatic'))
 }
 
 function declareTool(tool: ToolDeclaration, wireName: string, warn: Warn): JsonObject | undefined {

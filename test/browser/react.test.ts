@@ -1,0 +1,82 @@
+// The React parts in a real Chromium, with React 18 and 19, and the application that `turnwire init --app react` writes.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { type Browser, chromium } from 'playwright-core'
+import { createServer } from 'vite'
+import { environment, folder, root, turnwire, watched } from '../cli/rig.ts'
+import { executablePath, open, skip } from './console-rig.ts'
+
+describe('React parts', { skip }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await chromium.launch({
+      executablePath: executablePath!,
+      args: ['--no-sandbox', '--disable-quic'],
+    })
+  })
+  after(() => browser.close())
+
+  for (const [major, alias] of [
+    ['18', { react: 'react-18', 'react-dom': 'react-dom-18' }],
+    ['19', {}],
+  ] as const)
+    test(`every state of a call has its shape and its word, with React ${major}`, async t => {
+      const vite = await createServer({
+        configFile: false,
+        root: join(root, 'test/browser/react-page'),
+        cacheDir: join(folder(t), 'cache'),
+        resolve: { alias },
+        server: { port: 0, host: '127.0.0.1', hmr: false, ws: false, fs: { allow: [root] } },
+        logLevel: 'error',
+      })
+      await vite.listen()
+      t.after(() => vite.close())
+      const { page } = await open(t, browser, vite.resolvedUrls?.local[0] ?? '')
+      await page.getByRole('heading', { name: `React ${major}` }).waitFor()
+      assert.equal(await page.locator('.tw-call .tw-call-line svg').count(), 28, 'a kind and a status each')
+      for (const words of [
+        'arguments arriving',
+        'waits for approval',
+        'running',
+        'failed',
+        'denied',
+        'unknown',
+      ])
+        await page.locator('.tw-status', { hasText: words }).first().waitFor()
+      await page.getByText('This may have happened.').waitFor()
+      await page.getByRole('button', { name: 'Allow once' }).click()
+      await page.getByRole('alert').filter({ hasText: 'The server refuses.' }).waitFor()
+      await page.getByRole('button', { name: 'Say hi' }).click()
+      await page.getByText('[{"type":"text","text":"Look: "},{"type":"tool_call"').waitFor()
+      await page.getByText('"result":"found"').waitFor()
+    })
+
+  test('the application that init writes talks to its agent, asks, and survives a reload', async t => {
+    const cwd = folder(t)
+    const made = turnwire(['init', 'shop', '--app', 'react'], { cwd })
+    assert.equal(made.code, 0, made.stderr)
+    assert.match(made.stdout, /npm start/)
+    const shop = join(cwd, 'shop')
+    // As if it were installed.
+    mkdirSync(join(shop, 'node_modules'))
+    for (const name of ['react', 'react-dom', 'vite'])
+      symlinkSync(join(root, 'node_modules', name), join(shop, 'node_modules', name))
+    symlinkSync(root, join(shop, 'node_modules/turnwire'))
+    const child = spawn(process.execPath, ['start.mjs'], { cwd: shop, env: environment() })
+    const started = watched(t, child)
+    await started.until(/Local:/)
+    const address = /Local:\s+(http:\S+)/.exec(stripVTControlCharacters(started.stdout()))?.[1] ?? ''
+    const { page } = await open(t, browser, address)
+    await page.getByLabel('Message').fill('Cancel order 12')
+    await page.keyboard.press('Enter')
+    await page.getByText('Cancelling cannot be undone.').first().waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByText('Order 12 is cancelled').last().waitFor()
+    child.kill('SIGTERM')
+  })
+})
