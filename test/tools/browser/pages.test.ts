@@ -15,8 +15,8 @@ import { type Shop, serveShop } from './shop.ts'
 type Rig = {
   shop: Shop
   /** Asks, and if `allow` is set allows what is asked; then runs. */
-  run(input: Json, options?: { allow?: boolean; session?: string }): Promise<Result>
-  go(path: string): Promise<Result>
+  run: (input: Json, options?: { allow?: boolean; session?: string }) => Promise<Result>
+  go: (path: string) => Promise<Result>
   computer: Tool
 }
 type Result = { text: string; asked: string | undefined; output: ToolOutput; structured: JsonObject }
