@@ -1,85 +1,24 @@
 // A server that runs a program is killed with SIGKILL at every point of it, also while the program waits for a person and
 // for the application. Another process goes on: over AAP, for an editor over ACP, and for a program that uses the library.
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { acpHost } from '../../src/runtime/acp.ts'
 import { runtimeOf } from '../../src/runtime/turnwire.ts'
 import { connect, cwd, textOf, until } from '../wires/acp/rig.ts'
+import { begin, effectsIn, killed, newFolder, post, say, serveScript, waiting } from './killed-server.ts'
 import { openPrograms } from './programs.ts'
 
 const script = fileURLToPath(new URL('./programs.ts', import.meta.url))
-const ring = { name: 'ring', description: 'Rings.', parameters: { type: 'object' } }
-
-type Answer = {
-  stopReason: string
-  messages: { role: string; toolCallId?: string; content: unknown }[]
-}
-type Block = { type: string; toolCallId?: string; name?: string }
-
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'turnwire-programs-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-async function serve(
-  t: TestContext,
-  folder: string,
-  crashAt?: string,
-): Promise<{ url: string; child: ChildProcess }> {
-  const { TURNWIRE_CRASH_AT: _, ...rest } = process.env
-  const env = crashAt === undefined ? rest : { ...rest, TURNWIRE_CRASH_AT: crashAt }
-  const child = spawn(process.execPath, [script, folder], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => void child.kill('SIGKILL'))
-  const [line] = (await once(child.stdout!, 'data')) as [Buffer]
-  return { url: line.toString().trim(), child }
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  child.kill('SIGKILL')
-  await gone
-}
-
-async function post(url: string, path: string, body: unknown): Promise<Answer & { sessionId: string }> {
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-  assert.ok(answer.ok, `${answer.status}`)
-  return (await answer.json()) as Answer & { sessionId: string }
-}
-
-async function begin(url: string): Promise<string> {
-  return (await post(url, '/sessions', { agent: { name: 'helper' }, tools: [ring] })).sessionId
-}
-
-const say = (url: string, id: string) =>
-  post(url, `/sessions/${id}/turns`, { messages: [{ role: 'user', content: 'go' }] })
-
-/** The call of this name that an answer ends with. */
-function waiting({ stopReason, messages }: Answer, name: string): string {
-  assert.equal(stopReason, 'tool_use')
-  const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? (content as Block[]) : []))
-  const call = blocks.findLast(block => block.type === 'tool_use' && block.name === name)
-  assert.ok(call?.toolCallId, name)
-  return call.toolCallId
-}
-
-const effectsIn = (folder: string): string[] =>
-  existsSync(join(folder, 'effects')) ? readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n') : []
+const tools = [{ name: 'ring', description: 'Rings.', parameters: { type: 'object' } }]
+const serve = (t: TestContext, folder: string, crashAt?: string) => serveScript(t, script, folder, crashAt)
 
 const everything = ['mail 3', 'pay 1', 'pay 2']
 
 test('killed while a program waits for a person and then for the application: AAP goes on', async t => {
   const folder = newFolder(t)
   const first = await serve(t, folder)
-  const id = await begin(first.url)
+  const id = await begin(first.url, tools)
   const mail = waiting(await say(first.url, id), 'mail')
   await killed(first.child)
 
@@ -101,7 +40,7 @@ test('killed while a program waits for a person and then for the application: AA
 test('killed while a program waits for a person: an editor over ACP is asked and goes on', async t => {
   const folder = newFolder(t)
   const first = await serve(t, folder)
-  const id = await begin(first.url)
+  const id = await begin(first.url, tools)
   waiting(await say(first.url, id), 'mail')
   await killed(first.child)
 
@@ -128,7 +67,7 @@ test('killed while a program waits for a person: an editor over ACP is asked and
 async function survives(t: TestContext, point: string): Promise<string> {
   const folder = newFolder(t)
   const first = await serve(t, folder, point)
-  const id = await begin(first.url)
+  const id = await begin(first.url, tools)
   try {
     const mail = waiting(await say(first.url, id), 'mail')
     const granted = { role: 'tool_permission', toolCallId: mail, granted: true }
