@@ -1,7 +1,7 @@
 // Serves the build of the web console. A browser that navigates gets the page at every address of the console; everyone
 // else gets what the wires have there. The page may load scripts, styles and pictures of this server and nothing else.
 import { existsSync, readFileSync } from 'node:fs'
-import { extname, join, normalize, sep } from 'node:path'
+import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
@@ -39,6 +39,9 @@ const types: Record<string, string> = {
   '.json': 'application/json',
 }
 
+/** The build has files in these two places only. */
+const fileName = /^(?:assets\/)?[\w-][\w.-]*$/
+
 /** The addresses of the console's pages. */
 const pages = [
   '/',
@@ -63,9 +66,9 @@ export function consoleRoutes(): Hono<WireEnv> | undefined {
       return sendFile(c, join(folder, 'index.html'), 'no-cache')
     })
   app.get('/console/*', c => {
-    const file = normalize(join(folder, decodeURIComponent(c.req.path.slice('/console/'.length))))
-    const isInside = file.startsWith(folder + sep)
-    if (!isInside || !(extname(file) in types) || !existsSync(file))
+    const name = c.req.path.slice('/console/'.length)
+    const file = join(folder, name)
+    if (!fileName.test(name) || !(extname(file) in types) || !existsSync(file))
       throw new TurnwireError('not_found', 'The console has no such file.')
     // Names of assets carry a hash of their content.
     return sendFile(c, file, 'public, max-age=31536000, immutable')

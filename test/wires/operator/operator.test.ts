@@ -278,6 +278,19 @@ test('commands that make no sense are refused with what belongs there', limited,
   await assert.rejects(client.create({ agent: 'nobody' }), refused('unknown_agent'))
 })
 
+test('an address of the console that is no file of it is 404', limited, async t => {
+  const { url } = await serverOf(t)
+  for (const path of [
+    '%E0%A4%A',
+    '..%2f..%2fpackage.json',
+    'assets/../../package.json',
+    'assets',
+    '%00.js',
+    'a\\b.js',
+  ])
+    assert.equal((await fetch(`${url}/console/${path}`)).status, 404, path)
+})
+
 test('the log is exported as JSON lines', limited, async t => {
   const { client, url } = await serverOf(t)
   const { id } = await client.create({ agent: 'helper' })
