@@ -1,6 +1,7 @@
 // Serves the configured agents until a signal stops it. Text for people goes to standard output, the log to standard error.
 import { relative } from 'node:path'
 import { printable } from '../../lib/text.ts'
+import { consoleFolder } from '../../runtime/console-files.ts'
 import { idleRules } from '../../runtime/idle-rules.ts'
 import { createLog } from '../../runtime/log.ts'
 import { type AgentInfo, Runtime } from '../../runtime/runtime.ts'
@@ -77,6 +78,7 @@ function greeting(
   const lines = [
     `${bold('Turnwire')} listens on ${cyan(url)}`,
     '',
+    ...(consoleFolder() === undefined ? [] : ['  console   open this address in a browser']),
     `  agents    ${names} ${dim(demo ? `(the demonstration: there is no turnwire.config.ts here; make one with: ${self} init)` : `(${source})`)}`,
     `  sessions  ${where}`,
     `  access    ${open ? yellow(`open to every program on this machine: no key exists (make one with: ${self} keys add <name>)`) : 'with a key'}`,
