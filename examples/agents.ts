@@ -34,7 +34,6 @@ const asked = await session.send('Where is my invoice?')
 if (asked.status === 'waiting') {
   const [call] = asked.pending
   console.log(`the writer asks here: ${call?.tool} ${JSON.stringify(call?.input)}`)
-  const reply = await session.approve(call?.callId ?? '')
-  console.log(reply.text)
+  console.log((await session.approve(call?.callId ?? '')).text)
 }
 await turnwire.close()

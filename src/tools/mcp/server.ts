@@ -273,6 +273,7 @@ export class McpServer implements McpConnection {
     try {
       await this.#list(client)
     } catch (error) {
+      if (this.#closed) return
       this.#warn(
         `The tools of the MCP server "${this.#spec.name}" changed and could not be listed: ${printable(String(error), 300)}`,
       )
