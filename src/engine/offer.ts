@@ -97,9 +97,10 @@ function makeOffer(
 function declared(byName: Map<string, Offered>): Offer {
   const callable = [...byName.values()].filter(offered => isFor(offered, 'code')).map(({ tool }) => tool)
   for (const offered of byName.values()) {
-    if (offered.side !== 'server' || !offered.tool.offeredBeside) continue
-    const { name } = offered.tool
-    offered.tool = offered.tool.offeredBeside(callable.filter(other => other.name !== name))
+    if (offered.side !== 'server') continue
+    const { tool } = offered
+    const others = (): ToolDeclaration[] => callable.filter(other => other.name !== tool.name)
+    if (tool.offeredBeside) offered.tool = { ...tool, ...tool.offeredBeside(others()) }
   }
   const shown = [...byName.values()].filter(offered => isFor(offered, 'model'))
   const declarations = shown.map(({ tool }) => tool)

@@ -182,8 +182,8 @@ export type Tool = ToolDeclaration & {
    * calls, so it can be stopped at any point and run again from its beginning.
    */
   readonly resumable?: true
-  /** The tool as it is offered beside these others, where its declaration depends on them. */
-  offeredBeside?(others: readonly ToolDeclaration[]): Tool
+  /** Its description beside these others, where it depends on them. */
+  offeredBeside?(others: readonly ToolDeclaration[]): Pick<ToolDeclaration, 'description'>
   /**
    * Why a person has to decide about this call, whatever policy allows; undefined if nobody has to. It changes nothing, and
    * may be asked several times about one call. A grant covers such a call only if it names these very arguments.

@@ -68,10 +68,7 @@ export function codeTool(options: CodeOptions = {}): Tool {
       return runProgram({ code, tools: callable(context.nested?.tools ?? []), limits }, context)
     },
   }
-  return {
-    ...base,
-    offeredBeside: others => ({ ...base, description: describe(callable(others), limits) }),
-  }
+  return { ...base, offeredBeside: others => ({ description: describe(callable(others), limits) }) }
 }
 
 /** Throws with the key and what to do. */

@@ -326,9 +326,10 @@ class AapHandlers {
 
   /** Several clients may have a session open: the one whose claim is recorded runs the call. */
   readonly claim: Handler = async c => {
-    const body = await readJsonObject(c, this.#host.limits)
-    const claim = decodeClaim(body)
-    const { at } = await this.#host.engine.command(refOf(c), { do: 'claim', ...claim })
+    const ref = refOf(c)
+    await this.#host.engine.summary(ref)
+    const claim = decodeClaim(await readJsonObject(c, this.#host.limits))
+    const { at } = await this.#host.engine.command(ref, { do: 'claim', ...claim })
     return sendJson(c, { until: at + claim.forMs })
   }
 
@@ -344,9 +345,11 @@ class AapHandlers {
   }
 
   readonly setModel: Handler = async c => {
+    const ref = refOf(c)
+    await this.#host.engine.summary(ref)
     const body = await readJsonObject(c, this.#host.limits)
     const model = boundedName(body['model'], 'model')
-    await this.#host.engine.command(refOf(c), { do: 'configure', settings: { model } })
+    await this.#host.engine.command(ref, { do: 'configure', settings: { model } })
     return c.body(null, 204)
   }
 

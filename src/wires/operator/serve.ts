@@ -150,8 +150,9 @@ function ownerFilter(c: C, asked?: string): string | null {
 async function refOf(c: C, { engine }: WireHost): Promise<SessionRef> {
   const session = c.req.param('id') ?? ''
   const { owner, operator } = c.get('principal')
-  const found = operator ? await engine.ownerOf(session) : owner
-  if (found === undefined) throw new TurnwireError('session_not_found', 'Session not found')
+  const found = await engine.ownerOf(session)
+  if (found === undefined || !(operator || found === owner))
+    throw new TurnwireError('session_not_found', 'Session not found')
   return { owner: found, session }
 }
 
