@@ -48,7 +48,8 @@ for (const [name, code] of Object.entries(stopped))
     const began = performance.now()
     const { kind, text } = await attack(code)
     assert.equal(kind, 'error')
-    assert.match(text, /interrupted|computed for|cannot be shown/)
+    // A chain of promises may use up its memory first, and then never goes on.
+    assert.match(text, /interrupted|computed for|cannot be shown|waits for something that never happens/)
     assert.ok(performance.now() - began < 20_000)
   })
 
