@@ -55,6 +55,8 @@ const server = spawn(process.execPath, [join(turnwire, 'bin/turnwire.mjs'), 'ser
 })
 server.on('exit', code => process.exit(code ?? 1))
 process.on('exit', () => server.kill())
+// A signal ends a process without its 'exit', unless somebody listens.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit())
 
 const target = await new Promise(resolve => {
   let text = ''
