@@ -14,6 +14,7 @@ const pages = ['ARCHITECTURE.md', 'CONTEXT.md', 'CONTRIBUTING.md', 'CHANGELOG.md
 function published(checkout) {
   const {
     scripts: _s,
+    allowScripts: _a,
     devDependencies: _d,
     optionalDependencies: _o,
     overrides: _r,
