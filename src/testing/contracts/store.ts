@@ -43,6 +43,7 @@ export function storeContract(name: string, make: MakeStore): void {
     rowTests(subject)
     pagingTests(subject)
     fencingTests(subject)
+    otherFencingTests(subject)
     failureTests(subject)
     exactnessTests(subject)
     listingTests(subject)
@@ -215,7 +216,9 @@ function fencingTests(subject: StoreSubject): void {
     await rejects(store.append(batch('s', 1, 1, { epoch: 2 })), 'lease_lost')
     await store.append(batch('s', 1, 1, { epoch: 3 }))
   })
+}
 
+function otherFencingTests(subject: StoreSubject): void {
   test('a blob and a removal that carry an older epoch are refused', async () => {
     const { store } = subject
     await store.create(newSession('s', { events: events(1, 1) }))
