@@ -1,8 +1,8 @@
-// Programs and agents pass the contract of tools, played without an engine: the nested calls are stand-ins.
+// Programs, agents and hand-overs pass the contract of tools. Where an engine would give nested calls, stand-ins do.
 import type { NestedCalls, Tool } from '../../../src/engine/ports.ts'
 import { untilAborted } from '../../../src/lib/abort.ts'
 import { toolContract } from '../../../src/testing/contracts/tool.ts'
-import { agentTool, codeTool } from '../../../src/tools/index.ts'
+import { agentTool, codeTool, handOverTool } from '../../../src/tools/index.ts'
 
 /** The tool with nested calls that an engine would give it. */
 function withNested(tool: Tool, over: Partial<NestedCalls> = {}): Tool {
@@ -70,4 +70,15 @@ toolContract('an agent', scenario => {
     default:
       return { skip: 'it promises no form of its result; a session that waits suspends its call instead' }
   }
+})
+
+toolContract('a hand-over', scenario => {
+  const input = { reason: 'It is about money.' }
+  if (scenario === 'answers')
+    return { tool: withNested(handOverTool('bank')), input, says: 'The agent "bank" goes on from here.' }
+  if (scenario !== 'fails') return { skip: 'it only says which agent answers next' }
+  const handOver: NestedCalls['handOver'] = () => {
+    throw new Error('There is no agent named "bank".')
+  }
+  return { tool: withNested(handOverTool('bank'), { handOver }), input, says: 'no agent named' }
 })
