@@ -42,7 +42,7 @@ type Rig = {
   double: RunningDouble
   /** What ran, in order. */
   runs: string[]
-  open(): Promise<Turnwire>
+  open: () => Promise<Turnwire>
 }
 
 async function rig(t: TestContext, vendor: Vendor, script: ScriptedTurn[]): Promise<Rig> {
@@ -58,7 +58,7 @@ async function rig(t: TestContext, vendor: Vendor, script: ScriptedTurn[]): Prom
       trust: 'trusted',
       ...over,
       run: ({ id }) => {
-        runs.push(`${name} ${id}`)
+        runs.push(`${name} ${Number(id)}`)
         return { order: id }
       },
     })
@@ -139,7 +139,7 @@ describe('a program at Anthropic', () => {
       code_execution: undefined,
     })
     assert.equal(sent[0]!['container'], undefined)
-    assert.match(String(sent[1]!['container']), /^container_/)
+    assert.match(JSON.stringify(sent[1]!['container']), /^"container_/)
     assert.equal(sent[2]!['container'], sent[1]!['container'], 'the container is known after a restart')
     assert.deepEqual(
       resultsIn(sent[1]!).map(block => block['tool_use_id']),

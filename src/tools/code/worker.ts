@@ -203,7 +203,8 @@ async function load(setup: SandboxSetup): Promise<Program> {
 
 parentPort?.once('message', (setup: SandboxSetup) => {
   const program = load(setup)
-  parentPort?.on('message', async (deliveries: Delivery[]) =>
-    parentPort?.postMessage((await program).step(deliveries)),
-  )
+  const answer = async (deliveries: Delivery[]): Promise<void> =>
+    parentPort?.postMessage((await program).step(deliveries))
+  // A failure ends the thread, which the host sees.
+  parentPort?.on('message', (deliveries: Delivery[]) => void answer(deliveries))
 })

@@ -215,11 +215,10 @@ function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: 
 
 /** The arguments of the vendor's function as those of our tool. What is no object is left for the gate to refuse. */
 function translation({ typed }: BoundTool, wire: string): ((raw: string) => string) | undefined {
-  const { read } = typed
-  if (!read) return undefined
+  if (!typed.read) return undefined
   return raw => {
     const args = readJson(raw)
-    return isJsonObject(args) ? read({ name: wire, args }) : raw
+    return (isJsonObject(args) && typed.read?.({ name: wire, args })) || raw
   }
 }
 
