@@ -53,6 +53,11 @@ export function sessionMissing(session: string): TurnwireError {
   return leaseLost(session, 'it does not exist any more')
 }
 
+/** The session would take the write now, but did not when it came. */
+export function takenMeanwhile(session: string): TurnwireError {
+  return leaseLost(session, 'it changed while the write was under way')
+}
+
 export function sessionExists(session: string): TurnwireError {
   return new TurnwireError('store_failed', `There is a session ${session} already. Create it under a new id.`)
 }

@@ -160,7 +160,7 @@ class MemoryStore implements Store {
 
   readonly list: Store['list'] = async (owner, { after, limit, status }) => {
     checkLimit(limit)
-    const below = after === undefined ? Infinity : decodeCursor(this.#cursorSecret, owner, after)
+    const below = after === undefined ? Infinity : decodeCursor(this.#cursorSecret, owner, after).position
     const found = this.#filter(
       ({ row, ordinal }) =>
         ordinal < below &&
