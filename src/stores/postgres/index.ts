@@ -54,10 +54,13 @@ class PostgresStore implements Store {
 
   readonly append: Store['append'] = batch => this.#write<void>(appendingOf(batch))
 
-  readonly remove: Store['remove'] = session => this.#write<boolean>({ kind: 'remove', session, size: 0 })
+  readonly remove: Store['remove'] = (session, epoch) =>
+    this.#write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }), size: 0 })
 
-  readonly putBlob: Store['putBlob'] = (session, name, body) =>
-    this.#write<void>({ kind: 'putBlob', session, name, body, size: body.length })
+  readonly putBlob: Store['putBlob'] = (session, name, body, epoch) => {
+    const fence = epoch === undefined ? {} : { epoch }
+    return this.#write<void>({ kind: 'putBlob', session, ...fence, name, body, size: body.length })
+  }
 
   readonly addPiece: Store['addPiece'] = (session, name, piece) =>
     this.#write<void>({ kind: 'addPiece', session, name, size: piece.bytes.length, ...piece })

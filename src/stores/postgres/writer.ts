@@ -1,8 +1,15 @@
 // Carries out groups of writes. All appends of a group are one statement, so are all creations and all claims; each other
 // write is a transaction with the session's row locked. If a connection is lost, nobody knows what was recorded: it is
-// read again, and only what is not there is written again (docs/decisions/0031).
+// read again, and only what is not there is written again (docs/decisions/0032).
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import { checkAppend, checkPiece, sessionExists, sessionMissing, takenMeanwhile } from '../failures.ts'
+import {
+  checkAppend,
+  checkEpoch,
+  checkPiece,
+  sessionExists,
+  sessionMissing,
+  takenMeanwhile,
+} from '../failures.ts'
 import type { Database, Run } from './database.ts'
 import { DatabaseFault, faultOf } from './faults.ts'
 import { type SessionColumns, type Statements, sessionRow } from './statements.ts'
@@ -211,6 +218,7 @@ export class Writer {
     return this.#db.steadily(unknown =>
       this.#db.transaction(async run => {
         const [head] = await run<Head>(lockSession, [session])
+        if (head) checkEpoch(write.session, write.epoch, head[0])
         if (write.kind === 'remove') return head ? this.#remove(run, session, head) : unknown
         if (!head) throw sessionMissing(write.session)
         if (write.kind === 'putBlob') return this.#putBlob(run, session, toText(write.name), write.body)
