@@ -14,6 +14,7 @@ import {
   type Wrong,
 } from './check-fields.ts'
 import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkPayments } from './check-payments.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
@@ -51,6 +52,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'payments',
       'data',
     ],
     '',
@@ -77,6 +79,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkHooks(config['hooks'], wrong)
   checkHooks(config['hooks'], wrong)
   checkServer(config['server'], wrong)
+  checkPayments(config['payments'], agents, wrong)
   checkData(config['data'], wrong)
 }
 
@@ -112,6 +115,7 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'price',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {

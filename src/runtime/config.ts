@@ -5,6 +5,7 @@ import type { AgentOption, AppContext, Compaction, Limits, Model, Store, Tool } 
 import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
+import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
 import type { CodeOptions } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
@@ -60,6 +61,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   responses?: { serverTools?: boolean }
   /** Served to MCP clients at /mcp/<name>. `tools`: its exposed tools. `ask`: the agent itself, as a tool. */
   serveMcp?: { tools?: boolean; ask?: boolean }
+  /** What a turn costs those who have no key. Needs `payments`. */
+  price?: PriceConfig
 }
 
 export type SearchConfig = {
@@ -116,6 +119,8 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
+  /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
+  payments?: PaymentsConfig
   /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
   data?: string | Store
 }

@@ -25,6 +25,7 @@ import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { Runtime } from './runtime.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
@@ -64,7 +65,9 @@ export async function serveRuntime(
       await runtime.becomeServer()
       await runtime.recover()
     }
-    const host = await hostOf(runtime)
+    const plain = await hostOf(runtime)
+    const payments = await openPayments(runtime, plain, keys)
+    const host = payments?.host ?? plain
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
@@ -76,8 +79,13 @@ export async function serveRuntime(
       accounts,
     }
     const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    mounted.mount(createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp }), sockets)
-    return running(server, hostname, keys, () => stop(server, runtime, () => sockets.close(), acp))
+    const app = createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp, payments })
+    mounted.mount(app, sockets)
+    const close = (): void => {
+      payments?.stop()
+      sockets.close()
+    }
+    return running(server, hostname, keys, () => stop(server, runtime, close, acp))
   } catch (error) {
     server.close()
     throw error
@@ -145,6 +153,19 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
   return mcpRoutes(host, serving, ownVersion())
 }
 
+/** Loaded only when payments are configured. */
+async function openPayments(runtime: Runtime, host: WireHost, keys: Keys): Promise<Payments | undefined> {
+  const { payments } = runtime.config
+  if (!payments) return undefined
+  if (keys.open)
+    throw new TurnwireError(
+      'config_invalid',
+      'Payments are configured, but the server has no key, so whoever reaches it would be its operator and pay nothing. Make a key first: turnwire keys add <name> --operator.',
+    )
+  const { startPayments } = await import('./payments.ts')
+  return startPayments(runtime, host, payments)
+}
+
 /** The wires that speak over WebSockets. */
 function socketRoutes(host: WireHost): UpgradeRoute[] {
   return [
@@ -165,10 +186,11 @@ export type AppOptions = {
   accounts: OwnerAccounts
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
+  payments?: Payments | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, acp, mcp } = options
+  const { runtime, keys, hostname, host, accounts, acp, mcp, payments } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -188,8 +210,10 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   const console = consoleRoutes()
   if (console) app.route('/', console)
   app.route('/', signInRoute(host, operator))
+  if (payments) app.route('/', payments.signInRoutes())
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host, cookies))
+  app.use(authenticate(keys, host, cookies, payments))
+  if (payments) app.use(payments.middleware)
   app.use(countRequests(accounts))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
@@ -203,6 +227,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', operatorRoutes(host, operator))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
+  if (payments) app.route('/', payments.routes())
   return app
 }
 
@@ -260,7 +285,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {
@@ -284,7 +309,12 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): MiddlewareHandler<WireEnv> {
+function authenticate(
+  keys: Keys,
+  host: WireHost,
+  cookies: ConsoleCookies,
+  payments: Payments | undefined,
+): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
     if (keys.open) {
       c.set('principal', { owner: localOwner, name: localOwner, operator: true })
@@ -294,10 +324,10 @@ function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): Midd
     const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
     const principal =
       bearer === 'missing'
-        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host))
+        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host) ?? payments?.bareCaller(c))
         : typeof bearer === 'string'
           ? undefined
-          : keys.find(bearer.token)
+          : (keys.find(bearer.token) ?? payments?.callerOf(bearer.token))
     if (!principal) {
       c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
       const words =
@@ -320,7 +350,8 @@ function ownerOfRun(c: Context<WireEnv>, host: WireHost): Principal | undefined 
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    const account = accounts.of(c.get('principal').owner)
+    // Who has no key can say to be anyone.
+    const account = accounts.of(c.get('payment')?.bare ? 'wallet:' : c.get('principal').owner)
     account.request()
     c.env.outgoing.once('close', account.open())
     c.set('account', account)
