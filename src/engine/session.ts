@@ -341,6 +341,7 @@ export class Session {
     const redact = this.agent.gate.redactArguments
     const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
     this.#journal.record(kept, deferrable)
+    this.ports.observer?.recorded(this, kept)
     if (this.ports.hooks) tellTurnEnded(this, events)
     if (events.some(asksUntil)) this.deadlines.watch()
     tellNested(this, all)

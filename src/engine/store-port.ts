@@ -12,6 +12,8 @@ export type SessionFacts = {
   cost?: number
   /** While it waits: the tools whose calls wait for a client or a person. */
   waits?: readonly string[]
+  /** While it waits: how many of them wait for a person's approval. */
+  asks?: number
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
   atWork?: true
   /** While it waits: the time at which its turn goes on although nobody has answered. */

@@ -13,7 +13,7 @@ import {
   isRecord,
   type Wrong,
 } from './check-fields.ts'
-import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
@@ -51,6 +51,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'telemetry',
       'data',
     ],
     '',
@@ -75,7 +76,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
-  checkHooks(config['hooks'], wrong)
+  checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
   checkData(config['data'], wrong)
 }

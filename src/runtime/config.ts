@@ -12,6 +12,7 @@ import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
 import type { OwnerLimits } from './owner-limits.ts'
+import type { TelemetryConfig } from './telemetry/index.ts'
 
 /** Without the patterns. */
 type WholeName<Key extends string> = Exclude<Key, `${string}*${string}`>
@@ -116,6 +117,7 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
+  telemetry?: TelemetryConfig
   /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
   data?: string | Store
 }

@@ -44,7 +44,11 @@ export async function sendCall(call: SentCall): Promise<ToolOutput> {
 
 async function request({ client, raw, tool, input, context }: SentCall): Promise<JsonObject> {
   const result = await client.callTool(
-    { name: raw, arguments: isJsonObject(input) ? input : {} },
+    {
+      name: raw,
+      arguments: isJsonObject(input) ? input : {},
+      ...(context.trace && { _meta: { ...context.trace } }),
+    },
     {
       signal: context.signal,
       // The engine's own deadline ends the call. It stands still while a person is asked.

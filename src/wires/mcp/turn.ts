@@ -13,6 +13,7 @@ import type {
 import type { Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
+import type { TraceContext } from '../../language/trace.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import {
@@ -37,6 +38,7 @@ export type McpCall = {
   canAsk: boolean
   signal: AbortSignal
   progress(update: TurnProgress): void
+  trace?: TraceContext | undefined
 }
 
 /** `done` of `total`, or words. */
@@ -90,20 +92,22 @@ export class McpTurn {
 
   async #begin(): Promise<{ ref: SessionRef; first: number }> {
     const { owner, name: by } = this.#principal
-    const { name: tool, arguments: input } = this.#call
+    const { name: tool, arguments: input, trace } = this.#call
+    const within = trace && { trace }
     const text = input['message']
     if (!this.#isAsk) {
       const ref = await this.#create()
       const form = this.#agent.tools.find(each => each.name === tool)?.input.form
       const free = input['input']
       const given = form === 'text' && typeof free === 'string' ? free : JSON.stringify(input)
-      const { first } = await this.#engine.command(ref, { do: 'call', wire: mcpWire, by, tool, text: given })
+      const call = { do: 'call', wire: mcpWire, by, tool, text: given, ...within } as const
+      const { first } = await this.#engine.command(ref, call)
       return { ref, first }
     }
     const earlier = input['session']
     const ref = typeof earlier === 'string' ? { owner, session: earlier } : await this.#create()
     const parts = [{ type: 'text' as const, text: typeof text === 'string' ? text : '' }]
-    const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts })
+    const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts, ...within })
     return { ref, first }
   }
 
