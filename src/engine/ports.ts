@@ -28,6 +28,7 @@ import type { Observer } from './observer-port.ts'
 import type { Store } from './store-port.ts'
 import type { AppContext, Tool, ToolOutput } from './tool-port.ts'
 
+export type * from './node-port.ts'
 export type * from './observer-port.ts'
 export type * from './store-port.ts'
 
