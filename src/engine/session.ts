@@ -338,7 +338,7 @@ export class Session {
     this.unproven = false
     const workers = workersOfEnding(this.state, events)
     const all = hasNested(this.state) ? withNestedSettled(this.state, events, this.context) : events
-    const redact = this.agent.gate.redactArguments
+    const { redactArguments: redact } = this.agent.gate
     const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
     this.#journal.record(kept, deferrable)
     this.ports.observer?.recorded(this, kept)
@@ -387,7 +387,6 @@ export class Session {
     this.feed.close(why)
   }
 
-  /** Keeps text beside the log. */
   async keepBlob({ name, body }: { name: string; body: string }): Promise<void> {
     this.blobBytes += body.length
     await this.ports.store.putBlob(this.id, name, body, this.epoch)
