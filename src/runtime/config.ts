@@ -118,7 +118,7 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
   telemetry?: TelemetryConfig
-  /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
+  /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store
 }
 
