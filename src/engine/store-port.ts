@@ -1,6 +1,6 @@
 // The store, as a type: where sessions live. It is one of the ports, and everyone imports it from ports.ts.
 import type { ErrorCode } from '../language/errors.ts'
-import type { Event, Recorded, Settings } from '../language/events.ts'
+import type { Event, Recorded, Settings, TurnStop } from '../language/events.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
@@ -14,6 +14,8 @@ export type SessionFacts = {
   waits?: readonly string[]
   /** While it waits: how many of them wait for a person's approval. */
   asks?: number
+  /** At rest: how its last turn ended, unless it simply ended. */
+  stop?: TurnStop
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
   atWork?: true
   /** While it waits: the time at which its turn goes on although nobody has answered. */
