@@ -17,6 +17,7 @@ import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { ownServer, type ServerPrompt, type ServerResource } from '../../language/servers.ts'
 import { encodePart } from './encode.ts'
+import { isNotFound } from './not-found.ts'
 
 const scheme = 'turnwire+mcp:'
 /** Of the values that a completion gives. */
@@ -137,10 +138,6 @@ function contentOf(
     return { uri, mimeType: block.mimeType, blob: block.data }
   if (block.type === 'resource') return { ...block.resource, uri }
   return { uri, mimeType: 'text/uri-list', text: part.url }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'not_found'
 }
 
 function notFound(uri: string): ProtocolError {

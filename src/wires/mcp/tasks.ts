@@ -10,8 +10,8 @@ import {
 } from '@modelcontextprotocol/server'
 import type { AgentInfo, Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
-import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
+import { isNotFound } from './not-found.ts'
 import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
 import { McpTask, mcpWire } from './turn.ts'
 import { TurnResult } from './turn-result.ts'
@@ -96,7 +96,7 @@ export class McpTasks {
     if (session === undefined) throw unknownTask(id)
     const ref = { owner: this.#owner, session }
     const summary = await this.#engine.summary(ref).catch((error: unknown) => {
-      throw error instanceof TurnwireError && error.code === 'not_found' ? unknownTask(id) : error
+      throw isNotFound(error) ? unknownTask(id) : error
     })
     const task = new McpTask(ref, Number(first))
     const isHere = summary.turn?.first === task.first && summary.turn.wire === mcpWire
