@@ -22,6 +22,7 @@ const rules: Rule[] = [
   { in: 'src/models/', may: ['src/models/', 'src/language/', 'src/lib/', 'src/engine/ports.ts'] },
   { in: 'src/tools/', may: ['src/tools/', 'src/language/', 'src/lib/', 'src/engine/ports.ts'] },
   { in: 'src/stores/', may: ['src/stores/', 'src/language/', 'src/lib/', 'src/engine/ports.ts'] },
+  { in: 'src/payments/', may: ['src/payments/', 'src/language/', 'src/lib/', 'src/engine/index.ts'] },
   {
     in: 'src/wires/',
     may: ['src/wires/', 'src/language/', 'src/lib/', 'src/engine/index.ts'],
@@ -48,6 +49,7 @@ const rules: Rule[] = [
       // The checks of the vendors' rules, for the operator API. Loaded when asked for.
       'src/testing/doctor.ts',
       'src/runtime/',
+      'src/payments/',
       'src/wires/',
       'src/stores/',
       'src/tools/',

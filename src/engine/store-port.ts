@@ -129,8 +129,10 @@ export type Store = {
   usage(owner: string): Promise<{ sessions: number; bytes: number }>
   /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
-  remove(session: string): Promise<boolean>
-  putBlob(session: string, name: string, body: string): Promise<void>
+  /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */
+  remove(session: string, epoch?: number): Promise<boolean>
+  /** `epoch`: as for `remove`. */
+  putBlob(session: string, name: string, body: string, epoch?: number): Promise<void>
   blob(session: string, name: string): Promise<string | undefined>
   /**
    * Adds bytes to a blob that is too large to be put whole. `at` 0 begins it anew, and removes what there was; without

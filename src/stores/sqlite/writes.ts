@@ -5,7 +5,7 @@ import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../..
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
 import { roughSize } from '../../lib/rough-size.ts'
-import { checkAppend, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
+import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
@@ -78,9 +78,9 @@ export function carryOut(sql: Statements, write: SentWrite): unknown {
     case 'append':
       return appendEvents(sql, write)
     case 'remove':
-      return removeSession(sql, write.session)
+      return removeSession(sql, write.session, write.epoch)
     case 'putBlob':
-      return putBlob(sql, write.session, write.name, write.body)
+      return putBlob(sql, write)
     case 'addPiece':
       return addPiece(sql, write)
     case 'probe':
@@ -127,14 +127,18 @@ function claimSession(sql: Statements, session: string, recovering: boolean): Cl
   return { epoch, row: sessionRow(columns) }
 }
 
-function removeSession(sql: Statements, session: string): boolean {
+function removeSession(sql: Statements, session: string, epoch: number | undefined): boolean {
+  const found = sql.sessionHead.one(session)
+  if (found) checkEpoch(session, epoch, found[1])
   sql.deleteBatches(session)
   return sql.deleteSession(session).rows > 0
 }
 
-function putBlob(sql: Statements, session: string, name: string, body: string): void {
+function putBlob(sql: Statements, write: Extract<SentWrite, { kind: 'putBlob' }>): void {
+  const { session, epoch, name, body } = write
   const found = sql.sessionHead.one(session)
   if (found === undefined) throw sessionMissing(session)
+  checkEpoch(session, epoch, found[1])
   sql.countBlob(found[0], name, body.length)
   sql.upsertBlob(found[0], name, body)
 }
