@@ -41,7 +41,7 @@ export function checkOffers(agent: Record<string, unknown>, key: string, wrong: 
   ] as const) {
     const names = Array.isArray(name) ? name.map(each => (isRecord(each) ? each[field] : undefined)) : []
     const twice = names.find((each, index) => names.indexOf(each) !== index)
-    if (twice !== undefined) wrong(`${key}.${list}`, `"${String(twice)}" is there twice.`)
+    if (typeof twice === 'string') wrong(`${key}.${list}`, `"${twice}" is there twice.`)
   }
 }
 

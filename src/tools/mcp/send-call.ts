@@ -57,8 +57,8 @@ async function begin(call: SentCall): Promise<JsonObject> {
   if (started.task === undefined) {
     const result = await request(call)
     const task = taskIn(result)
-    if (!task) return result
-    started.task = String(task['taskId'])
+    if (task === undefined) return result
+    started.task = task
   }
   return followTask({
     client,

@@ -28,12 +28,12 @@ export function showTasks(transport: Transport): void {
   }
 }
 
-/** Undefined: it is a result. */
-export function taskIn(result: JsonObject): JsonObject | undefined {
+/** The id of the task that a call became. Undefined: it is a result. */
+export function taskIn(result: JsonObject): string | undefined {
   const { _meta, task } = result
-  if (isJsonObject(task) && typeof task['taskId'] === 'string') return task
   const shown = isJsonObject(_meta) ? _meta[taskKey] : undefined
-  return isJsonObject(shown) && typeof shown['taskId'] === 'string' ? shown : undefined
+  const { taskId } = isJsonObject(task) ? task : isJsonObject(shown) ? shown : {}
+  return typeof taskId === 'string' ? taskId : undefined
 }
 
 export type FollowedTask = {
@@ -41,7 +41,7 @@ export type FollowedTask = {
   id: string
   context: ToolContext
   /** Answers what the server asks meanwhile (2026-07-28). */
-  answer(method: string, params: JsonObject): Promise<JsonObject>
+  answer: (method: string, params: JsonObject) => Promise<JsonObject>
 }
 
 /** The result of the call. Rejects with a ProtocolError if the task failed. The task is cancelled with the call. */

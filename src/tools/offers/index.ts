@@ -22,7 +22,7 @@ export type ResourceDefinition = {
   /** Default: text/plain for a text, application/octet-stream for bytes. */
   mediaType?: string
   /** Undefined: there is nothing at this address. */
-  read(values: Values, uri: string): Content | undefined | Promise<Content | undefined>
+  read: (values: Values, uri: string) => Content | undefined | Promise<Content | undefined>
 }
 
 export type PromptDefinition = {
@@ -38,10 +38,10 @@ export type PromptDefinition = {
     values?: readonly string[]
   }[]
   /** A text is one message of the user. */
-  get(values: Values): string | readonly PromptMessage[] | Promise<string | readonly PromptMessage[]>
+  get: (values: Values) => string | readonly PromptMessage[] | Promise<string | readonly PromptMessage[]>
 }
 
-export type OwnResource = Readonly<ResourceDefinition> & { match(uri: string): Values | undefined }
+export type OwnResource = Readonly<ResourceDefinition> & { match: (uri: string) => Values | undefined }
 export type OwnPrompt = Readonly<PromptDefinition>
 
 export function resource(definition: ResourceDefinition): OwnResource {

@@ -104,7 +104,11 @@ function encodePrompt(prompt: ServerPrompt): Prompt {
     name: offeredName(prompt),
     ...(title !== undefined && { title }),
     description,
-    arguments: prompt.arguments.map(({ values: _, ...argument }) => argument),
+    arguments: prompt.arguments.map(({ name, description: words, required }) => ({
+      name,
+      ...(words !== undefined && { description: words }),
+      ...(required !== undefined && { required }),
+    })),
   }
 }
 

@@ -198,7 +198,7 @@ export const taskTools = [
   tool({
     ...of('greet'),
     input: { type: 'object' as const, properties: { name: { type: 'string' } } },
-    run: ({ name }) => `Hello, ${String(name)}!`,
+    run: ({ name }) => `Hello, ${name as string}!`,
   }),
   tool({
     ...of('slow_compute'),
@@ -230,8 +230,8 @@ export const taskTools = [
     input: { type: 'object' as const, properties: { filename: { type: 'string' } } },
     run: async ({ filename }, context) => {
       await long(context.signal)
-      const { action } = await context.ask({ message: `Delete ${String(filename)}?`, schema: confirm })
-      return `${action}: ${String(filename)}`
+      const { action } = await context.ask({ message: `Delete ${filename as string}?`, schema: confirm })
+      return `${action}: ${filename as string}`
     },
   }),
   tool({
