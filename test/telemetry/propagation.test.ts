@@ -169,6 +169,7 @@ describe('the trace of a call goes out', () => {
   it('to an MCP server, in _meta', async () => {
     const sent: unknown[] = []
     const client = {
+      getNegotiatedProtocolVersion: () => undefined,
       async callTool(params: unknown) {
         sent.push(params)
         return { content: [] }
@@ -179,6 +180,7 @@ describe('the trace of a call goes out', () => {
       client,
       raw: 'look',
       server: 's',
+      started: {},
       input: {},
       context,
       tool: { input: { form: 'json', schema: {} } },
