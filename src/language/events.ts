@@ -1,6 +1,7 @@
 // The log's words. What stands here is durable and read forever: a published version of an event is never
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
 import type { JsonObject } from '../lib/json.ts'
+import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
@@ -10,6 +11,7 @@ import type { PaymentChange } from './payments.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
+import type { TraceContext } from './trace.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -64,6 +66,11 @@ export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pau
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
+/** The turn ended neither by itself nor because someone wanted it to. */
+export function isFailure(stop: TurnStop | undefined): boolean {
+  return stop !== undefined && stop !== 'end' && stop !== 'cancelled' && stop !== 'abandoned'
+}
+
 export const limitNames = [
   'steps',
   'calls',
@@ -82,6 +89,8 @@ export type Grant = {
   toolHash: string
   /** Canonical hash of the only arguments it covers; absent: any arguments. */
   argsHash?: string
+  /** The arguments that it covers, by patterns; absent: any arguments, or those of `argsHash`. */
+  where?: ArgumentPatterns
   by: string
   expiresAt?: number
   usesLeft?: number
@@ -116,6 +125,8 @@ export type TurnStarted = At & {
   parts: InputPart[]
   wire: string
   ask?: Ask
+  /** The trace that it belongs to: its own first span where traces are made, otherwise that of its caller. */
+  trace?: TraceContext
 }
 /** The caller that continues the turn asks something else of the model from here on. */
 export type TurnAsked = At & { type: 'turn.asked'; ask: Ask }

@@ -4,6 +4,7 @@ import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
+import { readTrace } from '../language/trace.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
@@ -19,7 +20,7 @@ import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
 import { ConsoleCookies } from './console-cookie.ts'
-import { consoleRoutes } from './console-files.ts'
+import { consoleRoutes, missingPage } from './console-files.ts'
 import { Keys, localOwner } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
@@ -28,6 +29,7 @@ import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { Runtime } from './runtime.ts'
+import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
@@ -69,6 +71,11 @@ export async function serveRuntime(
     const payments = await openPayments(runtime, plain, keys)
     const host = payments?.host ?? plain
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
+    const measures = runtime.telemetry.measure({
+      queuedCalls: () => runtime.callSlots.waiting,
+      streams: () => accounts.open,
+      storeUp: () => runtime.storeFailure() === undefined,
+    })
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
     const gate = {
@@ -79,7 +86,8 @@ export async function serveRuntime(
       accounts,
     }
     const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    const app = createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp, payments })
+    const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
+    const app = createApp(given)
     mounted.mount(app, sockets)
     const close = (): void => {
       payments?.stop()
@@ -110,7 +118,11 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
   const { config, log } = runtime
-  const engine = new LimitedEngine(runtime.engine, { ...defaultOwnerLimits, ...config.server?.perOwner })
+  const engine = new LimitedEngine(
+    runtime.engine,
+    { ...defaultOwnerLimits, ...config.server?.perOwner },
+    () => runtime.telemetry.incoming.getStore(),
+  )
   const about = await engine.describe()
   runtime.onTools(() => {
     // The engine may be stopping: what was known stays.
@@ -184,18 +196,19 @@ export type AppOptions = {
   hostname: string
   host: WireHost
   accounts: OwnerAccounts
+  measures?: Measures
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
   payments?: Payments | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, acp, mcp, payments } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, payments } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
   app.onError((error, c) => sendRefusal(c, error, log))
-  app.notFound(c => sendRefusal(c, noRoute(c), log))
+  app.notFound(c => missingPage(c) ?? sendRefusal(c, noRoute(c), log))
   if (config.server?.log === 'debug') app.use(logRequests(log))
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health', c => {
@@ -215,6 +228,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.use(authenticate(keys, host, cookies, payments))
   if (payments) app.use(payments.middleware)
   app.use(countRequests(accounts))
+  app.use(withinTrace(runtime.telemetry))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
@@ -225,6 +239,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   app.route('/', operatorRoutes(host, operator))
+  if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
   if (payments) app.route('/', payments.routes())
@@ -234,6 +249,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
 /** What `GET /` shows. */
 const wires = {
   '/health': 'whether it is up',
+  '/metrics': 'for Prometheus: docs/operations/telemetry.md',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
   '/v1/responses, /v1/conversations, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
   '/v1/chat/completions': 'OpenAI Chat Completions: docs/protocols/chat.md',
@@ -356,6 +372,14 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
     c.env.outgoing.once('close', account.open())
     c.set('account', account)
     return next()
+  }
+}
+
+/** What a request starts belongs to the trace that its headers name. */
+function withinTrace({ incoming }: Telemetry): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
+    return trace ? incoming.run(trace, next) : next()
   }
 }
 
