@@ -1,21 +1,19 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
-import type { InputPart, Native, Origin, ResultPart } from '../language/content.ts'
+import type { InputPart, Origin, ResultPart } from '../language/content.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
   Delta,
   Grant,
   LimitName,
-  ModelStop,
   Recorded,
   SessionParent,
   Settings,
   TurnStop,
-  Usage,
 } from '../language/events.ts'
-import type { AnswerPart, Entry } from '../language/history.ts'
+import type { Entry } from '../language/history.ts'
 import type { RecordPayment } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'

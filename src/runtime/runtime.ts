@@ -14,7 +14,6 @@ import {
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
 import type { PriceSource } from '../payments/price.ts'
-import { memoryStore } from '../stores/memory.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'

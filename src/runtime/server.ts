@@ -5,23 +5,24 @@ import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { readTrace } from '../language/trace.ts'
-import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
+import { checkHost, checkOrigin } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { callbackRoutes } from '../wires/callbacks/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
-import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
+import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
-import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
+import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import { operatorRoutes, signInRoute } from '../wires/operator/index.ts'
 import { responsesRoutes, responsesSocket } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
+import { authenticate } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
-import { Keys, localOwner } from './keys.ts'
+import { Keys } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
@@ -325,44 +326,6 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(
-  keys: Keys,
-  host: WireHost,
-  cookies: ConsoleCookies,
-  payments: Payments | undefined,
-): MiddlewareHandler<WireEnv> {
-  return async (c, next) => {
-    if (keys.open) {
-      c.set('principal', { owner: localOwner, name: localOwner, operator: true })
-      return next()
-    }
-    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
-    const principal =
-      bearer === 'missing'
-        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host) ?? payments?.bareCaller(c))
-        : typeof bearer === 'string'
-          ? undefined
-          : (keys.find(bearer.token) ?? payments?.callerOf(bearer.token))
-    if (!principal) {
-      c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
-      const words =
-        bearer === 'malformed'
-          ? 'The Authorization header must be: Bearer <key>.'
-          : 'A valid key is needed: Authorization: Bearer <key>.'
-      throw new TurnwireError('unauthorized', words)
-    }
-    c.set('principal', principal)
-    return next()
-  }
-}
-
-/** Some addresses name a run by an id that is as good as a key. */
-function ownerOfRun(c: Context<WireEnv>, host: WireHost): Principal | undefined {
-  const owner = ownerByRunId(host, c.req.method, c.req.path)
-  return owner === undefined ? undefined : { owner, name: owner }
-}
-
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
@@ -381,11 +344,6 @@ function withinTrace({ incoming }: Telemetry): MiddlewareHandler<WireEnv> {
     const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
     return trace ? incoming.run(trace, next) : next()
   }
-}
-
-/** Some vendors' clients send the key under a header of their own. */
-function bearerOf(key: string | undefined): string | undefined {
-  return key === undefined ? undefined : `Bearer ${key}`
 }
 
 function isLoopback(hostname: string): boolean {
