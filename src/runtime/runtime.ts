@@ -18,7 +18,7 @@ import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/i
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
@@ -70,7 +70,7 @@ export class Runtime {
     this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
     this.log = this.failures.tap(log)
-    this.#graceMs = config.server?.graceMs ?? 10_000
+    this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
     this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
     this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
     const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
