@@ -48,6 +48,7 @@ import { withReader } from './read-output.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { declaredFor } from './session-tools.ts'
+import { SnapshotWriter } from './snapshots.ts'
 import type { SessionState } from './state.ts'
 import type { SubSessions } from './sub-sessions.ts'
 
@@ -69,6 +70,7 @@ export class Session {
   requestApp: Partial<AppContext> | undefined
   readonly #id: Context['id']
   readonly #journal: Journal
+  readonly snapshots: SnapshotWriter
   readonly #home: SessionHome
   #attached: readonly Tool[] = []
   readonly #offers = new OfferCache()
@@ -105,7 +107,11 @@ export class Session {
         error: wordsOf(error),
       }),
     )
-    this.#journal = new Journal(this, claim.epoch, () => home.listChanges.changed(this))
+    this.snapshots = new SnapshotWriter(this, claim.snapshot)
+    this.#journal = new Journal(this, claim.epoch, () => {
+      home.listChanges.changed(this)
+      this.snapshots.consider()
+    })
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
   }

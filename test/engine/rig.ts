@@ -33,6 +33,7 @@ export type RigOptions = {
   callSlots?: CallSlots
   hooks?: Hooks
   vault?: Vault
+  snapshotGrowth?: { events: number; bytes: number }
 }
 
 export const owner = 'ana'
@@ -96,6 +97,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     agents: () => [{ agent }],
     ...(options.callSlots && { callSlots: options.callSlots }),
     ...(options.hooks && { hooks: options.hooks }),
+    ...(options.snapshotGrowth && { snapshotGrowth: options.snapshotGrowth }),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   const engine = local.sessions
