@@ -52,7 +52,10 @@ test('states that fold to something else have another version, so that no old sn
   }
   // When this fails because `evolve` or the state changed: raise `stateVersion` in snapshot-state.ts, then note both here.
   // When it fails because a transcript was added: note the new hash.
-  assert.deepEqual(seen, { version: 1, hash: 'c90c278def514ed70a6e139cef3c8e166c26c3a3c25440c8c5b321c36241fc5f' })
+  assert.deepEqual(seen, {
+    version: 1,
+    hash: 'c90c278def514ed70a6e139cef3c8e166c26c3a3c25440c8c5b321c36241fc5f',
+  })
 })
 
 test('every type of event stands in a transcript', () => {
