@@ -383,6 +383,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   lost(session: Session, reason: unknown): void {
     if (this.#open.get(session.id) !== session) return
     this.#open.delete(session.id)
+    this.ports.observer?.lost(session.id)
     // Memory was ahead of the log, so the store says whether there is work left.
     if (!this.#stopping && mayPass(reason)) this.#recovery.later(session.id)
   }

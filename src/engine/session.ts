@@ -337,9 +337,10 @@ export class Session {
     this.unproven = false
     const workers = workersOfEnding(this.state, events)
     const all = hasNested(this.state) ? withNestedSettled(this.state, events, this.context) : events
-    const redact = this.agent.gate.redactArguments
+    const { redactArguments: redact } = this.agent.gate
     const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
     this.#journal.record(kept, deferrable)
+    this.ports.observer?.recorded(this, kept)
     if (this.ports.hooks) tellTurnEnded(this, events)
     if (events.some(asksUntil)) this.deadlines.watch()
     tellNested(this, all)
@@ -385,7 +386,6 @@ export class Session {
     this.feed.close(why)
   }
 
-  /** Keeps text beside the log. */
   async keepBlob({ name, body }: { name: string; body: string }): Promise<void> {
     this.blobBytes += body.length
     await this.ports.store.putBlob(this.id, name, body, this.epoch)

@@ -4,6 +4,7 @@ import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
+import { readTrace } from '../language/trace.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
@@ -28,6 +29,7 @@ import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { Runtime } from './runtime.ts'
+import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
@@ -65,6 +67,11 @@ export async function serveRuntime(
     }
     const host = await hostOf(runtime)
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
+    const measures = runtime.telemetry.measure({
+      queuedCalls: () => runtime.callSlots.waiting,
+      streams: () => accounts.open,
+      storeUp: () => runtime.storeFailure() === undefined,
+    })
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
     const gate = {
@@ -75,7 +82,10 @@ export async function serveRuntime(
       accounts,
     }
     const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    mounted.mount(createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp }), sockets)
+    mounted.mount(
+      createApp({ runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp }),
+      sockets,
+    )
     return running(server, hostname, keys, () => stop(server, runtime, () => sockets.close(), acp))
   } catch (error) {
     server.close()
@@ -101,7 +111,11 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
   const { config, log } = runtime
-  const engine = new LimitedEngine(runtime.engine, { ...defaultOwnerLimits, ...config.server?.perOwner })
+  const engine = new LimitedEngine(
+    runtime.engine,
+    { ...defaultOwnerLimits, ...config.server?.perOwner },
+    () => runtime.telemetry.incoming.getStore(),
+  )
   const about = await engine.describe()
   runtime.onTools(() => {
     // The engine may be stopping: what was known stays.
@@ -162,12 +176,13 @@ export type AppOptions = {
   hostname: string
   host: WireHost
   accounts: OwnerAccounts
+  measures?: Measures
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, acp, mcp } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -190,6 +205,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys, host, cookies))
   app.use(countRequests(accounts))
+  app.use(withinTrace(runtime.telemetry))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
@@ -200,6 +216,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   app.route('/', operatorRoutes(host, operator))
+  if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
   return app
@@ -208,6 +225,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
 /** What `GET /` shows. */
 const wires = {
   '/health': 'whether it is up',
+  '/metrics': 'for Prometheus: docs/operations/telemetry.md',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
   '/v1/responses, /v1/conversations, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
   '/v1/chat/completions': 'OpenAI Chat Completions: docs/protocols/chat.md',
@@ -324,6 +342,14 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
     c.env.outgoing.once('close', account.open())
     c.set('account', account)
     return next()
+  }
+}
+
+/** What a request starts belongs to the trace that its headers name. */
+function withinTrace({ incoming }: Telemetry): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
+    return trace ? incoming.run(trace, next) : next()
   }
 }
 
