@@ -378,6 +378,8 @@ export type EnginePorts = {
   callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** What the program gives its tools as `context.app`. */
   app?: (subject: HookSubject) => AppContext
+  /** How much a log grows between two snapshots of its state. Absent: 1,000 events, or 4 MiB. */
+  snapshotGrowth?: { events: number; bytes: number }
   /** One line for operators; never holds secrets, arguments or results. */
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
 }

@@ -104,6 +104,15 @@ export type ServerConfig = {
   log?: LogLevel
 }
 
+/** Sizes and times of the server that a configuration may change. */
+export const serverDefaults = {
+  bodyBytes: 20 * 1024 * 1024,
+  heartbeatMs: 15_000,
+  unsentBytes: 4 * 1024 * 1024,
+  stallMs: 30_000,
+  graceMs: 10_000,
+} satisfies ServerConfig
+
 export type TurnwireConfig<Name extends string = string, ModelName extends string = string> = {
   agents: readonly AgentConfig<Name, ModelName>[]
   /**

@@ -18,7 +18,7 @@ import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/i
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { placeOf } from './data-place.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
@@ -78,7 +78,7 @@ export class Runtime {
     this.#egress = new Egress(config.egress)
     this.callSlots = new CallSlots(config.callsAtOnce ?? CALLS_AT_ONCE)
     this.log = this.failures.tap(log)
-    this.#graceMs = config.server?.graceMs ?? 10_000
+    this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
     const place = placeOf(config.data, this.log)
     this.folder = place.folder
     this.#store = place.store

@@ -20,6 +20,7 @@ import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
 import { authenticate } from './authenticate.ts'
+import { serverDefaults } from './config.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
 import { Keys } from './keys.ts'
@@ -38,8 +39,6 @@ import { ownVersion } from './version.ts'
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
 
 export type ServeOptions = { host?: string; port?: number }
-
-const MiB = 1024 * 1024
 
 /** Serves over HTTP. The server keeps the data folder: processes that use it go on through this one. */
 export function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
@@ -142,11 +141,11 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
     sign: text => runtime.vault.sign(text),
     unseal: sealed => runtime.vault.open(sealed),
     limits: {
-      bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
+      bodyBytes: config.server?.bodyBytes ?? serverDefaults.bodyBytes,
       jsonDepth: 64,
-      heartbeatMs: config.server?.heartbeatMs ?? 15_000,
-      unsentBytes: config.server?.unsentBytes ?? 4 * MiB,
-      stallMs: config.server?.stallMs ?? 30_000,
+      heartbeatMs: config.server?.heartbeatMs ?? serverDefaults.heartbeatMs,
+      unsentBytes: config.server?.unsentBytes ?? serverDefaults.unsentBytes,
+      stallMs: config.server?.stallMs ?? serverDefaults.stallMs,
     },
     log,
   }

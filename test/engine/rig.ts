@@ -37,6 +37,7 @@ export type RigOptions = {
   observer?: Observer
   egress?: Egress
   vault?: Vault
+  snapshotGrowth?: { events: number; bytes: number }
 }
 
 export const owner = 'ana'
@@ -100,6 +101,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     agents: () => [{ agent }],
     ...(options.callSlots && { callSlots: options.callSlots }),
     ...(options.hooks && { hooks: options.hooks }),
+    ...(options.snapshotGrowth && { snapshotGrowth: options.snapshotGrowth }),
     ...(options.observer && { observer: options.observer }),
     ...(options.egress && { egress: options.egress }),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
