@@ -13,7 +13,9 @@ import {
   isRecord,
   type Wrong,
 } from './check-fields.ts'
-import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
+import { checkOffers, checkServing } from './check-offers.ts'
+import { checkPayments } from './check-payments.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
@@ -52,6 +54,8 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'payments',
+      'telemetry',
       'data',
     ],
     '',
@@ -76,8 +80,9 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
-  checkHooks(config['hooks'], wrong)
+  checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
+  checkPayments(config['payments'], agents, wrong)
   checkData(config['data'], wrong)
 }
 
@@ -114,6 +119,9 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'price',
+  'resources',
+  'prompts',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
@@ -133,7 +141,8 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
   checkSwitches(agent['responses'], ['serverTools'], `${key}.responses`, wrong)
-  checkSwitches(agent['serveMcp'], ['tools', 'ask'], `${key}.serveMcp`, wrong)
+  checkServing(agent['serveMcp'], `${key}.serveMcp`, wrong)
+  checkOffers(agent, key, wrong)
   checkSwitches(agent['images'], ['http', 'data'], `${key}.images`, wrong)
   const texts = { title: 'string', version: 'string', description: 'string', system: 'string' } as const
   checkKinds(
