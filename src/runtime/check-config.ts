@@ -14,6 +14,7 @@ import {
   type Wrong,
 } from './check-fields.ts'
 import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isKeyEntry } from './keys.ts'
@@ -51,6 +52,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'relay',
       'data',
     ],
     '',
@@ -60,7 +62,10 @@ function checkAll(config: Fields, wrong: Wrong): void {
   const names = checkModels(config['models'], wrong)
   const servers = checkMcp(config['mcp'], wrong)
   const agents = config['agents']
-  if (!Array.isArray(agents) || agents.length === 0) wrong('agents', 'must list at least one agent.')
+  // A server may be a relay and nothing else.
+  const isRelay = Array.isArray(agents) && config['relay'] !== undefined
+  if (!Array.isArray(agents) || (agents.length === 0 && !isRelay))
+    wrong('agents', 'must list at least one agent.')
   else {
     const seen = new Set<unknown>()
     agents.forEach((agent: unknown, index) => {
@@ -75,8 +80,8 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
-  checkHooks(config['hooks'], wrong)
   checkServer(config['server'], wrong)
+  checkRelay(config['relay'], wrong)
   checkData(config['data'], wrong)
 }
 

@@ -6,6 +6,7 @@ import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { RelayConfig } from '../relay/config.ts'
 import type { CodeOptions } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { KeyEntry } from './keys.ts'
@@ -116,6 +117,8 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
+  /** Agents that their owners attach from their own machines. Absent: there are none. */
+  relay?: RelayConfig
   /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
   data?: string | Store
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
+import type { RelayServer } from '../relay/server/index.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { callbackRoutes } from '../wires/callbacks/index.ts'
@@ -26,9 +27,10 @@ import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
+import type { OpenRelay } from './relay.ts'
 import type { Runtime } from './runtime.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
-import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
+import { acceptUpgrades, type Sockets, type UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
 
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
@@ -47,7 +49,7 @@ export async function serveRuntime(
   runtime: Runtime,
   options: ServeOptions & { shared?: true } = {},
 ): Promise<Running> {
-  const { server: config = {} } = runtime.config
+  const { server: config = {}, relay: relayed } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
   const keys = new Keys(config.keys ?? [], runtime.folder)
   if (keys.open && !isLoopback(hostname))
@@ -68,6 +70,8 @@ export async function serveRuntime(
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
+    const relay = relayed && (await loadRelay(runtime, host))
+    if (relay) host.relay = relay.server
     const gate = {
       keys,
       hosts: hostNames(config.hosts ?? [], hostname),
@@ -75,9 +79,18 @@ export async function serveRuntime(
       limits: host.limits,
       accounts,
     }
-    const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    mounted.mount(createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp }), sockets)
-    return running(server, hostname, keys, () => stop(server, runtime, () => sockets.close(), acp))
+    const sockets = acceptUpgrades(gate, [
+      ...socketRoutes(host),
+      ...(acp?.sockets ?? []),
+      ...(relay?.sockets ?? []),
+    ])
+    mounted.mount(
+      createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp, relay: relay?.server }),
+      sockets,
+    )
+    return running(server, hostname, keys, () =>
+      stop(server, runtime, () => closeSockets(relay?.server, sockets), acp),
+    )
   } catch (error) {
     server.close()
     throw error
@@ -145,6 +158,18 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
   return mcpRoutes(host, serving, ownVersion())
 }
 
+/** Loaded only when it is configured. */
+async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | undefined> {
+  const { openRelay } = await import('./relay.ts')
+  return openRelay(runtime, host)
+}
+
+/** Attached machines are told to come back before all sockets are closed. */
+function closeSockets(relay: RelayServer | undefined, sockets: Sockets): void {
+  relay?.close()
+  sockets.close()
+}
+
 /** The wires that speak over WebSockets. */
 function socketRoutes(host: WireHost): UpgradeRoute[] {
   return [
@@ -165,10 +190,11 @@ export type AppOptions = {
   accounts: OwnerAccounts
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
+  relay?: RelayServer | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, acp, mcp } = options
+  const { runtime, keys, hostname, host, accounts, acp, mcp, relay } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -178,18 +204,20 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health', c => {
     const failure = runtime.storeFailure()
-    if (!failure) return c.json({ status: 'ok', agents: agents.length })
+    const plugins = relay && { plugins: relay.machines }
+    if (!failure) return c.json({ status: 'ok', agents: agents.length, ...plugins })
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
   app.route('/', callbackRoutes(host))
+  if (relay) app.route('/', relay.routes)
   const cookies = new ConsoleCookies(keys, runtime.vault)
   const operator = operatorBackend(runtime, keys, cookies)
   const console = consoleRoutes()
   if (console) app.route('/', console)
   app.route('/', signInRoute(host, operator))
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host, cookies))
+  app.use(authenticate(keys, host, cookies, relay))
   app.use(countRequests(accounts))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
@@ -284,8 +312,18 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): MiddlewareHandler<WireEnv> {
+function authenticate(
+  keys: Keys,
+  host: WireHost,
+  cookies: ConsoleCookies,
+  relay: RelayServer | undefined,
+): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
+    const signedIn = relay && walletOf(c, relay)
+    if (signedIn) {
+      c.set('principal', signedIn)
+      return next()
+    }
     if (keys.open) {
       c.set('principal', { owner: localOwner, name: localOwner, operator: true })
       return next()
@@ -309,6 +347,13 @@ function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): Midd
     c.set('principal', principal)
     return next()
   }
+}
+
+/** A wallet's token is good for requests to attached agents, and nothing else. */
+function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
+  if (req.method !== 'POST' || !/^\/v1\/responses(?:\/[^/]+)?$/.test(req.path)) return undefined
+  const bearer = parseBearer(req.header('authorization'))
+  return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
 }
 
 /** Some addresses name a run by an id that is as good as a key. */
