@@ -12,7 +12,8 @@ import type { JsonObject } from '../../src/lib/json.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'
 import type { RelayConfig } from '../../src/relay/config.ts'
 import type { OwnerFrame, ServerFrame } from '../../src/relay/frames.ts'
-import { Attachment, readServer, StatusFile, signIn } from '../../src/relay/owner/index.ts'
+import { Attachment, readServer, readStatus, StatusFile, signIn } from '../../src/relay/owner/index.ts'
+import type { AttachStatus } from '../../src/relay/owner/status.ts'
 import { type Wallet, walletOf } from '../../src/relay/viem.ts'
 import { openAttachedAgent } from '../../src/runtime/attach.ts'
 import type { TurnwireConfig } from '../../src/runtime/config.ts'
@@ -81,13 +82,22 @@ export type MachineRig = {
   agentId: string
   attachment: Attachment
   status: StatusFile
+  /** What the status file says now. */
+  statusNow(): AttachStatus
   said: string[]
   /** As `run` ended. */
   over: Promise<void>
 }
 
 /** A machine whose agent plays the script, attached. */
-export async function machine(
+export async function machine(...given: Parameters<typeof attaching>): Promise<MachineRig> {
+  const rig = await attaching(...given)
+  await until(() => rig.said.some(line => line.startsWith('Attached')), 'the machine is attached')
+  return rig
+}
+
+/** The same, before the server has let it in. */
+export async function attaching(
   t: TestContext,
   url: string,
   script: Script = [{ text: 'hello' }],
@@ -98,7 +108,8 @@ export async function machine(
   const config: TurnwireConfig = { agents: [{ name: 'own', model }], data: 'memory', ...options.config }
   const local = await openAttachedAgent(config, undefined, silent)
   const [inputTokenPrice, outputTokenPrice] = options.prices ?? ['0', '0']
-  const status = new StatusFile(join(folder(t), 'status.json'), {
+  const file = join(folder(t), 'status.json')
+  const status = new StatusFile(file, {
     server: url,
     agentId: wallet.address,
     prices: { inputTokenPrice, outputTokenPrice },
@@ -122,8 +133,11 @@ export async function machine(
     status.write()
     await local.close()
   })
-  await until(() => said.some(line => line.startsWith('Attached')), 'the machine is attached')
-  return { wallet, agentId: wallet.address, attachment, status, said, over }
+  const statusNow = (): AttachStatus => {
+    status.write()
+    return readStatus(file)!
+  }
+  return { wallet, agentId: wallet.address, attachment, status, statusNow, said, over }
 }
 
 /** A socket that says what a test wants, for machines that are not honest. */

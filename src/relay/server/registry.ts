@@ -29,6 +29,8 @@ export type Provider = {
   failures: number
   /** It gets no request before this time. */
   restsUntil: number
+  /** When it was last given a request, in numbers of requests. */
+  turn: number
   seenAt: number
 }
 
@@ -48,6 +50,7 @@ const newest = 0.3
 export class Registry {
   readonly #providers = new Map<string, Provider>()
   readonly #now: () => number
+  #turns = 0
 
   constructor(now: () => number) {
     this.#now = now
@@ -98,6 +101,7 @@ export class Registry {
       const machine = leastLoaded(provider, tried)
       if (machine && (!best || isBefore(route, { provider, machine }, best))) best = { provider, machine }
     }
+    if (best) best.provider.turn = ++this.#turns
     return best
   }
 
@@ -122,7 +126,7 @@ export class Registry {
 
   #newProvider(agentId: string, wallet: Hex): Provider {
     const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
-    const since = { failures: 0, restsUntil: 0, seenAt: this.#now() }
+    const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
     return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
   }
 }
@@ -136,12 +140,13 @@ function leastLoaded({ machines }: Provider, tried: ReadonlySet<Machine>): Machi
 
 type Choice = { provider: Provider; machine: Machine }
 
-/** By price or by speed, then the other, then by load. An agent that has not answered yet counts as fast. */
+/** By price or by speed; among equals those with less work, then in turn. An agent that has not answered yet counts as fast. */
 function isBefore(route: Route, one: Choice, other: Choice): boolean {
-  const price = comparePrices(one.provider.prices, other.provider.prices)
-  const speed = (one.provider.firstFrameMs ?? 0) - (other.provider.firstFrameMs ?? 0)
-  const [first, second] = route === 'fastest' ? [speed, price] : [price, 0]
-  return (first || one.machine.taken - other.machine.taken || second || speed) < 0
+  const wanted =
+    route === 'fastest'
+      ? (one.provider.firstFrameMs ?? 0) - (other.provider.firstFrameMs ?? 0)
+      : comparePrices(one.provider.prices, other.provider.prices)
+  return (wanted || one.machine.taken - other.machine.taken || one.provider.turn - other.provider.turn) < 0
 }
 
 /** The sum of both prices: requests differ in how many tokens of each kind they need. */
