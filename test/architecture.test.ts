@@ -22,6 +22,7 @@ const rules: Rule[] = [
   { in: 'src/models/', may: ['src/models/', 'src/language/', 'src/lib/', 'src/engine/ports.ts'] },
   { in: 'src/tools/', may: ['src/tools/', 'src/language/', 'src/lib/', 'src/engine/ports.ts'] },
   { in: 'src/stores/', may: ['src/stores/', 'src/language/', 'src/lib/', 'src/engine/ports.ts'] },
+  { in: 'src/payments/', may: ['src/payments/', 'src/language/', 'src/lib/', 'src/engine/index.ts'] },
   {
     in: 'src/wires/',
     may: ['src/wires/', 'src/language/', 'src/lib/', 'src/engine/index.ts'],
@@ -61,6 +62,7 @@ const rules: Rule[] = [
       'src/testing/doctor.ts',
       'src/runtime/',
       'src/relay/',
+      'src/payments/',
       'src/wires/',
       'src/stores/',
       'src/tools/',
@@ -89,6 +91,7 @@ const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
   shared: [
     'src/stores/cursor.ts',
+    'src/stores/encoded-log.ts',
     'src/stores/failures.ts',
     'src/tools/functions/tool.ts',
     'src/wires/client-threads.ts',

@@ -61,12 +61,12 @@ export class LocalEngine implements Engine {
 
   /**
    * Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. Requests of
-   * `answerOnce` fail with `stopping`.
+   * `answerOnce` fail with `stopping`. `left`: called with each session once nothing of it runs here any more.
    */
-  stop(graceMs: number): Promise<void> {
+  stop(graceMs: number, left?: (session: Session) => void): Promise<void> {
     const reason = new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
     for (const answering of this.#answering) answering.abort(reason)
-    return this.sessions.stop(graceMs)
+    return this.sessions.stop(graceMs, left)
   }
 
   get description(): EngineDescription {
@@ -113,9 +113,8 @@ export class LocalEngine implements Engine {
     const { entries, blobs } = boundResults(seed, agent.gate)
     const sealed = sealSettings({ agent, ports: this.#ports }, settings)
     const made = await this.sessions.make({ ...rest, settings: sealed, seed: entries }, request)
-    const { id } = made.session
-    if (!made.existing) for (const { name, body } of blobs) await this.#ports.store.putBlob(id, name, body)
-    return { session: id, existing: made.existing }
+    for (const blob of made.session ? blobs : []) await made.session?.keepBlob(blob)
+    return { session: made.id, existing: made.session === undefined }
   }
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {
@@ -249,9 +248,8 @@ export class LocalEngine implements Engine {
     return this.sessions.blob(owner, session, name)
   }
 
-  async keepBlob({ owner, session }: SessionRef, name: string, body: string): Promise<void> {
-    await this.sessions.checkOwner(owner, session)
-    await this.#ports.store.putBlob(session, name, body)
+  keepBlob(ref: SessionRef, name: string, body: string): Promise<void> {
+    return this.sessions.keepBlob(ref, name, body)
   }
 }
 

@@ -84,7 +84,7 @@ export class ManualControl {
       callId,
       this.session.state.owner,
     )
-    if (blob) await this.session.ports.store.putBlob(this.session.id, blob.name, blob.body)
+    if (blob) await this.session.keepBlob(blob)
     this.#unsettled(callId)
     const answered: Outcome = { ...outcome, from: { source: 'person', by: this.by } }
     await this.session.save(decideFinished(call, answered, this.session.context))

@@ -63,7 +63,7 @@ export function isOwnOffer(settings: Settings, attached: readonly Tool[], client
   return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
 }
 
-export function ownOfferOf(agent: Agent): Offer {
+function ownOfferOf(agent: Agent): Offer {
   return makeOffer(agent, agent.tools, { tools: null, clientTools: [] }, none)
 }
 
@@ -231,4 +231,18 @@ function checkSchema(schema: JsonObject): SchemaSize {
   if (type !== undefined && ![type].flat().includes('object'))
     throw new SchemaError('/type', 'The arguments of a tool are an object, so "type" must be "object".')
   return size
+}
+
+/** The offers of agents' own tools, made once for each list of tools. */
+export class OwnOffers {
+  /** By agent name. */
+  readonly #known = new Map<string, { tools: readonly Tool[]; offer: Offer }>()
+
+  of(agent: Agent): Offer {
+    const known = this.#known.get(agent.name)
+    if (known?.tools === agent.tools) return known.offer
+    const offer = ownOfferOf(agent)
+    this.#known.set(agent.name, { tools: agent.tools, offer })
+    return offer
+  }
 }

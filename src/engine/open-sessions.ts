@@ -4,6 +4,7 @@
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import { roughSize } from '../lib/rough-size.ts'
+import { writeBeside } from './beside-log.ts'
 import type { RequestKey, SessionRef } from './boundary.ts'
 import { nextDeadline } from './deadlines.ts'
 import { type Create, decideCreate } from './decide.ts'
@@ -11,10 +12,11 @@ import { evolve } from './evolve.ts'
 import type { FollowSource, Resting } from './follow.ts'
 import { goneAgent } from './gone-agent.ts'
 import type { HistoryFold } from './history-fold.ts'
+import { dropIdle, mostIdle } from './idle-sessions.ts'
 import { LightStates } from './light-states.ts'
 import { ListChanges } from './list-changes.ts'
 import { LogPages } from './log-pages.ts'
-import { type Offer, ownOfferOf } from './offer.ts'
+import { type Offer, OwnOffers } from './offer.ts'
 import { stoppedEngine } from './outcomes.ts'
 import type { Agent, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from './ports.ts'
 import { readState } from './read-state.ts'
@@ -23,11 +25,8 @@ import { Session } from './session.ts'
 import { type SessionChanged, SessionChanges } from './session-changes.ts'
 import type { SessionHome } from './session-home.ts'
 import { emptyState, listSummaryOf, type SessionState } from './state.ts'
+import { stopSessions } from './stop-sessions.ts'
 import { SubSessions } from './sub-sessions.ts'
-
-/** Idle sessions that stay in memory, and about the JSON of their logs. */
-const mostIdle = 256
-const mostIdleBytes = 64 * 1024 * 1024
 
 /**
  * `attached`: tools that a session which was at work is offered before it goes on. `cancelling`: its turn is about to be
@@ -53,8 +52,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   readonly #light: LightStates
   readonly pages: LogPages
   readonly subSessions = new SubSessions(this)
-  /** By agent name. */
-  readonly #ownOffers = new Map<string, { tools: readonly Tool[]; offer: Offer }>()
+  readonly #ownOffers = new OwnOffers()
 
   constructor(ports: EnginePorts) {
     this.ports = ports
@@ -70,19 +68,16 @@ export class OpenSessions implements SessionHome, FollowSource {
   }
 
   ownOffer(agent: Agent): Offer {
-    const known = this.#ownOffers.get(agent.name)
-    if (known?.tools === agent.tools) return known.offer
-    const offer = ownOfferOf(agent)
-    this.#ownOffers.set(agent.name, { tools: agent.tools, offer })
-    return offer
+    return this.#ownOffers.of(agent)
   }
 
   async create(create: Create, request?: RequestKey): Promise<Session> {
-    return (await this.make(create, request)).session
+    const { id, session } = await this.make(create, request)
+    return session ?? this.open(create.owner, id)
   }
 
-  /** `existing`: the request key was used before. */
-  async make(create: Create, request?: RequestKey): Promise<{ session: Session; existing: boolean }> {
+  /** Without `session` the request key was used before, and this is the session that it made. */
+  async make(create: Create, request?: RequestKey): Promise<{ id: string; session?: Session }> {
     this.refuseIfStopping()
     const { world, store } = this.ports
     const agent = this.agent(create.agent)
@@ -100,12 +95,12 @@ export class OpenSessions implements SessionHome, FollowSource {
     if ('existing' in made) {
       if (made.hash !== request?.hash)
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
-      return { session: await this.open(create.owner, made.existing), existing: true }
+      return { id: made.existing }
     }
     const claim = { epoch: made.epoch, bytes: roughSize(events), blobBytes: 0 }
     const session = new Session(this.ports, agent, state, claim, this)
     this.listChanges.changed(session)
-    return { session: this.#keep(session), existing: false }
+    return { id, session: this.#keep(session) }
   }
 
   /** The session, ready to take commands. To anyone but its owner it does not exist. */
@@ -254,15 +249,26 @@ export class OpenSessions implements SessionHome, FollowSource {
   }
 
   async remove(owner: string, id: string): Promise<void> {
-    if ((await this.ports.store.row(id))?.owner !== owner) throw notFound()
+    await this.checkOwner(owner, id)
     const session = this.#find(id)
     await session?.cancel()
     const deleted = new TurnwireError('session_not_found', 'The session was deleted.')
     session?.lose(deleted)
-    await this.ports.store.remove(id)
+    if (session) await this.ports.store.remove(id, session.epoch)
+    else await this.#writeBeside(id, epoch => this.ports.store.remove(id, epoch))
     this.#light.forget(id)
     this.#changes.tell(id, deleted)
     this.listChanges.removed(owner, id)
+  }
+
+  /** Keeps text beside the log. A session that is not in memory stays so. */
+  async keepBlob({ owner, session: id }: SessionRef, name: string, body: string): Promise<void> {
+    await this.checkOwner(owner, id)
+    await this.#writeBeside(id, epoch => this.ports.store.putBlob(id, name, body, epoch))
+  }
+
+  async #writeBeside(id: string, write: (epoch: number) => Promise<unknown>): Promise<void> {
+    await writeBeside(this.ports.store, id, async () => this.#find(id) ?? this.#opening.get(id), write)
   }
 
   /** The whole of a result that was cut for the model. */
@@ -278,26 +284,29 @@ export class OpenSessions implements SessionHome, FollowSource {
     return this.#recovery.all()
   }
 
-  /** Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. */
-  async stop(graceMs: number): Promise<void> {
+  /** The same for these sessions. */
+  recoverThese(ids: readonly string[]): Promise<number> {
+    return this.#recovery.these(ids)
+  }
+
+  /**
+   * Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. A session is
+   * given up as soon as nothing runs in it any more; `left` is called with each.
+   */
+  async stop(graceMs: number, left?: (session: Session) => void): Promise<void> {
     this.#stopping = true
     const reason = stoppedEngine()
     this.#recovery.stop()
     this.#changes.tellAll(reason)
     this.listChanges.end()
     const sessions = [...this.#open.values()].filter(session => !session.lost)
-    for (const session of sessions) {
-      session.stopping = true
-      session.driver.dropStep(reason)
-      session.prove()
-      for (const run of session.nestedRuns) run.look()
-    }
-    const grace = Promise.withResolvers<void>()
-    const stopClock = this.ports.world.timer(graceMs, grace.resolve)
-    await Promise.race([Promise.all(sessions.map(session => session.driver.settle())), grace.promise])
-    stopClock()
-    await Promise.allSettled(sessions.map(session => session.flushed()))
-    for (const session of sessions) session.lose(reason)
+    await stopSessions(sessions, { graceMs, world: this.ports.world, reason, left })
+  }
+
+  /** Others may write to every session of this engine: its copies no longer count, and those who follow them are told. */
+  loseAll(reason: TurnwireError): void {
+    for (const session of [...this.#open.values()]) session.lose(reason)
+    this.#changes.tellAll(reason)
   }
 
   // ---- keeping -------------------------------------------------------------------------------------------
@@ -353,18 +362,8 @@ export class OpenSessions implements SessionHome, FollowSource {
     return session
   }
 
-  /** Drops idle sessions, the least recently used first, but not the one that is being opened. */
   #dropIdle(opening: Session): void {
-    let bytes = 0
-    for (const session of this.#open.values()) bytes += session.bytes
-    for (const [id, session] of this.#open) {
-      if (this.#open.size <= mostIdle && bytes <= mostIdleBytes) return
-      if (session === opening || !session.isIdle) continue
-      this.#open.delete(id)
-      bytes -= session.bytes
-      session.release()
-      this.#awaitDeadline(session)
-    }
+    for (const session of dropIdle(this.#open, opening)) this.#awaitDeadline(session)
   }
 
   /** A session that left memory is loaded when the time of one of its questions is over, to record that. */

@@ -26,6 +26,7 @@ import type { HookSubject, Hooks } from './hooks.ts'
 import type { Store } from './store-port.ts'
 import type { AppContext, Tool, ToolOutput } from './tool-port.ts'
 
+export type * from './node-port.ts'
 export type * from './store-port.ts'
 
 export {

@@ -60,8 +60,12 @@ export class Recovery {
 
   /** Gives how many sessions are continued. Large and suspect ones are still to come when it resolves. */
   async all(): Promise<number> {
-    const { store } = this.#ports
-    const rows = await Promise.all((await store.unfinished()).map(id => store.row(id)))
+    return this.these(await this.#ports.store.unfinished())
+  }
+
+  /** The same for these sessions. */
+  async these(ids: readonly string[]): Promise<number> {
+    const rows = await Promise.all(ids.map(id => this.#ports.store.row(id)))
     const unfinished = rows.filter(row => row !== undefined)
     for (const row of unfinished) if (!isAtWork(row)) this.#atDue(row)
     const found = unfinished.filter(row => isAtWork(row) && this.#mayRecover(row))

@@ -389,7 +389,7 @@ export class Session {
   /** Keeps text beside the log. */
   async keepBlob({ name, body }: { name: string; body: string }): Promise<void> {
     this.blobBytes += body.length
-    await this.ports.store.putBlob(this.id, name, body)
+    await this.ports.store.putBlob(this.id, name, body, this.epoch)
   }
 
   #refuseIfGone(): void {

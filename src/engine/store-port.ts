@@ -1,6 +1,6 @@
 // The store, as a type: where sessions live. It is one of the ports, and everyone imports it from ports.ts.
 import type { ErrorCode } from '../language/errors.ts'
-import type { Event, Recorded, Settings } from '../language/events.ts'
+import type { Event, Recorded, Settings, TurnStop } from '../language/events.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
@@ -12,6 +12,8 @@ export type SessionFacts = {
   cost?: number
   /** While it waits: the tools whose calls wait for a client or a person. */
   waits?: readonly string[]
+  /** At rest: how its last turn ended, unless it simply ended. */
+  stop?: TurnStop
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
   atWork?: true
   /** While it waits: the time at which its turn goes on although nobody has answered. */
@@ -129,8 +131,10 @@ export type Store = {
   usage(owner: string): Promise<{ sessions: number; bytes: number }>
   /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
-  remove(session: string): Promise<boolean>
-  putBlob(session: string, name: string, body: string): Promise<void>
+  /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */
+  remove(session: string, epoch?: number): Promise<boolean>
+  /** `epoch`: as for `remove`. */
+  putBlob(session: string, name: string, body: string, epoch?: number): Promise<void>
   blob(session: string, name: string): Promise<string | undefined>
   /**
    * Adds bytes to a blob that is too large to be put whole. `at` 0 begins it anew, and removes what there was; without

@@ -20,8 +20,8 @@ export class SubSessions {
 
   /** The session that works for this call: made if it is not there yet. */
   async make(create: Create, key: string): Promise<SessionRef> {
-    const { session } = await this.#sessions.make(create, { key, hash: key })
-    return { owner: create.owner, session: session.id }
+    const { id } = await this.#sessions.make(create, { key, hash: key })
+    return { owner: create.owner, session: id }
   }
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {

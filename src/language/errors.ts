@@ -47,6 +47,7 @@ export const errorCodes = {
   agent_unavailable: { status: 503, retry: true, audience: 'caller' },
   stopping: { status: 503, retry: true, audience: 'caller' },
   lease_lost: { status: 503, retry: true, audience: 'caller' },
+  moved: { status: 503, retry: true, audience: 'caller' },
   store_locked: { status: 503, retry: true, audience: 'operator' },
   store_failed: { status: 503, retry: true, audience: 'operator' },
   store_full: { status: 507, retry: true, audience: 'operator' },

@@ -119,7 +119,7 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   server?: ServerConfig
   /** Agents that their owners attach from their own machines. Absent: there are none. */
   relay?: RelayConfig
-  /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
+  /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store
 }
 

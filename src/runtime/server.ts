@@ -4,24 +4,25 @@ import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
-import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
+import { checkHost, checkOrigin } from '../lib/http.ts'
 import type { RelayServer } from '../relay/server/index.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { callbackRoutes } from '../wires/callbacks/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
-import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
+import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
-import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
+import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import { operatorRoutes, signInRoute } from '../wires/operator/index.ts'
 import { responsesRoutes, responsesSocket } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
+import { authenticate } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
-import { consoleRoutes } from './console-files.ts'
-import { Keys, localOwner } from './keys.ts'
+import { consoleRoutes, missingPage } from './console-files.ts'
+import { Keys } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
@@ -199,7 +200,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   const { agents } = host.about
   const app = new Hono<WireEnv>()
   app.onError((error, c) => sendRefusal(c, error, log))
-  app.notFound(c => sendRefusal(c, noRoute(c), log))
+  app.notFound(c => missingPage(c) ?? sendRefusal(c, noRoute(c), log))
   if (config.server?.log === 'debug') app.use(logRequests(log))
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health', c => {
@@ -248,6 +249,7 @@ const wires = {
   '/callbacks/<token>': 'results of calls that their tools left for later: docs/guide/later.md',
   '/operator': 'for operators and the console: docs/protocols/operator.md',
   '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
+  '/v1/providers': 'agents on their owners’ machines, if a relay is configured: docs/protocols/sixerr.md',
 }
 
 /** The names under which this server is reached. */
@@ -312,56 +314,6 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(
-  keys: Keys,
-  host: WireHost,
-  cookies: ConsoleCookies,
-  relay: RelayServer | undefined,
-): MiddlewareHandler<WireEnv> {
-  return async (c, next) => {
-    const signedIn = relay && walletOf(c, relay)
-    if (signedIn) {
-      c.set('principal', signedIn)
-      return next()
-    }
-    if (keys.open) {
-      c.set('principal', { owner: localOwner, name: localOwner, operator: true })
-      return next()
-    }
-    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
-    const principal =
-      bearer === 'missing'
-        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host))
-        : typeof bearer === 'string'
-          ? undefined
-          : keys.find(bearer.token)
-    if (!principal) {
-      c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
-      const words =
-        bearer === 'malformed'
-          ? 'The Authorization header must be: Bearer <key>.'
-          : 'A valid key is needed: Authorization: Bearer <key>.'
-      throw new TurnwireError('unauthorized', words)
-    }
-    c.set('principal', principal)
-    return next()
-  }
-}
-
-/** A wallet's token is good for requests to attached agents, and nothing else. */
-function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
-  if (req.method !== 'POST' || !/^\/v1\/responses(?:\/[^/]+)?$/.test(req.path)) return undefined
-  const bearer = parseBearer(req.header('authorization'))
-  return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
-}
-
-/** Some addresses name a run by an id that is as good as a key. */
-function ownerOfRun(c: Context<WireEnv>, host: WireHost): Principal | undefined {
-  const owner = ownerByRunId(host, c.req.method, c.req.path)
-  return owner === undefined ? undefined : { owner, name: owner }
-}
-
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
@@ -371,11 +323,6 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
     c.set('account', account)
     return next()
   }
-}
-
-/** Some vendors' clients send the key under a header of their own. */
-function bearerOf(key: string | undefined): string | undefined {
-  return key === undefined ? undefined : `Bearer ${key}`
 }
 
 function isLoopback(hostname: string): boolean {

@@ -27,13 +27,19 @@ export class FailedSessions extends Map<string, WriteFailure> {
   }
 }
 
+/** Throws `lease_lost` unless the epoch, if there is one, is that of the session's current writer. */
+export function checkEpoch(session: string, epoch: number | undefined, current: number): void {
+  if (epoch !== undefined && epoch !== current)
+    throw leaseLost(session, `epoch ${epoch} was followed by ${current}`)
+}
+
 /** Throws `lease_lost` unless this append is the next one of the session's current writer. */
 export function checkAppend(
   { session, epoch, seq }: Pick<Append, 'session' | 'epoch' | 'seq'>,
   currentEpoch: number,
   head: number,
 ): void {
-  if (epoch !== currentEpoch) throw leaseLost(session, `epoch ${epoch} was followed by ${currentEpoch}`)
+  checkEpoch(session, epoch, currentEpoch)
   if (seq !== head + 1) throw leaseLost(session, `event ${seq} was offered where ${head + 1} is next`)
 }
 
@@ -44,13 +50,28 @@ export function checkPiece(
   currentEpoch: number,
   size: number | undefined,
 ): void {
-  if (epoch !== currentEpoch) throw leaseLost(session, `epoch ${epoch} was followed by ${currentEpoch}`)
+  checkEpoch(session, epoch, currentEpoch)
   if (at !== 0 && at !== size)
     throw leaseLost(session, `a piece was offered at ${at} where the blob has ${size ?? 'no'} bytes`)
 }
 
 export function sessionMissing(session: string): TurnwireError {
   return leaseLost(session, 'it does not exist any more')
+}
+
+/** The session would take the write now, but did not when it came. */
+export function takenMeanwhile(session: string): TurnwireError {
+  return leaseLost(session, 'it changed while the write was under way')
+}
+
+/** Another node has the session. Nothing was changed. */
+export function heldElsewhere(session: string, node: string): TurnwireError {
+  return new TurnwireError('moved', `Node ${node} has session ${session}. Nothing was recorded; ask again.`)
+}
+
+/** The node that writes has no lease any more. */
+export function nodeLeaseEnded(node: string): TurnwireError {
+  return new TurnwireError('lease_lost', `The lease of node ${node} has ended. Nothing was recorded.`)
 }
 
 export function sessionExists(session: string): TurnwireError {

@@ -1,15 +1,27 @@
 // A store in memory: for tests, for `data: 'memory'`, and as the floor that durable stores are measured against. It
-// keeps the event objects it is given, without a copy, so callers must not change them.
+// keeps the event objects it is given, without a copy, so callers must not change them. Several nodes of one process can
+// share one memory, for tests and simulations of many nodes.
 import { randomBytes } from 'node:crypto'
-import type { ListSummary, NewSession, SessionRow, Store } from '../engine/ports.ts'
+import type {
+  ListSummary,
+  NewSession,
+  NodeInfo,
+  NodeStore,
+  SeenNode,
+  SessionRow,
+  Store,
+} from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import { roughSize } from '../lib/rough-size.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import {
   checkAppend,
+  checkEpoch,
   checkPiece,
   failsWith,
+  heldElsewhere,
+  nodeLeaseEnded,
   sessionExists,
   sessionMissing,
   type WriteFailure,
@@ -28,6 +40,8 @@ type MemorySession = {
   inPieces: Map<string, BlobInPieces>
   summary: ListSummary | undefined
   request: NewSession['request']
+  /** The id of the node that has it. */
+  node: string | undefined
 }
 
 type BlobInPieces = { pieces: Uint8Array[]; size: number; whole: boolean }
@@ -36,22 +50,48 @@ export function memoryStore(): Store {
   return new MemoryStore()
 }
 
+/** One memory for several nodes: each opens a store of its own. `now`: milliseconds of the clock by which leases end. */
+export function sharedMemory(now: () => number = () => performance.now()): { open(): NodeStore } {
+  const memory = new Memory()
+  return { open: () => new MemoryNode(memory, now) }
+}
+
+/** What is stored. */
+class Memory {
+  /** In the order of creation. */
+  readonly sessions = new Map<string, MemorySession>()
+  readonly requests = new Map<string, MemorySession>()
+  readonly nodes = new Map<string, NodeInfo & { until: number }>()
+  readonly cursorSecret = randomBytes(32).toString('hex')
+  created = 0
+}
+
 /** Its methods are fields, so that `{ ...memoryStore(), append }` works. */
 class MemoryStore implements Store {
-  /** In the order of creation. */
-  readonly #sessions = new Map<string, MemorySession>()
-  readonly #requests = new Map<string, MemorySession>()
+  protected readonly memory: Memory
   readonly #failures = new Map<string, WriteFailure>()
-  readonly #cursorSecret = randomBytes(32).toString('hex')
-  #created = 0
+
+  constructor(memory = new Memory()) {
+    this.memory = memory
+  }
+
+  /** The node that takes sessions through this store. Throws if it may not take this one. */
+  protected taker(_session?: MemorySession): string | undefined {
+    return undefined
+  }
+
+  protected isFree(_session: MemorySession): boolean {
+    return true
+  }
 
   readonly create: Store['create'] = ({ row, events, summary, request }) =>
     this.#write(row.id, { kind: 'create' }, () => {
-      const first = request && this.#requests.get(requestId(row.owner, request.key))
+      const node = this.taker()
+      const first = request && this.memory.requests.get(requestId(row.owner, request.key))
       if (first?.request) return { existing: first.row.id, hash: first.request.hash }
-      if (this.#sessions.has(row.id)) throw sessionExists(row.id)
+      if (this.memory.sessions.has(row.id)) throw sessionExists(row.id)
       const session: MemorySession = {
-        ordinal: ++this.#created,
+        ordinal: ++this.memory.created,
         row: {
           ...row,
           updatedAt: events.at(-1)?.at ?? row.createdAt,
@@ -67,16 +107,19 @@ class MemoryStore implements Store {
         inPieces: new Map(),
         summary,
         request,
+        node,
       }
-      this.#sessions.set(row.id, session)
-      if (request) this.#requests.set(requestId(row.owner, request.key), session)
+      this.memory.sessions.set(row.id, session)
+      if (request) this.memory.requests.set(requestId(row.owner, request.key), session)
       return { epoch: 1 }
     })
 
   readonly claim: Store['claim'] = async (id, recovering) => {
-    const session = this.#sessions.get(id)
-    if (session && recovering) session.row.recoveries += 1
-    return session && { epoch: ++session.epoch, row: { ...session.row } }
+    const session = this.memory.sessions.get(id)
+    if (!session) return undefined
+    session.node = this.taker(session)
+    if (recovering) session.row.recoveries += 1
+    return { epoch: ++session.epoch, row: { ...session.row } }
   }
 
   readonly append: Store['append'] = batch =>
@@ -94,16 +137,18 @@ class MemoryStore implements Store {
       if (batch.facts) row.facts = batch.facts
     })
 
-  readonly remove: Store['remove'] = id =>
-    this.#write(id, { kind: 'remove' }, () => {
-      const session = this.#sessions.get(id)
-      if (session?.request) this.#requests.delete(requestId(session.row.owner, session.request.key))
-      return this.#sessions.delete(id)
+  readonly remove: Store['remove'] = (id, epoch) =>
+    this.#write(id, { kind: 'remove', ...(epoch !== undefined && { epoch }) }, () => {
+      const session = this.memory.sessions.get(id)
+      if (session) checkEpoch(id, epoch, session.epoch)
+      if (session?.request) this.memory.requests.delete(requestId(session.row.owner, session.request.key))
+      return this.memory.sessions.delete(id)
     })
 
-  readonly putBlob: Store['putBlob'] = (id, name, body) =>
-    this.#write(id, { kind: 'putBlob' }, () => {
-      const { row, blobs } = this.#existing(id)
+  readonly putBlob: Store['putBlob'] = (id, name, body, epoch) =>
+    this.#write(id, { kind: 'putBlob', ...(epoch !== undefined && { epoch }) }, () => {
+      const { row, blobs, epoch: current } = this.#existing(id)
+      checkEpoch(id, epoch, current)
       row.blobBytes += body.length - (blobs.get(name)?.length ?? 0)
       blobs.set(name, body)
     })
@@ -123,7 +168,7 @@ class MemoryStore implements Store {
     })
 
   readonly blobRange: Store['blobRange'] = async (id, name, from, length) => {
-    const found = this.#sessions.get(id)?.inPieces.get(name)
+    const found = this.memory.sessions.get(id)?.inPieces.get(name)
     if (!found?.whole) return undefined
     const parts: Uint8Array[] = []
     let start = 0
@@ -136,15 +181,15 @@ class MemoryStore implements Store {
   }
 
   readonly row: Store['row'] = async id => {
-    const session = this.#sessions.get(id)
+    const session = this.memory.sessions.get(id)
     return session && { ...session.row }
   }
 
   readonly requested: Store['requested'] = async (owner, key) =>
-    this.#requests.get(requestId(owner, key))?.row.id
+    this.memory.requests.get(requestId(owner, key))?.row.id
 
   readonly read: Store['read'] = async (id, after = 0, { maxBytes } = {}) => {
-    const { events, sizes } = this.#sessions.get(id) ?? { events: [], sizes: [] }
+    const { events, sizes } = this.memory.sessions.get(id) ?? { events: [], sizes: [] }
     const page: Recorded[] = []
     let bytes = 0
     for (let index = Math.max(after, 0); index < events.length; index++) {
@@ -160,7 +205,8 @@ class MemoryStore implements Store {
 
   readonly list: Store['list'] = async (owner, { after, limit, status }) => {
     checkLimit(limit)
-    const below = after === undefined ? Infinity : decodeCursor(this.#cursorSecret, owner, after)
+    const below =
+      after === undefined ? Infinity : decodeCursor(this.memory.cursorSecret, owner, after).position
     const found = this.#filter(
       ({ row, ordinal }) =>
         ordinal < below &&
@@ -170,7 +216,7 @@ class MemoryStore implements Store {
     const shown = found.slice(-limit)
     const rows = shown.map(({ row, summary }) => (summary ? { ...row, summary } : { ...row })).reverse()
     if (found.length === shown.length) return { rows }
-    return { rows, next: encodeCursor(this.#cursorSecret, owner, shown[0]!.ordinal) }
+    return { rows, next: encodeCursor(this.memory.cursorSecret, owner, shown[0]!.ordinal) }
   }
 
   readonly owners: Store['owners'] = async () => [
@@ -184,9 +230,9 @@ class MemoryStore implements Store {
   }
 
   readonly unfinished: Store['unfinished'] = async () =>
-    this.#filter(({ row }) => isUnfinished(row)).map(({ row }) => row.id)
+    this.#filter(session => isUnfinished(session.row) && this.isFree(session)).map(({ row }) => row.id)
 
-  readonly blob: Store['blob'] = async (id, name) => this.#sessions.get(id)?.blobs.get(name)
+  readonly blob: Store['blob'] = async (id, name) => this.memory.sessions.get(id)?.blobs.get(name)
 
   readonly close = async (): Promise<void> => {}
 
@@ -206,14 +252,110 @@ class MemoryStore implements Store {
   }
 
   #existing(id: string): MemorySession {
-    const session = this.#sessions.get(id)
+    const session = this.memory.sessions.get(id)
     if (session === undefined) throw sessionMissing(id)
     return session
   }
 
   #filter(test: (session: MemorySession) => boolean): MemorySession[] {
-    return [...this.#sessions.values().filter(test)]
+    return [...this.memory.sessions.values().filter(test)]
   }
+}
+
+/** The memory as one of its nodes sees it. */
+class MemoryNode extends MemoryStore implements NodeStore {
+  readonly #now: () => number
+  #self: { id: string; leaseMs: number } | undefined
+
+  constructor(memory: Memory, now: () => number) {
+    super(memory)
+    this.#now = now
+  }
+
+  readonly join: NodeStore['join'] = async (node, leaseMs) => {
+    this.memory.nodes.set(node.id, { ...node, until: this.#now() + leaseMs })
+    this.#self = { id: node.id, leaseMs }
+  }
+
+  readonly renew: NodeStore['renew'] = async () => {
+    const self = this.#self
+    const row = self && this.memory.nodes.get(self.id)
+    if (!self || !row) return false
+    const others = this.memory.nodes.values().filter(({ id }) => id !== self.id)
+    if (row.until <= this.#now() && others.some(({ id }) => this.#lives(id))) return false
+    row.until = this.#now() + self.leaseMs
+    return true
+  }
+
+  readonly leave: NodeStore['leave'] = async () => {
+    const row = this.#self && this.memory.nodes.get(this.#self.id)
+    if (row) row.until = -Infinity
+    this.#self = undefined
+  }
+
+  readonly nodes: NodeStore['nodes'] = async () => [
+    ...this.memory.nodes.values().map(node => this.#seen(node)),
+  ]
+
+  readonly holder: NodeStore['holder'] = async id => {
+    const session = this.memory.sessions.get(id)
+    if (!session) return undefined
+    const { epoch, node } = session
+    if (node === undefined) return { epoch }
+    return { epoch, node: this.#seen(this.memory.nodes.get(node) ?? goneNode(node)) }
+  }
+
+  readonly adopt: NodeStore['adopt'] = async (id, epoch) => {
+    const session = this.memory.sessions.get(id)
+    const self = this.#self?.id
+    if (session?.epoch !== epoch || self === undefined || !this.#lives(self) || !this.#isAbandoned(session))
+      return false
+    session.node = self
+    session.epoch += 1
+    return true
+  }
+
+  readonly release: NodeStore['release'] = async (id, epoch) => {
+    const session = this.memory.sessions.get(id)
+    if (session?.epoch === epoch) session.node = undefined
+  }
+
+  readonly abandoned: NodeStore['abandoned'] = async (after, limit) => {
+    const found = [...this.memory.sessions.values()].filter(
+      session => session.row.id > after && isUnfinished(session.row) && this.#isAbandoned(session),
+    )
+    const ids = found.map(({ row: { id }, summary }) =>
+      summary?.parent === undefined ? { id } : { id, parent: summary.parent },
+    )
+    return ids.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+  }
+
+  protected override taker(session?: MemorySession): string | undefined {
+    const self = this.#self?.id
+    if (self !== undefined && !this.#lives(self)) throw nodeLeaseEnded(self)
+    if (session && !this.isFree(session)) throw heldElsewhere(session.row.id, session.node!)
+    return self
+  }
+
+  protected override isFree(session: MemorySession): boolean {
+    return this.#isAbandoned(session) || session.node === this.#self?.id
+  }
+
+  #isAbandoned({ node }: MemorySession): boolean {
+    return node === undefined || !this.#lives(node)
+  }
+
+  #lives(id: string): boolean {
+    return (this.memory.nodes.get(id)?.until ?? -Infinity) > this.#now()
+  }
+
+  #seen({ until, ...node }: NodeInfo & { until: number }): SeenNode {
+    return { ...node, leftMs: until - this.#now() }
+  }
+}
+
+function goneNode(id: string): NodeInfo & { until: number } {
+  return { id, version: '', until: -Infinity }
 }
 
 function requestId(owner: string, key: string): string {

@@ -13,6 +13,7 @@ export {
   scripted,
   scriptFromFile,
 } from '../models/scripted/index.ts'
+export { type NodesUnderTest, nodeStoreContract } from './contracts/node-store.ts'
 export { storeContract } from './contracts/store.ts'
 export type { MakeStore, StoreUnderTest } from './contracts/store-samples.ts'
 export {

@@ -6,7 +6,7 @@ import { type OwnerFrame, protocolVersion, readOwnerFrame, type ServerFrame } fr
 import type { Dispatch } from './dispatch.ts'
 import type { Claims, Tokens } from './jwt.ts'
 import { Machine, type MachineLimits } from './machine.ts'
-import type { Provider, Registry } from './registry.ts'
+import type { Registry, RelayAgent } from './registry.ts'
 
 export type AcceptOptions = {
   registry: Registry
@@ -36,7 +36,7 @@ export class Attached {
   readonly #options: AcceptOptions
   readonly #socket: Socket
   readonly #authTimer: NodeJS.Timeout
-  #joined: { provider: Provider; machine: Machine } | undefined
+  #joined: { agent: RelayAgent; machine: Machine } | undefined
   #unknown = 0
   #pinged: number | undefined
   #stopPings = (): void => {}
@@ -69,28 +69,24 @@ export class Attached {
       this.#break(this.#joined, 'A frame cannot be read.')
   }
 
-  #takeFrame(
-    { provider, machine }: { provider: Provider; machine: Machine },
-    frame: OwnerFrame,
-    chars: number,
-  ) {
+  #takeFrame({ agent, machine }: { agent: RelayAgent; machine: Machine }, frame: OwnerFrame, chars: number) {
     if ('id' in frame) machine.take(frame, chars)
     else if (frame.type === 'pong') {
       if (frame.ts === this.#pinged) this.#pinged = undefined
     } else if (frame.type === 'price_update') {
       const { inputTokenPrice, outputTokenPrice } = frame
-      provider.prices = { inputTokenPrice, outputTokenPrice }
+      agent.prices = { inputTokenPrice, outputTokenPrice }
       machine.send({ type: 'price_update_ack', inputTokenPrice, outputTokenPrice })
     } else machine.break('It signed in twice.')
-    if (!machine.open) this.#logBroken(provider)
+    if (!machine.open) this.#logBroken(agent)
   }
 
-  #break({ provider, machine }: { provider: Provider; machine: Machine }, reason: string): void {
+  #break({ agent, machine }: { agent: RelayAgent; machine: Machine }, reason: string): void {
     machine.break(reason)
-    this.#logBroken(provider)
+    this.#logBroken(agent)
   }
 
-  #logBroken({ agentId }: Provider): void {
+  #logBroken({ agentId }: RelayAgent): void {
     this.#options.log('warn', 'An attached machine broke the protocol and was closed.', { agent: agentId })
   }
 
@@ -119,12 +115,12 @@ export class Attached {
     const { registry, dispatch, limits, log } = this.#options
     clearTimeout(this.#authTimer)
     const machine = new Machine(this.#socket, limits)
-    const provider = registry.add(claims.agentId, claims.wallet, machine)
+    const agent = registry.add(claims.agentId, claims.wallet, machine)
     const { inputTokenPrice = '0', outputTokenPrice = '0', agentName, agentDescription } = auth
-    provider.prices = { inputTokenPrice, outputTokenPrice }
-    provider.name = agentName ?? provider.name
-    provider.description = agentDescription ?? provider.description
-    this.#joined = { provider, machine }
+    agent.prices = { inputTokenPrice, outputTokenPrice }
+    agent.name = agentName ?? agent.name
+    agent.description = agentDescription ?? agent.description
+    this.#joined = { agent, machine }
     machine.send({ type: 'auth_ok', pluginId: machine.id, protocol: protocolVersion })
     log('info', 'A machine is attached.', { agent: claims.agentId })
     this.#keepAlive(machine)
@@ -172,9 +168,9 @@ export class Attached {
     this.#stopPings()
     this.#stopRefresh()
     if (!this.#joined) return
-    const { provider, machine } = this.#joined
-    this.#options.registry.remove(provider, machine)
+    const { agent, machine } = this.#joined
+    this.#options.registry.remove(agent, machine)
     machine.gone()
-    this.#options.log('info', 'A machine is gone.', { agent: provider.agentId })
+    this.#options.log('info', 'A machine is gone.', { agent: agent.agentId })
   }
 }

@@ -2,10 +2,10 @@
 import { TurnwireError } from '../../language/errors.ts'
 import { deadline } from '../../lib/abort.ts'
 import type { Machine } from './machine.ts'
-import type { Provider, Registry, Route } from './registry.ts'
+import type { Registry, RelayAgent, Route } from './registry.ts'
 
 /** A place at a machine. `release` it once, when the request is over. */
-export type Slot = { provider: Provider; machine: Machine; release(): void }
+export type Slot = { agent: RelayAgent; machine: Machine; release(): void }
 
 type Waiting = { route: Route; tried: ReadonlySet<Machine>; give(slot: Slot): void }
 

@@ -12,7 +12,7 @@ import { toMachineForm } from '../request.ts'
 import { AnswerCheck, countedTokens } from './check-answer.ts'
 import type { Dispatch, Slot } from './dispatch.ts'
 import type { Ending, Machine } from './machine.ts'
-import type { Provider, Registry, Route } from './registry.ts'
+import type { Registry, RelayAgent, Route } from './registry.ts'
 
 /** One request to attached agents. As text it crosses the engine's boundary, in the place of a model's name. */
 export type RelayRequest = {
@@ -33,7 +33,7 @@ function decodeRelayRequest(text: string): RelayRequest {
 }
 
 /** How a request ended, for those who count or charge it. */
-export type Served = { provider: Provider; input: number; output: number }
+export type Served = { agent: RelayAgent; input: number; output: number }
 
 export type RelayModelOptions = {
   registry: Registry
@@ -119,7 +119,7 @@ class RelayedRequest {
     return typeof this.#asked.route !== 'object' || end === 'gone'
   }
 
-  async #askAt({ provider, machine }: Slot): Promise<Result> {
+  async #askAt({ agent, machine }: Slot): Promise<Result> {
     const { registry, now } = this.#options
     const begun = now()
     const reader = new AnswerReader(this.#prepared.reading, this.#watch)
@@ -145,14 +145,14 @@ class RelayedRequest {
       if (this.#signal.aborted) left()
     })
     if (ending === 'left') {
-      provider.counts.left += 1
+      agent.counts.left += 1
       throw this.#signal.reason
     }
     const result = this.#resultOf(ending, reader, check)
     if ('answer' in result) {
-      registry.succeeded(provider, firstFrameMs ?? now() - begun)
-      this.#count(provider, result.answer)
-    } else registry.failed(provider)
+      registry.succeeded(agent, firstFrameMs ?? now() - begun)
+      this.#count(agent, result.answer)
+    } else registry.failed(agent)
     return result
   }
 
@@ -173,11 +173,11 @@ class RelayedRequest {
     return { answer: { ...halted.answer, usage: countedTokens(stated, this.#request.maxTokens) } }
   }
 
-  #count(provider: Provider, { usage }: ModelAnswer): void {
+  #count(agent: RelayAgent, { usage }: ModelAnswer): void {
     const { input, output } = usage ?? { input: 0, output: 0 }
-    provider.counts.inputTokens += input
-    provider.counts.outputTokens += output
-    this.#options.onServed?.({ provider, input, output })
+    agent.counts.inputTokens += input
+    agent.counts.outputTokens += output
+    this.#options.onServed?.({ agent, input, output })
   }
 }
 

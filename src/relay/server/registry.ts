@@ -14,7 +14,7 @@ export type Counts = {
   outputTokens: number
 }
 
-export type Provider = {
+export type RelayAgent = {
   readonly agentId: string
   readonly wallet: Hex
   name?: string | undefined
@@ -48,7 +48,7 @@ const longestRestMs = 60_000
 const newest = 0.3
 
 export class Registry {
-  readonly #providers = new Map<string, Provider>()
+  readonly #agents = new Map<string, RelayAgent>()
   readonly #now: () => number
   #turns = 0
 
@@ -56,97 +56,97 @@ export class Registry {
     this.#now = now
   }
 
-  get(agentId: string): Provider | undefined {
-    return this.#providers.get(agentId)
+  get(agentId: string): RelayAgent | undefined {
+    return this.#agents.get(agentId)
   }
 
-  all(): Provider[] {
-    return [...this.#providers.values()]
+  all(): RelayAgent[] {
+    return [...this.#agents.values()]
   }
 
   get machines(): number {
     let count = 0
-    for (const { machines } of this.#providers.values()) count += machines.size
+    for (const { machines } of this.#agents.values()) count += machines.size
     return count
   }
 
-  add(agentId: string, wallet: Hex, machine: Machine): Provider {
-    const provider = this.#providers.get(agentId) ?? this.#newProvider(agentId, wallet)
-    this.#providers.delete(agentId)
-    this.#providers.set(agentId, provider)
-    provider.machines.add(machine)
-    provider.seenAt = this.#now()
-    return provider
+  add(agentId: string, wallet: Hex, machine: Machine): RelayAgent {
+    const agent = this.#agents.get(agentId) ?? this.#newAgent(agentId, wallet)
+    this.#agents.delete(agentId)
+    this.#agents.set(agentId, agent)
+    agent.machines.add(machine)
+    agent.seenAt = this.#now()
+    return agent
   }
 
-  remove(provider: Provider, machine: Machine): void {
-    provider.machines.delete(machine)
-    provider.seenAt = this.#now()
-    if (this.#providers.size <= mostRemembered) return
-    for (const [agentId, { machines }] of this.#providers)
+  remove(agent: RelayAgent, machine: Machine): void {
+    agent.machines.delete(machine)
+    agent.seenAt = this.#now()
+    if (this.#agents.size <= mostRemembered) return
+    for (const [agentId, { machines }] of this.#agents)
       if (machines.size === 0) {
-        this.#providers.delete(agentId)
+        this.#agents.delete(agentId)
         return
       }
   }
 
   /** A machine for the request that can take one now. `tried`: machines that are not asked again. */
-  choose(route: Route, tried: ReadonlySet<Machine>): { provider: Provider; machine: Machine } | undefined {
-    const named = typeof route === 'object' ? this.#providers.get(route.agentId) : undefined
+  choose(route: Route, tried: ReadonlySet<Machine>): { agent: RelayAgent; machine: Machine } | undefined {
+    const named = typeof route === 'object' ? this.#agents.get(route.agentId) : undefined
     const candidates = typeof route === 'object' ? (named ? [named] : []) : this.all()
     const now = this.#now()
-    let best: { provider: Provider; machine: Machine } | undefined
-    for (const provider of candidates) {
-      if (provider.restsUntil > now) continue
-      const machine = leastLoaded(provider, tried)
-      if (machine && (!best || isBefore(route, { provider, machine }, best))) best = { provider, machine }
+    let best: { agent: RelayAgent; machine: Machine } | undefined
+    for (const agent of candidates) {
+      if (agent.restsUntil > now) continue
+      const machine = leastLoaded(agent, tried)
+      if (machine && (!best || isBefore(route, { agent, machine }, best))) best = { agent, machine }
     }
-    if (best) best.provider.turn = ++this.#turns
+    if (best) best.agent.turn = ++this.#turns
     return best
   }
 
   /** Whether the agent is attached and not at rest. */
-  isAvailable({ machines, restsUntil }: Provider): boolean {
+  isAvailable({ machines, restsUntil }: RelayAgent): boolean {
     return machines.size > 0 && restsUntil <= this.#now()
   }
 
-  succeeded(provider: Provider, firstFrameMs: number): void {
-    const before = provider.firstFrameMs ?? firstFrameMs
-    provider.firstFrameMs = before + newest * (firstFrameMs - before)
-    provider.failures = 0
-    provider.counts.served += 1
+  succeeded(agent: RelayAgent, firstFrameMs: number): void {
+    const before = agent.firstFrameMs ?? firstFrameMs
+    agent.firstFrameMs = before + newest * (firstFrameMs - before)
+    agent.failures = 0
+    agent.counts.served += 1
   }
 
-  failed(provider: Provider): void {
-    provider.counts.failed += 1
-    const restMs = Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(provider.failures, 10))
-    provider.failures += 1
-    provider.restsUntil = this.#now() + restMs
+  failed(agent: RelayAgent): void {
+    agent.counts.failed += 1
+    const restMs = Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(agent.failures, 10))
+    agent.failures += 1
+    agent.restsUntil = this.#now() + restMs
   }
 
-  #newProvider(agentId: string, wallet: Hex): Provider {
+  #newAgent(agentId: string, wallet: Hex): RelayAgent {
     const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
     const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
     return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
   }
 }
 
-function leastLoaded({ machines }: Provider, tried: ReadonlySet<Machine>): Machine | undefined {
+function leastLoaded({ machines }: RelayAgent, tried: ReadonlySet<Machine>): Machine | undefined {
   let best: Machine | undefined
   for (const machine of machines)
     if (machine.free && !tried.has(machine) && (!best || machine.taken < best.taken)) best = machine
   return best
 }
 
-type Choice = { provider: Provider; machine: Machine }
+type Choice = { agent: RelayAgent; machine: Machine }
 
 /** By price or by speed; among equals those with less work, then in turn. An agent that has not answered yet counts as fast. */
 function isBefore(route: Route, one: Choice, other: Choice): boolean {
   const wanted =
     route === 'fastest'
-      ? (one.provider.firstFrameMs ?? 0) - (other.provider.firstFrameMs ?? 0)
-      : comparePrices(one.provider.prices, other.provider.prices)
-  return (wanted || one.machine.taken - other.machine.taken || one.provider.turn - other.provider.turn) < 0
+      ? (one.agent.firstFrameMs ?? 0) - (other.agent.firstFrameMs ?? 0)
+      : comparePrices(one.agent.prices, other.agent.prices)
+  return (wanted || one.machine.taken - other.machine.taken || one.agent.turn - other.agent.turn) < 0
 }
 
 /** The sum of both prices: requests differ in how many tokens of each kind they need. */

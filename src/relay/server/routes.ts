@@ -10,7 +10,7 @@ import { failureBody } from '../../wires/responses/wordings.ts'
 import { type Hex, readAddress } from '../viem.ts'
 import type { Challenges } from './challenge.ts'
 import type { Claims, Tokens } from './jwt.ts'
-import type { Provider, Registry } from './registry.ts'
+import type { Registry, RelayAgent } from './registry.ts'
 import { signInPage } from './sign-in-page.ts'
 
 export type RelayRoutes = {
@@ -94,14 +94,14 @@ export function claimsOf(
   return claims && admits(claims.wallet) ? claims : undefined
 }
 
-function describe(registry: Registry, provider: Provider) {
-  const { agentId, wallet, name, description, prices, machines, counts, firstFrameMs } = provider
+function describe(registry: Registry, agent: RelayAgent) {
+  const { agentId, wallet, name, description, prices, machines, counts, firstFrameMs } = agent
   return {
     agentId,
     walletAddress: wallet,
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    available: registry.isAvailable(provider),
+    available: registry.isAvailable(agent),
     pricing: prices,
     stats: {
       machines: machines.size,
@@ -115,16 +115,16 @@ function describe(registry: Registry, provider: Provider) {
 
 /** Counts are those since the server started; earnings are those on record. */
 async function usageOf({ registry, earnings }: RelayRoutes, { agentId, wallet }: Claims) {
-  const provider = registry.get(agentId)
-  const counts = provider?.counts ?? { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
+  const agent = registry.get(agentId)
+  const counts = agent?.counts ?? { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
   const { served, failed, left, inputTokens, outputTokens } = counts
   const earned = await earnings?.(agentId)
   return {
     agentId,
     walletAddress: wallet,
-    available: provider ? registry.isAvailable(provider) : false,
-    machines: provider?.machines.size ?? 0,
-    ...(provider && { pricing: provider.prices }),
+    available: agent ? registry.isAvailable(agent) : false,
+    machines: agent?.machines.size ?? 0,
+    ...(agent && { pricing: agent.prices }),
     requests: { served, failed, cancelled: left },
     usage: {
       input_tokens: inputTokens,

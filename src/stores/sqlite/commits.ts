@@ -1,6 +1,6 @@
 // Chooses where a group of writes is committed: on the main thread, which costs least, or in the thread that writes, so that
 // a slow disk does not hold the event loop (docs/decisions/0018). Both do the same with a connection of their own. Group
-// commit awaits each commit, so only one of the two connections ever writes at a time.
+// commit awaits each commit, so only one of the two connections ever writes at a time. The thread also keeps the WAL short.
 import { Connection } from './connection.ts'
 import { type GroupResult, writeGroup } from './write-group.ts'
 import { type WriterSetup, WriteThread } from './write-thread.ts'
@@ -12,39 +12,25 @@ export type CommitPlace = 'adaptive' | 'main' | 'thread'
 /** A group as it is committed. `size` is about the number of characters. */
 export type Group = { writes: readonly SentWrite[]; size: number }
 
-/** A commit that took this long was slow: next to it, changing threads costs nothing. */
+/** On a disk whose commits take longer on average, changing threads costs little next to the disk. */
 const SLOW_MS = 1
+/** How much the newest commit counts in the average. A commit of 500 ms keeps the next 140 off the main thread. */
+const NEWEST_COUNTS = 1 / 64
 /** A larger group takes long to write, however quick the disk is. */
-const SMALL_GROUP = 64 * 1024
-/** SQLite copies the WAL into the database after about so many small commits. The thread does that. */
-const MOST_IN_A_ROW = 200
-/** After a slow commit, so many quick ones bring the next to the main thread. Each further slow one doubles it. */
-const QUICK_AGAIN = { least: 8, most: 1024 }
-/** After so many quick commits on the main thread, a slow one counts as the first. */
-const STEADY = 1_000
+const SMALL_GROUP = 256 * 1024
+/** After so many commits, or this much written, the WAL is copied into the database. */
+const LONG_WAL = { commits: 250, size: 4 * 1024 * 1024 }
 
-/** How quick the disk has been. */
+/** How long commits take on average, the newest counting most. One slow commit on a quick disk changes little. */
 export class DiskPace {
-  /** Quick commits that are still needed before the disk counts as quick. */
-  #needed = 0
-  #next = QUICK_AGAIN.least
-  #quick = 0
+  #averageMs = 0
 
   get isQuick(): boolean {
-    return this.#needed === 0
+    return this.#averageMs < SLOW_MS
   }
 
   note(commitMs: number): void {
-    if (commitMs < SLOW_MS) {
-      if (this.#needed > 0) this.#needed -= 1
-      else this.#quick += 1
-      return
-    }
-    if (this.#needed === 0) {
-      this.#next = this.#quick >= STEADY ? QUICK_AGAIN.least : Math.min(this.#next * 2, QUICK_AGAIN.most)
-      this.#quick = 0
-    }
-    this.#needed = this.#next
+    this.#averageMs += (commitMs - this.#averageMs) * NEWEST_COUNTS
   }
 }
 
@@ -54,7 +40,8 @@ export class Commits {
   readonly #thread: WriteThread
   readonly #pace = new DiskPace()
   #connection: Connection | undefined
-  #inARow = 0
+  /** Since the last checkpoint. */
+  #wal = { commits: 0, size: 0 }
 
   constructor(setup: WriterSetup, place: CommitPlace = 'adaptive') {
     this.#setup = setup
@@ -64,12 +51,12 @@ export class Commits {
 
   /** One transaction. It is called again only after it has settled. Rejects if the thread ended meanwhile. */
   async commit(group: Group): Promise<GroupResult> {
+    if (this.#place !== 'main') await this.#keepWalShort(group.size)
     if (this.#staysHere(group)) {
       const result = this.#commitHere(group.writes)
       // Another process has the lock, and nothing was written. Waiting for it would hold the event loop.
       if (!isLocked(result) || this.#place === 'main') return result
     }
-    this.#inARow = 0
     const { result, commitMs } = await this.#thread.commit(group.writes)
     this.#pace.note(commitMs)
     if (mayBeUnsynced(result)) this.#connection?.distrust()
@@ -82,18 +69,12 @@ export class Commits {
     await this.#thread.close()
   }
 
-  #staysHere({ writes, size }: Group): boolean {
+  #staysHere({ size }: Group): boolean {
     if (this.#place !== 'adaptive') return this.#place === 'main'
-    return (
-      this.#pace.isQuick &&
-      this.#inARow < MOST_IN_A_ROW &&
-      size <= SMALL_GROUP &&
-      writes.every(({ session }) => session === writes[0]?.session)
-    )
+    return this.#pace.isQuick && size <= SMALL_GROUP
   }
 
   #commitHere(writes: readonly SentWrite[]): GroupResult {
-    this.#inARow += 1
     this.#connection ??= this.#open()
     const result = writeGroup(this.#connection, writes)
     this.#pace.note(this.#connection.takeCommitMs())
@@ -101,10 +82,21 @@ export class Commits {
     return result
   }
 
+  /**
+   * The thread copies the WAL into the database while nothing is committed, so that all of it is copied and the file starts
+   * over. If that fails, the WAL stays whole, and it is tried again later.
+   */
+  async #keepWalShort(more: number): Promise<void> {
+    const { commits, size } = this.#wal
+    const isLong = commits >= LONG_WAL.commits || size >= LONG_WAL.size
+    this.#wal = isLong ? { commits: 1, size: more } : { commits: commits + 1, size: size + more }
+    if (isLong) await this.#thread.checkpoint()
+  }
+
   #open(): Connection {
     const { options, places } = this.#setup
     const isAlone = this.#place === 'main'
-    return new Connection({ ...options, ...(!isAlone && { busyMs: 0, checkpoints: false }) }, places)
+    return new Connection({ ...options, ...(isAlone ? { checkpoints: true } : { busyMs: 0 }) }, places)
   }
 }
 

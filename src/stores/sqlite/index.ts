@@ -42,8 +42,10 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
       const { session, epoch } = batch
       return writer.write<void>({ kind: 'append', session, epoch, batch })
     },
-    remove: session => writer.write<boolean>({ kind: 'remove', session }),
-    putBlob: (session, name, body) => writer.write<void>({ kind: 'putBlob', session, name, body }),
+    remove: (session, epoch) =>
+      writer.write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }) }),
+    putBlob: (session, name, body, epoch) =>
+      writer.write<void>({ kind: 'putBlob', session, name, body, ...(epoch !== undefined && { epoch }) }),
     addPiece: (session, name, piece) => writer.write<void>({ kind: 'addPiece', session, name, ...piece }),
     blobRange: (session, name, from, length) => read(sql => readRange(sql, session, name, from, length)),
     async row(session) {
@@ -84,7 +86,7 @@ function listSessions(
 ): Awaited<ReturnType<Store['list']>> {
   checkLimit(limit)
   const [secret] = sql.cursorSecret.one()!
-  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after)
+  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after).position
   // One more than the limit tells whether there is a next page.
   const found = selectSessions(sql, owner, status, below, limit + 1)
   const rows = found.slice(0, limit).map(([summary, ...columns]) => {

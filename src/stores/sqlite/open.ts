@@ -13,7 +13,7 @@ export type DatabaseOptions = {
   busyMs?: number
   /** How large the database file may grow. */
   maxBytes?: number
-  /** False: another connection copies the WAL into the database. */
+  /** True: a commit also copies the WAL into the database when it has become long. Otherwise `checkpoint` does it. */
   checkpoints?: boolean
 }
 
@@ -90,7 +90,7 @@ function checkOwnership(db: DatabaseSync, file: string): void {
     )
 }
 
-function configure(db: DatabaseSync, { maxBytes, checkpoints = true }: DatabaseOptions): void {
+function configure(db: DatabaseSync, { maxBytes, checkpoints = false }: DatabaseOptions): void {
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('PRAGMA synchronous = FULL')
   db.exec('PRAGMA foreign_keys = ON')

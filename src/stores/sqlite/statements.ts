@@ -43,6 +43,7 @@ export function prepareStatements(db: DatabaseSync) {
     // Some failures have ended the transaction already.
     rollback: () => void (db.isTransaction && rollback.run()),
     close: () => db.close(),
+    checkpoint: () => db.exec('PRAGMA wal_checkpoint(PASSIVE)'),
 
     touch: change("UPDATE meta SET value = value + 1 WHERE key = 'opened'"),
     cursorSecret: query<[value: string]>("SELECT value FROM meta WHERE key = 'cursor_secret'"),

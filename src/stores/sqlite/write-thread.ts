@@ -11,9 +11,9 @@ import type { SentWrite } from './writes.ts'
 
 export type WriterSetup = { options: DatabaseOptions; places: FilePlaces }
 
-/** What the thread is told: a group to commit, or that no more will come. */
-export type ThreadMessage = { writes: readonly SentWrite[]; isDistrusted: boolean } | 'close'
-/** `commitMs`: how long the commit took, without the way to the thread and back. */
+/** What the thread is told: a group to commit, to copy the WAL into the database, or that no more will come. */
+export type ThreadMessage = { writes: readonly SentWrite[]; isDistrusted: boolean } | 'checkpoint' | 'close'
+/** `commitMs`: how long the commit took, without the way to the thread and back. A checkpoint has an empty result. */
 export type ThreadReply = { result: GroupResult; commitMs: number }
 
 /** Compiled, this file and the one of the thread end in .js. */
@@ -39,16 +39,13 @@ export class WriteThread {
    * One transaction. It is called again only after it has settled. Rejects with a TurnwireError if the thread ended
    * meanwhile: then it is unknown what was recorded, as after a crash.
    */
-  async commit(writes: readonly SentWrite[]): Promise<ThreadReply> {
-    const waiting = Promise.withResolvers<ThreadReply>()
-    this.#waiting = waiting
-    this.#worker ??= this.#start()
-    const message: ThreadMessage = { writes, isDistrusted: this.#isDistrusted }
-    this.#worker.postMessage(message)
-    this.#isDistrusted = false
-    // The process must not end before its writes are recorded.
-    this.#worker.ref()
-    return waiting.promise
+  commit(writes: readonly SentWrite[]): Promise<ThreadReply> {
+    return this.#ask({ writes, isDistrusted: this.#isDistrusted })
+  }
+
+  /** It is called as `commit` is. It may be left undone. */
+  async checkpoint(): Promise<void> {
+    await this.#ask('checkpoint').catch(() => {})
   }
 
   /** The disk has failed elsewhere: the next commit uses a new connection. */
@@ -64,6 +61,18 @@ export class WriteThread {
     const ended = new Promise(resolve => worker.once('exit', resolve))
     worker.postMessage('close' satisfies ThreadMessage)
     await ended
+  }
+
+  /** Rejects if the message cannot cross to the thread. */
+  async #ask(message: ThreadMessage): Promise<ThreadReply> {
+    const waiting = Promise.withResolvers<ThreadReply>()
+    this.#waiting = waiting
+    this.#worker ??= this.#start()
+    this.#worker.postMessage(message)
+    if (typeof message === 'object') this.#isDistrusted = false
+    // The process must not end before its writes are recorded.
+    this.#worker.ref()
+    return waiting.promise
   }
 
   #start(): Worker {

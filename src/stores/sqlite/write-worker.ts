@@ -11,12 +11,19 @@ const connection = new Connection(options, places)
 connection.open()
 
 parentPort?.on('message', (message: ThreadMessage) => {
-  if (message !== 'close') {
-    if (message.isDistrusted) connection.distrust()
-    const result = writeGroup(connection, message.writes)
-    parentPort?.postMessage({ result, commitMs: connection.takeCommitMs() } satisfies ThreadReply)
-    return
-  }
-  connection.close()
-  parentPort?.close()
+  if (message === 'close') {
+    connection.close()
+    parentPort?.close()
+  } else parentPort?.postMessage(message === 'checkpoint' ? checkpoint() : commit(message))
 })
+
+function checkpoint(): ThreadReply {
+  connection.checkpoint()
+  return { result: [], commitMs: 0 }
+}
+
+function commit({ writes, isDistrusted }: Exclude<ThreadMessage, string>): ThreadReply {
+  if (isDistrusted) connection.distrust()
+  const result = writeGroup(connection, writes)
+  return { result, commitMs: connection.takeCommitMs() }
+}

@@ -43,6 +43,7 @@ export function storeContract(name: string, make: MakeStore): void {
     rowTests(subject)
     pagingTests(subject)
     fencingTests(subject)
+    otherFencingTests(subject)
     failureTests(subject)
     exactnessTests(subject)
     listingTests(subject)
@@ -214,6 +215,22 @@ function fencingTests(subject: StoreSubject): void {
     assert.deepEqual([one?.epoch, two?.epoch], [2, 3])
     await rejects(store.append(batch('s', 1, 1, { epoch: 2 })), 'lease_lost')
     await store.append(batch('s', 1, 1, { epoch: 3 }))
+  })
+}
+
+function otherFencingTests(subject: StoreSubject): void {
+  test('a blob and a removal that carry an older epoch are refused', async () => {
+    const { store } = subject
+    await store.create(newSession('s', { events: events(1, 1) }))
+    await store.putBlob('s', 'b', 'first', 1)
+    await store.claim('s')
+    await rejects(store.putBlob('s', 'b', 'second', 1), 'lease_lost')
+    await rejects(store.remove('s', 1), 'lease_lost')
+    assert.equal(await store.blob('s', 'b'), 'first')
+    await store.putBlob('s', 'b', 'third', 2)
+    assert.equal(await store.blob('s', 'b'), 'third')
+    assert.equal(await store.remove('s', 2), true)
+    assert.equal(await store.remove('s', 2), false)
   })
 
   test('a claim between two appends of the old writer fails the second', async () => {

@@ -1,0 +1,68 @@
+// What a request costs, who is paid, and where that is asked. `PriceSource` is the seam for prices that the configuration
+// does not know: of agents on their owners' machines, each with a wallet and prices of its own. Such a source is given to
+// the server beside the configuration (`priceSource` of src/runtime/payments.ts); the desk (desk.ts) asks it for every
+// request that carries no valid key, offers what it says, and takes a payment only for one of the prices it said.
+// Nothing here touches a chain, a header or HTTP.
+//
+// How a request reaches the provider that was paid: `Price.body` is added to the `ask` of the turn that the payment pays
+// for (`Ask.body`, by protocol name). It is recorded with the turn, so a model sees it in `ModelRequest.body[protocol]`,
+// also when the turn is continued after a crash.
+import type { JsonObject } from '../lib/json.ts'
+
+/**
+ * Amounts are decimal texts in the smallest unit of the asset (for USDC: 1 is a millionth of a dollar). Prices of tokens may
+ * have a fraction; what a request costs is rounded up to a whole unit.
+ */
+export type Price = {
+  /** The wallet that is paid. */
+  payTo: string
+  /** Paid for every answered request, whatever it took. */
+  perRequest?: string
+  /** With a price for tokens a payment is metered: the payer signs for `cap` and pays what was used. */
+  inputToken?: string
+  outputToken?: string
+  /** The most that one request may cost. Needed when tokens have a price. */
+  cap?: string
+  /** Sixerr's terminal contract keeps this share of each payment, in ten-thousandths. Default 0. */
+  feeBps?: number
+  /** Names who answers, such as an attached machine. Recorded with the payment. */
+  provider?: string
+  /** Added to the turn's `ask.body`: see above. */
+  body?: Record<string, JsonObject>
+}
+
+export type PricedRequest = {
+  agent: string
+  /** The configured model that the request names, if it is not the agent's own. */
+  model?: string
+  /** The path of the request. */
+  path: string
+}
+
+/** A payment that moved. */
+export type Receipt = {
+  /** Names the payment: the same for every repetition of it. */
+  payment: string
+  payer: string
+  payTo: string
+  network: string
+  asset: string
+  /** What moved, in the smallest unit. */
+  amount: string
+  transaction: string
+  agent: string
+  provider?: string
+  usage: { input: number; output: number }
+  at: number
+}
+
+/**
+ * Contract: `prices` gives every price at which the request can be had now, the one to show first at the front; a payer takes
+ * one by paying it. An empty list: it costs nothing. Undefined: this source does not know the agent, and the
+ * configuration's price holds. It rejects with a TurnwireError if the request cannot be served at all. `paid` is told of
+ * every settled payment, at least once; it must not throw.
+ */
+export type PriceSource = {
+  prices(request: PricedRequest): Promise<readonly Price[] | undefined>
+  paid?(receipt: Receipt): void
+}
