@@ -21,7 +21,7 @@ export async function signerOf(message: string, signature: string): Promise<Hex 
   }
 }
 
-export type Wallet = { address: Hex; sign(message: string): Promise<Hex> }
+export type Wallet = { address: Hex; sign: (message: string) => Promise<Hex> }
 
 /** `key`: 32 bytes in hexadecimal, after 0x. */
 export async function walletOf(key: string): Promise<Wallet> {

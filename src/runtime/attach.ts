@@ -8,7 +8,7 @@ import type { Log } from './log.ts'
 import { Runtime } from './runtime.ts'
 import { hostOf } from './server.ts'
 
-export type AttachedAgent = { agent: LocalAgent; name: string; close(): Promise<void> }
+export type AttachedAgent = { agent: LocalAgent; name: string; close: () => Promise<void> }
 
 /** `name`: of an agent of the configuration. Undefined: the first. */
 export async function openAttachedAgent(

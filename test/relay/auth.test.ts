@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import test from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { relayTokens } from '../../src/relay/server/jwt.ts'
 import { cites } from '../requirements/manifest.ts'
 import { ask, newWallet, RawMachine, relay, tokenOf } from './rig.ts'
@@ -60,7 +61,10 @@ test(cites('SIX-AUTH-02', 'what does not prove the wallet is refused, and a nonc
   await refused({ address, nonce }, 400, /Send/)
   await refused({ address: '0x12', nonce, signature }, 400, /Send/)
   const twice = await Promise.all([1, 2, 3, 4].map(() => verify(url, { address, nonce, signature })))
-  assert.deepEqual(twice.map(({ status }) => status).sort(), [200, 401, 401, 401])
+  assert.deepEqual(
+    twice.map(({ status }) => status).sort((a, b) => a - b),
+    [200, 401, 401, 401],
+  )
   await refused({ address, nonce, signature }, 401, /used before/)
   assert.equal((await fetch(`${url}/auth/challenge?address=me`)).status, 400)
   assert.equal((await fetch(`${url}/auth/challenge`)).status, 400)
@@ -196,7 +200,17 @@ test(cites('SIX-AUTH-04', 'the script of the page signs in with the browser’s 
   }
   const location = { href: '' }
   const relative = (path: string, init?: RequestInit): Promise<Response> => fetch(new URL(path, url), init)
-  new Function('document', 'window', 'location', 'fetch', script)(document, { ethereum }, location, relative)
+  const globals = {
+    document,
+    window: { ethereum },
+    location,
+    fetch: relative,
+    URL,
+    Error,
+    JSON,
+    encodeURIComponent,
+  }
+  runInNewContext(script, globals)
   await click()
   const target = new URL(location.href)
   assert.equal(

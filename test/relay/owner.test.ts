@@ -61,7 +61,7 @@ class FakeRelay {
     this.connections += 1
     socket.on('close', code => void this.closes.push(code))
     socket.on('message', data => {
-      const frame = JSON.parse(String(data)) as OwnerFrame
+      const frame = JSON.parse((data as Buffer).toString()) as OwnerFrame
       this.frames.push(frame)
       if (frame.type === 'auth') this.send(this.welcome)
     })

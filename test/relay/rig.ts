@@ -83,7 +83,7 @@ export type MachineRig = {
   attachment: Attachment
   status: StatusFile
   /** What the status file says now. */
-  statusNow(): AttachStatus
+  statusNow: () => AttachStatus
   said: string[]
   /** As `run` ended. */
   over: Promise<void>
@@ -147,7 +147,10 @@ export class RawMachine {
   readonly #socket: WebSocket
   constructor(socket: WebSocket) {
     this.#socket = socket
-    socket.on('message', data => void this.frames.push(JSON.parse(String(data)) as ServerFrame))
+    socket.on(
+      'message',
+      data => void this.frames.push(JSON.parse((data as Buffer).toString()) as ServerFrame),
+    )
     this.closed = once(socket, 'close').then(([code]) => Number(code))
   }
 

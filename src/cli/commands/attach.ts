@@ -106,7 +106,7 @@ async function serveRelay(
   }
 }
 
-type Local = { agent: LocalAgent; name?: string; shown: string; close(): Promise<void> }
+type Local = { agent: LocalAgent; name?: string; shown: string; close: () => Promise<void> }
 
 async function openAgent(values: Values): Promise<Local> {
   const address = textValue(values, 'url')
@@ -148,9 +148,9 @@ function readPrices(text: string | undefined): Prices | undefined {
 function keptPrices(folder: string): Prices {
   const free = { inputTokenPrice: '0', outputTokenPrice: '0' }
   try {
-    const kept: unknown = JSON.parse(readFileSync(join(folder, pricesFile), 'utf8'))
-    if (!isJsonObject(kept)) return free
-    return readPrices(`${String(kept['inputTokenPrice'])}/${String(kept['outputTokenPrice'])}`) ?? free
+    // Checked by `readPrices`.
+    const kept = JSON.parse(readFileSync(join(folder, pricesFile), 'utf8')) as Prices
+    return readPrices(`${kept.inputTokenPrice}/${kept.outputTokenPrice}`) ?? free
   } catch {
     return free
   }
@@ -209,7 +209,7 @@ async function relayRecord(folder: string, { server }: AttachStatus): Promise<st
     const wallet = await openWallet(join(folder, 'wallet.key'))
     const { jwt } = await signIn(url, wallet, signal)
     const { requests, earnings } = await readUsage(url, jwt, signal)
-    const served = isJsonObject(requests) ? String(requests['served']) : '?'
+    const served = isJsonObject(requests) ? JSON.stringify(requests['served']) : '?'
     const paid = isJsonObject(earnings)
       ? `; paid ${JSON.stringify(earnings)}`
       : '; payments are not configured there'

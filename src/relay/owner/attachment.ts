@@ -5,6 +5,7 @@ import type { WebSocket } from 'ws'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
+import { asString } from '../../models/common/json-read.ts'
 import { type OwnerFrame, protocolVersion, readServerFrame, type ServerFrame } from '../frames.ts'
 import { checkRelayedBody } from '../request.ts'
 import type { Wallet } from '../viem.ts'
@@ -23,7 +24,7 @@ export type AttachOptions = {
   name?: string | undefined
   description?: string | undefined
   /** One line for the owner. */
-  say(line: string): void
+  say: (line: string) => void
   /** From 0 to 1. */
   chance?: () => number
 }
@@ -132,7 +133,7 @@ export class Attachment {
       socket.on('ping', () => quiet.refresh())
       socket.on('message', (data, binary) => {
         quiet.refresh()
-        if (!binary) connection.take(String(data))
+        if (!binary && Buffer.isBuffer(data)) connection.take(data.toString())
       })
       socket.on('error', error => say(`The connection failed: ${printable(error.message, 200)}`))
       socket.on('close', code => {
@@ -227,7 +228,7 @@ class Connection {
     if (response['status'] === 'failed')
       throw new TurnwireError(
         'model_failed',
-        isJsonObject(error) ? String(error['message']) : 'The agent failed.',
+        isJsonObject(error) ? asString(error['message']) : 'The agent failed.',
       )
     if (isStream) this.#send({ type: 'stream_end', id, usage: events.usage })
     else this.#send({ type: 'response', id, body: response })

@@ -1,6 +1,7 @@
 // The events of an answer in the form of the relay's protocol: the types that it has and no others, without numbers, and
 // with the call's id in the events about its arguments. A whole response is what the last event holds.
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { asString } from '../../models/common/json-read.ts'
 import { type TokenUsage, usageIn } from '../frames.ts'
 
 const fieldsOf: Readonly<Record<string, readonly string[]>> = {
@@ -52,7 +53,7 @@ export class RelayEvents {
   }
 
   #callOf({ item_id }: JsonObject, type: string): JsonObject {
-    const call = this.#calls.get(String(item_id)) ?? { call_id: '', name: '' }
+    const call = this.#calls.get(asString(item_id)) ?? { call_id: '', name: '' }
     return type.endsWith('.done') ? call : { call_id: call.call_id }
   }
 
@@ -78,7 +79,7 @@ export class RelayEvents {
       status === undefined ? {} : { status: status === 'in_progress' ? 'in_progress' : 'completed' }
     if (type === 'function_call') {
       const { call_id = id, name = '', arguments: text = '' } = item
-      this.#calls.set(String(id), { call_id: String(call_id), name: String(name) })
+      this.#calls.set(asString(id), { call_id: asString(call_id), name: asString(name) })
       return { type, id, call_id, name, arguments: text, ...state }
     }
     if (type === 'reasoning') {

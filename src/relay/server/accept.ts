@@ -13,7 +13,7 @@ export type AcceptOptions = {
   dispatch: Dispatch
   tokens: Tokens
   /** Whether a wallet may attach. */
-  admits(claims: Claims): boolean
+  admits: (claims: Claims) => boolean
   limits: MachineLimits & {
     frameBytes: number
     /** Until the first frame. */
@@ -22,8 +22,8 @@ export type AcceptOptions = {
     /** Machines of one agent. */
     machines: number
   }
-  now(): number
-  log(level: 'info' | 'warn', message: string, fields: Record<string, string | number>): void
+  now: () => number
+  log: (level: 'info' | 'warn', message: string, fields: Record<string, string | number>) => void
 }
 
 type AuthFrame = Extract<OwnerFrame, { type: 'auth' }>

@@ -21,11 +21,11 @@ export type RelayOptions = {
   config: RelayConfig
   host: Pick<WireHost, 'log' | 'limits' | 'sign'>
   /** The agents of this server. */
-  isLocal(agent: string): boolean
+  isLocal: (agent: string) => boolean
   /** The name of this server, for those who sign in to it. */
-  name(): string
+  name: () => string
   now?: () => number
-  onServed?(served: Served): void
+  onServed?: (served: Served) => void
 }
 
 /** How long a whole answer may take. */
@@ -80,7 +80,7 @@ export class RelayServer implements Relay {
     }
     this.routes = relayRoutes({
       host,
-      challenges: new Challenges(host.sign, options.name, this.#now),
+      challenges: new Challenges(text => host.sign(text), options.name, this.#now),
       tokens: this.#tokens,
       registry: this.#registry,
       admits: wallet => this.#admits(wallet),

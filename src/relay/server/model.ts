@@ -40,9 +40,9 @@ export type RelayModelOptions = {
   dispatch: Dispatch
   /** Machines that are asked for one request. */
   attempts: number
-  now(): number
+  now: () => number
   /** Called once for each request that was answered. */
-  onServed?(served: Served): void
+  onServed?: (served: Served) => void
 }
 
 const target: ModelTarget = {

@@ -18,10 +18,10 @@ export type RelayRoutes = {
   challenges: Challenges
   tokens: Tokens
   registry: Registry
-  admits(wallet: Hex): boolean
-  now(): number
+  admits: (wallet: Hex) => boolean
+  now: () => number
   /** What the owner of an agent has earned. Undefined: nothing is paid for here. */
-  earnings?(agentId: string): Promise<unknown>
+  earnings?: (agentId: string) => Promise<unknown>
 }
 
 /** A signature and a nonce need no more. */

@@ -30,9 +30,9 @@ const info: AgentInfo = {
 
 export type TargetOptions = {
   /** The agents of this server: requests that name one are not for the relay. */
-  isLocal(agent: string): boolean
+  isLocal: (agent: string) => boolean
   /** Whether an agent with this id is or may soon be attached. */
-  isKnown(agentId: string): boolean
+  isKnown: (agentId: string) => boolean
 }
 
 const routings = ['cheapest', 'fastest'] as const
