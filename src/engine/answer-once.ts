@@ -124,7 +124,12 @@ class Once {
     const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
     return requestOf(
       agent,
-      { session: this.#ports.world.id('once'), history, ask: { ...ask, clientOnly: true } },
+      {
+        session: this.#ports.world.id('once'),
+        history,
+        ask: { ...ask, clientOnly: true },
+        ...(this.#request.trace && { trace: this.#request.trace }),
+      },
       { ...declared, options },
     )
   }

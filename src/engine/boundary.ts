@@ -19,8 +19,10 @@ import type { AnswerPart, Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-attached.ts'
+import type { OnceItem, OnceRequest } from './boundary-once.ts'
 import type {
   AgentOption,
   AppContext,
@@ -37,6 +39,7 @@ import type {
 import type { CallState } from './state.ts'
 
 export type * from './boundary-attached.ts'
+export type * from './boundary-once.ts'
 
 export type Engine = {
   /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
@@ -207,6 +210,8 @@ export type Command =
       ask?: Ask
       settings?: Partial<GivenSettings>
       request?: RequestKey
+      /** The trace that the turn belongs to. */
+      trace?: TraceContext
     }
   | {
       do: 'respond'
@@ -222,7 +227,15 @@ export type Command =
       skipAnswered?: true
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
-  | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  | {
+      do: 'call'
+      wire: string
+      by: string
+      tool: string
+      text: string
+      request?: RequestKey
+      trace?: TraceContext
+    }
   /** The result of a call of a server tool that was postponed, from whoever the tool left it to. The first counts. */
   | { do: 'complete'; callId: string; output: ToolOutput }
   /** This client runs the call that was handed out, and others leave it alone for a time. */
@@ -369,30 +382,3 @@ export type FollowItem =
   | { type: 'lost'; error: PlainError }
 
 export type PlainError = { code: ErrorCode; message: string; retryAfterMs?: number }
-
-// ---- one answer ------------------------------------------------------------------------------------------
-
-export type OnceRequest = {
-  owner: string
-  agent: string
-  /** A configured model, if it is not the agent's own. */
-  model?: string
-  clientTools: ToolDeclaration[]
-  /** Results in it are bounded and redacted as any result of a client. */
-  history: Entry[]
-  ask?: Ask
-  deltas: DeltaMode
-}
-
-export type OnceItem = { type: 'delta'; delta: Delta } | { type: 'answer'; answer: OnceAnswer }
-
-export type OnceAnswer = {
-  parts: AnswerPart[]
-  stop: Exclude<ModelStop, 'cancelled' | 'pause'>
-  model: string
-  origin?: Origin
-  usage?: Usage
-  /** What the vendor wants back with the next request, such as a container or a response id. */
-  continuity?: Native
-  warnings?: string[]
-}

@@ -169,6 +169,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     admitted: new Map(),
   }
   if (event.ask) state.turn.ask = event.ask
+  if (event.trace) state.turn.trace = event.trace
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
 }
 

@@ -12,6 +12,8 @@ export type SessionFacts = {
   cost?: number
   /** While it waits: the tools whose calls wait for a client or a person. */
   waits?: readonly string[]
+  /** While it waits: how many of them wait for a person's approval. */
+  asks?: number
   /** At rest: how its last turn ended, unless it simply ended. */
   stop?: TurnStop
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */

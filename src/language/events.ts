@@ -10,6 +10,7 @@ import type { Entry } from './history.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
+import type { TraceContext } from './trace.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -123,6 +124,8 @@ export type TurnStarted = At & {
   parts: InputPart[]
   wire: string
   ask?: Ask
+  /** The trace that it belongs to: its own first span where traces are made, otherwise that of its caller. */
+  trace?: TraceContext
 }
 /** The caller that continues the turn asks something else of the model from here on. */
 export type TurnAsked = At & { type: 'turn.asked'; ask: Ask }

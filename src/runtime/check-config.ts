@@ -13,7 +13,8 @@ import {
   isRecord,
   type Wrong,
 } from './check-fields.ts'
-import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
+import { checkOffers, checkServing } from './check-offers.ts'
 import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -54,6 +55,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'context',
       'server',
       'relay',
+      'telemetry',
       'data',
     ],
     '',
@@ -81,6 +83,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
+  checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
   checkRelay(config['relay'], wrong)
   checkData(config['data'], wrong)
@@ -119,6 +122,8 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'resources',
+  'prompts',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
@@ -138,7 +143,8 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
   checkSwitches(agent['responses'], ['serverTools'], `${key}.responses`, wrong)
-  checkSwitches(agent['serveMcp'], ['tools', 'ask'], `${key}.serveMcp`, wrong)
+  checkServing(agent['serveMcp'], `${key}.serveMcp`, wrong)
+  checkOffers(agent, key, wrong)
   checkSwitches(agent['images'], ['http', 'data'], `${key}.images`, wrong)
   const texts = { title: 'string', version: 'string', description: 'string', system: 'string' } as const
   checkKinds(

@@ -4,6 +4,7 @@ import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
+import { readTrace } from '../language/trace.ts'
 import { checkHost, checkOrigin } from '../lib/http.ts'
 import type { RelayServer } from '../relay/server/index.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
@@ -20,6 +21,7 @@ import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
 import { authenticate } from './authenticate.ts'
+import { serverDefaults } from './config.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
 import { Keys } from './keys.ts'
@@ -30,6 +32,7 @@ import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
 import type { Runtime } from './runtime.ts'
+import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type Sockets, type UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
@@ -37,8 +40,6 @@ import { ownVersion } from './version.ts'
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
 
 export type ServeOptions = { host?: string; port?: number }
-
-const MiB = 1024 * 1024
 
 /** Serves over HTTP. The server keeps the data folder: processes that use it go on through this one. */
 export function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
@@ -69,24 +70,30 @@ export async function serveRuntime(
     }
     const host = await hostOf(runtime)
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
+    const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
     const relay = relayed && (await loadRelay(runtime, host))
     if (relay) host.relay = relay.server
-    const gate = {
-      keys,
-      hosts: hostNames(config.hosts ?? [], hostname),
-      origins: config.origins ?? [],
-      limits: host.limits,
-      accounts,
-    }
+    const { origins = [], hosts = [] } = config
+    const gate = { keys, hosts: hostNames(hosts, hostname), origins, limits: host.limits, accounts }
     const sockets = acceptUpgrades(gate, [
       ...socketRoutes(host),
       ...(acp?.sockets ?? []),
       ...(relay?.sockets ?? []),
     ])
     mounted.mount(
-      createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp, relay: relay?.server }),
+      createApp({
+        runtime,
+        keys,
+        hostname,
+        host,
+        accounts,
+        measures,
+        acp: acp?.routes,
+        mcp,
+        relay: relay?.server,
+      }),
       sockets,
     )
     return running(server, hostname, keys, () =>
@@ -96,6 +103,14 @@ export async function serveRuntime(
     server.close()
     throw error
   }
+}
+
+function measured(runtime: Runtime, accounts: OwnerAccounts): Measures | undefined {
+  return runtime.telemetry.measure({
+    queuedCalls: () => runtime.callSlots.waiting,
+    streams: () => accounts.open,
+    storeUp: () => runtime.storeFailure() === undefined,
+  })
 }
 
 function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
@@ -116,7 +131,11 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
   const { config, log } = runtime
-  const engine = new LimitedEngine(runtime.engine, { ...defaultOwnerLimits, ...config.server?.perOwner })
+  const engine = new LimitedEngine(
+    runtime.engine,
+    { ...defaultOwnerLimits, ...config.server?.perOwner },
+    () => runtime.telemetry.incoming.getStore(),
+  )
   const about = await engine.describe()
   runtime.onTools(() => {
     // The engine may be stopping: what was known stays.
@@ -135,11 +154,11 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
     sign: text => runtime.vault.sign(text),
     unseal: sealed => runtime.vault.open(sealed),
     limits: {
-      bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
+      bodyBytes: config.server?.bodyBytes ?? serverDefaults.bodyBytes,
       jsonDepth: 64,
-      heartbeatMs: config.server?.heartbeatMs ?? 15_000,
-      unsentBytes: config.server?.unsentBytes ?? 4 * MiB,
-      stallMs: config.server?.stallMs ?? 30_000,
+      heartbeatMs: config.server?.heartbeatMs ?? serverDefaults.heartbeatMs,
+      unsentBytes: config.server?.unsentBytes ?? serverDefaults.unsentBytes,
+      stallMs: config.server?.stallMs ?? serverDefaults.stallMs,
     },
     log,
   }
@@ -189,13 +208,14 @@ export type AppOptions = {
   hostname: string
   host: WireHost
   accounts: OwnerAccounts
+  measures?: Measures
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
   relay?: RelayServer | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, acp, mcp, relay } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, relay } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -220,6 +240,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.use('/v1beta/*', refuseQueryKeys)
   app.use(authenticate(keys, host, cookies, relay))
   app.use(countRequests(accounts))
+  app.use(withinTrace(runtime.telemetry))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
@@ -230,6 +251,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   app.route('/', operatorRoutes(host, operator))
+  if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
   return app
@@ -238,6 +260,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
 /** What `GET /` shows. */
 const wires = {
   '/health': 'whether it is up',
+  '/metrics': 'for Prometheus: docs/operations/telemetry.md',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
   '/v1/responses, /v1/conversations, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
   '/v1/chat/completions': 'OpenAI Chat Completions: docs/protocols/chat.md',
@@ -322,6 +345,14 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
     c.env.outgoing.once('close', account.open())
     c.set('account', account)
     return next()
+  }
+}
+
+/** What a request starts belongs to the trace that its headers name. */
+function withinTrace({ incoming }: Telemetry): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
+    return trace ? incoming.run(trace, next) : next()
   }
 }
 
