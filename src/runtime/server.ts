@@ -105,7 +105,7 @@ export async function serveRuntime(
   }
 }
 
-function measured(runtime: Runtime, accounts: OwnerAccounts): Measures | undefined {
+function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
   return runtime.telemetry.measure({
     queuedCalls: () => runtime.callSlots.waiting,
     streams: () => accounts.open,
