@@ -1,5 +1,5 @@
-// Who is calling, for every route behind it: the holder of a key, of the console's cookie or of a wallet's token; anyone,
-// while there is no key.
+// Who is calling: a bearer key, a cookie of the console, an id that is as good as a key, or a wallet: one that
+// signed in to the relay, or one that pays. Which requests are let in at all is up to the server.
 import type { Context, MiddlewareHandler } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
 import { parseBearer } from '../lib/http.ts'
@@ -8,11 +8,13 @@ import { ownerByRunId } from '../wires/deltakit/index.ts'
 import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
 import { type Keys, localOwner } from './keys.ts'
+import type { Payments } from './payments.ts'
 
 export function authenticate(
   keys: Keys,
   host: WireHost,
   cookies: ConsoleCookies,
+  payments: Payments | undefined,
   relay: RelayServer | undefined,
 ): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
@@ -29,10 +31,10 @@ export function authenticate(
     const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
     const principal =
       bearer === 'missing'
-        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host))
+        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host) ?? payments?.bareCaller(c))
         : typeof bearer === 'string'
           ? undefined
-          : keys.find(bearer.token)
+          : (keys.find(bearer.token) ?? payments?.callerOf(bearer.token))
     if (!principal) {
       c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
       const words =

@@ -15,6 +15,7 @@ import {
 } from './check-fields.ts'
 import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
 import { checkOffers, checkServing } from './check-offers.ts'
+import { checkPayments } from './check-payments.ts'
 import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -55,6 +56,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'context',
       'server',
       'relay',
+      'payments',
       'telemetry',
       'data',
     ],
@@ -86,6 +88,7 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
   checkRelay(config['relay'], wrong)
+  checkPayments(config['payments'], agents, wrong)
   checkData(config['data'], wrong)
 }
 
@@ -122,6 +125,7 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'price',
   'resources',
   'prompts',
 ]

@@ -5,6 +5,7 @@ import type { AgentOption, AppContext, Compaction, Limits, Model, Store, Tool } 
 import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
+import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
 import type { RelayConfig } from '../relay/config.ts'
 import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
@@ -61,6 +62,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   images?: { http?: boolean; data?: boolean }
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
+  /** What a turn costs those who have no key. Needs `payments`. */
+  price?: PriceConfig
   /** Texts and files that people attach to messages, and messages with names, beside those of its MCP servers. */
   resources?: readonly OwnResource[]
   prompts?: readonly OwnPrompt[]
@@ -133,6 +136,8 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   server?: ServerConfig
   /** Agents that their owners attach from their own machines. Absent: there are none. */
   relay?: RelayConfig
+  /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
+  payments?: PaymentsConfig
   telemetry?: TelemetryConfig
   /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store

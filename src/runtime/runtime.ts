@@ -13,6 +13,7 @@ import {
   type Store,
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
+import type { PriceSource } from '../payments/price.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
@@ -54,6 +55,8 @@ export class Runtime {
   readonly #models: ModelStats
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where prices come from that the configuration does not know. Set before it is served. */
+  priceSource: PriceSource | undefined
   readonly callSlots: CallSlots
   /** Where it is served, for callback addresses. */
   #address: string | undefined

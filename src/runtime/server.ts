@@ -29,12 +29,13 @@ import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
-import { acceptUpgrades, type Sockets, type UpgradeRoute } from './upgrades.ts'
+import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
 
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
@@ -68,7 +69,9 @@ export async function serveRuntime(
       await runtime.becomeServer()
       await runtime.recover()
     }
-    const host = await hostOf(runtime)
+    const plain = await hostOf(runtime)
+    const payments = await openPayments(runtime, plain, keys)
+    const host = payments?.host ?? plain
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
     const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
@@ -82,23 +85,15 @@ export async function serveRuntime(
       ...(acp?.sockets ?? []),
       ...(relay?.sockets ?? []),
     ])
-    mounted.mount(
-      createApp({
-        runtime,
-        keys,
-        hostname,
-        host,
-        accounts,
-        measures,
-        acp: acp?.routes,
-        mcp,
-        relay: relay?.server,
-      }),
-      sockets,
-    )
-    return running(server, hostname, keys, () =>
-      stop(server, runtime, () => closeSockets(relay?.server, sockets), acp),
-    )
+    const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
+    mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
+    const close = (): void => {
+      payments?.stop()
+      // Attached machines are told to come back before all sockets are closed.
+      relay?.server.close()
+      sockets.close()
+    }
+    return running(server, hostname, keys, () => stop(server, runtime, close, acp))
   } catch (error) {
     server.close()
     throw error
@@ -184,10 +179,17 @@ async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | 
   return openRelay(runtime, host)
 }
 
-/** Attached machines are told to come back before all sockets are closed. */
-function closeSockets(relay: RelayServer | undefined, sockets: Sockets): void {
-  relay?.close()
-  sockets.close()
+/** Loaded only when payments are configured. */
+async function openPayments(runtime: Runtime, host: WireHost, keys: Keys): Promise<Payments | undefined> {
+  const { payments } = runtime.config
+  if (!payments) return undefined
+  if (keys.open)
+    throw new TurnwireError(
+      'config_invalid',
+      'Payments are configured, but the server has no key, so whoever reaches it would be its operator and pay nothing. Make a key first: turnwire keys add <name> --operator.',
+    )
+  const { startPayments } = await import('./payments.ts')
+  return startPayments(runtime, host, payments)
 }
 
 /** The wires that speak over WebSockets. */
@@ -211,11 +213,12 @@ export type AppOptions = {
   measures?: Measures
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
+  payments?: Payments | undefined
   relay?: RelayServer | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, relay } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, payments, relay } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -237,8 +240,10 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   const console = consoleRoutes()
   if (console) app.route('/', console)
   app.route('/', signInRoute(host, operator))
+  if (payments) app.route('/', payments.signInRoutes())
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host, cookies, relay))
+  app.use(authenticate(keys, host, cookies, payments, relay))
+  if (payments) app.use(payments.middleware)
   app.use(countRequests(accounts))
   app.use(withinTrace(runtime.telemetry))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
@@ -254,6 +259,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
+  if (payments) app.route('/', payments.routes())
   return app
 }
 
@@ -313,7 +319,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {
@@ -340,7 +346,8 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    const account = accounts.of(c.get('principal').owner)
+    // Who has no key can say to be anyone.
+    const account = accounts.of(c.get('payment')?.bare ? 'wallet:' : c.get('principal').owner)
     account.request()
     c.env.outgoing.once('close', account.open())
     c.set('account', account)

@@ -18,9 +18,19 @@ export type OwnerAccount = {
   releaseBody(bytes: number): void
 }
 
+/** What a request pays with, where payments are configured. */
+export type RequestPayment = {
+  /** The caller has no key. */
+  readonly bare: boolean
+  /** Called with the body of the request, in pieces: a payment is for one request. */
+  takeBody(pieces: readonly Uint8Array[]): void
+  /** In place of the wire's own error body: what to pay, for a request that was refused with `payment_required`. */
+  readonly refusal: { headers: Record<string, string>; body: JsonObject } | undefined
+}
+
 export type WireEnv = {
   Bindings: HttpBindings
-  Variables: { principal: Principal; account?: OwnerAccount }
+  Variables: { principal: Principal; account?: OwnerAccount; payment?: RequestPayment }
 }
 
 /** A request for an agent on its owner's machine, as the wire is to decode it. */
