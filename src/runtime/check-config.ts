@@ -13,8 +13,9 @@ import {
   isRecord,
   type Wrong,
 } from './check-fields.ts'
-import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
 import { checkOffers, checkServing } from './check-offers.ts'
+import { checkPayments } from './check-payments.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
@@ -53,6 +54,8 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'payments',
+      'telemetry',
       'data',
     ],
     '',
@@ -77,8 +80,9 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
-  checkHooks(config['hooks'], wrong)
+  checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
+  checkPayments(config['payments'], agents, wrong)
   checkData(config['data'], wrong)
 }
 
@@ -115,6 +119,7 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'price',
   'resources',
   'prompts',
 ]

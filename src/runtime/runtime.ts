@@ -13,11 +13,12 @@ import {
   type Store,
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
+import type { PriceSource } from '../payments/price.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { placeOf } from './data-place.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
@@ -28,6 +29,7 @@ import { toolServers } from './mcp-servers.ts'
 import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
+import { Telemetry } from './telemetry/index.ts'
 import { createVault, type SigningVault, vaultKey } from './vault.ts'
 import { warnOfTools } from './warn-tools.ts'
 import { realWorld } from './world.ts'
@@ -50,9 +52,13 @@ export class Runtime {
   readonly engine: Engine
   readonly #inner: LocalEngine | FolderEngine
   readonly failures = new LogFailures()
-  readonly #models = new ModelStats()
+  readonly telemetry: Telemetry
+  readonly #models: ModelStats
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where prices come from that the configuration does not know. Set before it is served. */
+  priceSource: PriceSource | undefined
+  readonly callSlots: CallSlots
   /** Where it is served, for callback addresses. */
   #address: string | undefined
   /** Undefined: sessions are in the folder. */
@@ -66,11 +72,14 @@ export class Runtime {
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
-  private constructor(config: TurnwireConfig, log: Log) {
+  private constructor(config: TurnwireConfig, log: Log, telemetry: Telemetry) {
+    this.telemetry = telemetry
+    this.#models = new ModelStats(telemetry)
     this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
+    this.callSlots = new CallSlots(config.callsAtOnce ?? CALLS_AT_ONCE)
     this.log = this.failures.tap(log)
-    this.#graceMs = config.server?.graceMs ?? 10_000
+    this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
     const place = placeOf(config.data, this.log)
     this.folder = place.folder
     this.#store = place.store
@@ -100,7 +109,7 @@ export class Runtime {
   static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Runtime> {
     checkConfig(config, options.source ?? 'The configuration')
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
-    const runtime = new Runtime(config, log)
+    const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry))
     // Whether the folder can be used is known before anything else happens.
     if (await runtime.local()) await runtime.#mcpStarted
     if (options.recover !== false) await runtime.recover()
@@ -158,6 +167,7 @@ export class Runtime {
     this.#world.clear()
     this.#egress.close()
     await this.#store?.close()
+    await this.telemetry.close()
   }
 
   // ---- the engine of this process ----------------------------------------------------------------------------
@@ -201,7 +211,7 @@ export class Runtime {
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     return new LocalEngine({
-      store,
+      store: this.telemetry.watch(store),
       world: this.#world,
       vault,
       agent: name => byName.get(name),
@@ -213,8 +223,9 @@ export class Runtime {
       models: namedModels(this.config),
       servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
-      callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
+      callSlots: this.callSlots,
       ...(hooks && { hooks }),
+      observer: this.telemetry.observer,
       ...(context && { app: appOf(context) }),
       callback: call =>
         this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
