@@ -11,9 +11,9 @@ const echo = tool({
   description: 'Echoes.',
   input: { type: 'object' as const, properties: { text: { type: 'string' } }, required: ['text'] },
   trust: 'trusted',
-  run: async ({ text }, { progress }) => {
+  run: async ({ text }, context) => {
     // Answers overtake one another.
-    progress({ message: text as string })
+    context.progress({ message: text as string })
     await new Promise(resolve => setTimeout(resolve, Math.random() * 20))
     return text as string
   },
