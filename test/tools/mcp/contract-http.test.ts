@@ -15,12 +15,12 @@ function weather(scenario: ToolScenario) {
     ...(scenario === 'answers' && { output: sky }),
     trust: 'trusted',
     outputLimit: 1_000_000,
-    run: async (_, { signal, progress }) => {
-      if (scenario === 'slow') await pause(600_000, undefined, { signal })
+    run: async (_, context) => {
+      if (scenario === 'slow') await pause(600_000, undefined, { signal: context.signal })
       if (scenario === 'fails') throw new Error('no such city')
       if (scenario === 'huge') return 'cloud '.repeat(50_000)
       if (scenario === 'reports') {
-        progress({ done: 1, total: 2 })
+        context.progress({ done: 1, total: 2 })
         await pause(50)
       }
       return { sky: 'blue' }
