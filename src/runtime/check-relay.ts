@@ -13,7 +13,7 @@ export function checkRelay(relay: unknown, wrong: Wrong): void {
   checkKnown(relay, ['owners', 'maxCost', ...counts], 'relay.', wrong)
   for (const name of counts) checkCount(relay[name], `relay.${name}`, wrong)
   const { owners, maxCost } = relay
-  if (maxCost !== undefined && !/^[1-9]\d{0,29}$/.test(String(maxCost)))
+  if (maxCost !== undefined && !(typeof maxCost === 'string' && /^[1-9]\d{0,29}$/.test(maxCost)))
     wrong(
       'relay.maxCost',
       'must be a whole number above 0 as text, in the smallest unit of the asset: "1000000".',
