@@ -65,7 +65,27 @@ export async function create(url: string): Promise<string> {
   return sessionId
 }
 
+/** A POST of the client. */
+export type Request = { path: string; body: unknown; key: string }
+type Deliver = (url: string, request: Request) => Promise<Response>
+
+let deliver: Deliver = deliverOnce
+
+/** While `work` runs, requests are delivered in this way. */
+export async function sendingBy(way: Deliver, work: () => Promise<void>): Promise<void> {
+  deliver = way
+  try {
+    await work()
+  } finally {
+    deliver = deliverOnce
+  }
+}
+
 function post(url: string, path: string, body: unknown, key: string): Promise<Response> {
+  return deliver(url, { path, body, key })
+}
+
+export function deliverOnce(url: string, { path, body, key }: Request): Promise<Response> {
   return fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
