@@ -1,14 +1,17 @@
 // The log's words. What stands here is durable and read forever: a published version of an event is never
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
 import type { JsonObject } from '../lib/json.ts'
+import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
+import type { PaymentChange } from './payments.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
+import type { TraceContext } from './trace.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -63,6 +66,11 @@ export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pau
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
+/** The turn ended neither by itself nor because someone wanted it to. */
+export function isFailure(stop: TurnStop | undefined): boolean {
+  return stop !== undefined && stop !== 'end' && stop !== 'cancelled' && stop !== 'abandoned'
+}
+
 export const limitNames = [
   'steps',
   'calls',
@@ -81,6 +89,8 @@ export type Grant = {
   toolHash: string
   /** Canonical hash of the only arguments it covers; absent: any arguments. */
   argsHash?: string
+  /** The arguments that it covers, by patterns; absent: any arguments, or those of `argsHash`. */
+  where?: ArgumentPatterns
   by: string
   expiresAt?: number
   usesLeft?: number
@@ -115,6 +125,8 @@ export type TurnStarted = At & {
   parts: InputPart[]
   wire: string
   ask?: Ask
+  /** The trace that it belongs to: its own first span where traces are made, otherwise that of its caller. */
+  trace?: TraceContext
 }
 /** The caller that continues the turn asks something else of the model from here on. */
 export type TurnAsked = At & { type: 'turn.asked'; ask: Ask }
@@ -309,6 +321,12 @@ export type ModelSampled = At & {
   usage?: Usage
 }
 
+/**
+ * How a payment changed. A payment has a session of its own, in which the first of these is the whole record; the session
+ * whose turn it paid for has the receipt.
+ */
+export type PaymentRecorded = At & { type: 'payment.recorded'; payment: string; change: PaymentChange }
+
 export type Event =
   | SessionCreated
   | SessionConfigured
@@ -345,6 +363,7 @@ export type Event =
   | HistoryRewound
   | HookActed
   | ModelSampled
+  | PaymentRecorded
 
 export type EventType = Event['type']
 

@@ -13,9 +13,12 @@ import {
   isRecord,
   type Wrong,
 } from './check-fields.ts'
-import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
+import { checkOffers, checkServing } from './check-offers.ts'
+import { checkPayments } from './check-payments.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
+import { isPostgresUrl } from './data-place.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
 import { checkAgentServers, checkMcp } from './mcp-config.ts'
@@ -51,6 +54,8 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'payments',
+      'telemetry',
       'data',
     ],
     '',
@@ -75,16 +80,18 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
-  checkHooks(config['hooks'], wrong)
+  checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
+  checkPayments(config['payments'], agents, wrong)
   checkData(config['data'], wrong)
 }
 
+const dataHelp = 'must be a folder, "memory", a postgres:// address, or a store.'
+
 function checkData(data: unknown, wrong: Wrong): void {
   if (data === undefined || isStore(data)) return
-  if (typeof data !== 'string' || data.trim() === '') wrong('data', 'must be a folder, "memory", or a store.')
-  else if (isAddress(data))
-    wrong('data', 'must be a folder, "memory", or a store; a database is not reached by its address.')
+  if (typeof data !== 'string' || data.trim() === '') wrong('data', dataHelp)
+  else if (isAddress(data) && !isPostgresUrl(data)) wrong('data', dataHelp)
 }
 
 const agentKeys = [
@@ -112,6 +119,9 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'price',
+  'resources',
+  'prompts',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
@@ -131,7 +141,8 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
   checkSwitches(agent['responses'], ['serverTools'], `${key}.responses`, wrong)
-  checkSwitches(agent['serveMcp'], ['tools', 'ask'], `${key}.serveMcp`, wrong)
+  checkServing(agent['serveMcp'], `${key}.serveMcp`, wrong)
+  checkOffers(agent, key, wrong)
   checkSwitches(agent['images'], ['http', 'data'], `${key}.images`, wrong)
   const texts = { title: 'string', version: 'string', description: 'string', system: 'string' } as const
   checkKinds(

@@ -1,7 +1,7 @@
 // The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
 // and the library all start here. `Turnwire` is what programs see of it.
 
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import {
   type Agent,
   type AgentInfo,
@@ -13,12 +13,13 @@ import {
   type Store,
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
-import { memoryStore } from '../stores/memory.ts'
+import type { PriceSource } from '../payments/price.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
+import { placeOf } from './data-place.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
@@ -27,7 +28,7 @@ import { toolServers } from './mcp-servers.ts'
 import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
-import { makePrivateFolder } from './private-folder.ts'
+import { Telemetry } from './telemetry/index.ts'
 import { createVault, type SigningVault, vaultKey } from './vault.ts'
 import { warnOfTools } from './warn-tools.ts'
 import { realWorld } from './world.ts'
@@ -45,16 +46,21 @@ export type OpenOptions = {
 export class Runtime {
   readonly config: TurnwireConfig
   readonly log: Log
-  /** Undefined: sessions are in memory, or in a store of the program's own. */
+  /** Keys, tokens and the vault's key, and sessions unless they are in a store. Undefined: nothing is kept on this machine. */
   readonly folder: string | undefined
   readonly engine: Engine
   readonly #inner: LocalEngine | FolderEngine
   readonly failures = new LogFailures()
-  readonly #models = new ModelStats()
+  readonly telemetry: Telemetry
+  readonly #models: ModelStats
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where prices come from that the configuration does not know. Set before it is served. */
+  priceSource: PriceSource | undefined
+  readonly callSlots: CallSlots
   /** Where it is served, for callback addresses. */
   #address: string | undefined
+  /** Undefined: sessions are in the folder. */
   readonly #store: Store | undefined
   readonly #egress: Egress
   /** The store of the engine of this process. */
@@ -65,14 +71,17 @@ export class Runtime {
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
-  private constructor(config: TurnwireConfig, log: Log) {
-    const { data = '.turnwire' } = config
+  private constructor(config: TurnwireConfig, log: Log, telemetry: Telemetry) {
+    this.telemetry = telemetry
+    this.#models = new ModelStats(telemetry)
     this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
+    this.callSlots = new CallSlots(config.callsAtOnce ?? CALLS_AT_ONCE)
     this.log = this.failures.tap(log)
-    this.#graceMs = config.server?.graceMs ?? 10_000
-    this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
-    this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
+    this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
+    const place = placeOf(config.data, this.log)
+    this.folder = place.folder
+    this.#store = place.store
     const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
       'url' in spec
         ? {
@@ -83,25 +92,23 @@ export class Runtime {
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
-    const { folder } = this
-    this.#inner =
-      folder === undefined
-        ? this.#startEngine(this.#store ?? memoryStore())
-        : new FolderEngine({
-            folder,
-            graceMs: this.#graceMs,
-            log: this.log,
-            openStore: () => openFolderStore(folder, this.log),
-            startEngine: store => this.#startEngine(store),
-            engineStopped: () => this.#mcp.stop(),
-          })
+    this.#inner = place.store
+      ? this.#startEngine(place.store)
+      : new FolderEngine({
+          folder: place.folder,
+          graceMs: this.#graceMs,
+          log: this.log,
+          openStore: () => openFolderStore(place.folder, this.log),
+          startEngine: store => this.#startEngine(store),
+          engineStopped: () => this.#mcp.stop(),
+        })
     this.engine = this.#inner
   }
 
   static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Runtime> {
     checkConfig(config, options.source ?? 'The configuration')
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
-    const runtime = new Runtime(config, log)
+    const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry))
     // Whether the folder can be used is known before anything else happens.
     if (await runtime.local()) await runtime.#mcpStarted
     if (options.recover !== false) await runtime.recover()
@@ -159,6 +166,7 @@ export class Runtime {
     this.#world.clear()
     this.#egress.close()
     await this.#store?.close()
+    await this.telemetry.close()
   }
 
   // ---- the engine of this process ----------------------------------------------------------------------------
@@ -202,7 +210,7 @@ export class Runtime {
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     return new LocalEngine({
-      store,
+      store: this.telemetry.watch(store),
       world: this.#world,
       vault,
       agent: name => byName.get(name),
@@ -214,8 +222,9 @@ export class Runtime {
       models: namedModels(this.config),
       servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
-      callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
+      callSlots: this.callSlots,
       ...(hooks && { hooks }),
+      observer: this.telemetry.observer,
       ...(context && { app: appOf(context) }),
       callback: call =>
         this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
@@ -240,12 +249,6 @@ async function closeTools(agents: readonly Agent[]): Promise<void> {
 
 /** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */
 const CALLS_AT_ONCE = 256
-
-function makeFolder(data: string): string {
-  const folder = resolve(data)
-  makePrivateFolder(folder)
-  return folder
-}
 
 /** SQLite is loaded only when needed: a session in memory should not pay for a database. */
 export async function openFolderStore(folder: string, log?: Log): Promise<Store> {

@@ -205,7 +205,8 @@ class MemoryStore implements Store {
 
   readonly list: Store['list'] = async (owner, { after, limit, status }) => {
     checkLimit(limit)
-    const below = after === undefined ? Infinity : decodeCursor(this.memory.cursorSecret, owner, after)
+    const below =
+      after === undefined ? Infinity : decodeCursor(this.memory.cursorSecret, owner, after).position
     const found = this.#filter(
       ({ row, ordinal }) =>
         ordinal < below &&
@@ -232,6 +233,16 @@ class MemoryStore implements Store {
     this.#filter(session => isUnfinished(session.row) && this.isFree(session)).map(({ row }) => row.id)
 
   readonly blob: Store['blob'] = async (id, name) => this.memory.sessions.get(id)?.blobs.get(name)
+
+  readonly blobs: Store['blobs'] = async id => {
+    const session = this.memory.sessions.get(id)
+    if (!session) return []
+    const whole = [...session.inPieces].filter(([, blob]) => blob.whole)
+    return [
+      ...[...session.blobs.keys()].map(name => ({ name, inPieces: false })),
+      ...whole.map(([name]) => ({ name, inPieces: true })),
+    ]
+  }
 
   readonly close = async (): Promise<void> => {}
 

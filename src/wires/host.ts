@@ -3,6 +3,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
+import type { JsonObject } from '../lib/json.ts'
 
 /** Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner. */
 export type Principal = { owner: string; name: string; operator?: boolean }
@@ -14,9 +15,19 @@ export type OwnerAccount = {
   releaseBody(bytes: number): void
 }
 
+/** What a request pays with, where payments are configured. */
+export type RequestPayment = {
+  /** The caller has no key. */
+  readonly bare: boolean
+  /** Called with the body of the request, in pieces: a payment is for one request. */
+  takeBody(pieces: readonly Uint8Array[]): void
+  /** In place of the wire's own error body: what to pay, for a request that was refused with `payment_required`. */
+  readonly refusal: { headers: Record<string, string>; body: JsonObject } | undefined
+}
+
 export type WireEnv = {
   Bindings: HttpBindings
-  Variables: { principal: Principal; account?: OwnerAccount }
+  Variables: { principal: Principal; account?: OwnerAccount; payment?: RequestPayment }
 }
 
 export type WireHost = {

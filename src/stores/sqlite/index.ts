@@ -60,6 +60,10 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
     usage: owner => usageOf(reader, owner),
     unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
+    blobs: session =>
+      read(sql =>
+        sql.selectBlobNames.all(session).map(([name, inPieces]) => ({ name, inPieces: inPieces === 1 })),
+      ),
     failure: () => writer.failure(),
     close: () => (closing ??= close()),
   }
@@ -86,7 +90,7 @@ function listSessions(
 ): Awaited<ReturnType<Store['list']>> {
   checkLimit(limit)
   const [secret] = sql.cursorSecret.one()!
-  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after)
+  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after).position
   // One more than the limit tells whether there is a next page.
   const found = selectSessions(sql, owner, status, below, limit + 1)
   const rows = found.slice(0, limit).map(([summary, ...columns]) => {

@@ -10,6 +10,7 @@ import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { TurnEnded } from '../../language/events.ts'
+import type { TraceContext } from '../../language/trace.ts'
 import { decodeOption, decodePrompt } from './decode.ts'
 import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
 import { encodeStopReason } from './encode-content.ts'
@@ -24,7 +25,7 @@ import { SessionTools } from './session-tools.ts'
 import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
 
 /** A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. */
-export type Ticket = { sessionId: string; cancelled: boolean; turn?: string }
+export type Ticket = { sessionId: string; cancelled: boolean; turn?: string; trace?: TraceContext }
 
 type EndOfTurn = Pick<TurnEnded, 'stop' | 'limit' | 'error'>
 type OpenPrompt = { turn: string; ended: PromiseWithResolvers<EndOfTurn> }
@@ -151,7 +152,7 @@ export class AcpSession {
     await this.#ready()
     if (ticket.cancelled) return { stopReason: 'cancelled' }
     if (slash) return this.#answerSlash(slash, blocks, inserted)
-    const { turn, ended } = await this.#say((await promptOf(host, blocks)) ?? parts)
+    const { turn, ended } = await this.#say((await promptOf(host, blocks)) ?? parts, ticket.trace)
     ticket.turn = turn
     inserted(userMessageId(turn))
     if (ticket.cancelled) void this.cancel()
@@ -162,20 +163,20 @@ export class AcpSession {
     return { stopReason: encodeStopReason(stop, limit) }
   }
 
-  async #say(parts: InputPart[]): Promise<OpenPrompt> {
+  async #say(parts: InputPart[], trace: TraceContext | undefined): Promise<OpenPrompt> {
     try {
-      return await this.#reader.hold(() => this.#startTurn(parts))
+      return await this.#reader.hold(() => this.#startTurn(parts, trace))
     } catch (error) {
       if (!(error instanceof TurnwireError && error.code === 'lease_lost')) throw error
       // Another process has written to the session, so nothing was recorded. Follow it again and repeat the message.
       await this.#open()
-      return this.#reader.hold(() => this.#startTurn(parts))
+      return this.#reader.hold(() => this.#startTurn(parts, trace))
     }
   }
 
   /** Its items are held back meanwhile: the encoder must know that the turn is the client's own. */
-  async #startTurn(parts: InputPart[]): Promise<OpenPrompt> {
-    const { turn } = await this.#command({ do: 'say', wire: 'acp', parts })
+  async #startTurn(parts: InputPart[], trace: TraceContext | undefined): Promise<OpenPrompt> {
+    const { turn } = await this.#command({ do: 'say', wire: 'acp', parts, ...(trace && { trace }) })
     if (turn === undefined) throw new TurnwireError('internal', 'The message started no turn.')
     const ended = Promise.withResolvers<EndOfTurn>()
     ended.promise.catch(() => {})
