@@ -24,6 +24,7 @@ import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
 import { keptServers } from './mcp-config.ts'
+import { acceptedDefinitions } from './mcp-definitions.ts'
 import { toolServers } from './mcp-servers.ts'
 import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
@@ -82,13 +83,13 @@ export class Runtime {
     const place = placeOf(config.data, this.log)
     this.folder = place.folder
     this.#store = place.store
-    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
-      'url' in spec
-        ? {
-            auth: { store: tokenStore(this.folder, spec, () => this.vault) },
-            fetchOther: this.fetchFor(spec.name),
-          }
-        : {}
+    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther' | 'definitions'> => ({
+      ...acceptedDefinitions(this.folder, spec),
+      ...('url' in spec && {
+        auth: { store: tokenStore(this.folder, spec, () => this.vault) },
+        fetchOther: this.fetchFor(spec.name),
+      }),
+    })
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
