@@ -69,6 +69,7 @@ export class Runtime {
   readonly #mcp: KeptServers
   #mcpStarted: Promise<void> | undefined
   readonly #onTools = new Set<() => void>()
+  readonly #unlisted = new Map<string, Agent>()
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
@@ -134,6 +135,16 @@ export class Runtime {
   /** `tell` is called when agents have other tools, or tools that were available are not. */
   onTools(tell: () => void): void {
     this.#onTools.add(tell)
+  }
+
+  /** An agent beside those of the configuration, which no list shows. */
+  addUnlisted(agent: Agent): void {
+    this.#unlisted.set(agent.name, agent)
+  }
+
+  /** Where it is served. Undefined: nowhere. */
+  get address(): string | undefined {
+    return this.#address
   }
 
   /** From here on it is served at this address. */
@@ -214,7 +225,7 @@ export class Runtime {
       store: this.telemetry.watch(store),
       world: this.#world,
       vault,
-      agent: name => byName.get(name),
+      agent: name => byName.get(name) ?? this.#unlisted.get(name),
       agents: () =>
         agents.map(agent => {
           const model = models.get(agent.name)
