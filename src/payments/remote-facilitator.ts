@@ -85,19 +85,24 @@ export class RemoteFacilitator implements Facilitator {
     const hash = typeof transaction === 'string' ? transaction : ''
     if (success === true) return { state: 'moved', transaction: hash }
     const reason = typeof errorReason === 'string' ? errorReason : 'settlement_failed'
-    if (await this.#wasMoved(record, reason))
-      return { state: 'moved', transaction: record.transaction ?? hash }
-    return /pending|timeout|unexpected/.test(reason)
+    const before = await this.#movedBefore(record, reason)
+    if (before === 'yes') return { state: 'moved', transaction: record.transaction ?? hash }
+    return before === 'unclear' || /pending|timeout|unexpected/.test(reason)
       ? { state: 'pending', reason, ...(hash !== '' && { transaction: hash }) }
       : { state: 'failed', reason }
   }
 
-  /** It was asked before: if the payment is used up by now, it was that settlement that used it. */
-  async #wasMoved({ tries = 0, given, asked }: PaymentRecord, reason: string): Promise<boolean> {
-    if (tries <= 1) return false
-    if (usedBefore.test(reason)) return true
+  /**
+   * It was asked before: if the payment is used up by now, it was that settlement that used it. A refusal that does not say
+   * so leaves it open, since a payer who is told to pay again might pay twice.
+   */
+  async #movedBefore(record: PaymentRecord, reason: string): Promise<'yes' | 'no' | 'unclear'> {
+    const { tries = 0, given, asked, validUntil } = record
+    if (tries <= 1) return 'no'
+    if (usedBefore.test(reason)) return 'yes'
     const verified = await this.#verify(given, asked).catch(() => undefined)
-    return verified?.ok === false && usedBefore.test(verified.reason)
+    if (verified?.ok === false && usedBefore.test(verified.reason)) return 'yes'
+    return verified?.ok === true || validUntil * 1000 < Date.now() ? 'no' : 'unclear'
   }
 
   async #ask(
