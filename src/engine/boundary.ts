@@ -134,7 +134,8 @@ export type AgentInfo = {
   version: string
   description?: string
   system?: string
-  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust'>)[]
+  /** `changed`: how its definition differs from the one that was allowed. */
+  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust' | 'changed'>)[]
   options: AgentOption[]
   choice: ToolChoice
   parallel: boolean

@@ -48,6 +48,7 @@ export const errorCodes = {
   // Not a 5xx: most clients repeat every 5xx, whatever the headers say.
   model_rejected: { status: 400, retry: false, audience: 'operator' },
   model_timeout: { status: 504, retry: true, audience: 'caller' },
+  agent_unavailable: { status: 503, retry: true, audience: 'caller' },
   payment_failed: { status: 502, retry: true, audience: 'caller' },
   stopping: { status: 503, retry: true, audience: 'caller' },
   lease_lost: { status: 503, retry: true, audience: 'caller' },

@@ -1,8 +1,9 @@
-// Who is calling: a bearer key, a cookie of the console, an id that is as good as a key, or a wallet, where payments are
-// configured. Which requests are let in at all is up to the server.
+// Who is calling: a bearer key, a cookie of the console, an id that is as good as a key, or a wallet: one that
+// signed in to the relay, or one that pays. Which requests are let in at all is up to the server.
 import type { Context, MiddlewareHandler } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
 import { parseBearer } from '../lib/http.ts'
+import type { RelayServer } from '../relay/server/index.ts'
 import { ownerByRunId } from '../wires/deltakit/index.ts'
 import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
@@ -14,8 +15,14 @@ export function authenticate(
   host: WireHost,
   cookies: ConsoleCookies,
   payments: Payments | undefined,
+  relay: RelayServer | undefined,
 ): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
+    const signedIn = relay && walletOf(c, relay)
+    if (signedIn) {
+      c.set('principal', signedIn)
+      return next()
+    }
     if (keys.open) {
       c.set('principal', { owner: localOwner, name: localOwner, operator: true })
       return next()
@@ -40,6 +47,13 @@ export function authenticate(
     c.set('principal', principal)
     return next()
   }
+}
+
+/** A wallet's token is good for requests to attached agents, and nothing else. */
+function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
+  if (req.method !== 'POST' || !/^\/v1\/responses(?:\/[^/]+)?$/.test(req.path)) return undefined
+  const bearer = parseBearer(req.header('authorization'))
+  return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
 }
 
 /** Some addresses name a run by an id that is as good as a key. */

@@ -7,6 +7,7 @@ import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
 import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { RelayConfig } from '../relay/config.ts'
 import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
@@ -133,9 +134,10 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
+  /** Agents that their owners attach from their own machines. Absent: there are none. */
+  relay?: RelayConfig
   /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
   payments?: PaymentsConfig
-  /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
   telemetry?: TelemetryConfig
   /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store

@@ -6,6 +6,7 @@ import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { readTrace } from '../language/trace.ts'
 import { checkHost, checkOrigin } from '../lib/http.ts'
+import type { RelayServer } from '../relay/server/index.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { callbackRoutes } from '../wires/callbacks/index.ts'
@@ -30,6 +31,7 @@ import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
+import type { OpenRelay } from './relay.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
@@ -50,7 +52,7 @@ export async function serveRuntime(
   runtime: Runtime,
   options: ServeOptions & { shared?: true } = {},
 ): Promise<Running> {
-  const { server: config = {} } = runtime.config
+  const { server: config = {}, relay: relayed } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
   const keys = new Keys(config.keys ?? [], runtime.folder)
   if (keys.open && !isLoopback(hostname))
@@ -71,26 +73,24 @@ export async function serveRuntime(
     const payments = await openPayments(runtime, plain, keys)
     const host = payments?.host ?? plain
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
-    const measures = runtime.telemetry.measure({
-      queuedCalls: () => runtime.callSlots.waiting,
-      streams: () => accounts.open,
-      storeUp: () => runtime.storeFailure() === undefined,
-    })
+    const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
-    const gate = {
-      keys,
-      hosts: hostNames(config.hosts ?? [], hostname),
-      origins: config.origins ?? [],
-      limits: host.limits,
-      accounts,
-    }
-    const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
+    const relay = relayed && (await loadRelay(runtime, host))
+    if (relay) host.relay = relay.server
+    const { origins = [], hosts = [] } = config
+    const gate = { keys, hosts: hostNames(hosts, hostname), origins, limits: host.limits, accounts }
+    const sockets = acceptUpgrades(gate, [
+      ...socketRoutes(host),
+      ...(acp?.sockets ?? []),
+      ...(relay?.sockets ?? []),
+    ])
     const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
-    const app = createApp(given)
-    mounted.mount(app, sockets)
+    mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
     const close = (): void => {
       payments?.stop()
+      // Attached machines are told to come back before all sockets are closed.
+      relay?.server.close()
       sockets.close()
     }
     return running(server, hostname, keys, () => stop(server, runtime, close, acp))
@@ -98,6 +98,14 @@ export async function serveRuntime(
     server.close()
     throw error
   }
+}
+
+function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
+  return runtime.telemetry.measure({
+    queuedCalls: () => runtime.callSlots.waiting,
+    streams: () => accounts.open,
+    storeUp: () => runtime.storeFailure() === undefined,
+  })
 }
 
 function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
@@ -165,6 +173,12 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
   return mcpRoutes(host, serving, ownVersion())
 }
 
+/** Loaded only when it is configured. */
+async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | undefined> {
+  const { openRelay } = await import('./relay.ts')
+  return openRelay(runtime, host)
+}
+
 /** Loaded only when payments are configured. */
 async function openPayments(runtime: Runtime, host: WireHost, keys: Keys): Promise<Payments | undefined> {
   const { payments } = runtime.config
@@ -200,10 +214,11 @@ export type AppOptions = {
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
   payments?: Payments | undefined
+  relay?: RelayServer | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, payments } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, payments, relay } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -213,11 +228,13 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health', c => {
     const failure = runtime.storeFailure()
-    if (!failure) return c.json({ status: 'ok', agents: agents.length })
+    const plugins = relay && { plugins: relay.machines }
+    if (!failure) return c.json({ status: 'ok', agents: agents.length, ...plugins })
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
   app.route('/', callbackRoutes(host))
+  if (relay) app.route('/', relay.routes)
   const cookies = new ConsoleCookies(keys, runtime.vault)
   const operator = operatorBackend(runtime, keys, cookies)
   const console = consoleRoutes()
@@ -225,7 +242,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', signInRoute(host, operator))
   if (payments) app.route('/', payments.signInRoutes())
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host, cookies, payments))
+  app.use(authenticate(keys, host, cookies, payments, relay))
   if (payments) app.use(payments.middleware)
   app.use(countRequests(accounts))
   app.use(withinTrace(runtime.telemetry))
@@ -261,6 +278,7 @@ const wires = {
   '/callbacks/<token>': 'results of calls that their tools left for later: docs/guide/later.md',
   '/operator': 'for operators and the console: docs/protocols/operator.md',
   '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
+  '/v1/providers': 'agents on their owners’ machines, if a relay is configured: docs/protocols/sixerr.md',
 }
 
 /** The names under which this server is reached. */

@@ -5,8 +5,11 @@ import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engin
 import { TurnwireError } from '../language/errors.ts'
 import type { JsonObject } from '../lib/json.ts'
 
-/** Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner. */
-export type Principal = { owner: string; name: string; operator?: boolean }
+/**
+ * Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner.
+ * `wallet`: signed in with this wallet, and reaches agents on their owners' machines only.
+ */
+export type Principal = { owner: string; name: string; operator?: boolean; wallet?: string }
 
 /** Counts what the caller's owner has at a time. */
 export type OwnerAccount = {
@@ -30,8 +33,26 @@ export type WireEnv = {
   Variables: { principal: Principal; account?: OwnerAccount; payment?: RequestPayment }
 }
 
+/** A request for an agent on its owner's machine, as the wire is to decode it. */
+export type RelayedTarget = {
+  /** The agent of the engine that stands for all attached ones. */
+  agent: string
+  body: JsonObject
+  catalog: Pick<EngineDescription, 'agents' | 'models'> & { serverTools: ReadonlySet<string> }
+  /** What the response gives as its model. */
+  shown: string
+}
+
+/** Agents on their owners' machines. */
+export type Relay = {
+  /** Undefined: the request is for an agent of this server. `routed`: the agent that the path names. */
+  target(body: JsonObject, routed: string | undefined, principal: Principal): RelayedTarget | undefined
+}
+
 export type WireHost = {
   engine: Engine
+  /** Absent: no relay is configured. */
+  relay?: Relay
   /** The agents and models of the engine. */
   about: EngineDescription
   /** The agents whose own tools may run on wires that otherwise know client tools only. */
