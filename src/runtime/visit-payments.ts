@@ -5,15 +5,15 @@ import { TurnwireError } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import { Ledger } from '../payments/ledger.ts'
 import type { TurnwireConfig } from './config.ts'
-import { visitFolder } from './visit.ts'
+import { visitSessions } from './visit.ts'
 
-export type { PaymentRecord }
 export { toWhole } from '../payments/amounts.ts'
 export { csvOf } from './payments-report.ts'
+export type { PaymentRecord }
 
 /** Newest first. */
-export function listPayments(folder: string, config: TurnwireConfig): Promise<PaymentRecord[]> {
-  return visitFolder(folder, config, async engine => {
+export function listPayments(place: string, config: TurnwireConfig): Promise<PaymentRecord[]> {
+  return visitSessions(place, config, async engine => {
     const records: PaymentRecord[] = []
     for await (const { record } of new Ledger(engine).list(null)) records.push(record)
     return records
@@ -21,8 +21,8 @@ export function listPayments(folder: string, config: TurnwireConfig): Promise<Pa
 }
 
 /** `id`: the whole of it, or a beginning that no other payment has. */
-export function refundPayment(folder: string, config: TurnwireConfig, id: string): Promise<PaymentRecord> {
-  return visitFolder(folder, config, engine => refund(engine, config, id))
+export function refundPayment(place: string, config: TurnwireConfig, id: string): Promise<PaymentRecord> {
+  return visitSessions(place, config, engine => refund(engine, config, id))
 }
 
 async function refund(engine: Engine, config: TurnwireConfig, id: string): Promise<PaymentRecord> {

@@ -81,6 +81,8 @@ export async function startChain() {
       await tester.setBalance({ address: account.address, value: 10n ** 19n })
       return { key, account }
     },
+    /** Gives an address money. */
+    fund: (address: Hex, amount = 1_000_000_000n) => call({ functionName: 'mint', args: [address, amount] }),
     /** A wallet with money; `approved`: it has let Permit2 take it. */
     async payer(amount = 1_000_000_000n, approved = true): Promise<PrivateKeyAccount> {
       const account = privateKeyToAccount(generatePrivateKey())

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type PaymentCrashPoint, paymentCrashPoints } from '../../src/payments/index.ts'
 import { killed, newFolder, serveScript } from '../crash/killed-server.ts'
+import { cites } from '../requirements/manifest.ts'
 import { type Chain, network, skipped, startChain } from './chain.ts'
 import { asOperator, fixedPrice, operator, post, shop, tokenPrice } from './rig.ts'
 import { exactPayment, offersOf, paidWith } from './sign.ts'
@@ -69,7 +70,9 @@ const beforeWork: readonly PaymentCrashPoint[] = ['payment-verified', 'payment-r
 
 for (const { name, price, stream, costs, sign, points } of kinds)
   for (const point of points)
-    test(`${name}: killed at ${point}, the payment buys one answer`, { skip: skipped }, async t => {
+    test(cites('X402-ONCE-03', `${name}: killed at ${point}, the payment buys one answer`), {
+      skip: skipped,
+    }, async t => {
       const { serve } = await setUp(t, chain, price)
       const body = { model: 'helper', input: 'Hi', store: false, ...(stream && { stream }) }
       const before = await chain.balance(shop)

@@ -10,6 +10,7 @@ import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
+import { cites } from '../requirements/manifest.ts'
 import { network, skipped, startChain } from './chain.ts'
 import { asOperator, openShop, post, shop } from './rig.ts'
 import { exactPayment, offersOf, paidWith } from './sign.ts'
@@ -62,7 +63,7 @@ async function openFacilitator(t: TestContext, how: Answer) {
   return { url: `http://127.0.0.1:${port}`, calls }
 }
 
-test('a facilitator elsewhere verifies and settles, once', options, async t => {
+test(cites('X402-FAC-01', 'a facilitator elsewhere verifies and settles, once'), options, async t => {
   const remote = await openFacilitator(t, () => 'answer')
   const { url } = await openShop(t, chain, { payments: { facilitator: { url: remote.url } } })
   const before = await chain.balance(shop)
@@ -73,7 +74,10 @@ test('a facilitator elsewhere verifies and settles, once', options, async t => {
 })
 
 test(
-  'a facilitator that settles and does not say so: pending, then found out, never a second 402',
+  cites(
+    'X402-FAC-02',
+    'a facilitator that settles and does not say so: pending, then found out, never a second 402',
+  ),
   options,
   async t => {
     let silent = true
@@ -97,7 +101,10 @@ test(
 )
 
 test(
-  'a facilitator that is down: nothing is done, and the client is not told to pay again',
+  cites(
+    'X402-FAC-03',
+    'a facilitator that is down: nothing is done, and the client is not told to pay again',
+  ),
   options,
   async t => {
     let down = false
@@ -139,25 +146,29 @@ async function openOwnShop(t: TestContext, script?: Parameters<typeof openShop>[
   })
 }
 
-test('an answer that fails after the money has moved is paid back', options, async t => {
-  const { url } = await openOwnShop(t, {
-    script: [{ text: 'Hello, and then', fail: { code: 'model_failed', message: 'cut off', after: 2 } }],
-  })
-  const payer = await chain.payer(1_000_000n)
-  const streamed = { ...body, stream: true }
-  const payment = paidWith(await exactPayment(payer, await offersOf(url, path, streamed)))
-  await (await post(url, path, streamed, payment)).text()
-  for (let tries = 0; tries < 100; tries += 1) {
-    const { payments } = (await (
-      await fetch(`${url}/operator/payments`, { headers: asOperator })
-    ).json()) as {
-      payments: { state: string }[]
+test(
+  cites('X402-FAIL-02', 'an answer that fails after the money has moved is paid back'),
+  options,
+  async t => {
+    const { url } = await openOwnShop(t, {
+      script: [{ text: 'Hello, and then', fail: { code: 'model_failed', message: 'cut off', after: 2 } }],
+    })
+    const payer = await chain.payer(1_000_000n)
+    const streamed = { ...body, stream: true }
+    const payment = paidWith(await exactPayment(payer, await offersOf(url, path, streamed)))
+    await (await post(url, path, streamed, payment)).text()
+    for (let tries = 0; tries < 100; tries += 1) {
+      const { payments } = (await (
+        await fetch(`${url}/operator/payments`, { headers: asOperator })
+      ).json()) as {
+        payments: { state: string }[]
+      }
+      if (payments[0]?.state === 'refunded' || payments[0]?.state === 'released') break
+      await pause(50)
     }
-    if (payments[0]?.state === 'refunded' || payments[0]?.state === 'released') break
-    await pause(50)
-  }
-  assert.equal(await chain.balance(payer.address), 1_000_000n)
-})
+    assert.equal(await chain.balance(payer.address), 1_000_000n)
+  },
+)
 
 test('an operator pays back a payment, once', options, async t => {
   const { url } = await openOwnShop(t)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { type PayingFetchOptions, PaymentRefused, payingFetch } from '../../src/client/payments.ts'
+import { cites } from '../requirements/manifest.ts'
 import { network, skipped, startChain } from './chain.ts'
 import { openShop, shop, tokenPrice } from './rig.ts'
 
@@ -74,7 +75,7 @@ test('the openai SDK streams a metered answer', options, async t => {
   assert.equal(text, 'Hello.')
 })
 
-test('nothing is paid beyond what is allowed', options, async t => {
+test(cites('X402-CLIENT-01', 'nothing is paid beyond what is allowed'), options, async t => {
   const { url, asked } = await openShop(t, chain)
   const ask = async (over: Partial<PayingFetchOptions>): Promise<Response> =>
     payingFetch(await allowed(over))(`${url}/v1/responses`, {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { cites } from '../requirements/manifest.ts'
 import { skipped, startChain } from './chain.ts'
 import { decoded, openShop, platform, post, shop } from './rig.ts'
 import { encoded, sixerrPayment } from './sign.ts'
@@ -41,7 +42,10 @@ async function offerOf(url: string): Promise<Record<string, string>> {
 }
 
 test(
-  'a Sixerr client pays what it used, the platform gets its share, and repeats are free',
+  cites(
+    'X402-SIXERR-01',
+    'a Sixerr client pays what it used, the platform gets its share, and repeats are free',
+  ),
   options,
   async t => {
     const { url, asked } = await openTerminal(t)
@@ -69,17 +73,21 @@ test(
   },
 )
 
-test('a standard client is offered the same price in the header', options, async t => {
-  const { url } = await openTerminal(t)
-  const refused = await post(url, path, body)
-  const required = decoded(refused.headers.get('payment-required')) as { accepts: { scheme: string }[] }
-  assert.deepEqual(
-    required.accepts.map(({ scheme }) => scheme),
-    ['upto'],
-  )
-})
+test(
+  cites('X402-SIXERR-03', 'a standard client is offered the same price in the header'),
+  options,
+  async t => {
+    const { url } = await openTerminal(t)
+    const refused = await post(url, path, body)
+    const required = decoded(refused.headers.get('payment-required')) as { accepts: { scheme: string }[] }
+    assert.deepEqual(
+      required.accepts.map(({ scheme }) => scheme),
+      ['upto'],
+    )
+  },
+)
 
-test('what was changed in a Sixerr payment is refused', options, async t => {
+test(cites('X402-SIXERR-02', 'what was changed in a Sixerr payment is refused'), options, async t => {
   const { url, asked } = await openTerminal(t)
   const offer = await offerOf(url)
   const payer = await chain.payer()

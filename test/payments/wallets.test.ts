@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { payingFetch } from '../../src/client/payments.ts'
+import { cites } from '../requirements/manifest.ts'
 import { network, skipped, startChain } from './chain.ts'
 import { asOperator, openShop, post, shop, tokenPrice } from './rig.ts'
 import { encoded, exactPayment, offersOf, paidWith } from './sign.ts'
@@ -37,40 +38,44 @@ const json = (body: object, headers: Record<string, string> = {}): RequestInit =
 })
 const turn = { messages: [{ role: 'user', content: 'Hi' }] }
 
-test('a wallet pays for each turn of a session, and the session has the receipts', options, async t => {
-  const { url } = await openShop(t, chain, {
-    script: [
-      { calls: [{ name: 'mine', input: {} }], usage: { input: 10, output: 5 } },
-      { text: 'Done.', usage: { input: 20, output: 5 } },
-    ],
-  })
-  const wallet = await chain.payer()
-  const token = await signIn(url, wallet)
-  const tools = [{ name: 'mine', description: 'Mine.', parameters: { type: 'object' } }]
-  const made = await post(url, '/sessions', { agent: { name: 'helper' }, tools }, token)
-  assert.equal(made.status, 201, await made.clone().text())
-  const { sessionId } = (await made.json()) as { sessionId: string }
-  const unpaid = await post(url, `/sessions/${sessionId}/turns`, turn, token)
-  assert.equal(unpaid.status, 402)
-  const pay = paying(wallet)
-  const before = await chain.balance(shop)
-  const first = await pay(`${url}/sessions/${sessionId}/turns`, json(turn, token))
-  assert.equal(first.status, 200, await first.clone().text())
-  const { messages } = (await first.json()) as { messages: { content: { toolCallId?: string }[] }[] }
-  const callId = messages
-    .flatMap(({ content }) => (Array.isArray(content) ? content : []))
-    .find(block => block.toolCallId)?.toolCallId
-  const result = { messages: [{ role: 'tool', toolCallId: callId, content: 'ok' }] }
-  const last = await pay(`${url}/sessions/${sessionId}/turns`, json(result, token))
-  assert.equal(last.status, 200, await last.clone().text())
-  assert.equal((await chain.balance(shop)) - before, 20_000n)
-  const log = await fetch(`${url}/operator/sessions/${sessionId}/events`, { headers: asOperator })
-  const text = await log.text()
-  assert.equal(text.split('payment.recorded').length - 1, 2, 'a receipt for each turn')
-})
+test(
+  cites('X402-TURN-01', 'a wallet pays for each turn of a session, and the session has the receipts'),
+  options,
+  async t => {
+    const { url } = await openShop(t, chain, {
+      script: [
+        { calls: [{ name: 'mine', input: {} }], usage: { input: 10, output: 5 } },
+        { text: 'Done.', usage: { input: 20, output: 5 } },
+      ],
+    })
+    const wallet = await chain.payer()
+    const token = await signIn(url, wallet)
+    const tools = [{ name: 'mine', description: 'Mine.', parameters: { type: 'object' } }]
+    const made = await post(url, '/sessions', { agent: { name: 'helper' }, tools }, token)
+    assert.equal(made.status, 201, await made.clone().text())
+    const { sessionId } = (await made.json()) as { sessionId: string }
+    const unpaid = await post(url, `/sessions/${sessionId}/turns`, turn, token)
+    assert.equal(unpaid.status, 402)
+    const pay = paying(wallet)
+    const before = await chain.balance(shop)
+    const first = await pay(`${url}/sessions/${sessionId}/turns`, json(turn, token))
+    assert.equal(first.status, 200, await first.clone().text())
+    const { messages } = (await first.json()) as { messages: { content: { toolCallId?: string }[] }[] }
+    const callId = messages
+      .flatMap(({ content }) => (Array.isArray(content) ? content : []))
+      .find(block => block.toolCallId)?.toolCallId
+    const result = { messages: [{ role: 'tool', toolCallId: callId, content: 'ok' }] }
+    const last = await pay(`${url}/sessions/${sessionId}/turns`, json(result, token))
+    assert.equal(last.status, 200, await last.clone().text())
+    assert.equal((await chain.balance(shop)) - before, 20_000n)
+    const log = await fetch(`${url}/operator/sessions/${sessionId}/events`, { headers: asOperator })
+    const text = await log.text()
+    assert.equal(text.split('payment.recorded').length - 1, 2, 'a receipt for each turn')
+  },
+)
 
 test(
-  'usage shows a wallet its own payments, an operator those of all, without signatures',
+  cites('X402-OWN-02', 'usage shows a wallet its own payments, an operator those of all, without signatures'),
   options,
   async t => {
     const { url } = await openShop(t, chain, { price: tokenPrice })
@@ -94,18 +99,22 @@ test(
   },
 )
 
-test('what one wallet paid for no other can read; lists of sessions hold no payments', options, async t => {
-  const { url } = await openShop(t, chain)
-  const [ann, eve] = [await chain.payer(), await chain.payer()]
-  const answer = await paying(ann)(`${url}/v1/responses`, json({ model: 'helper', input: 'Hi' }))
-  const { id } = (await answer.json()) as { id: string }
-  const read = async (wallet: PrivateKeyAccount) =>
-    (await fetch(`${url}/v1/responses/${id}`, { headers: await signIn(url, wallet) })).status
-  assert.equal(await read(ann), 200)
-  assert.equal(await read(eve), 404)
-  const listed = await fetch(`${url}/sessions`, { headers: await signIn(url, ann) })
-  assert.equal(((await listed.json()) as { sessions: unknown[] }).sessions.length, 1)
-})
+test(
+  cites('X402-OWN-01', 'what one wallet paid for no other can read; lists of sessions hold no payments'),
+  options,
+  async t => {
+    const { url } = await openShop(t, chain)
+    const [ann, eve] = [await chain.payer(), await chain.payer()]
+    const answer = await paying(ann)(`${url}/v1/responses`, json({ model: 'helper', input: 'Hi' }))
+    const { id } = (await answer.json()) as { id: string }
+    const read = async (wallet: PrivateKeyAccount) =>
+      (await fetch(`${url}/v1/responses/${id}`, { headers: await signIn(url, wallet) })).status
+    assert.equal(await read(ann), 200)
+    assert.equal(await read(eve), 404)
+    const listed = await fetch(`${url}/sessions`, { headers: await signIn(url, ann) })
+    assert.equal(((await listed.json()) as { sessions: unknown[] }).sessions.length, 1)
+  },
+)
 
 test('a text that was changed, is old, or was signed by another wallet signs nobody in', options, async t => {
   const { url } = await openShop(t, chain)

@@ -8,7 +8,7 @@ import {
   toWhole,
 } from '../../runtime/visit-payments.ts'
 import { type CliCommand, UsageError } from '../command.ts'
-import { configOption, dataOption, sessionFolder, setUp } from '../setup.ts'
+import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 
 export const payments: CliCommand = {
   name: 'payments',
@@ -20,17 +20,17 @@ that is running.`,
   words: 2,
   async run({ values, words: [action = 'list', id] }) {
     const { config } = await setUp(values)
-    const folder = await sessionFolder(values)
+    const place = await sessionPlace(values)
     const { decimals = 6 } = config.payments?.asset ?? {}
     if (action === 'refund') {
       if (id === undefined) throw new UsageError('Say which: turnwire payments refund <id>')
-      const record = await refundPayment(folder, config, id)
+      const record = await refundPayment(place, config, id)
       process.stdout.write(`${lineOf(record, decimals)}\n`)
       return record.state === 'refunded' ? 0 : 1
     }
     if (action !== 'list' && action !== 'csv')
       throw new UsageError(`turnwire payments knows list, csv and refund, not "${printable(action, 80)}".`)
-    const records = await listPayments(folder, config)
+    const records = await listPayments(place, config)
     if (action === 'csv') process.stdout.write(csvOf(records, decimals))
     else process.stdout.write(listOf(records, decimals))
     return 0
