@@ -1,7 +1,7 @@
 // Who moves the money: a facilitator elsewhere, which may not answer, and the server's own wallet on a chain that is slow.
 // A settlement whose end is not known is pending, and never a reason to pay again. What was settled can be paid back.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
@@ -32,7 +32,7 @@ async function openFacilitator(t: TestContext, how: Answer) {
   const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never)
   const facilitator = registerExactEvmScheme(new x402Facilitator(), { signer, networks: network })
   const calls: string[] = []
-  const server = createServer(async (incoming, outgoing) => {
+  const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const url = incoming.url ?? ''
     calls.push(url)
     let text = ''
@@ -53,7 +53,8 @@ async function openFacilitator(t: TestContext, how: Answer) {
     outgoing
       .writeHead(answer ? 200 : 500, { 'content-type': 'application/json' })
       .end(JSON.stringify(answer ?? {}))
-  })
+  }
+  const server = createServer((incoming, outgoing) => void serve(incoming, outgoing))
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.close()
