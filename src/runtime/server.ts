@@ -28,6 +28,7 @@ import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
+import { startRetention } from './retention.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
@@ -86,7 +87,11 @@ export async function serveRuntime(
       createApp({ runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp }),
       sockets,
     )
-    return running(server, hostname, keys, () => stop(server, runtime, () => sockets.close(), acp))
+    const stopRetention = options.shared ? undefined : await startRetention(runtime)
+    return running(server, hostname, keys, () => {
+      stopRetention?.()
+      return stop(server, runtime, () => sockets.close(), acp)
+    })
   } catch (error) {
     server.close()
     throw error
