@@ -207,7 +207,7 @@ function wholeOf(model: string, parts: AnswerPart[], answers: readonly ModelAnsw
   }
 }
 
-function addUsage(first: Usage, second: Usage): Usage {
+export function addUsage(first: Usage, second: Usage): Usage {
   const total: Usage = { input: first.input + second.input, output: first.output + second.output }
   for (const name of ['cacheRead', 'cacheWrite', 'thinking', 'cost'] as const) {
     const count = (first[name] ?? 0) + (second[name] ?? 0)

@@ -1,21 +1,20 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
-import type { InputPart, Native, Origin, ResultPart } from '../language/content.ts'
+import type { InputPart, Origin, ResultPart } from '../language/content.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
   Delta,
   Grant,
   LimitName,
-  ModelStop,
   Recorded,
   SessionParent,
   Settings,
   TurnStop,
-  Usage,
 } from '../language/events.ts'
-import type { AnswerPart, Entry } from '../language/history.ts'
+import type { Entry } from '../language/history.ts'
+import type { RecordPayment } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
@@ -68,9 +67,8 @@ export type Engine = {
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]>
 
   /**
-   * Offers tools that the caller runs, until the signal aborts, the loop is left or the session is lost: an editor's
-   * files, MCP servers that a client named. Their calls pass the same gate and come as items; the caller answers each
-   * with `report`. A later attachment replaces this one.
+   * Offers tools that the caller runs, until the signal aborts, the loop is left or the session is lost. Their calls pass
+   * the same gate and come as items; the caller answers each with `report`. A later attachment replaces this one.
    */
   attach(
     ref: SessionRef,
@@ -91,8 +89,8 @@ export type Engine = {
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
   /** What the model would be asked next. `text`: if a user said this first. */
   nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
-  /** Newest first. `owner` null: of all owners, for operators. */
-  list(owner: string | null, page: ListPage): Promise<SessionPage>
+  /** Newest first. `owner` null: of all owners, for operators. Payments have lists of their own. */
+  list(owner: string | null, page: ListPage, payments?: boolean): Promise<SessionPage>
   /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
   /** Whose session it is. For operators. */
@@ -104,7 +102,7 @@ export type Engine = {
   /** The session that this owner created with this request key. */
   find(owner: string, key: string): Promise<string | undefined>
   remove(ref: SessionRef): Promise<void>
-  /** Text kept beside the log: whole results that were cut for the model, marks of a wire. Rejects with `not_found`. */
+  /** Text kept beside the log: results that were cut for the model, marks of a wire. Rejects with `not_found`. */
   blob(ref: SessionRef, name: string): Promise<string>
   /**
    * Bytes of an output that was too large to keep whole in memory: up to `length` of them, and at most 1 MiB, from `from` on.
@@ -136,7 +134,8 @@ export type AgentInfo = {
   version: string
   description?: string
   system?: string
-  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust'>)[]
+  /** `changed`: how its definition differs from the one that was allowed. */
+  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust' | 'changed'>)[]
   options: AgentOption[]
   choice: ToolChoice
   parallel: boolean
@@ -241,6 +240,7 @@ export type Command =
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
+  | RecordPayment
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
   /**

@@ -4,8 +4,18 @@ import { checkPatterns } from '../language/argument-patterns.ts'
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Ask, Event, Grant, GrantGiven, LimitName, SessionParent, Settings } from '../language/events.ts'
+import type {
+  Ask,
+  Event,
+  Grant,
+  GrantGiven,
+  LimitName,
+  PaymentRecorded,
+  SessionParent,
+  Settings,
+} from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { RecordPayment } from '../language/payments.ts'
 import type { TraceContext } from '../language/trace.ts'
 import type { GivenAnswer, RequestKey } from './boundary.ts'
 import { decideSettled, isOverdue } from './decide-call.ts'
@@ -264,6 +274,17 @@ function configure(
   if (!settings || Object.keys(settings).length === 0) return []
   checkSettings(context.agent, { ...state.settings, ...settings }, settings, clientOnly)
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
+}
+
+/** Whoever records a change must have seen the one before. */
+export function decidePayment(
+  state: SessionState,
+  { payment, change, after }: Omit<RecordPayment, 'do'>,
+  { now }: Pick<Context, 'now'>,
+): PaymentRecorded {
+  if (after !== undefined && after !== state.seq)
+    throw new TurnwireError('busy', 'The payment was changed meanwhile. Read it again.')
+  return { v: 1, at: now, type: 'payment.recorded', payment, change }
 }
 
 /** Someone takes control of the loop. `force` takes it from whoever has it. */

@@ -1,4 +1,5 @@
 // What leaves the engine. `boundary.ts` is the interface for everyone outside; `ports.ts` is what adapters implement.
+export { addUsage } from './answer-once.ts'
 export type * from './boundary.ts'
 export { CallSlots } from './call-slots.ts'
 export { summaryInstructions } from './compact.ts'
@@ -19,11 +20,14 @@ export { fold } from './read-state.ts'
 export { requestOf } from './request.ts'
 export { Session } from './session.ts'
 export type { Recorded as Taken } from './session-home.ts'
+export { isSnapshotName } from './snapshots.ts'
 export {
   type CallState,
   emptyState,
+  factsOf,
   findCall,
   isInQuestion,
+  listSummaryOf,
   type QuestionState,
   type SessionState,
   settledCalls,

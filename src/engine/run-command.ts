@@ -6,6 +6,7 @@ import type { Entry } from '../language/history.ts'
 import type { TraceContext } from '../language/trace.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import { decidePayment } from './decide.ts'
 import { decideClaim } from './decide-call.ts'
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
@@ -52,6 +53,9 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       return done()
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
+      return done()
+    case 'record-payment':
+      await session.save([decidePayment(session.state, command, session.context)])
       return done()
     case 'grant':
       return done({ grant: await session.grant(command.grant) })

@@ -5,7 +5,9 @@ import type { AgentOption, AppContext, Compaction, Limits, Model, Store, Tool } 
 import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
+import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { RelayConfig } from '../relay/config.ts'
 import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
@@ -63,6 +65,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   retention?: Retention
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
+  /** What a turn costs those who have no key. Needs `payments`. */
+  price?: PriceConfig
   /** Texts and files that people attach to messages, and messages with names, beside those of its MCP servers. */
   resources?: readonly OwnResource[]
   prompts?: readonly OwnPrompt[]
@@ -133,6 +137,10 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
+  /** Agents that their owners attach from their own machines. Absent: there are none. */
+  relay?: RelayConfig
+  /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
+  payments?: PaymentsConfig
   telemetry?: TelemetryConfig
   /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store

@@ -13,6 +13,7 @@ import {
   type Store,
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
+import type { PriceSource } from '../payments/price.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
@@ -23,6 +24,7 @@ import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
 import { keptServers } from './mcp-config.ts'
+import { acceptedDefinitions } from './mcp-definitions.ts'
 import { toolServers } from './mcp-servers.ts'
 import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
@@ -54,6 +56,8 @@ export class Runtime {
   readonly #models: ModelStats
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where prices come from that the configuration does not know. Set before it is served. */
+  priceSource: PriceSource | undefined
   readonly callSlots: CallSlots
   /** Where it is served, for callback addresses. */
   #address: string | undefined
@@ -65,6 +69,7 @@ export class Runtime {
   readonly #mcp: KeptServers
   #mcpStarted: Promise<void> | undefined
   readonly #onTools = new Set<() => void>()
+  readonly #unlisted = new Map<string, Agent>()
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
@@ -79,13 +84,13 @@ export class Runtime {
     const place = placeOf(config.data, this.log)
     this.folder = place.folder
     this.#store = place.store
-    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
-      'url' in spec
-        ? {
-            auth: { store: tokenStore(this.folder, spec, () => this.vault) },
-            fetchOther: this.fetchFor(spec.name),
-          }
-        : {}
+    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther' | 'definitions'> => ({
+      ...acceptedDefinitions(this.folder, spec),
+      ...('url' in spec && {
+        auth: { store: tokenStore(this.folder, spec, () => this.vault) },
+        fetchOther: this.fetchFor(spec.name),
+      }),
+    })
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
@@ -130,6 +135,16 @@ export class Runtime {
   /** `tell` is called when agents have other tools, or tools that were available are not. */
   onTools(tell: () => void): void {
     this.#onTools.add(tell)
+  }
+
+  /** An agent beside those of the configuration, which no list shows. */
+  addUnlisted(agent: Agent): void {
+    this.#unlisted.set(agent.name, agent)
+  }
+
+  /** Where it is served. Undefined: nowhere. */
+  get address(): string | undefined {
+    return this.#address
   }
 
   /** From here on it is served at this address. */
@@ -210,7 +225,7 @@ export class Runtime {
       store: this.telemetry.watch(store),
       world: this.#world,
       vault,
-      agent: name => byName.get(name),
+      agent: name => byName.get(name) ?? this.#unlisted.get(name),
       agents: () =>
         agents.map(agent => {
           const model = models.get(agent.name)

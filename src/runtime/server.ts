@@ -5,29 +5,33 @@ import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import { readTrace } from '../language/trace.ts'
-import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
+import { checkHost, checkOrigin } from '../lib/http.ts'
+import type { RelayServer } from '../relay/server/index.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { callbackRoutes } from '../wires/callbacks/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
-import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
+import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
-import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
+import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import { operatorRoutes, signInRoute } from '../wires/operator/index.ts'
 import { responsesRoutes, responsesSocket } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
+import { authenticate } from './authenticate.ts'
 import { serverDefaults } from './config.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
-import { Keys, localOwner } from './keys.ts'
+import { Keys } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
+import type { OpenRelay } from './relay.ts'
 import { startRetention } from './retention.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
@@ -49,7 +53,7 @@ export async function serveRuntime(
   runtime: Runtime,
   options: ServeOptions & { shared?: true } = {},
 ): Promise<Running> {
-  const { server: config = {} } = runtime.config
+  const { server: config = {}, relay: relayed } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
   const keys = new Keys(config.keys ?? [], runtime.folder)
   if (keys.open && !isLoopback(hostname))
@@ -66,36 +70,45 @@ export async function serveRuntime(
       await runtime.becomeServer()
       await runtime.recover()
     }
-    const host = await hostOf(runtime)
+    const plain = await hostOf(runtime)
+    const payments = await openPayments(runtime, plain, keys)
+    const host = payments?.host ?? plain
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
-    const measures = runtime.telemetry.measure({
-      queuedCalls: () => runtime.callSlots.waiting,
-      streams: () => accounts.open,
-      storeUp: () => runtime.storeFailure() === undefined,
-    })
+    const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
-    const gate = {
-      keys,
-      hosts: hostNames(config.hosts ?? [], hostname),
-      origins: config.origins ?? [],
-      limits: host.limits,
-      accounts,
-    }
-    const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    mounted.mount(
-      createApp({ runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp }),
-      sockets,
-    )
+    const relay = relayed && (await loadRelay(runtime, host))
+    if (relay) host.relay = relay.server
+    const { origins = [], hosts = [] } = config
+    const gate = { keys, hosts: hostNames(hosts, hostname), origins, limits: host.limits, accounts }
+    const sockets = acceptUpgrades(gate, [
+      ...socketRoutes(host),
+      ...(acp?.sockets ?? []),
+      ...(relay?.sockets ?? []),
+    ])
+    const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
+    mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
     const stopRetention = options.shared ? undefined : await startRetention(runtime)
-    return running(server, hostname, keys, () => {
+    const close = (): void => {
       stopRetention?.()
-      return stop(server, runtime, () => sockets.close(), acp)
-    })
+      payments?.stop()
+      // Attached machines are told to come back before all sockets are closed.
+      relay?.server.close()
+      sockets.close()
+    }
+    return running(server, hostname, keys, () => stop(server, runtime, close, acp))
   } catch (error) {
     server.close()
     throw error
   }
+}
+
+function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
+  return runtime.telemetry.measure({
+    queuedCalls: () => runtime.callSlots.waiting,
+    streams: () => accounts.open,
+    storeUp: () => runtime.storeFailure() === undefined,
+  })
 }
 
 function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
@@ -163,6 +176,25 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
   return mcpRoutes(host, serving, ownVersion())
 }
 
+/** Loaded only when it is configured. */
+async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | undefined> {
+  const { openRelay } = await import('./relay.ts')
+  return openRelay(runtime, host)
+}
+
+/** Loaded only when payments are configured. */
+async function openPayments(runtime: Runtime, host: WireHost, keys: Keys): Promise<Payments | undefined> {
+  const { payments } = runtime.config
+  if (!payments) return undefined
+  if (keys.open)
+    throw new TurnwireError(
+      'config_invalid',
+      'Payments are configured, but the server has no key, so whoever reaches it would be its operator and pay nothing. Make a key first: turnwire keys add <name> --operator.',
+    )
+  const { startPayments } = await import('./payments.ts')
+  return startPayments(runtime, host, payments)
+}
+
 /** The wires that speak over WebSockets. */
 function socketRoutes(host: WireHost): UpgradeRoute[] {
   return [
@@ -184,10 +216,12 @@ export type AppOptions = {
   measures?: Measures
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
+  payments?: Payments | undefined
+  relay?: RelayServer | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, measures, acp, mcp } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, payments, relay } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -197,18 +231,22 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health', c => {
     const failure = runtime.storeFailure()
-    if (!failure) return c.json({ status: 'ok', agents: agents.length })
+    const plugins = relay && { plugins: relay.machines }
+    if (!failure) return c.json({ status: 'ok', agents: agents.length, ...plugins })
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
   app.route('/', callbackRoutes(host))
+  if (relay) app.route('/', relay.routes)
   const cookies = new ConsoleCookies(keys, runtime.vault)
   const operator = operatorBackend(runtime, keys, cookies)
   const console = consoleRoutes()
   if (console) app.route('/', console)
   app.route('/', signInRoute(host, operator))
+  if (payments) app.route('/', payments.signInRoutes())
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host, cookies))
+  app.use(authenticate(keys, host, cookies, payments, relay))
+  if (payments) app.use(payments.middleware)
   app.use(countRequests(accounts))
   app.use(withinTrace(runtime.telemetry))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
@@ -224,6 +262,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
+  if (payments) app.route('/', payments.routes())
   return app
 }
 
@@ -242,6 +281,7 @@ const wires = {
   '/callbacks/<token>': 'results of calls that their tools left for later: docs/guide/later.md',
   '/operator': 'for operators and the console: docs/protocols/operator.md',
   '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
+  '/v1/providers': 'agents on their owners’ machines, if a relay is configured: docs/protocols/sixerr.md',
 }
 
 /** The names under which this server is reached. */
@@ -282,7 +322,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {
@@ -306,43 +346,11 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): MiddlewareHandler<WireEnv> {
-  return async (c, next) => {
-    if (keys.open) {
-      c.set('principal', { owner: localOwner, name: localOwner, operator: true })
-      return next()
-    }
-    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
-    const principal =
-      bearer === 'missing'
-        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host))
-        : typeof bearer === 'string'
-          ? undefined
-          : keys.find(bearer.token)
-    if (!principal) {
-      c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
-      const words =
-        bearer === 'malformed'
-          ? 'The Authorization header must be: Bearer <key>.'
-          : 'A valid key is needed: Authorization: Bearer <key>.'
-      throw new TurnwireError('unauthorized', words)
-    }
-    c.set('principal', principal)
-    return next()
-  }
-}
-
-/** Some addresses name a run by an id that is as good as a key. */
-function ownerOfRun(c: Context<WireEnv>, host: WireHost): Principal | undefined {
-  const owner = ownerByRunId(host, c.req.method, c.req.path)
-  return owner === undefined ? undefined : { owner, name: owner }
-}
-
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    const account = accounts.of(c.get('principal').owner)
+    // Who has no key can say to be anyone.
+    const account = accounts.of(c.get('payment')?.bare ? 'wallet:' : c.get('principal').owner)
     account.request()
     c.env.outgoing.once('close', account.open())
     c.set('account', account)
@@ -356,11 +364,6 @@ function withinTrace({ incoming }: Telemetry): MiddlewareHandler<WireEnv> {
     const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
     return trace ? incoming.run(trace, next) : next()
   }
-}
-
-/** Some vendors' clients send the key under a header of their own. */
-function bearerOf(key: string | undefined): string | undefined {
-  return key === undefined ? undefined : `Bearer ${key}`
 }
 
 function isLoopback(hostname: string): boolean {

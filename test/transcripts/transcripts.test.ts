@@ -95,6 +95,7 @@ test('every type of event stands in a transcript', () => {
     'history.rewound': true,
     'hook.acted': true,
     'model.sampled': true,
+    'payment.recorded': true,
   }
   const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
   assert.deepEqual(

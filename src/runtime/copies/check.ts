@@ -2,8 +2,7 @@
 // a log that does not fold, a hash that differs. Nothing is written before the whole file has passed.
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { HistoryFold as Fold, type HistoryFold } from '../../engine/index.ts'
-import { statusOf } from '../../engine/next.ts'
+import { HistoryFold, statusOf } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
 import { linesIn } from '../../lib/lines.ts'
@@ -47,7 +46,7 @@ class Checked {
   constructor(id: string, events: number) {
     this.id = id
     this.events = events
-    this.fold = new Fold(id)
+    this.fold = new HistoryFold(id)
   }
 
   take(line: Line): void {

@@ -1,8 +1,7 @@
 // Writes whole sessions as JSON lines: the log as it is, and what is kept beside it. A session that is at work is left out:
 // its copy would go on with the same work. Snapshots are left out, because whoever imports the log makes them anew.
 import { createHash } from 'node:crypto'
-import type { SessionRow, Store } from '../../engine/ports.ts'
-import { isSnapshotName } from '../../engine/snapshots.ts'
+import { isSnapshotName, type SessionRow, type Store } from '../../engine/index.ts'
 import { copyVersion, type Line } from './format.ts'
 
 export type Exported = { sessions: number; leftOut: string[] }

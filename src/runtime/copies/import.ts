@@ -1,9 +1,7 @@
 // Takes exported sessions into a store. The whole file is checked first. A session that is there already is compared with
 // the file: the same log is left as it is, a shorter one (an import that was interrupted) is continued, and another one is
 // refused. The last event is written after everything else, so that a session with all its events is whole.
-import { HistoryFold, type Store } from '../../engine/index.ts'
-import { statusOf } from '../../engine/next.ts'
-import { factsOf, listSummaryOf } from '../../engine/state.ts'
+import { factsOf, HistoryFold, listSummaryOf, type Store, statusOf } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event, SessionCreated } from '../../language/events.ts'
 import { roughSize } from '../../lib/rough-size.ts'

@@ -20,6 +20,7 @@ import { Permissions } from './permissions.ts'
 import { promptOf } from './prompts.ts'
 import { Questions } from './questions.ts'
 import { encodeFailure, refusal } from './refusals.ts'
+import { attachResources } from './resources.ts'
 import { SessionReader } from './session-reader.ts'
 import { SessionTools } from './session-tools.ts'
 import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
@@ -152,7 +153,8 @@ export class AcpSession {
     await this.#ready()
     if (ticket.cancelled) return { stopReason: 'cancelled' }
     if (slash) return this.#answerSlash(slash, blocks, inserted)
-    const { turn, ended } = await this.#say((await promptOf(host, blocks)) ?? parts, ticket.trace)
+    const said = (await promptOf(host, blocks)) ?? (await attachResources(host, blocks, parts))
+    const { turn, ended } = await this.#say(said, ticket.trace)
     ticket.turn = turn
     inserted(userMessageId(turn))
     if (ticket.cancelled) void this.cancel()
@@ -213,6 +215,7 @@ export class AcpSession {
         model: this.#encoder.model?.id ?? 'unknown',
         tools: this.#encoder.offered,
         warnings: this.#tools.warnings,
+        resources: () => host.engine.resources(host.info.name),
         by: host.principal.name,
         command: command => this.#command(command),
         setOption: (name, value) => this.setOption(name, value),
