@@ -142,13 +142,13 @@ function isOver(
   return isBeyond
 }
 
-async function removed({ remove, log }: RetentionWork, { owner, id }: SessionRow): Promise<boolean> {
+async function removed(work: RetentionWork, { owner, id }: SessionRow): Promise<boolean> {
   try {
-    await remove({ owner, session: id })
+    await work.remove({ owner, session: id })
     return true
   } catch (error) {
     // Its owner deleted it meanwhile, or the store fails now: the next walk sees it again.
-    log('warn', 'An old session could not be deleted.', { session: id, error: wordsOf(error) })
+    work.log('warn', 'An old session could not be deleted.', { session: id, error: wordsOf(error) })
     return false
   }
 }

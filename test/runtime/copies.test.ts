@@ -121,13 +121,12 @@ test('importing again changes nothing, and continues what was interrupted', asyn
       <Args extends unknown[], Result>(run: (...args: Args) => Promise<Result>) =>
       (...args: Args): Promise<Result> =>
         left-- > 0 ? run(...args) : Promise.reject(new Error('killed'))
-    const { create, append, putBlob, addPiece } = copy
-    const mortal = {
+    const mortal: Store = {
       ...copy,
-      create: failing(create),
-      append: failing(append),
-      putBlob: failing(putBlob),
-      addPiece: failing(addPiece),
+      create: failing(session => copy.create(session)),
+      append: failing(batch => copy.append(batch)),
+      putBlob: failing((...blob) => copy.putBlob(...blob)),
+      addPiece: failing((...piece) => copy.addPiece(...piece)),
     }
     const died = await importSessions(mortal, file).then(
       () => false,

@@ -40,7 +40,7 @@ elsewhere, vault.key has to be there too.`,
               row.id === (session ?? row.id) &&
               row.owner === (owner ?? row.owner) &&
               row.agent === (agent ?? row.agent),
-            async line => void (await file.appendFile(line)),
+            line => file.appendFile(line),
           )
           await file.sync()
           return done
