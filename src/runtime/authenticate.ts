@@ -48,9 +48,12 @@ export function authenticate(
   }
 }
 
+/** Two names under it are no agents. */
+const relayed = /^\/v1\/responses(?:\/(?!compact$|input_tokens$)[^/]+)?$/
+
 /** A wallet's token is good for requests to attached agents, and nothing else. */
 function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
-  if (req.method !== 'POST' || !/^\/v1\/responses(?:\/[^/]+)?$/.test(req.path)) return undefined
+  if (req.method !== 'POST' || !relayed.test(req.path)) return undefined
   const bearer = parseBearer(req.header('authorization'))
   return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
 }
