@@ -34,7 +34,8 @@ export function authenticate(
         ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host) ?? payments?.bareCaller(c))
         : typeof bearer === 'string'
           ? undefined
-          : (keys.find(bearer.token) ?? payments?.callerOf(bearer.token))
+          : // SDKs send some key, whatever it is: who has none that is known may still pay.
+            (keys.find(bearer.token) ?? payments?.callerOf(bearer.token) ?? payments?.bareCaller(c))
     if (!principal) {
       c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
       const words =

@@ -32,6 +32,7 @@ import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
+import { startRetention } from './retention.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
@@ -88,7 +89,9 @@ export async function serveRuntime(
     ])
     const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
     mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
+    const stopRetention = options.shared ? undefined : await startRetention(runtime)
     const close = (): void => {
+      stopRetention?.()
       payments?.stop()
       // Attached machines are told to come back before all sockets are closed.
       relay?.server.close()
@@ -324,7 +327,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-State'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {
