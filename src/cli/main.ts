@@ -41,6 +41,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'Look at recorded sessions, or delete one.',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
+  payments: {
+    summary: 'List what wallets have paid, or pay it back.',
+    load: async () => (await import('./commands/payments.ts')).payments,
+  },
   result: {
     summary: 'Give the result of a call that its tool left for later.',
     load: async () => (await import('./commands/result.ts')).result,
@@ -48,6 +52,18 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   backup: {
     summary: 'Copy the data folder, also beside a running server.',
     load: async () => (await import('./commands/backup.ts')).backup,
+  },
+  export: {
+    summary: 'Write whole sessions to a file.',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  import: {
+    summary: 'Take sessions from an exported file.',
+    load: async () => (await import('./commands/import.ts')).importCommand,
+  },
+  vacuum: {
+    summary: 'Give the space of deleted sessions back.',
+    load: async () => (await import('./commands/vacuum.ts')).vacuumCommand,
   },
   prepare: {
     summary: 'Show the request that a session would send next, to any vendor.',

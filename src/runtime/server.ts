@@ -32,6 +32,7 @@ import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
+import { startRetention } from './retention.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
@@ -65,6 +66,8 @@ export async function serveRuntime(
   const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117)
   try {
     runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
+    // Before sessions go on that were at work: some may be for attached agents.
+    const relay = relayed && (await loadRelay(runtime))
     if (!options.shared) {
       await runtime.becomeServer()
       await runtime.recover()
@@ -76,8 +79,7 @@ export async function serveRuntime(
     const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
-    const relay = relayed && (await loadRelay(runtime, host))
-    if (relay) host.relay = relay.server
+    if (relay) host.relay = relay.join(payments?.desk)
     const { origins = [], hosts = [] } = config
     const gate = { keys, hosts: hostNames(hosts, hostname), origins, limits: host.limits, accounts }
     const sockets = acceptUpgrades(gate, [
@@ -87,7 +89,9 @@ export async function serveRuntime(
     ])
     const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
     mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
+    const stopRetention = options.shared ? undefined : await startRetention(runtime)
     const close = (): void => {
+      stopRetention?.()
       payments?.stop()
       // Attached machines are told to come back before all sockets are closed.
       relay?.server.close()
@@ -148,14 +152,18 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
     seal: text => runtime.vault.seal(text),
     sign: text => runtime.vault.sign(text),
     unseal: sealed => runtime.vault.open(sealed),
-    limits: {
-      bodyBytes: config.server?.bodyBytes ?? serverDefaults.bodyBytes,
-      jsonDepth: 64,
-      heartbeatMs: config.server?.heartbeatMs ?? serverDefaults.heartbeatMs,
-      unsentBytes: config.server?.unsentBytes ?? serverDefaults.unsentBytes,
-      stallMs: config.server?.stallMs ?? serverDefaults.stallMs,
-    },
+    limits: limitsOf(config),
     log,
+  }
+}
+
+function limitsOf({ server = {} }: Runtime['config']): WireHost['limits'] {
+  return {
+    bodyBytes: server.bodyBytes ?? serverDefaults.bodyBytes,
+    jsonDepth: 64,
+    heartbeatMs: server.heartbeatMs ?? serverDefaults.heartbeatMs,
+    unsentBytes: server.unsentBytes ?? serverDefaults.unsentBytes,
+    stallMs: server.stallMs ?? serverDefaults.stallMs,
   }
 }
 
@@ -174,9 +182,9 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
 }
 
 /** Loaded only when it is configured. */
-async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | undefined> {
+async function loadRelay(runtime: Runtime): Promise<OpenRelay | undefined> {
   const { openRelay } = await import('./relay.ts')
-  return openRelay(runtime, host)
+  return openRelay(runtime, limitsOf(runtime.config))
 }
 
 /** Loaded only when payments are configured. */
@@ -319,7 +327,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-State'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {
