@@ -40,21 +40,19 @@ export class SimulatedLease {
 
   /** The store as the engine of the node uses it. */
   fence(store: Store): Store {
-    const checked =
-      <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
-      (...args: Args): Promise<Result> => {
-        if (this.#parts.scheduler.now < this.#trustedUntil) return write(...args)
-        this.#lose()
-        return Promise.reject(new TurnwireError('lease_lost', 'The lease was not renewed in time.'))
-      }
+    const trusted = <Result>(write: () => Promise<Result>): Promise<Result> => {
+      if (this.#parts.scheduler.now < this.#trustedUntil) return write()
+      this.#lose()
+      return Promise.reject(new TurnwireError('lease_lost', 'The lease was not renewed in time.'))
+    }
     return {
       ...store,
-      create: checked(store.create),
-      claim: checked(store.claim),
-      append: checked(store.append),
-      remove: checked(store.remove),
-      putBlob: checked(store.putBlob),
-      addPiece: checked(store.addPiece),
+      create: session => trusted(() => store.create(session)),
+      claim: (id, recovering) => trusted(() => store.claim(id, recovering)),
+      append: batch => trusted(() => store.append(batch)),
+      remove: (...given) => trusted(() => store.remove(...given)),
+      putBlob: (...given) => trusted(() => store.putBlob(...given)),
+      addPiece: (...given) => trusted(() => store.addPiece(...given)),
     }
   }
 
@@ -96,10 +94,10 @@ export class SimulatedLease {
   async #takeOver(): Promise<void> {
     if (this.#isTaking) return
     this.#isTaking = true
-    const { calls, recover } = this.#parts
+    const { calls } = this.#parts
     try {
       const found = await calls.abandoned('', mostTaken)
-      if (found.length > 0) await recover(found.map(({ id }) => id))
+      if (found.length > 0) await this.#parts.recover(found.map(({ id }) => id))
     } catch (error) {
       // Another node was faster, or the store fails: the next renewal looks again.
       if (!(error instanceof TurnwireError)) throw error
