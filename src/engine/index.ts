@@ -29,3 +29,4 @@ export {
   settledCalls,
 } from './state.ts'
 export { StepDeltas } from './step-deltas.ts'
+export { stopSessions } from './stop-sessions.ts'

@@ -26,6 +26,7 @@ import {
   type Tool,
   type ToolOutput,
 } from './ports.ts'
+import { noteDiscarded } from './note-discarded.ts'
 import { decidePostponed } from './postpone.ts'
 import { kindAndPlace, safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'
@@ -384,7 +385,10 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
 }
 
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
-  if (session.lost) return
+  if (session.lost) {
+    noteDiscarded(session, [call.part.id])
+    return
+  }
   session.ports.world.crashPoint('outcome-decided')
   session.record(decideFinished(call, outcome, session.context), true)
 }

@@ -290,8 +290,11 @@ function searchTests(subject: NodesSubject): void {
     await b.create(newSession('s5', atWork))
     assert.deepEqual(await b.abandoned('', 10), [])
     await a.leave()
-    assert.deepEqual(await b.abandoned('', 2), [{ id: 's1' }, { id: 's2', parent: 's1' }])
-    assert.deepEqual(await b.abandoned('s2', 2), [{ id: 's4' }])
+    assert.deepEqual(await b.abandoned('', 2), [
+      { id: 's1', epoch: 1 },
+      { id: 's2', epoch: 1, parent: 's1' },
+    ])
+    assert.deepEqual(await b.abandoned('s2', 2), [{ id: 's4', epoch: 1, rests: true }])
     await b.claim('s1')
     assert.deepEqual(
       (await b.abandoned('', 10)).map(({ id }) => id),
