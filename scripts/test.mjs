@@ -20,6 +20,11 @@ for (const name of Object.keys(env)) {
   if (/^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|TURNWIRE)_|^https?_proxy$|^all_proxy$/i.test(name))
     delete env[name]
 }
+// Programs that tests start would keep their sessions there.
+if (env.DATABASE_URL) {
+  env.TEST_DATABASE_URL = env.DATABASE_URL
+  delete env.DATABASE_URL
+}
 
 const run = spawnSync(
   process.execPath,

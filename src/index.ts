@@ -86,6 +86,7 @@ export type { OpenOptions } from './runtime/runtime.ts'
 export { type Running, type ServeOptions, startServer } from './runtime/server.ts'
 export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
 export { memoryStore } from './stores/memory.ts'
+export { type PostgresOptions, postgresStore } from './stores/postgres/index.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'
 export {
   type AgentToolOptions,

@@ -70,6 +70,7 @@ const adapters: AdapterRule = {
   ports: ['src/stores/', 'src/wires/', 'src/models/protocols/', 'src/models/providers/', 'src/tools/'],
   shared: [
     'src/stores/cursor.ts',
+    'src/stores/encoded-log.ts',
     'src/stores/failures.ts',
     'src/tools/functions/tool.ts',
     'src/wires/client-threads.ts',

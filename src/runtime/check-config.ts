@@ -16,6 +16,7 @@ import {
 import { checkEgress, checkHooks } from './check-hooks.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
+import { isPostgresUrl } from './data-place.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
 import { checkAgentServers, checkMcp } from './mcp-config.ts'
@@ -80,11 +81,12 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkData(config['data'], wrong)
 }
 
+const dataHelp = 'must be a folder, "memory", a postgres:// address, or a store.'
+
 function checkData(data: unknown, wrong: Wrong): void {
   if (data === undefined || isStore(data)) return
-  if (typeof data !== 'string' || data.trim() === '') wrong('data', 'must be a folder, "memory", or a store.')
-  else if (isAddress(data))
-    wrong('data', 'must be a folder, "memory", or a store; a database is not reached by its address.')
+  if (typeof data !== 'string' || data.trim() === '') wrong('data', dataHelp)
+  else if (isAddress(data) && !isPostgresUrl(data)) wrong('data', dataHelp)
 }
 
 const agentKeys = [

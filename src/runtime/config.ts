@@ -116,7 +116,7 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
-  /** Where sessions live: a folder (SQLite), "memory", or a store of your own. Default ".turnwire". */
+  /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store
 }
 

@@ -1,7 +1,7 @@
 // The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
 // and the library all start here. `Turnwire` is what programs see of it.
 
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import {
   type Agent,
   type AgentInfo,
@@ -13,12 +13,12 @@ import {
   type Store,
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
-import { memoryStore } from '../stores/memory.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
+import { placeOf } from './data-place.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
@@ -27,7 +27,6 @@ import { toolServers } from './mcp-servers.ts'
 import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
-import { makePrivateFolder } from './private-folder.ts'
 import { createVault, type SigningVault, vaultKey } from './vault.ts'
 import { warnOfTools } from './warn-tools.ts'
 import { realWorld } from './world.ts'
@@ -45,7 +44,7 @@ export type OpenOptions = {
 export class Runtime {
   readonly config: TurnwireConfig
   readonly log: Log
-  /** Undefined: sessions are in memory, or in a store of the program's own. */
+  /** Keys, tokens and the vault's key, and sessions unless they are in a store. Undefined: nothing is kept on this machine. */
   readonly folder: string | undefined
   readonly engine: Engine
   readonly #inner: LocalEngine | FolderEngine
@@ -55,6 +54,7 @@ export class Runtime {
   readonly #world = realWorld()
   /** Where it is served, for callback addresses. */
   #address: string | undefined
+  /** Undefined: sessions are in the folder. */
   readonly #store: Store | undefined
   readonly #egress: Egress
   /** The store of the engine of this process. */
@@ -66,13 +66,13 @@ export class Runtime {
   #recovered: LocalEngine | undefined
 
   private constructor(config: TurnwireConfig, log: Log) {
-    const { data = '.turnwire' } = config
     this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
     this.log = this.failures.tap(log)
     this.#graceMs = config.server?.graceMs ?? 10_000
-    this.folder = typeof data !== 'string' || data === 'memory' ? undefined : makeFolder(data)
-    this.#store = typeof data !== 'string' ? data : data === 'memory' ? memoryStore() : undefined
+    const place = placeOf(config.data, this.log)
+    this.folder = place.folder
+    this.#store = place.store
     const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
       'url' in spec
         ? {
@@ -83,18 +83,16 @@ export class Runtime {
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
-    const { folder } = this
-    this.#inner =
-      folder === undefined
-        ? this.#startEngine(this.#store ?? memoryStore())
-        : new FolderEngine({
-            folder,
-            graceMs: this.#graceMs,
-            log: this.log,
-            openStore: () => openFolderStore(folder, this.log),
-            startEngine: store => this.#startEngine(store),
-            engineStopped: () => this.#mcp.stop(),
-          })
+    this.#inner = place.store
+      ? this.#startEngine(place.store)
+      : new FolderEngine({
+          folder: place.folder,
+          graceMs: this.#graceMs,
+          log: this.log,
+          openStore: () => openFolderStore(place.folder, this.log),
+          startEngine: store => this.#startEngine(store),
+          engineStopped: () => this.#mcp.stop(),
+        })
     this.engine = this.#inner
   }
 
@@ -240,12 +238,6 @@ async function closeTools(agents: readonly Agent[]): Promise<void> {
 
 /** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */
 const CALLS_AT_ONCE = 256
-
-function makeFolder(data: string): string {
-  const folder = resolve(data)
-  makePrivateFolder(folder)
-  return folder
-}
 
 /** SQLite is loaded only when needed: a session in memory should not pay for a database. */
 export async function openFolderStore(folder: string, log?: Log): Promise<Store> {

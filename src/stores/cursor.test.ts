@@ -5,9 +5,13 @@ import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 
 const secret = 'a secret of thirty-two bytes, ok'
 
-test('a cursor decodes to its position', () => {
+test('a cursor decodes to its position and id', () => {
   for (const position of [1, 2, 35, 36, 123_456, Number.MAX_SAFE_INTEGER])
-    assert.equal(decodeCursor(secret, 'ada', encodeCursor(secret, 'ada', position)), position)
+    for (const id of ['', 'sess_1', 'é 🜁'])
+      assert.deepEqual(decodeCursor(secret, 'ada', encodeCursor(secret, 'ada', position, id)), {
+        position,
+        id,
+      })
 })
 
 test('a cursor with one changed character is refused', () => {
@@ -19,7 +23,7 @@ test('a cursor with one changed character is refused', () => {
 })
 
 test('a cursor is valid for one owner and one secret only', () => {
-  const cursor = encodeCursor(secret, 'ada', 1)
+  const cursor = encodeCursor(secret, 'ada', 1, 'sess_1')
   assert.throws(() => decodeCursor(secret, 'bob', cursor), { code: 'bad_request' })
   assert.throws(() => decodeCursor('other', 'ada', cursor), { code: 'bad_request' })
 })

@@ -59,6 +59,11 @@ export function sessionMissing(session: string): TurnwireError {
   return leaseLost(session, 'it does not exist any more')
 }
 
+/** The session would take the write now, but did not when it came. */
+export function takenMeanwhile(session: string): TurnwireError {
+  return leaseLost(session, 'it changed while the write was under way')
+}
+
 /** Another node has the session. Nothing was changed. */
 export function heldElsewhere(session: string, node: string): TurnwireError {
   return new TurnwireError('moved', `Node ${node} has session ${session}. Nothing was recorded; ask again.`)

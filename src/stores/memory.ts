@@ -205,7 +205,8 @@ class MemoryStore implements Store {
 
   readonly list: Store['list'] = async (owner, { after, limit, status }) => {
     checkLimit(limit)
-    const below = after === undefined ? Infinity : decodeCursor(this.memory.cursorSecret, owner, after)
+    const below =
+      after === undefined ? Infinity : decodeCursor(this.memory.cursorSecret, owner, after).position
     const found = this.#filter(
       ({ row, ordinal }) =>
         ordinal < below &&

@@ -1,5 +1,5 @@
 // Schemas and grammars of a client that take long to compile or to check against, with arguments to match: the event loop
-// stays free, other clients are served, and the call ends with a reason. What is large and honest passes.
+// stays free, other clients are served, and the call ends with a reason. What is large and honest passes (T-18, T-19).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '../../src/lib/json.ts'

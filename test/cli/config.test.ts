@@ -31,7 +31,7 @@ const cases: Case[] = [
   server.prot: there is no such setting. Known are: host, port, hosts, publicUrl, origins, keys, bodyBytes, heartbeatMs, unsentBytes, stallMs, graceMs, perOwner, acp, log.
   server.port: must be a whole number from 0 (any free port) to 65535.
   server.graceMs: must be a whole number above 0.
-  data: must be a folder, "memory", or a store.`,
+  data: must be a folder, "memory", a postgres:// address, or a store.`,
   },
   {
     name: 'an agent without a model, and one of the same name',
@@ -117,11 +117,11 @@ export default defineConfig({ agents: [{ ...${agent}, options: {} }, { ...${agen
   },
   {
     name: 'addresses where names are meant, and the other way round',
-    config: `${head}export default { agents: [${agent}], data: 'postgres://db/x', server: { hosts: ['https://app.example'], origins: ['https://app.example/'] } }`,
+    config: `${head}export default { agents: [${agent}], data: 'mysql://db/x', server: { hosts: ['https://app.example'], origins: ['https://app.example/'] } }`,
     says: file => `${file} cannot be used:
   server.hosts: must be a list of names such as "app.example" or "app.example:8443", without https:// before them.
   server.origins: must be a list such as ["https://app.example"]: https:// and the name, no slash at the end; or ["*"].
-  data: must be a folder, "memory", or a store; a database is not reached by its address.`,
+  data: must be a folder, "memory", a postgres:// address, or a store.`,
   },
   {
     name: 'rules and sets that do not exist',

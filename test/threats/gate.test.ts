@@ -1,4 +1,4 @@
-// Attacks on the gate alone: poisoned tools, swapped arguments, hostile schemas, expressions and JSON. Attacks that need a
+// Attacks on the gate alone: poisoned tools, swapped arguments, hostile schemas (T-18), expressions (T-19) and JSON. Attacks that need a
 // running engine or server are tested in the other files of this folder.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'

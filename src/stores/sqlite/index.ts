@@ -86,7 +86,7 @@ function listSessions(
 ): Awaited<ReturnType<Store['list']>> {
   checkLimit(limit)
   const [secret] = sql.cursorSecret.one()!
-  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after)
+  const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after).position
   // One more than the limit tells whether there is a next page.
   const found = selectSessions(sql, owner, status, below, limit + 1)
   const rows = found.slice(0, limit).map(([summary, ...columns]) => {

@@ -2,14 +2,10 @@
 // data that crosses to the thread that writes: their events are encoded before. A write that throws a TurnwireError has
 // changed nothing: it checks before its first change.
 import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { Event, Recorded } from '../../language/events.ts'
-import { roughSize } from '../../lib/rough-size.ts'
+import type { Recorded } from '../../language/events.ts'
+import { checkEncoded, type EncodedLog, EventPage, encodeLog, sizeOf } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { type Statements, sessionRow } from './statements.ts'
-
-/** Larger appends become several rows, so that reading a page never parses much more than the page. */
-const LARGEST_BODY = 256 * 1024
 
 /** A write as it waits for its transaction. */
 export type Write = { session: string; epoch?: number } & (
@@ -32,17 +28,6 @@ type OtherWrite =
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
   | { kind: 'probe' }
 
-/** What an append adds. `error`: its events are not JSON. */
-type EncodedLog = {
-  bodies: EncodedEvents[]
-  status: SessionRow['status']
-  lastAt: number | null
-  summary?: string
-  facts?: string
-  error?: string
-}
-type EncodedEvents = { count: number; body: string }
-
 /** `size` is about the number of characters. */
 export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
   if (write.kind === 'append') {
@@ -57,12 +42,6 @@ export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
   }
   if (write.kind === 'addPiece') return { sent: write, size: write.bytes.length }
   return { sent: write, size: write.kind === 'putBlob' ? write.body.length : 0 }
-}
-
-function sizeOf({ bodies }: EncodedLog): number {
-  let size = 0
-  for (const { body } of bodies) size += body.length
-  return size
 }
 
 export type Created = { epoch: number } | { existing: string; hash: string }
@@ -177,26 +156,13 @@ export function readRange(
 
 /** The events after `after`, up to about `maxBytes` of JSON. */
 export function readEvents(sql: Statements, session: string, after: number, maxBytes: number): Recorded[] {
-  const page: Recorded[] = []
-  let room = maxBytes
-  let last = after
+  const page = new EventPage(after, maxBytes)
   for (;;) {
-    const before = last
-    for (const [firstSeq, body] of sql.selectBatches.each(session, last)) {
-      const fits = body.length <= room
-      if (!fits && page.length > 0) return page
-      let seq = firstSeq - 1
-      // The body was written by `encodeEvents`.
-      for (const event of JSON.parse(body) as Event[]) {
-        if (++seq <= last) continue
-        if (!fits && page.length > 0 && room <= 0) return page
-        page.push({ seq, event })
-        if (!fits) room -= JSON.stringify(event).length
-      }
-      if (fits) room -= body.length
-      last = seq
+    const before = page.last
+    for (const [firstSeq, body] of sql.selectBatches.each(session, before)) {
+      if (!page.add(firstSeq, body)) return page.events
     }
-    if (last === before) return page
+    if (page.last === before) return page.events
   }
 }
 
@@ -215,55 +181,4 @@ function recordEvents(
   }
   sql.advanceSession(head, lastBatch, bytes, status, facts ?? null, lastAt, id)
   if (summary !== undefined) sql.upsertSummary(id, summary)
-}
-
-function encodeLog({
-  events,
-  status,
-  summary,
-  facts,
-}: Pick<Append, 'events' | 'status' | 'summary' | 'facts'>): EncodedLog {
-  const log = { bodies: [], status, lastAt: events.at(-1)?.at ?? null }
-  try {
-    const bodies = encodeEvents(events)
-    return {
-      ...log,
-      bodies,
-      ...(summary && { summary: JSON.stringify(summary) }),
-      ...(facts && { facts: JSON.stringify(facts) }),
-    }
-  } catch (thrown) {
-    return { ...log, error: wordsOf(thrown) }
-  }
-}
-
-function checkEncoded({ error }: EncodedLog): void {
-  if (error === undefined) return
-  throw new TurnwireError('store_failed', `The events are not JSON and cannot be recorded: ${error}`)
-}
-
-function encodeEvents(events: readonly Event[]): EncodedEvents[] {
-  const bodies: EncodedEvents[] = []
-  let from = 0
-  let size = 0
-  for (let to = 0; to < events.length; to++) {
-    const more = roughSize(events[to])
-    if (to > from && size + more > LARGEST_BODY) {
-      bodies.push(...encodeRun(events.slice(from, to)))
-      from = to
-      size = 0
-    }
-    size += more
-  }
-  if (from < events.length) bodies.push(...encodeRun(from === 0 ? events : events.slice(from)))
-  return bodies
-}
-
-/** Events that fit in one body, but for what escapes add. A large event stands alone, so that it is written once. */
-function encodeRun(events: readonly Event[]): EncodedEvents[] {
-  const count = events.length
-  const body = JSON.stringify(events)
-  if (count === 1 || body.length <= LARGEST_BODY) return [{ count, body }]
-  const middle = count >> 1
-  return [...encodeRun(events.slice(0, middle)), ...encodeRun(events.slice(middle))]
 }

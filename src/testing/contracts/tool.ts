@@ -43,6 +43,11 @@ export type ToolScene = {
   says?: string
   /** Arguments, as text, that do not fit. Default: of another kind than the tool takes. */
   invalid?: string
+  /**
+   * Of the scenario `answers`, for a tool that answers otherwise when it has run before: an input for each of several
+   * concurrent runs, and what the text of its result must contain.
+   */
+  apart?: readonly { input: Json; says: string }[]
   /** Of the scenario `later`: the result that comes. Default: a text. */
   later?: ToolOutput
   close?: () => void | Promise<void>
@@ -141,7 +146,8 @@ function runTests(play: PlayScene): void {
     assert.deepEqual(input, before)
   })
 
-  play('concurrent runs do not mix', 'answers', async ({ tool, input }) => {
+  play('concurrent runs do not mix', 'answers', async ({ tool, input, apart }) => {
+    if (apart) return runApart(tool, apart)
     const alone = await tool.run(input, contextFor())
     const runs = await Promise.all(
       [1, 2, 3].map(async n => tool.run(input, contextFor({ callId: `call-${n}` }))),
@@ -177,6 +183,18 @@ function runTests(play: PlayScene): void {
     await new Promise(resolve => setImmediate(resolve))
     assert.equal(updates.length, before)
   })
+}
+
+async function runApart(tool: Tool, runs: NonNullable<ToolScene['apart']>): Promise<void> {
+  const outputs = await Promise.all(
+    runs.map(async ({ input }, n) => tool.run(input, contextFor({ callId: `call-${n}` }))),
+  )
+  for (const [at, output] of outputs.entries()) {
+    checkToolOutput(output)
+    assert.notEqual(output.failed, true)
+    for (const [other, { says }] of runs.entries())
+      assert.equal(outputText(output).includes(says), other === at, `run ${at}: ${outputText(output)}`)
+  }
 }
 
 function abortTests(play: PlayScene): void {

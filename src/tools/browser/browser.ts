@@ -155,6 +155,7 @@ function computerTool(tools: BrowserTools, { display, anthropicType }: BrowserSe
           : { type: anthropicType, display_width_px: width, display_height_px: height },
       'openai-responses': { type: 'computer' },
       gemini: { computerUse: { environment: 'ENVIRONMENT_BROWSER' } },
+      'gemini-interactions': { type: 'computer_use', environment: 'browser' },
     },
     demandsApproval: (input, about) => {
       const { actions, checks } = computerInput(input)

@@ -1,5 +1,5 @@
-// What the host and the sandbox's thread say to each other: plain data. The host says one thing at a time, and the thread
-// answers when the program can do no more for now.
+// What the host and the sandbox's thread say to each other: plain data. The host gives the program first, then results, one
+// thing at a time. The thread answers results when the program can do no more for now.
 
 export type CodeLimits = {
   /** Mebibytes of the whole sandbox; the engine itself takes about 17. */
@@ -21,7 +21,6 @@ export type SandboxTool = {
 }
 
 export type SandboxSetup = {
-  engine: WebAssembly.Module
   code: string
   tools: SandboxTool[]
   limits: CodeLimits
@@ -40,4 +39,8 @@ export type Slice = {
   calls: ProgramCall[]
   end?: { ok: true; text: string } | { ok: false; message: string; line?: number }
   logs: string[]
+}
+
+export function computedTooLong(timeMs: number): string {
+  return `The program computed for more than ${timeMs} ms and was stopped.`
 }

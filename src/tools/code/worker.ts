@@ -12,7 +12,13 @@ import {
   type QuickJSRuntime,
 } from 'quickjs-emscripten-core'
 import { Catalogue } from './catalogue.ts'
-import type { Delivery, ProgramCall, SandboxSetup, Slice } from './messages.ts'
+import {
+  computedTooLong,
+  type Delivery,
+  type ProgramCall,
+  type SandboxSetup,
+  type Slice,
+} from './messages.ts'
 import { prelude } from './prelude.ts'
 
 const pageBytes = 64 * 1024
@@ -25,6 +31,7 @@ const longestInput = 1024 * 1024
 
 class Program {
   readonly #setup: SandboxSetup
+  readonly #memory: SandboxMemory
   readonly #runtime: QuickJSRuntime
   readonly #vm: QuickJSContext
   readonly #catalogue: Catalogue
@@ -32,13 +39,15 @@ class Program {
   #deliver: QuickJSHandle | undefined
   #calls: ProgramCall[] = []
   #made = 0
+  #given = 0
   #logs: string[] = []
   #logged = 0
   #end: Slice['end']
   #spentMs = 0
 
-  constructor(setup: SandboxSetup, runtime: QuickJSRuntime) {
+  constructor(setup: SandboxSetup, memory: SandboxMemory, runtime: QuickJSRuntime) {
     this.#setup = setup
+    this.#memory = memory
     this.#runtime = runtime
     this.#runtime.setMaxStackSize(stackBytes)
     this.#vm = runtime.newContext()
@@ -57,8 +66,9 @@ class Program {
     if (jobs.error) this.#fail(jobs.error)
     this.#spentMs += performance.now() - began
     const { timeMs } = this.#setup.limits
-    if (this.#spentMs >= timeMs)
-      this.#end = { ok: false, message: `The program computed for more than ${timeMs} ms and was stopped.` }
+    if (this.#spentMs >= timeMs) this.#end = { ok: false, message: computedTooLong(timeMs) }
+    else if (!this.#end && this.#made === this.#given && this.#memory.wasRefused)
+      this.#end = { ok: false, message: this.#outOfMemory() }
     const slice: Slice = { calls: this.#calls, logs: this.#logs, ...(this.#end && { end: this.#end }) }
     this.#calls = []
     this.#logs = []
@@ -104,7 +114,7 @@ class Program {
       return vm.undefined
     })
     add('failed', words => {
-      this.#end ??= failureOf(text(words))
+      this.#end ??= this.#failure(text(words))
       return vm.undefined
     })
     return host
@@ -129,7 +139,24 @@ class Program {
     return this.#vm.undefined
   }
 
+  /**
+   * Without memory, QuickJS drops jobs of promises and throws nothing, so that the program waits for ever; or it throws null,
+   * because it has no memory for an error.
+   */
+  #outOfMemory(): string {
+    return `The program used all of its ${this.#setup.limits.memoryMiB} MiB of memory and cannot go on.`
+  }
+
+  /** `words`: JSON of the message and the stack, made in the sandbox. */
+  #failure(words: string): NonNullable<Slice['end']> {
+    const [message, stack] = JSON.parse(words) as [unknown, unknown] // Whatever a program made of it is text below.
+    if (message === 'null' && this.#memory.wasRefused) return { ok: false, message: this.#outOfMemory() }
+    const line = /program\.js:(\d+)/.exec(String(stack))?.[1]
+    return { ok: false, message: String(message), ...(line !== undefined && { line: Number(line) }) }
+  }
+
   #give(deliver: QuickJSHandle, { id, ok, text }: Delivery): void {
+    this.#given += 1
     const vm = this.#vm
     const given = [vm.newNumber(id), ok ? vm.true : vm.false, vm.newString(text)]
     const taken = vm.callFunction(deliver, vm.undefined, ...given)
@@ -143,26 +170,41 @@ class Program {
       return vm.typeof(handle) === 'string' ? vm.getString(handle) : ''
     }
     const words = [member('name'), member('message')].filter(each => each !== '').join(': ')
-    this.#end ??= failureOf(JSON.stringify([words || 'The program failed.', member('stack')]))
+    this.#end ??= this.#failure(JSON.stringify([words || 'The program failed.', member('stack')]))
   }
 }
 
-/** `words`: JSON of the message and the stack, made in the sandbox. */
-function failureOf(words: string): NonNullable<Slice['end']> {
-  const [message, stack] = JSON.parse(words) as [unknown, unknown] // Whatever a program made of it is text below.
-  const line = /program\.js:(\d+)/.exec(String(stack))?.[1]
-  return { ok: false, message: String(message), ...(line !== undefined && { line: Number(line) }) }
+/** The memory of one sandbox, and whether the engine was refused more of it when it last asked. */
+class SandboxMemory extends WebAssembly.Memory {
+  wasRefused = false
+
+  override grow(pages: number): number {
+    this.wasRefused = true
+    const before = super.grow(pages)
+    this.wasRefused = false
+    return before
+  }
 }
 
 // Its types describe the CommonJS build; this is the ES module.
 const variant = base as unknown as QuickJSSyncVariant
-const setup = workerData as SandboxSetup // The host made it.
-const memory = new WebAssembly.Memory({
-  initial: firstPages,
-  maximum: Math.max(Math.ceil((setup.limits.memoryMiB * 1024 * 1024) / pageBytes), firstPages),
+
+async function load(setup: SandboxSetup): Promise<Program> {
+  const memory = new SandboxMemory({
+    initial: firstPages,
+    maximum: Math.max(Math.ceil((setup.limits.memoryMiB * 1024 * 1024) / pageBytes), firstPages),
+  })
+  const wasmModule = workerData as WebAssembly.Module // The host compiled it.
+  const engine = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant, { wasmModule, wasmMemory: memory }),
+  )
+  return new Program(setup, memory, engine.newRuntime())
+}
+
+parentPort?.once('message', (setup: SandboxSetup) => {
+  const program = load(setup)
+  const answer = async (deliveries: Delivery[]): Promise<void> =>
+    parentPort?.postMessage((await program).step(deliveries))
+  // A failure ends the thread, which the host sees.
+  parentPort?.on('message', (deliveries: Delivery[]) => void answer(deliveries))
 })
-const engine = await newQuickJSWASMModuleFromVariant(
-  newVariant(variant, { wasmModule: setup.engine, wasmMemory: memory }),
-)
-const program = new Program(setup, engine.newRuntime())
-parentPort?.on('message', (deliveries: Delivery[]) => parentPort?.postMessage(program.step(deliveries)))

@@ -69,7 +69,8 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   let unwatch = (): void => {}
   void info.first.then(text => {
     const pid = /"child-pid":\s*(\d+)/.exec(text)?.[1]
-    if (pid !== undefined) unwatch = watchProcesses(Number(pid), limits, stopped => stop.now({ stopped }))
+    if (pid === undefined) return
+    unwatch = watchProcesses(Number(pid), sandbox.root, limits, stopped => stop.now({ stopped }))
   })
   try {
     const [code] = await ended

@@ -41,6 +41,8 @@ export type ShellLimits = {
   outputBytes: number
   /** The largest file that a command may write. Default 1 GiB. */
   fileBytes: number
+  /** A command is stopped when the disk of `root` has less than this left. Default 256 MiB. */
+  freeBytes: number
   /** Of `/tmp`, which is in memory. Default 256 MiB. */
   temporaryBytes: number
 }
@@ -52,6 +54,7 @@ const defaults: ShellLimits = {
   processes: 256,
   outputBytes: 24_000,
   fileBytes: 1024 ** 3,
+  freeBytes: 256 * 1024 ** 2,
   temporaryBytes: 256 * 1024 ** 2,
 }
 

@@ -1,32 +1,52 @@
-// Watches the processes of a sandbox: too many of them, or too much memory in all, and it is ended. Limits of the kernel
-// (ulimit) come first, but they hold for one process, or not for root; this one holds for all of them together.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+// Watches the processes of a sandbox: too many of them, too much memory in all, or too little space left on the disk that
+// they write to, and it is ended. Limits of the kernel (ulimit) come first, but they hold for one process or one file, or not
+// for root; this one holds for all of them together.
+import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs'
 
-export type ProcessLimits = { processes: number; memoryBytes: number }
+export type ProcessLimits = { processes: number; memoryBytes: number; freeBytes: number }
 
 const pageBytes = 4096
 const everyMs = 200
 
-/** Calls `over` once with the reason. Returns how to stop watching. `pid`: the first process inside. */
+/** Calls `over` once with the reason. Returns how to stop watching. `pid`: the first process inside. `root`: where it writes. */
 export function watchProcesses(
   pid: number,
+  root: string,
   limits: ProcessLimits,
   over: (reason: string) => void,
 ): () => void {
   const namespace = namespaceOf(pid)
   if (namespace === undefined) return () => {}
   const timer = setInterval(() => {
-    const { count, bytes } = usageOf(namespace, limits.processes)
-    if (count <= limits.processes && bytes <= limits.memoryBytes) return
+    const reason = excess(usageOf(namespace, limits.processes), root, limits)
+    if (reason === undefined) return
     clearInterval(timer)
-    over(
-      count > limits.processes
-        ? `It had more than ${limits.processes} processes and was stopped.`
-        : `It used more than ${limits.memoryBytes} bytes of memory and was stopped.`,
-    )
+    over(`${reason} and was stopped.`)
   }, everyMs)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+type Usage = { count: number; bytes: number }
+
+function excess(
+  { count, bytes }: Usage,
+  root: string,
+  { processes, memoryBytes, freeBytes }: ProcessLimits,
+): string | undefined {
+  if (count > processes) return `It had more than ${processes} processes`
+  if (bytes > memoryBytes) return `It used more than ${memoryBytes} bytes of memory`
+  if (freeOn(root) < freeBytes) return `It left less than ${freeBytes} bytes free on the disk`
+  return undefined
+}
+
+function freeOn(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 function namespaceOf(pid: number | string): string | undefined {
@@ -37,7 +57,7 @@ function namespaceOf(pid: number | string): string | undefined {
   }
 }
 
-function usageOf(namespace: string, most: number): { count: number; bytes: number } {
+function usageOf(namespace: string, most: number): Usage {
   let count = 0
   let bytes = 0
   for (const pid of readdirSync('/proc')) {

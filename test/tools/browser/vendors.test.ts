@@ -103,6 +103,12 @@ const cases = [
   },
   { vendor: 'openai-responses', title: 'openai', turns: openaiTurns, declared: /\{"type":"computer"\}/ },
   { vendor: 'gemini', title: 'gemini', turns: geminiTurns, declared: /"computerUse":\{/ },
+  {
+    vendor: 'gemini-interactions',
+    title: 'gemini interactions',
+    turns: geminiTurns,
+    declared: /\{"type":"computer_use","environment":"browser"\}/,
+  },
 ] as const
 
 describe('computer use', { skip }, () => {
@@ -130,14 +136,15 @@ describe('computer use', { skip }, () => {
       const last = JSON.stringify(sent.at(-1))
       if (vendor === 'openai-responses') assert.match(last, /"acknowledged_safety_checks":\[\{"id":"cusc_1"/)
       if (vendor === 'gemini') assert.match(last, /"safety_acknowledgement":"true"/)
+      if (vendor === 'gemini-interactions') assert.match(last, /\\"safety_acknowledgement\\":\\"true\\"/)
       if (vendor === 'anthropic' && title === 'anthropic')
         assert.match(double.exchanges[0]!.headers['anthropic-beta'] ?? '', /computer-use-2025-11-24/)
     })
 
   test('a refused safety check is not acknowledged, and nothing is done', async t => {
     const shop = await serveShop(t)
-    for (const vendor of ['openai-responses', 'gemini'] as const) {
-      const turns = vendor === 'gemini' ? geminiTurns(shop.url) : openaiTurns(shop.url)
+    for (const vendor of ['openai-responses', 'gemini', 'gemini-interactions'] as const) {
+      const turns = vendor === 'openai-responses' ? openaiTurns(shop.url) : geminiTurns(shop.url)
       const { model, double } = await vendorModel(t, vendor, turns)
       const session = await (await openAgent(t, model, shop)).session()
       await session.send('Buy green tea for Ana.')

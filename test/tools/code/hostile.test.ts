@@ -7,7 +7,7 @@ import { begin, eventsOf, makeRig, say, stopAll } from '../../engine/rig.ts'
 
 after(stopAll)
 
-const small: CodeOptions = { limits: { timeMs: 300, memoryMiB: 32, outputChars: 2_000, calls: 20 } }
+const small: CodeOptions = { limits: { timeMs: 60_000, memoryMiB: 32, outputChars: 2_000, calls: 20 } }
 
 let echoes = 0
 const echo = tool({
@@ -36,7 +36,7 @@ async function attack(code: string, options = small) {
 
 const stopped: Record<string, string> = {
   'an endless loop': 'for (;;);',
-  'an endless loop of promises': 'const again = () => Promise.resolve().then(again); await again()',
+  'an endless loop of promises': 'for (;;) await null',
   'an endless comparison while sorting': '[1, 2, 3].sort(() => { for (;;); })',
   'a pattern that never ends': `/^(a+)+$/.test('a'.repeat(40) + '!')`,
   'an endless loop in toJSON': 'return { toJSON() { for (;;); } }',
@@ -45,30 +45,64 @@ const stopped: Record<string, string> = {
 
 for (const [name, code] of Object.entries(stopped))
   test(`${name} is stopped`, async () => {
-    const began = performance.now()
-    const { kind, text } = await attack(code)
-    assert.equal(kind, 'error')
-    // A chain of promises may use up its memory first, and then never goes on.
-    assert.match(text, /interrupted|computed for|cannot be shown|waits for something that never happens/)
-    assert.ok(performance.now() - began < 20_000)
+    const { kind, text } = await attack(code, { limits: { ...small.limits, timeMs: 300 } })
+    assert.deepEqual([kind, text], ['error', 'The program computed for more than 300 ms and was stopped.'])
   })
 
-const bombs: Record<string, string> = {
-  'arrays without end': 'const all = []; for (;;) all.push(new Array(10000).fill(1))',
-  'a text that doubles': `let text = 'x'; for (;;) text += text`,
-  'a huge buffer': 'return new Uint8Array(2 ** 31 - 1).length',
-  'buffers that are kept': 'const all = []; for (;;) all.push(new ArrayBuffer(1 << 20))',
-  'recursion without end': 'const deep = () => deep() + 1; return deep()',
-  'a deeply nested value': 'let value = []; for (let at = 0; at < 1e6; at++) value = [value]; return value',
+const used = 'The program used all of its 32 MiB of memory and cannot go on.'
+/** Each program, and what the model is told. */
+const bombs: Record<string, [code: string, told: string]> = {
+  'arrays without end': [
+    'const all = []; for (;;) all.push(new Array(10000).fill(1))',
+    'InternalError: out of memory (line 1 of the program)',
+  ],
+  'a text that doubles': [
+    `let text = 'x'; for (;;) text += text`,
+    'InternalError: string too long (line 1 of the program)',
+  ],
+  'a huge buffer': [
+    'return new Uint8Array(2 ** 31 - 1).length',
+    'InternalError: out of memory (line 1 of the program)',
+  ],
+  'buffers that are kept': [
+    'const all = []; for (;;) all.push(new ArrayBuffer(1 << 20))',
+    'InternalError: out of memory (line 1 of the program)',
+  ],
+  'recursion without end': [
+    'const deep = () => deep() + 1; return deep()',
+    'RangeError: Maximum call stack size exceeded (line 1 of the program)',
+  ],
+  'a deeply nested value': [
+    'let value = []; for (let at = 0; at < 1e6; at++) value = [value]; return value',
+    used,
+  ],
+  'a chain of promises without end': [
+    'const again = () => Promise.resolve().then(again); await again()',
+    used,
+  ],
+  'a chain of promises without end, beside a call': [
+    'const again = () => Promise.resolve().then(again); const endless = again(); await tools.echo(); await endless',
+    used,
+  ],
 }
 
-for (const [name, code] of Object.entries(bombs))
+for (const [name, [code, told]] of Object.entries(bombs))
   test(`memory is bounded: ${name}`, async () => {
     const before = process.memoryUsage().rss
-    const { kind, text } = await attack(code, { limits: { ...small.limits, timeMs: 5_000 } })
-    assert.equal(kind, 'error', text)
+    const { kind, text } = await attack(code)
+    assert.deepEqual([kind, text], ['error', told])
     assert.ok(process.memoryUsage().rss - before < 300 * 1024 * 1024)
   })
+
+test('a program that frees memory goes on after it was refused more', async () => {
+  const code = `
+    let all = []
+    try { for (;;) all.push(new ArrayBuffer(1 << 20)) } catch { all = [] }
+    await tools.echo({ freed: true })
+    return 'went on'`
+  const { text } = await attack(code)
+  assert.equal(text, 'went on')
+})
 
 test('nothing of the host can be reached', async () => {
   const code = `
@@ -138,7 +172,7 @@ test('the number of calls is bounded, whatever the program does with refusals', 
     await tools.echo({ last: true }).catch(() => {})
     await null
     return refused`
-  const { text, rig, session } = await attack(code, { limits: { ...small.limits, timeMs: 10_000 } })
+  const { text, rig, session } = await attack(code)
   assert.equal(text, '1980')
   assert.ok(echoes <= 20)
   const nested = (await eventsOf(rig, session)).filter(event => event.type === 'call.nested')
@@ -149,7 +183,7 @@ test('the turn’s own limit ends a program that goes on calling', async () => {
   const code = `for (let n = 0; ; n++) try { await tools.echo({ n }) } catch { if (n > 3000) return 'never' }`
   const limits = { ...makeRig().agent.limits, calls: 10 }
   const script = [{ calls: [{ name: 'run_code', input: { code } }] }, { text: 'Done.' }]
-  const options = { limits: { calls: 10_000, timeMs: 2_000 } }
+  const options = { limits: { calls: 10_000, timeMs: 60_000 } }
   const rig = makeRig({ tools: [codeTool(options), echo], script, agent: { limits } })
   const session = await begin(rig)
   await say(session, 'go')

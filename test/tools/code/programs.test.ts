@@ -203,3 +203,11 @@ test('only the named tools can be called', async () => {
 test('a program that waits for nothing is ended', async () => {
   assert.match((await run(`await new Promise(() => {})`)).text, /waits for something that never happens/)
 })
+
+test('the thread that is kept ready has nothing of the program before', async () => {
+  const leave = 'globalThis.left = 1; Object.prototype.left = 2; return typeof left'
+  const codes = [leave, leave, 'return [typeof left, typeof ({}).left, typeof globalThis.left]']
+  const answers: string[] = []
+  for (const code of codes) answers.push((await run(code)).text)
+  assert.deepEqual(answers, ['number', 'number', '["undefined","undefined","undefined"]'])
+})

@@ -1,5 +1,5 @@
 // Names are exchanged for links that lead out of the workspace, by another process and without pause, while files are read,
-// written and listed: 100,000 tries, of which none may reach the outside.
+// written and listed: 100,000 tries, of which none may reach the outside (T-27).
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

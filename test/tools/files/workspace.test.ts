@@ -1,12 +1,14 @@
-// The tools of a workspace on a real folder: what they do, what they refuse, and what they show.
+// The tools of a workspace on a real folder: what they do, what they refuse (T-27), and what they show.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
   existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -118,6 +120,10 @@ describe('paths', { skip }, () => {
     symlinkSync('../secret.txt', join(root, 'up'))
     symlinkSync('/etc', join(root, 'etc'))
     symlinkSync('loop', join(root, 'loop'))
+    symlinkSync('/proc/self/root', join(root, 'magic'))
+    symlinkSync('/proc/self/cwd', join(root, 'cwd'))
+    const before = readdirSync(base).sort()
+    const outside = openSync(base, 'r')
     const paths = [
       '../secret.txt',
       'a/../../secret.txt',
@@ -130,6 +136,10 @@ describe('paths', { skip }, () => {
       'etc/passwd',
       'loop',
       '/proc/self/root/etc/passwd',
+      'magic/etc/passwd',
+      'cwd/package.json',
+      `/proc/self/fd/${outside}/secret.txt`,
+      `/dev/fd/${outside}/secret.txt`,
       'a\0b',
       `${'x/'.repeat(3000)}y`,
     ]
@@ -152,7 +162,8 @@ describe('paths', { skip }, () => {
       await assert.rejects(async () => run('move_file', { from: 'up', to: '../moved' }))
     }
     assert.equal(readFileSync(join(base, 'secret.txt'), 'utf8'), 'SECRET')
-    assert.deepEqual(readdirSync(base).sort(), readdirSync(base).sort())
+    assert.deepEqual(readdirSync(base).sort(), before)
+    closeSync(outside)
   })
 
   test('over links that stay inside are followed; a link itself is moved and deleted', async () => {

@@ -11,7 +11,6 @@ toolContract('the shell', scenario => {
   if (scenario === 'refuses') return { skip: 'every line that fits the schema is given to bash' }
   if (scenario === 'wrong' || scenario === 'later')
     return { skip: 'it declares no schema, and answers at once' }
-  if (scenario === 'huge') return { skip: 'it bounds its output itself: shell.test.ts' }
   const root = mkdtempSync(join(tmpdir(), 'turnwire-contract-'))
   const close = () => rmSync(root, { recursive: true, force: true })
   const made = (input: { commands: string[] }, says: string) => ({
@@ -28,6 +27,9 @@ toolContract('the shell', scenario => {
       const tool = shell({ root, bubblewrap: '/no/such/bwrap' })
       return { tool, input: { commands: ['true'] }, says: 'bubblewrap', close }
     }
+    case 'huge':
+      // Each stream of a command has a limit of its own; many commands are more than the tool's limit.
+      return made({ commands: Array.from({ length: 20 }, () => 'head -c 20000 /dev/zero | tr "\\0" x') }, '')
     case 'slow':
       return made({ commands: ['sleep 600'] }, '')
   }

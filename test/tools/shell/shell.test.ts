@@ -1,6 +1,14 @@
-// The shell tool in the real bubblewrap: what commands can do, what they cannot, and that nothing of them is left.
+// The shell tool in the real bubblewrap: what commands can do, what they cannot (T-28), and that nothing of them is left.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -109,6 +117,11 @@ describe('the sandbox', { skip }, () => {
     const processes = await one('ls -d /proc/[0-9]* | wc -l; readlink /proc/1/exe')
     assert.ok(Number(processes.stdout.split('\n')[0]) < 10, processes.stdout)
     assert.ok(!processes.stdout.includes(readlinkSync('/proc/self/exe')))
+    // The parent can be neither signalled nor traced, because it has no number inside.
+    const parent = `kill -9 ${process.pid}; ls -d /proc/${process.pid}; cat /proc/${process.pid}/mem; readlink /proc/1/ns/pid`
+    const traced = await one(parent)
+    assert.match(traced.stderr, /No such process(.|\n)*No such file(.|\n)*No such file/)
+    assert.ok(!traced.stdout.includes(readlinkSync('/proc/self/ns/pid')))
     const caps = await one('grep CapEff /proc/self/status')
     assert.match(caps.stdout, /0000000000000000/)
   })
@@ -119,9 +132,9 @@ describe('the sandbox', { skip }, () => {
       'for at in / /usr /etc /dev /bin /proc/sys/kernel; do touch $at/x 2>/dev/null && echo $at; done',
     )
     assert.equal(system.stdout, '')
-    const large = await one('head -c 5M /dev/zero > large; ls -s --block-size=1 large')
-    assert.notEqual(large.exit_code, undefined)
-    assert.ok(readFileSync(join(folder, 'large')).length <= 1024 * 1024)
+    const large = await one('head -c 5M /dev/zero > large')
+    assert.match(large.stderr, /File (size|too large)/i)
+    assert.equal(readFileSync(join(folder, 'large')).length, 1024 * 1024)
     const temporary = await one('head -c 900K /dev/zero > /tmp/a; head -c 900K /dev/zero > /tmp/b')
     assert.match(temporary.stderr, /No space left/)
   })
@@ -183,19 +196,30 @@ describe('limits', { skip }, () => {
     assert.equal(hungry.exit_code, 137)
   })
 
+  test('disk: many files together', async () => {
+    const { bavail, bsize } = statfsSync(base)
+    const { one, folder } = open({ limits: { freeBytes: bavail * bsize - 100 * 1024 * 1024 } })
+    const full = await one('for ((n = 0; ; n++)); do head -c 10M /dev/zero > $n; done')
+    assert.match(full.stderr, /It left less than \d+ bytes free on the disk and was stopped/)
+    assert.equal(full.exit_code, 137)
+    rmSync(folder, { recursive: true })
+  })
+
   test('output: the beginning and the end are kept, and live output ends too', async () => {
     const { made } = open({ limits: { outputBytes: 1000 } })
+    const before = process.memoryUsage().rss
     let live = 0
     const progress: ToolContext['progress'] = update => {
       if ('output' in update) live += update.output.length
     }
     const output = await made.run(
-      { commands: ['echo begin; head -c 20M /dev/zero | tr "\\0" x; echo end'] },
+      { commands: ['echo begin; head -c 1G /dev/zero | tr "\\0" x; echo end'] },
       contextFor({ progress }),
     )
     const [{ stdout }] = (output.structured as { results: [Result] }).results
     assert.ok(stdout.length < 1100 && live < 5000, `${stdout.length} ${live}`)
-    assert.match(stdout, /^begin\nx+\n\[\d+ characters left out\]\nx+end\n$/)
+    assert.match(stdout, /^begin\nx+\n\[10737\d+ characters left out\]\nx+end\n$/)
+    assert.ok(process.memoryUsage().rss - before < 200 * 1024 * 1024)
   })
 })
 

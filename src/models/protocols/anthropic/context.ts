@@ -141,6 +141,8 @@ function noteBlocks(facts: HistoryFacts, entry: AssistantEntry, origin: Origin):
   const container = isJsonObject(data) ? data['container'] : undefined
   const id = isJsonObject(container) ? container['id'] : undefined
   if (typeof id === 'string') facts.container = id
+  // The vendor had no such container any more when this answer was asked for.
+  if (container === null) facts.container = undefined
 }
 
 // ---- server tools ----------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ export type Reading = {
   textTools: ReadonlySet<string>
   /** Our tools that were declared in the vendor's form. */
   bound?: readonly BoundTool[]
+  /** The vendor no longer has the container of the history. The answer says so, and later requests do not name it. */
+  lostContainer?: true
 }
 
 export type State = Reading & {
@@ -311,8 +313,9 @@ export function halt(state: State): Halted {
   const explanation = asString(asObject(state.stop['stop_details'])['explanation'])
   if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
   const usage = readUsage(state.usage)
-  const { origin, container } = state
-  const continuity = container && { origin, data: { container } }
+  const { origin, lostContainer } = state
+  const container = state.container ?? (lostContainer ? null : undefined)
+  const continuity = container === undefined ? undefined : { origin, data: { container } }
   const loads = foundTools(state)
   const answer = wholeAnswer({ parts, stop: readStop(stop, parts), origin, usage, continuity, warnings })
   return { answer: loads.length > 0 ? { ...answer, loads } : answer }

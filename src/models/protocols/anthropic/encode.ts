@@ -41,7 +41,7 @@ import type { Reading } from './decode.ts'
 import { referredIn, takesDeferred, withSearch } from './deferred.ts'
 import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
-import { declareTools, fitsStrict, nameRuleFor } from './tools.ts'
+import { type Declarations, declareTools, fitsStrict, nameRuleFor } from './tools.ts'
 import { anthropicTyped, fixedNames } from './vendor-typed.ts'
 
 export const protocolName = 'anthropic'
@@ -104,11 +104,20 @@ export function prepare(
     headers: headerFields(target, facts, bound),
     body: bodyWith(fields, 'messages', history.messages),
     warnings,
-    reading: { origin, names: declared.names, textTools: declared.textTools, bound },
+    reading: readingOf(declared, origin, bound, target),
     ...(unchecked && { unchecked }),
     usesStored: container !== undefined,
     encoded: history.encoded,
   }
+}
+
+function readingOf(
+  { names, textTools }: Declarations,
+  origin: Origin,
+  bound: readonly BoundTool[],
+  { forgotten }: ModelTarget,
+): Reading {
+  return { origin, names, textTools, bound, ...(forgotten && { lostContainer: true }) }
 }
 
 /** `namesKey`: everything that the encoding of names and references depends on. */

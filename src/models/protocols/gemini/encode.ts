@@ -28,11 +28,11 @@ import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import { SessionCache } from '../../common/session-cache.ts'
-import { bindTools, plainTools } from '../../common/vendor-typed.ts'
+import { bindTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
-import { googleComputer } from '../google/computer.ts'
+import { googleComputer, takesComputer } from '../google/computer.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
@@ -42,11 +42,6 @@ export const protocolName = 'gemini'
 
 /** The tools that Google defines and its caller runs. */
 export const geminiTyped = [googleComputer(/^computerUse$/)]
-
-/** Other models refuse the declaration; they are offered a function. */
-function takesComputer({ model, quirks }: ModelTarget): boolean {
-  return !quirks.has(plainTools) && /computer-use|(?:^|\/)gemini-[3-9]/.test(model)
-}
 
 export function prepare(
   asked: ModelRequest,

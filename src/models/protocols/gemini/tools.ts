@@ -8,7 +8,7 @@ import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
-import { type GoogleChoice, googleChoice, googleTools } from '../google/tools.ts'
+import { type GoogleChoice, googleChoice, googleTools, unboundTools } from '../google/tools.ts'
 
 export { nameRule } from '../google/tools.ts'
 
@@ -21,9 +21,12 @@ export function declareTools(
   warn: Warn,
 ): JsonObject {
   const isOpenApi = target.quirks.has('openapi-schemas')
-  const isBound = new Set(bound.map(({ tool }) => tool.name))
-  const plain = { ...request, tools: request.tools.filter(({ name }) => !isBound.has(name)) }
-  const declared = googleTools(plain, names, isOpenApi ? geminiOpenApi : geminiJson, warn)
+  const declared = googleTools(
+    unboundTools(request, bound),
+    names,
+    isOpenApi ? geminiOpenApi : geminiJson,
+    warn,
+  )
   const schemaField = isOpenApi ? 'parameters' : 'parametersJsonSchema'
   const functionDeclarations = declared.map(({ wire, description, schema }) => ({
     name: wire,

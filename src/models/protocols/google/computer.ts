@@ -6,7 +6,8 @@ import type { Outcome } from '../../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
 import { isFailed, resultText } from '../../common/artifacts.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
-import type { VendorTyped } from '../../common/vendor-typed.ts'
+import { plainTools, type VendorTyped } from '../../common/vendor-typed.ts'
+import type { ModelTarget } from '../../protocol.ts'
 
 const GRID = 1000
 const SCROLL = 800
@@ -73,6 +74,11 @@ function typeText(args: JsonObject): JsonObject[] {
     { action: 'type', text: asString(args['text']) },
     ...(args['press_enter'] === false ? [] : [{ action: 'key', keys: ['Enter'] }]),
   ]
+}
+
+/** Other models refuse the declaration; they are offered a function. */
+export function takesComputer({ model, quirks }: ModelTarget): boolean {
+  return !quirks.has(plainTools) && /computer-use|(?:^|\/)gemini-[3-9]/.test(model)
 }
 
 export const computerFunctions: readonly string[] = [...FUNCTIONS.keys()]

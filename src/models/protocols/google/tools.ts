@@ -8,6 +8,7 @@ import { asObject, isEmptyObject } from '../../common/json-read.ts'
 import type { Dialect } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema } from '../../common/tool-declarations.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 
@@ -20,6 +21,13 @@ export type GoogleTool = {
   description: string
   /** Absent for a tool without arguments: the API refuses an empty object of properties. */
   schema?: JsonObject
+}
+
+/** The request with the tools that are declared as functions: not those that have the vendor's own form. */
+export function unboundTools(request: ModelRequest, bound: readonly BoundTool[]): ModelRequest {
+  if (bound.length === 0) return request
+  const isBound = new Set(bound.map(({ tool }) => tool.name))
+  return { ...request, tools: request.tools.filter(({ name }) => !isBound.has(name)) }
 }
 
 /** The tools in the vendor's dialect. A tool that cannot be declared is left out, never the request. */

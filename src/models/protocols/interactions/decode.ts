@@ -18,6 +18,7 @@ import { digestParts } from '../../common/continuity.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
+import { type BoundTool, boundTo } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
@@ -57,6 +58,8 @@ type CallStep = {
   name: string
   /** As they were streamed; empty when they came with the step, until it is closed. */
   arguments: CallArguments
+  /** It is a function of the vendor's own. */
+  isTyped: boolean
   closed: boolean
 }
 
@@ -190,7 +193,10 @@ function readOpening(state: State, given: JsonObject): { opened: AnswerStep; del
 
 function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: ModelDelta[] } {
   const wire = asString(given['name'])
-  const { name, form } = readGoogleTool(state, wire)
+  const bound = state.names.has(wire) ? undefined : boundTo(state.bound ?? [], { name: wire })
+  const { name, form } = bound
+    ? { name: bound.tool.name, form: bound.typed.form }
+    : readGoogleTool(state, wire)
   const index = state.calls++
   return {
     opened: {
@@ -199,10 +205,20 @@ function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: 
       index,
       wire,
       name,
-      arguments: new CallArguments(form),
+      arguments: new CallArguments(form, form === 'text', bound && translation(bound, wire)),
+      isTyped: bound !== undefined,
       closed: false,
     },
     deltas: [{ type: 'call', index, name, form }],
+  }
+}
+
+/** The arguments of the vendor's function as those of our tool. What is no object is left for the gate to refuse. */
+function translation({ typed }: BoundTool, wire: string): ((raw: string) => string) | undefined {
+  if (!typed.read) return undefined
+  return raw => {
+    const args = readJson(raw)
+    return (isJsonObject(args) && typed.read?.({ name: wire, args })) || raw
   }
 }
 
@@ -441,7 +457,7 @@ function callPart(call: CallStep, origin: Origin, isValid: boolean, waits: boole
   const { arguments: given, ...rest } = call.given
   const args = raw === '' ? given : readJson(raw)
   // Arguments that can be made again from the call's text are left out.
-  const isOdd = form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args)
+  const isOdd = call.isTyped || (form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args))
   const data = isOdd && isJsonObject(args) ? { ...rest, arguments: args } : rest
   const native = cut || call.wire === '' ? undefined : { origin, data }
   return wholeCall({ name, form, text }, cut, asString(call.given['id']), native)

@@ -3,7 +3,7 @@
 // call begins with a thought: its own, or the documented stand-in.
 
 import type { ModelRequest } from '../../../engine/ports.ts'
-import type { CallPart } from '../../../language/calls.ts'
+import type { CallPart, Outcome } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
@@ -28,16 +28,21 @@ import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
+import { bindTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
+import { googleComputer, takesComputer } from '../google/computer.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
 import { type Declarations, declareTools, nameRule } from './tools.ts'
 
 export const protocolName = 'gemini-interactions'
+
+/** The tools that Google defines and its caller runs. */
+const interactionsTyped = [googleComputer(/^computer_use$/)]
 
 /** The service does not interpret ids: its own go back unchanged. */
 const ID_RULE: IdRule = { pattern: /^[\x21-\x7e]+$/, maxLength: 1024 }
@@ -51,13 +56,14 @@ export function prepare(
   const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, asked, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const names = toolNames(request.tools, nameRule)
+  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, interactionsTyped, warn) : []
   const { system, spoken } = splitSystem(request)
   const ids = wireIds(cache, spoken, origin, ID_RULE)
   const context: EncodingContext = { spoken, origin, names, ids, warn }
   const range = rangeToSend(cache, context, target)
   const { steps, encoded, hasResults } = encodeHistory(cache, context, range)
   const called = hasResults ? calledNames(spoken, names) : []
-  const declared = declareTools(request, target.hosted, names, called, warn)
+  const declared = declareTools(request, target.hosted, names, bound, called, warn)
   const { input: _, previous_interaction_id: __, background: ___, ...own } = target.body
   const fields: JsonObject = {
     ...own,
@@ -77,6 +83,7 @@ export function prepare(
     warnings,
     reading: {
       ...googleReading(request, names, origin),
+      ...(bound.length > 0 && { bound }),
       ...(target.stateful && { seen: digestHistory(cache, spoken) }),
     },
     ...(unchecked && { unchecked }),
@@ -344,7 +351,7 @@ function encodeResults(context: EncodingContext, entry: ToolEntry, index: number
 /** Media that cannot be sent is mentioned in the result's own text. */
 function encodeResult(context: EncodingContext, { call, result }: CallPair, index: number): JsonObject {
   const { outcome } = result
-  const text = resultText(outcome)
+  const text = typedResult(context, call, outcome) ?? resultText(outcome)
   const media = outcome.parts.flatMap(part =>
     part.type === 'text' ? [] : (encodeMedia(context, part) ?? []),
   )
@@ -355,4 +362,12 @@ function encodeResult(context: EncodingContext, { call, result }: CallPair, inde
     result: media.length === 0 ? text : [{ type: 'text', text }, ...media],
     ...(isFailed(outcome) && { is_error: true }),
   }
+}
+
+/** Beside a picture a result has texts only, so the fields of a vendor-typed result are JSON. */
+function typedResult(context: EncodingContext, call: CallPart, outcome: Outcome): string | undefined {
+  const { name, arguments: args } = nativeCall(context, call) ?? {}
+  if (name === undefined || name === call.name) return undefined
+  const typed = interactionsTyped.find(each => each.isCall({ name }, {}))
+  return typed?.result && wireJson(typed.result(outcome, { name, args: asObject(args) }))
 }

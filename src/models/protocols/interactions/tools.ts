@@ -3,9 +3,10 @@
 import type { ModelRequest } from '../../../engine/ports.ts'
 import type { Json, JsonObject } from '../../../lib/json.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
+import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
-import { type GoogleChoice, googleChoice, googleTools } from '../google/tools.ts'
+import { type GoogleChoice, googleChoice, googleTools, unboundTools } from '../google/tools.ts'
 
 export { nameRule } from '../google/tools.ts'
 
@@ -20,17 +21,18 @@ export function declareTools(
   request: ModelRequest,
   hosted: readonly JsonObject[],
   names: WireNames,
+  bound: readonly BoundTool[],
   called: Iterable<string>,
   warn: Warn,
 ): Declarations {
-  const declared = googleTools(request, names, geminiJson, warn)
+  const declared = googleTools(unboundTools(request, bound), names, geminiJson, warn)
   const tools: Json[] = declared.map(({ wire, description, schema }) => ({
     type: 'function',
     name: wire,
     description,
     ...(schema && { parameters: schema }),
   }))
-  tools.push(...hosted)
+  tools.push(...bound.map(each => each.declared), ...hosted)
   if (tools.length > 0) return { tools, choice: encodeChoice(googleChoice(request, declared, names, warn)) }
   for (const name of called) tools.push({ type: 'function', name, description: 'No longer available.' })
   return { tools, choice: tools.length > 0 ? 'none' : undefined }

@@ -124,7 +124,9 @@ function rememberMessage(message: JsonRecord, memory: AnthropicMemory): void {
     if (type === 'thinking') memory.signatures.set(asString(signature), asString(thinking))
     else memory.redacted.add(asString(data))
   }
-  const container = asString(asRecord(message['container'])['id'])
+  const { id: named, expires_at: expires } = asRecord(message['container'])
+  const container = asString(named)
+  if (container) memory.expiries.set(container, Date.parse(asString(expires)))
   for (const block of content) {
     const id = asString(block['id'])
     const isCall = block['type'] === 'tool_use'

@@ -51,6 +51,7 @@ export function* checkAnthropicHistory({ body, messages, memory }: AnthropicChec
   }
   yield* checkServerTools(body['tools'], messages)
   yield* checkToolReferences(body['tools'], blocks)
+  yield* checkExpiry(containerId(body['container']), memory.expiries)
   yield* checkPendingCode(containerId(body['container']), messages, memory.containers)
   yield* checkLastMessage(asString(body['model']), messages.at(-1), memory.paused)
 }
@@ -170,6 +171,12 @@ function* checkToolReferences(tools: unknown, blocks: JsonRecord[]): Rejections 
       yield anthropicError('A-TS', `Tool reference '${asString(name)}' has no corresponding tool definition`)
     }
   }
+}
+
+function* checkExpiry(container: unknown, expiries: ReadonlyMap<string, number>): Rejections {
+  const expires = expiries.get(asString(container))
+  if (expires === undefined || expires > Date.now()) return
+  yield anthropicError('A-PTC', `container: Container '${asString(container)}' has expired.`)
 }
 
 /** Calls made from code wait in a container. Only their results may follow, and they go to that container. */

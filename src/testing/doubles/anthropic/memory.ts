@@ -17,6 +17,8 @@ export type AnthropicMemory = {
   paused: Map<string, unknown[]>
   /** Tool call id → the container that its code waits in. */
   containers: Map<string, string>
+  /** Container → when it expires, in milliseconds. */
+  expiries: Map<string, number>
   /** Response id → the conversation that is held under it. */
   threads: Map<string, Thread>
 }
@@ -30,5 +32,6 @@ export const newAnthropicMemory = ({ trustForeign = false }: MemoryOptions = {})
   thinking: new Map(),
   paused: new Map(),
   containers: new Map(),
+  expiries: new Map(),
   threads: new Map(),
 })

