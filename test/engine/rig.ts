@@ -3,6 +3,7 @@
 import type { CallSlots } from '../../src/engine/call-slots.ts'
 import {
   type Agent,
+  type EnginePorts,
   type FeedItem,
   type FollowItem,
   type Hooks,
@@ -33,6 +34,7 @@ export type RigOptions = {
   callSlots?: CallSlots
   hooks?: Hooks
   vault?: Vault
+  summon?: EnginePorts['summon']
 }
 
 export const owner = 'ana'
@@ -96,6 +98,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     agents: () => [{ agent }],
     ...(options.callSlots && { callSlots: options.callSlots }),
     ...(options.hooks && { hooks: options.hooks }),
+    ...(options.summon && { summon: options.summon }),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   const engine = local.sessions

@@ -254,13 +254,15 @@ const settings = { tools: null, options: {}, clientTools: [] }
 
 async function stateOf(store: NodeStore, session: string): Promise<unknown> {
   const { rows } = await store.list('ada', { limit: 10 })
+  const holder = await store.holder(session)
   return [
     rows,
     await store.read(session),
     await store.blob(session, 'whole'),
     await store.blob(session, 'other'),
     await store.blobRange(session, 'big', 0, 10),
-    await store.holder(session),
+    holder?.epoch,
+    holder?.node?.id,
   ]
 }
 
