@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client'
 import '../../src/react/style.css'
 import './style/base.css'
 import './style/pages.css'
+import './style/session.css'
 import { App } from './app.tsx'
 import { applyTheme, readTheme } from './lib/theme.ts'
 

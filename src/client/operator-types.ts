@@ -1,6 +1,6 @@
 // What the operator API answers, as docs/protocols/operator.md describes it. Types of the log are the server's own.
 import type { CallPart, Outcome } from '../language/calls.ts'
-import type { Delta, Event, Grant, Settings } from '../language/events.ts'
+import type { Delta, Event, Grant, Settings, TurnStop } from '../language/events.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
@@ -24,14 +24,19 @@ export type OperatorSession = {
   tokens: number
   cost?: number
   waits?: string[]
+  /** How the last turn ended, unless it simply ended. */
+  stop?: TurnStop
   leftAlone?: boolean
   forkedFrom?: { session: string; seq: number }
 }
 
+/** `failed`: at rest, and its last turn neither ended by itself nor was stopped by someone. */
+export type ListedStatus = SessionStatus | 'failed'
+
 export type SessionQuery = {
   after?: string
   limit?: number
-  status?: SessionStatus
+  status?: ListedStatus
   agent?: string
   owner?: string
   model?: string
@@ -108,7 +113,15 @@ export type OperatorCommand =
   | { do: 'answer'; question: string; action: AnswerAction; content?: FormContent }
   | { do: 'call'; tool: string; input: JsonObject | string }
   | { do: 'configure'; model?: string; tools?: { name: string; trust?: boolean }[] }
-  | { do: 'grant'; tool: string; toolHash: string; argsHash?: string; expiresAt?: number; uses?: number }
+  | {
+      do: 'grant'
+      tool: string
+      toolHash: string
+      argsHash?: string
+      where?: Record<string, string>
+      expiresAt?: number
+      uses?: number
+    }
   | { do: 'revoke'; grantId: string }
   | { do: 'cancel' }
   | { do: 'compact' }

@@ -1,5 +1,6 @@
 // decide(state, command): the events that a command from outside makes, or a refusal that leaves no trace. Pure: time, ids
 // and the agent come in with the context. What the loop itself finds out is decided in decide-turn.ts and decide-call.ts.
+import { checkPatterns } from '../language/argument-patterns.ts'
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -197,6 +198,11 @@ export function decideGrant(grant: Omit<Grant, 'id'>, context: Context): GrantGi
     throw new TurnwireError('bad_request', 'The grant has expired before it was given.')
   if (grant.usesLeft !== undefined && !(Number.isSafeInteger(grant.usesLeft) && grant.usesLeft > 0))
     throw new TurnwireError('bad_request', 'A grant is for one use or more.')
+  if (grant.where) {
+    if (grant.argsHash !== undefined || grant.deny)
+      throw new TurnwireError('bad_request', 'Patterns are for a permission without a hash of arguments.')
+    checkPatterns(grant.where)
+  }
   return { v: 1, at: context.now, type: 'grant.given', grant: { ...grant, id: context.id('grant') } }
 }
 

@@ -1,6 +1,6 @@
 // Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that are
 // recorded in the same microtask turn are written together.
-import type { Event } from '../language/events.ts'
+import type { Event, TurnStop } from '../language/events.ts'
 import { roughSize } from '../lib/rough-size.ts'
 import { soon } from '../lib/soon.ts'
 import { evolve } from './evolve.ts'
@@ -8,7 +8,7 @@ import type { Feed, Held } from './feed.ts'
 import { statusOf } from './next.ts'
 import { noteDiscarded } from './note-discarded.ts'
 import type { CrashPoint, EnginePorts, ListSummary, SessionFacts, SessionStatus, World } from './ports.ts'
-import { factsOf, listSummaryOf, type SessionState } from './state.ts'
+import { factsOf, listSummaryOf, type SessionState, unusualStop } from './state.ts'
 
 /** The events of one write. `written` is made when someone waits for it. */
 type Batch = {
@@ -41,6 +41,7 @@ export class Journal {
   #summary: ListSummary
   #used: SessionState['used']
   #waits = false
+  #stop: TurnStop | undefined
   /** Not given to the store yet. */
   #batch: Batch | undefined
   /** The newest that is not durable yet. */
@@ -55,6 +56,7 @@ export class Journal {
     this.#summary = listSummaryOf(keeper.state)
     this.#used = keeper.state.used
     this.#waits = this.#shownStatus === 'waiting'
+    this.#stop = unusualStop(keeper.state)
   }
 
   /**
@@ -195,7 +197,9 @@ export class Journal {
   #newFacts(status: SessionStatus): { facts?: SessionFacts } {
     const { state } = this.#keeper
     const waits = status === 'waiting'
-    if (state.used === this.#used && waits === this.#waits && !waits) return unchanged
+    const stop = unusualStop(state)
+    if (state.used === this.#used && waits === this.#waits && !waits && stop === this.#stop) return unchanged
+    this.#stop = stop
     this.#used = state.used
     this.#waits = waits
     const facts = factsOf(state, status)

@@ -235,9 +235,18 @@ export function hasBegun({ stage }: CallState): boolean {
   return stage === 'started' || stage === 'postponed'
 }
 
+/** How the last turn of a session at rest ended, if it did not simply end. */
+export function unusualStop({ turn, lastStop }: SessionState): TurnStop | undefined {
+  return turn || lastStop?.stop === 'end' ? undefined : lastStop?.stop
+}
+
 /** `waits`: the tools whose calls wait for a client or a person. */
-export function factsOf({ used, batch }: SessionState, status: SessionStatus): SessionFacts {
-  if (status !== 'waiting') return used
+export function factsOf(state: SessionState, status: SessionStatus): SessionFacts {
+  const { used, batch } = state
+  if (status !== 'waiting') {
+    const stop = unusualStop(state)
+    return stop === undefined ? used : { ...used, stop }
+  }
   const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
   const dueAt = nextDue(batch)
   return { ...used, waits: open.map(({ part }) => part.name), ...(dueAt !== undefined && { dueAt }) }

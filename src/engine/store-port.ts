@@ -1,6 +1,6 @@
 // The store, as a type: where sessions live. It is one of the ports, and everyone imports it from ports.ts.
 import type { ErrorCode } from '../language/errors.ts'
-import type { Event, Recorded, Settings } from '../language/events.ts'
+import type { Event, Recorded, Settings, TurnStop } from '../language/events.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
@@ -12,6 +12,8 @@ export type SessionFacts = {
   cost?: number
   /** While it waits: the tools whose calls wait for a client or a person. */
   waits?: readonly string[]
+  /** At rest: how its last turn ended, unless it simply ended. */
+  stop?: TurnStop
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
   atWork?: true
   /** While it waits: the time at which its turn goes on although nobody has answered. */

@@ -1,6 +1,7 @@
 // The log's words. What stands here is durable and read forever: a published version of an event is never
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
 import type { JsonObject } from '../lib/json.ts'
+import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
@@ -63,6 +64,11 @@ export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pau
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
+/** The turn ended neither by itself nor because someone wanted it to. */
+export function isFailure(stop: TurnStop | undefined): boolean {
+  return stop !== undefined && stop !== 'end' && stop !== 'cancelled' && stop !== 'abandoned'
+}
+
 export const limitNames = [
   'steps',
   'calls',
@@ -81,6 +87,8 @@ export type Grant = {
   toolHash: string
   /** Canonical hash of the only arguments it covers; absent: any arguments. */
   argsHash?: string
+  /** The arguments that it covers, by patterns; absent: any arguments, or those of `argsHash`. */
+  where?: ArgumentPatterns
   by: string
   expiresAt?: number
   usesLeft?: number

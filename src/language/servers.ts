@@ -25,6 +25,9 @@ export type ToolServerInfo = {
   agents: string[]
 }
 
+/** Stands in the place of a server's name for what an agent has by its configuration. */
+export const ownServer = 'own'
+
 export type ServerResource = {
   server: string
   /** With `template`: a pattern (RFC 6570) that is filled in before it is read. */
@@ -42,7 +45,8 @@ export type ServerPrompt = {
   name: string
   title?: string
   description?: string
-  arguments: { name: string; description?: string; required?: boolean }[]
+  /** `values`: what may be suggested to a person. */
+  arguments: { name: string; description?: string; required?: boolean; values?: string[] }[]
 }
 
 export type PromptMessage = { role: 'user' | 'assistant'; parts: InputPart[] }

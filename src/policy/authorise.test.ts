@@ -37,6 +37,7 @@ function decide(rules: PolicyRule[], changes: Partial<Question> = {}): Verdict |
   return createAuthoriser(rules)(question(changes))
 }
 
+const verdictOf = (changes: Partial<Question>): string => (decide([], changes) as Verdict).verdict
 const grant: Grant = { id: 'g', tool: 'shell.run', toolHash: 'hash-1', by: 'ann' }
 /** A function, because linters mistake an object literal with `then` for a promise. */
 const rule = (then: PolicyRule['then'], conditions: Omit<PolicyRule, 'then'> = {}): PolicyRule => ({
@@ -221,6 +222,16 @@ describe('remembered refusals', () => {
 })
 
 describe('grants', () => {
+  test('with patterns cover the arguments that match all of them, and never satisfy a tool that demands a person', () => {
+    const pattern: Grant = { ...grant, where: { command: 'git *' } }
+    assert.equal(verdictOf({ input: { command: 'git status' }, grants: [pattern] }), 'allow')
+    assert.equal(verdictOf({ input: { command: 'git push; rm x' }, grants: [pattern] }), 'ask')
+    assert.equal(verdictOf({ input: { command: 'git log', cwd: '/' }, grants: [pattern] }), 'ask')
+    assert.equal(verdictOf({ input: { command: 'git log' }, grants: [pattern], toolHash: 'other' }), 'ask')
+    const demands = 'This very call needs a person.'
+    assert.equal(verdictOf({ input: { command: 'git log' }, grants: [pattern], demands }), 'ask')
+  })
+
   test('turn a question into an allowance that names the grant', () => {
     for (const rules of [[], [rule('ask')]])
       assert.deepEqual(decide(rules, { grants: [grant] }), { verdict: 'allow', rule: 'grant', grantId: 'g' })

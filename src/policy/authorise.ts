@@ -3,6 +3,7 @@
 // asks nobody; the engine acts on the verdict.
 
 import type { Question, Verdict } from '../engine/ports.ts'
+import { coversArguments } from '../language/argument-patterns.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
 import { isThenable } from '../lib/thenable.ts'
@@ -217,6 +218,7 @@ function covers(grant: Grant, question: Question): boolean {
     grant.tool === question.tool.name &&
     grant.toolHash === question.toolHash &&
     (grant.argsHash === undefined || grant.argsHash === question.argsHash) &&
+    (grant.where === undefined || coversArguments(grant.where, question.input)) &&
     (grant.expiresAt === undefined || question.now < grant.expiresAt) &&
     (grant.usesLeft === undefined || grant.usesLeft > 0)
   )

@@ -1,9 +1,21 @@
 // "Always": a sentence to complete. It becomes a grant, which can be listed and revoked.
 import { type ReactElement, useId, useState } from 'react'
+import type { ArgumentPatterns } from '../language/argument-patterns.ts'
 import { printable } from '../lib/text.ts'
+import {
+  givenPatterns,
+  PatternFields,
+  type PatternQuestion,
+  suggestedPatterns,
+} from './approval-patterns.tsx'
 
-/** `any`: any arguments. `same`: exactly these. */
-export type Scope = { covers: 'any' | 'same'; expiresAt?: number; uses?: number }
+/** `any`: any arguments. `same`: exactly these. `where`: those that match the patterns. */
+export type Scope = {
+  covers: 'any' | 'same' | 'where'
+  where?: ArgumentPatterns
+  expiresAt?: number
+  uses?: number
+}
 
 const lengths: readonly { label: string; hours?: number }[] = [
   { label: 'as long as this session lasts' },
@@ -17,26 +29,33 @@ const counts: readonly { label: string; uses?: number }[] = [
   { label: 'at most 5 times', uses: 5 },
   { label: 'at most 20 times', uses: 20 },
 ]
-const covers = { any: 'with any arguments', same: 'with exactly these arguments' } as const
+const covers = {
+  any: 'with any arguments',
+  same: 'with exactly these arguments',
+  where: 'with arguments like these',
+} as const
 
 export type AlwaysFormProps = {
-  tool: string
+  question: PatternQuestion & { tool: { name: string } }
   scopes: readonly Scope['covers'][]
   busy: boolean
   onCancel: () => void
   onDone: (scope: Scope) => void
 }
 
-export function AlwaysForm({ tool, scopes, busy, onCancel, onDone }: AlwaysFormProps): ReactElement {
+export function AlwaysForm({ question, scopes, busy, onCancel, onDone }: AlwaysFormProps): ReactElement {
   const [cover, setCover] = useState<number>(Math.max(0, scopes.indexOf('same')))
   const [length, setLength] = useState(0)
   const [count, setCount] = useState(0)
+  const [patterns, setPatterns] = useState(() => suggestedPatterns(question))
+  const scope = scopes[cover] ?? 'same'
   const id = useId()
   const done = (): void => {
     const hours = lengths[length]?.hours
     const uses = counts[count]?.uses
     onDone({
-      covers: scopes[cover] ?? 'same',
+      covers: scope,
+      ...(scope === 'where' && { where: givenPatterns(patterns) }),
       ...(hours !== undefined && { expiresAt: Date.now() + hours * 3_600_000 }),
       ...(uses !== undefined && { uses }),
     })
@@ -50,7 +69,7 @@ export function AlwaysForm({ tool, scopes, busy, onCancel, onDone }: AlwaysFormP
       }}
     >
       <p>
-        Allow <strong>{printable(tool, 80)}</strong>{' '}
+        Allow <strong>{printable(question.tool.name, 80)}</strong>{' '}
         <Choice
           label="Which arguments"
           options={scopes.map(scope => covers[scope])}
@@ -61,6 +80,7 @@ export function AlwaysForm({ tool, scopes, busy, onCancel, onDone }: AlwaysFormP
         <Choice label="How long" options={labelsOf(lengths)} value={length} onChange={setLength} />,{' '}
         <Choice label="How often" options={labelsOf(counts)} value={count} onChange={setCount} />.
       </p>
+      {scope === 'where' && <PatternFields question={question} patterns={patterns} onChange={setPatterns} />}
       <p className="tw-muted" id={`${id}-note`}>
         This call runs now. The grant holds for this definition of the tool: if the tool changes, it asks
         again. You can revoke it.
@@ -69,7 +89,7 @@ export function AlwaysForm({ tool, scopes, busy, onCancel, onDone }: AlwaysFormP
         <button
           type="submit"
           className="tw-button tw-primary"
-          disabled={busy}
+          disabled={busy || (scope === 'where' && Object.keys(givenPatterns(patterns)).length === 0)}
           aria-describedby={`${id}-note`}
         >
           Allow always

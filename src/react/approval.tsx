@@ -70,7 +70,7 @@ export type ApprovalProps = {
 }
 
 type Mode = 'ask' | 'edit' | 'always' | 'reject'
-const usualScopes: readonly Scope['covers'][] = ['any', 'same']
+const usualScopes: readonly Scope['covers'][] = ['same', 'where', 'any']
 
 export function Approval(props: ApprovalProps): ReactElement {
   const { question, scopes = usualScopes } = props
@@ -190,7 +190,7 @@ function Decision(props: DecisionProps): ReactElement {
     case 'always':
       return (
         <AlwaysForm
-          tool={question.tool.name}
+          question={question}
           scopes={scopes}
           busy={busy}
           onCancel={back}

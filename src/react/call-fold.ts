@@ -1,6 +1,6 @@
 // A call after an event about it. Pure: gives a new object.
 import type { Event } from '../language/events.ts'
-import type { CallView, QuestionView } from './view.ts'
+import { addUsage, type CallView, noUsage, type QuestionView } from './view.ts'
 
 export type CallEvent = Extract<Event, { callId: string }>
 
@@ -36,6 +36,16 @@ export function callAfter(call: CallView, seq: number, event: CallEvent): CallVi
       return { ...call, status: event.outcome.kind, outcome: event.outcome, settledAt: at }
     case 'call.late':
       return { ...call, late: event.outcome }
+    case 'call.delegated':
+      return { ...call, delegated: { agent: event.agent, session: event.session, used: noUsage } }
+    case 'call.used': {
+      const { delegated } = call
+      if (!delegated) return call
+      return {
+        ...call,
+        delegated: { ...delegated, used: addUsage(delegated.used, event.usage, event.steps) },
+      }
+    }
     case 'question.asked':
       return questioned(call, event)
     case 'question.answered':

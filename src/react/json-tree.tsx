@@ -4,6 +4,7 @@ import { type ReactElement, useState } from 'react'
 import { isJsonObject, type Json } from '../lib/json.ts'
 import { printable } from '../lib/text.ts'
 import { CopyButton, Fold, LongText, SafeText } from './parts.tsx'
+import { plural } from './words.ts'
 
 export type JsonTreeProps = {
   value: Json
@@ -93,8 +94,7 @@ function Member({ name, value, depth }: { name: string; value: Json; depth: numb
 function sizeOf(value: Json): string | undefined {
   const size = Array.isArray(value) ? value.length : isJsonObject(value) ? Object.keys(value).length : 0
   if (size === 0) return undefined
-  const word = Array.isArray(value) ? 'item' : 'member'
-  return `${size} ${word}${size === 1 ? '' : 's'}`
+  return plural(size, Array.isArray(value) ? 'item' : 'member')
 }
 
 function Leaf({ value }: { value: null | boolean | number | string }): ReactElement {

@@ -19,6 +19,8 @@ export function noteOf(event: Event): Note | undefined {
       return { tone: event.grant.deny ? 'bad' : 'good', text: grantWords(event.grant) }
     case 'grant.revoked':
       return { tone: 'plain', text: `${event.by} revoked a grant` }
+    case 'agent.changed':
+      return { tone: 'plain', text: `The agent ${event.agent} goes on with the conversation` }
     case 'control.taken':
       return { tone: 'waiting', text: `${event.by} took manual control` }
     case 'control.returned':
@@ -35,10 +37,18 @@ export function noteOf(event: Event): Note | undefined {
 }
 
 export function grantWords(grant: Grant): string {
-  const verb = grant.deny ? 'never' : grant.argsHash === undefined ? 'always' : 'always, with these arguments'
+  const verb = grant.deny
+    ? 'never'
+    : `always${grant.argsHash === undefined ? patternWords(grant) : ', with these arguments,'}`
   const uses = grant.usesLeft === undefined ? '' : `, ${grant.usesLeft} more times`
   const until = grant.expiresAt === undefined ? '' : `, until ${new Date(grant.expiresAt).toLocaleString()}`
   return `${grant.by} says: ${grant.tool} may ${verb} run${uses}${until}`
+}
+
+function patternWords({ where }: Grant): string {
+  if (!where) return ''
+  const pairs = Object.entries(where).map(([name, pattern]) => `${name} ${pattern}`)
+  return ` with ${pairs.join(', ')}`
 }
 
 function hookWords({ hook, change, reason }: Extract<Event, { type: 'hook.acted' }>): string {

@@ -228,6 +228,11 @@ function Facts({ call }: { call: CallView }): ReactElement {
       allowed.grantId === undefined ? `${ruleWords(allowed.rule)}` : `grant ${allowed.grantId}`,
     ])
   if (approval) facts.push(['Asked because', ruleWords(approval.rule)])
+  if (call.delegated) {
+    const { agent, used } = call.delegated
+    const tokens = (used.input + used.output).toLocaleString('en')
+    facts.push(['Carried out by', `the agent ${agent}, ${tokens} tokens`])
+  }
   if (attempts > 1) facts.push(['Attempts', String(attempts)])
   if (outcome?.redactions) facts.push(['Redacted', `${outcome.redactions} values`])
   if (outcome) facts.push(['Result from', provenance(outcome.from)])

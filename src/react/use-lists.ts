@@ -9,6 +9,7 @@ import type {
   SessionQuery,
   WatchOptions,
 } from '../client/index.ts'
+import { isFailure } from '../language/events.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { Connection } from './use-session.ts'
@@ -149,7 +150,7 @@ function changed(
 export function passes(row: OperatorSession, { status, agent, owner, model, q }: SessionFilter): boolean {
   const words = q?.toLowerCase() ?? ''
   return (
-    (!status || row.status === status) &&
+    (!status || (status === 'failed' ? isFailure(row.stop) : row.status === status)) &&
     (!agent || row.agent === agent) &&
     (!owner || row.owner === owner) &&
     (!model || row.model === model) &&
@@ -214,12 +215,13 @@ export async function decideCall(
 ): Promise<void> {
   const { granted, seen, always } = answer
   if (granted && always) {
-    const { covers, expiresAt, uses } = always
+    const { covers, where, expiresAt, uses } = always
     await source.command(session, {
       do: 'grant',
       tool: tool.name,
       toolHash: toolHash ?? '',
       ...(covers === 'same' && argsHash !== undefined && { argsHash }),
+      ...(covers === 'where' && { where: { ...where } }),
       ...(expiresAt !== undefined && { expiresAt }),
       ...(uses !== undefined && { uses }),
     })

@@ -1,7 +1,7 @@
 // Folds a session's log and its live deltas into what a page shows (view.ts). It reads no clock but the events' own. Each
 // event costs the same however long the session is. `snapshot` is cheap enough to be taken once per frame.
 import type { CallPart } from '../language/calls.ts'
-import type { Delta, Event, Grant, ModelAnswered, Settings } from '../language/events.ts'
+import type { CallUsed, Delta, Event, Grant, ModelAnswered, Settings, Usage } from '../language/events.ts'
 import { callAfter } from './call-fold.ts'
 import { LiveStep } from './live-step.ts'
 import { noteOf } from './notes.ts'
@@ -35,6 +35,7 @@ export class ViewFold {
   readonly #grants = new Map<string, Grant>()
   #usage: UsageTotal = noUsage
   readonly #byModel = new Map<string, UsageTotal>()
+  readonly #byAgent = new Map<string, UsageTotal>()
   #controlledBy: string | undefined
   #live = new LiveStep()
 
@@ -66,6 +67,7 @@ export class ViewFold {
       grants: [...this.#grants.values()],
       usage: this.#usage,
       byModel: new Map(this.#byModel),
+      byAgent: new Map(this.#byAgent),
       controlledBy: this.#controlledBy,
       active: this.#turns.length > 0 && this.#turns.at(-1)?.endedAt === undefined,
     }
@@ -127,6 +129,17 @@ export class ViewFold {
       case 'grant.revoked':
         this.#grants.delete(event.grantId)
         break
+      case 'agent.changed':
+        this.#agent = event.agent
+        this.#settings = event.settings
+        this.#callEvent(seq, event)
+        break
+      case 'model.sampled':
+        this.#count(event.model, event.usage)
+        break
+      case 'history.compacted':
+        if (event.usage) this.#count(event.model ?? 'summary', event.usage)
+        break
       case 'control.taken':
         this.#controlledBy = event.by
         break
@@ -148,6 +161,7 @@ export class ViewFold {
     }
     if (!('callId' in event)) return
     this.#change(event.callId, call => callAfter({ ...call, events: [...call.events, seq] }, seq, event))
+    if (event.type === 'call.used') this.#countAgent(event)
     if (event.type === 'call.settled') this.#afterBatch(event.at)
   }
 
@@ -204,7 +218,7 @@ export class ViewFold {
       }
     }
     flush()
-    this.#count(event)
+    this.#count(model, usage)
     const open = this.#steps.at(-1)
     const ids = calls.map(call => call.id)
     if (open && open.endedAt === undefined)
@@ -256,9 +270,15 @@ export class ViewFold {
     this.#items[place] = { type: 'call', key: `c${callId}`, call: changed }
   }
 
-  #count({ model, usage }: ModelAnswered): void {
+  #count(model: string, usage: Usage | undefined): void {
     this.#usage = addUsage(this.#usage, usage)
     this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? noUsage, usage))
+  }
+
+  #countAgent({ callId, usage, steps }: CallUsed): void {
+    const agent = this.#calls.get(callId)?.delegated?.agent ?? 'another agent'
+    this.#usage = addUsage(this.#usage, usage, steps)
+    this.#byAgent.set(agent, addUsage(this.#byAgent.get(agent) ?? noUsage, usage, steps))
   }
 
   #endTurn(event: Extract<Event, { type: 'turn.ended' }>): void {

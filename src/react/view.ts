@@ -2,7 +2,14 @@
 // are replaced, never changed, so that a part of a page is drawn again only when its own data is another.
 import type { CallForm, Outcome, OutcomeKind } from '../language/calls.ts'
 import type { HostedPart, InputPart } from '../language/content.ts'
-import type { Grant, LimitName, Settings, TurnStop, Usage } from '../language/events.ts'
+import {
+  type Grant,
+  isFailure,
+  type LimitName,
+  type Settings,
+  type TurnStop,
+  type Usage,
+} from '../language/events.ts'
 import type { AnswerAction, FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 
@@ -72,6 +79,8 @@ export type CallView = {
   questions?: QuestionView[]
   /** What the tool has reported of its work so far. */
   report?: Report
+  /** The session in which an agent carries it out, and what that has used so far. */
+  delegated?: { agent: string; session: string; used: UsageTotal }
 }
 
 export type UserItem = {
@@ -149,8 +158,11 @@ export type SessionView = {
   steps: readonly StepView[]
   turns: readonly TurnView[]
   grants: readonly Grant[]
+  /** All of it: answers, summaries, samples of tools, and agents that worked for calls. */
   usage: UsageTotal
   byModel: ReadonlyMap<string, UsageTotal>
+  /** Of `usage`: what agents used that worked for calls of this session, by their names. */
+  byAgent: ReadonlyMap<string, UsageTotal>
   controlledBy: string | undefined
   /** Whether a turn is under way. */
   active: boolean
@@ -166,7 +178,7 @@ export const noUsage: UsageTotal = {
   steps: 0,
 }
 
-export function addUsage(total: UsageTotal, usage: Usage | undefined): UsageTotal {
+export function addUsage(total: UsageTotal, usage: Usage | undefined, steps = 1): UsageTotal {
   return {
     input: total.input + (usage?.input ?? 0),
     output: total.output + (usage?.output ?? 0),
@@ -174,11 +186,11 @@ export function addUsage(total: UsageTotal, usage: Usage | undefined): UsageTota
     thinking: total.thinking + (usage?.thinking ?? 0),
     cost: total.cost + (usage?.cost ?? 0),
     priced: total.priced && (usage === undefined || usage.cost !== undefined),
-    steps: total.steps + 1,
+    steps: total.steps + steps,
   }
 }
 
-export type Activity = 'new' | 'running' | 'waiting' | 'done' | 'failed'
+export type Activity = 'new' | 'running' | 'waiting' | 'done' | 'stopped' | 'failed'
 
 /** What the session does now, in a word for its colour and in a sentence. */
 export function activityOf(view: SessionView): { activity: Activity; words: string } {
@@ -221,9 +233,8 @@ function namesOf(calls: readonly CallView[], status: CallStatus): string {
 }
 
 function endOf({ stop, limit, error }: TurnView): { activity: Activity; words: string } {
-  return stop === 'end'
-    ? { activity: 'done', words: 'Done' }
-    : { activity: 'failed', words: stopWords(stop, limit, error) }
+  if (stop === 'end') return { activity: 'done', words: 'Done' }
+  return { activity: isFailure(stop) ? 'failed' : 'stopped', words: stopWords(stop, limit, error) }
 }
 
 export function stopWords(stop: TurnStop | undefined, limit?: string, error?: string): string {

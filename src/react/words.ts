@@ -127,6 +127,10 @@ export function callDuration(call: CallView): number | undefined {
   return call.startedAt === undefined ? undefined : call.settledAt - call.startedAt
 }
 
+export function plural(count: number, word: string): string {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+}
+
 export function byteSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`

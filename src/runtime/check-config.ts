@@ -14,6 +14,7 @@ import {
   type Wrong,
 } from './check-fields.ts'
 import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkOffers, checkServing } from './check-offers.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
@@ -114,6 +115,8 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'resources',
+  'prompts',
 ]
 
 function checkAgent(agent: unknown, key: string, models: readonly string[], wrong: Wrong): void {
@@ -133,7 +136,8 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
   checkSwitches(agent['responses'], ['serverTools'], `${key}.responses`, wrong)
-  checkSwitches(agent['serveMcp'], ['tools', 'ask'], `${key}.serveMcp`, wrong)
+  checkServing(agent['serveMcp'], `${key}.serveMcp`, wrong)
+  checkOffers(agent, key, wrong)
   checkSwitches(agent['images'], ['http', 'data'], `${key}.images`, wrong)
   const texts = { title: 'string', version: 'string', description: 'string', system: 'string' } as const
   checkKinds(

@@ -6,8 +6,9 @@ import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
-import type { CodeOptions } from '../tools/index.ts'
+import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
+import type { McpServing } from '../wires/mcp/index.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
@@ -58,8 +59,11 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   images?: { http?: boolean; data?: boolean }
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
-  /** Served to MCP clients at /mcp/<name>. `tools`: its exposed tools. `ask`: the agent itself, as a tool. */
-  serveMcp?: { tools?: boolean; ask?: boolean }
+  /** Texts and files that people attach to messages, and messages with names, beside those of its MCP servers. */
+  resources?: readonly OwnResource[]
+  prompts?: readonly OwnPrompt[]
+  /** Served to MCP clients at /mcp/<name>. */
+  serveMcp?: McpServing
 }
 
 export type SearchConfig = {

@@ -76,13 +76,19 @@ export function consoleRoutes(): Hono<WireEnv> | undefined {
   return app
 }
 
+/** The console's own page of what does not exist, for a browser. Undefined: the caller is none, or there is no console. */
+export function missingPage(c: Context<WireEnv>): Response | undefined {
+  const folder = c.req.method === 'GET' && wantsPage(c) ? consoleFolder() : undefined
+  return folder === undefined ? undefined : sendFile(c, join(folder, 'index.html'), 'no-cache', 404)
+}
+
 function wantsPage(c: Context<WireEnv>): boolean {
   return c.req.header('accept')?.includes('text/html') === true
 }
 
-function sendFile(c: Context<WireEnv>, file: string, cache: string): Response {
+function sendFile(c: Context<WireEnv>, file: string, cache: string, status = 200): Response {
   const body = readFileSync(file)
-  c.env.outgoing.writeHead(200, {
+  c.env.outgoing.writeHead(status, {
     'content-type': types[extname(file)] ?? 'application/octet-stream',
     'content-length': body.length,
     'content-security-policy': policy,

@@ -2,6 +2,7 @@
 // other tools use: a command with its arguments, or a URL.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { ownServer } from '../language/servers.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import {
   checkSpec,
@@ -88,6 +89,7 @@ function checkServer(name: string, server: unknown, wrong: Wrong): void {
     wrong(key, 'must be { command, args } for a program, or { url } for a server elsewhere.')
     return
   }
+  if (name === ownServer) wrong(key, 'is the name of what agents have themselves. Choose another.')
   if (name.includes('__'))
     wrong(key, 'must not have "__" in its name: it stands between a server and its tool.')
   const isRemote = server['url'] !== undefined

@@ -1,9 +1,11 @@
-// The MCP servers of a configuration as the engine's port: which agent has which of them, how they are, and what they offer
-// beside tools.
+// The MCP servers of a configuration as the engine's port: which agent has which of them, how they are, and what they, and the
+// agent itself, offer beside tools.
 import type { ToolServers } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
+import { ownServer } from '../language/servers.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
-import type { TurnwireConfig } from './config.ts'
+import { describePrompt, describeResource, getOwn, readOwn } from '../tools/offers/index.ts'
+import type { AgentConfig, TurnwireConfig } from './config.ts'
 
 /** The names of the servers whose tools an agent has. */
 export function serversOf(config: TurnwireConfig, agent: string): readonly string[] {
@@ -19,6 +21,8 @@ export function toolServers(config: TurnwireConfig, kept: KeptServers): ToolServ
     if (!found) throw new TurnwireError('not_found', `The agent "${agent}" has no MCP server "${server}".`)
     return found
   }
+  const ownOf = (agent: string): Pick<AgentConfig, 'resources' | 'prompts'> =>
+    config.agents.find(({ name }) => name === agent) ?? {}
   /** A server that is down offers nothing; it is not a reason to show nothing of the others. */
   const all = async <Item>(agent: string, list: (server: string) => Promise<Item[]>): Promise<Item[]> => {
     const found = await Promise.allSettled(serversOf(config, agent).map(list))
@@ -26,9 +30,19 @@ export function toolServers(config: TurnwireConfig, kept: KeptServers): ToolServ
   }
   return {
     describe: () => kept.infos().map(info => ({ ...info, agents: agentsOf(info.name) })),
-    resources: agent => all(agent, async server => (await kept.server(server)?.resources()) ?? []),
-    read: async (agent, server, uri) => named(agent, server).read(uri),
-    prompts: agent => all(agent, async server => (await kept.server(server)?.prompts()) ?? []),
-    prompt: async (agent, server, name, values) => named(agent, server).prompt(name, values),
+    resources: async agent => [
+      ...(ownOf(agent).resources ?? []).map(describeResource),
+      ...(await all(agent, async server => (await kept.server(server)?.resources()) ?? [])),
+    ],
+    read: async (agent, server, uri) =>
+      server === ownServer ? readOwn(ownOf(agent).resources ?? [], uri) : named(agent, server).read(uri),
+    prompts: async agent => [
+      ...(ownOf(agent).prompts ?? []).map(describePrompt),
+      ...(await all(agent, async server => (await kept.server(server)?.prompts()) ?? [])),
+    ],
+    prompt: async (agent, server, name, values) =>
+      server === ownServer
+        ? getOwn(ownOf(agent).prompts ?? [], name, values)
+        : named(agent, server).prompt(name, values),
   }
 }

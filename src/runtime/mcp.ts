@@ -2,13 +2,25 @@
 // program, so all that an agent exposes is served to it.
 import type { Readable, Writable } from 'node:stream'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { mcpServerFor } from '../wires/mcp/index.ts'
+import { type McpServing, mcpServerFor } from '../wires/mcp/index.ts'
 import { localOwner } from './keys.ts'
 import type { Runtime } from './runtime.ts'
 import { hostOf } from './server.ts'
 import { ownVersion } from './version.ts'
 
 export type McpPipe = { close(): Promise<void> }
+
+/** A client on a pipe gets all; the configuration says how calls become tasks. */
+function servingOf({ config }: Runtime, name: string): McpServing {
+  const { serveMcp } = config.agents.find(agent => agent.name === name) ?? {}
+  return {
+    tools: true,
+    ask: true,
+    resources: true,
+    prompts: true,
+    ...(serveMcp?.tasks && { tasks: serveMcp.tasks }),
+  }
+}
 
 /** `agent`: default the first of the configuration. Throws `unknown_agent`. */
 export async function serveMcpOverPipe(
@@ -19,7 +31,7 @@ export async function serveMcpOverPipe(
   const host = await hostOf(runtime)
   const principal = { owner: localOwner, name: localOwner }
   const name = agent ?? host.about.agents[0]?.name ?? ''
-  const caller = { principal, agent: name, serving: { tools: true, ask: true }, version: ownVersion() }
+  const caller = { principal, agent: name, serving: servingOf(runtime, name), version: ownVersion() }
   // Refuses an unknown agent before a client connects.
   mcpServerFor(host, caller)
   return serveStdio(() => mcpServerFor(host, caller), {

@@ -19,7 +19,7 @@ import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
 import { ConsoleCookies } from './console-cookie.ts'
-import { consoleRoutes } from './console-files.ts'
+import { consoleRoutes, missingPage } from './console-files.ts'
 import { Keys, localOwner } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
@@ -173,7 +173,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   const { agents } = host.about
   const app = new Hono<WireEnv>()
   app.onError((error, c) => sendRefusal(c, error, log))
-  app.notFound(c => sendRefusal(c, noRoute(c), log))
+  app.notFound(c => missingPage(c) ?? sendRefusal(c, noRoute(c), log))
   if (config.server?.log === 'debug') app.use(logRequests(log))
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health', c => {

@@ -33,4 +33,12 @@ export {
   openapi,
 } from './http/index.ts'
 export { type McpConnection, type McpOptions, type McpServerSpec, mcpServer } from './mcp/index.ts'
+export {
+  type OwnPrompt,
+  type OwnResource,
+  type PromptDefinition,
+  prompt,
+  type ResourceDefinition,
+  resource,
+} from './offers/index.ts'
 export { type ShellLimits, type ShellOptions, shell } from './shell/index.ts'

@@ -16,6 +16,10 @@ async function said(operator: OperatorClient, text: string, agent = 'helper'): P
   return id
 }
 
+async function waitFor(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 100))
+}
+
 describe('one session', { skip }, () => {
   const { browser, rig } = suite()
 
@@ -148,12 +152,66 @@ describe('the inbox', { skip }, () => {
     await page.keyboard.type('No')
     await page.keyboard.press('Enter')
     await page.getByRole('status').filter({ hasText: '1 waiting' }).waitFor()
+    await page.getByText('See what came of it').waitFor()
     const other = await tab(context, `${url}/approvals`)
     await other.page.locator('.tw-approval:focus').waitFor()
     await other.page.keyboard.press('a')
     await other.page.getByText('Nothing waits for you').waitFor()
     await page.bringToFront()
     await page.getByText('Nothing waits for you').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
+  test('takes a decision back while it is not sent, and sends it when the page is left', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'Mail fred@example.org that I am late')
+    const asked = async (): Promise<number> =>
+      (await operator.approvals()).approvals.filter(({ session }) => session === id).length
+    const { page, problems } = await open(t, browser(), `${url}/approvals`)
+    await page.locator('.tw-approval:focus').waitFor()
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: /Undo/ }).waitFor()
+    await page.getByText('Nothing waits for you').waitFor()
+    assert.equal(await asked(), 1, 'nothing was sent')
+    await page.keyboard.press('z')
+    await page.locator('.tw-approval-title', { hasText: 'fred@example.org' }).waitFor()
+    assert.equal(await page.locator('.undo').count(), 0)
+    // A reload in the middle: what was decided is sent.
+    await page.locator('.tw-approval').focus()
+    await page.keyboard.press('a')
+    await page.getByRole('button', { name: /Undo/ }).waitFor()
+    await page.reload()
+    await page.getByText('Nothing waits for you').waitFor()
+    await waitFor(async () => (await asked()) === 0 && (await operator.session(id)).status === 'idle')
+    const { events } = await operator.events(id)
+    assert.equal(events.filter(({ event }) => event.type === 'call.started').length, 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('gives a grant by patterns of arguments, which then decides', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'Mail gina@example.org that I am late')
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    await page.getByRole('button', { name: 'Always…' }).click()
+    await page.getByLabel('Which arguments').selectOption({ label: 'with arguments like these' })
+    assert.equal(await page.getByRole('textbox', { name: 'to', exact: true }).inputValue(), '*@example.org')
+    await page.getByRole('textbox', { name: 'to', exact: true }).fill('*@example.com')
+    await page.getByText('They do not cover this call').waitFor()
+    await page.getByRole('textbox', { name: 'to', exact: true }).fill('*@example.org')
+    await page.getByRole('textbox', { name: 'body' }).fill('**')
+    await page.getByRole('textbox', { name: 'subject' }).fill('**')
+    await page.getByText('They cover this call').waitFor()
+    await page.getByRole('button', { name: 'Allow always' }).click()
+    await page.locator('.state', { hasText: 'Done' }).waitFor()
+    await page.getByText(/may always with .*to \*@example\.org/).waitFor()
+    await operator.command(id, { do: 'say', text: 'Mail hugo@example.org that I am here' })
+    await page
+      .getByText(/Sent to hugo@example\.org/)
+      .last()
+      .waitFor()
+    await operator.command(id, { do: 'say', text: 'Mail mallory@evil.example that I am here' })
+    await page.locator('.tw-approval-title', { hasText: 'mallory@evil.example' }).waitFor()
+    await operator.command(id, { do: 'cancel' })
     assert.deepEqual(problems, [])
   })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { layOut } from '../../console/src/pages/session/timeline-layout.ts'
-import { rehearsal, tool } from '../../src/index.ts'
+import { agentTool, rehearsal, scripted, tool } from '../../src/index.ts'
 import type { Recorded } from '../../src/language/events.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { activityOf, type SessionView } from '../../src/react/view.ts'
@@ -195,4 +195,46 @@ test('ten thousand calls are folded and laid out in far less than a second each'
   assert.equal(bars.length, 11_001)
   // It takes about 40 ms; a machine that is busy may take much longer.
   assert.ok(performance.now() - began < 2000)
+})
+
+test('what agents use that work for calls is added up, and agrees with what the engine counts', async () => {
+  const usage = (input: number) => ({ input, output: 10, cost: input / 1000 })
+  const turnwire = await Turnwire.open({
+    data: 'memory',
+    agents: [
+      {
+        name: 'desk',
+        model: scripted([
+          { calls: [{ name: 'ask_writer', input: { task: 'Write' } }], usage: usage(100) },
+          { text: 'Done.', usage: usage(200) },
+        ]),
+        tools: [agentTool('writer', { description: 'Writes.' })],
+      },
+      {
+        name: 'writer',
+        model: scripted([
+          { calls: [{ name: 'get_weather', input: { city: 'Oslo' } }], usage: usage(30) },
+          { text: 'Dry.', usage: usage(40) },
+        ]),
+        tools: [weather],
+      },
+    ],
+  })
+  const session = await turnwire.session('desk')
+  await session.send('Go')
+  const { engine } = runtimeOf(turnwire)
+  const ref = { owner: 'local', session: session.id }
+  const view = folded(await engine.events(ref))
+  const { used } = await engine.summary(ref)
+  assert.equal(view.usage.input + view.usage.output, used.tokens)
+  assert.equal(view.usage.cost.toFixed(6), used.cost?.toFixed(6))
+  assert.equal(view.usage.steps, 4)
+  assert.deepEqual(
+    [...view.byAgent].map(([name, { input, output, steps }]) => [name, input, output, steps]),
+    [['writer', 70, 20, 2]],
+  )
+  const [call] = [...view.calls.values()].filter(({ delegated }) => delegated)
+  assert.equal(call?.delegated?.agent, 'writer')
+  assert.equal(call.delegated.used.input, 70)
+  await turnwire.close()
 })

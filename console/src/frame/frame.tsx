@@ -8,6 +8,7 @@ import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
 import { KeyList } from './key-list.tsx'
 import { type PageName, pages } from './pages.ts'
 import { Palette } from './palette.tsx'
+import { UndoBar } from './undo-bar.tsx'
 
 const icons: Readonly<Record<PageName, ReactElement>> = {
   playground: <path d="M3 3h10v7H8l-3 3v-3H3z" />,
@@ -72,6 +73,7 @@ export function Frame({ page, children }: { page: PageName | undefined; children
         )}
         {children}
       </main>
+      <UndoBar />
       {open === 'palette' && <Palette onClose={() => setOpen(undefined)} actions={paletteActions} />}
       {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
     </div>
@@ -92,8 +94,8 @@ function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactEl
   const { me } = useConsole()
   const [theme, setTheme] = useState(readTheme)
   const next: Theme = theme === 'system' ? 'light' : theme === 'light' ? 'dark' : 'system'
-  const button = (label: string, short: string, onClick: () => void): ReactElement => (
-    <button type="button" className="rail-button" onClick={onClick} title={label}>
+  const button = (label: string, short: string, onClick: () => void, look = ''): ReactElement => (
+    <button type="button" className={`rail-button ${look}`} onClick={onClick} title={label}>
       <span aria-hidden="true">{short}</span>
       <span className="rail-label">{label}</span>
     </button>
@@ -106,7 +108,7 @@ function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactEl
         applyTheme(next)
         setTheme(next)
       })}
-      {button(isNarrow ? 'Unfold' : 'Fold', isNarrow ? '»' : '«', fold)}
+      {button(isNarrow ? 'Unfold' : 'Fold', isNarrow ? '»' : '«', fold, 'rail-fold')}
       <p className="who">{me.open ? 'No keys: open on this machine' : `Signed in as ${me.name}`}</p>
     </div>
   )

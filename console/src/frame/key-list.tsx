@@ -20,6 +20,7 @@ const keys: readonly [string, readonly [string, string][]][] = [
       ['e', 'edit the arguments'],
       ['Shift A', 'always, with a scope'],
       ['r', 'reject, with a reason'],
+      ['z', 'take the last decision back, while it is not sent'],
     ],
   ],
   [

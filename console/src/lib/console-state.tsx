@@ -19,6 +19,7 @@ import {
 } from '../../../src/client/index.ts'
 import type { Connection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
 import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
+import { type Held, type HeldDecisions, useHeldDecisions } from './held-decisions.ts'
 
 /** A tool of an agent, as the server describes it. */
 export type OperatorTool = OperatorAgent['tools'][number] & {
@@ -36,7 +37,9 @@ export type ConsoleState = {
   /** By name. A name that several agents have stands for the first. */
   tools: ReadonlyMap<string, OperatorTool>
   looks: ReadonlyMap<string, ToolLook>
+  /** Those that wait for a decision. One that is decided here and can be taken back is not among them. */
   approvals: UsedApprovals
+  decisions: HeldDecisions
   connection: Connection
   /** Called for each change of a session, and whenever the stream has opened. */
   onChange: (listener: (change: SessionChanged) => void) => () => void
@@ -53,7 +56,10 @@ export function useConsole(): ConsoleState {
 
 export function ConsoleProvider({ me, children }: { me: OperatorMe; children: ReactNode }): ReactElement {
   const [catalogue, setCatalogue] = useState<OperatorAgents>()
-  const approvals = useApprovals(operator)
+  const used = useApprovals(operator)
+  const decisions = useHeldDecisions(used.decide)
+  const { held } = decisions
+  const approvals = useMemo(() => withoutHeld(used, held), [used, held])
   const listeners = useRef(new Set<(change: SessionChanged) => void>())
   const reloadCatalogue = useCallback(() => {
     operator.agents().then(setCatalogue, () => {})
@@ -69,8 +75,13 @@ export function ConsoleProvider({ me, children }: { me: OperatorMe; children: Re
     return () => void listeners.current.delete(listener)
   }, [])
   const { tools, looks } = useMemo(() => toolsOf(catalogue), [catalogue])
-  const state = { me, catalogue, tools, looks, approvals, connection, onChange, reloadCatalogue }
+  const state = { me, catalogue, tools, looks, approvals, connection, onChange, reloadCatalogue, decisions }
   return <Context.Provider value={state}>{children}</Context.Provider>
+}
+
+function withoutHeld(used: UsedApprovals, held: readonly Held[]): UsedApprovals {
+  const ids = new Set(held.map(each => each.approval.callId))
+  return ids.size === 0 ? used : { ...used, approvals: used.approvals.filter(each => !ids.has(each.callId)) }
 }
 
 function toolsOf(catalogue: OperatorAgents | undefined): Pick<ConsoleState, 'tools' | 'looks'> {

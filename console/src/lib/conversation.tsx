@@ -8,6 +8,7 @@ import {
   useId,
   useState,
 } from 'react'
+import { printable } from '../../../src/lib/text.ts'
 import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
 import { useAttempt } from './attempt.tsx'
 import { useConsole } from './console-state.tsx'
@@ -42,6 +43,11 @@ export function Conversation(props: ConversationProps): ReactElement {
     (call: CallView) => (
       <>
         {call.status === 'client' && renderClientCall?.(call)}
+        {call.delegated && (
+          <Link to={`/sessions/${call.delegated.session}`} className="row-link">
+            Session of the agent {printable(call.delegated.agent, 60)}
+          </Link>
+        )}
         {call.seq !== undefined && (
           <Link to={`/sessions/${id}#seq=${call.seq}`} className="row-link">
             Event #{call.seq}

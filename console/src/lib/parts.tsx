@@ -21,13 +21,14 @@ export function shortId(id: string): string {
   return rest.length <= 8 ? id : `${prefix}${rest.slice(0, 6)}…`
 }
 
-export type StateKind = 'idle' | 'new' | 'running' | 'waiting' | 'done' | 'failed'
+export type StateKind = 'idle' | 'new' | 'running' | 'waiting' | 'done' | 'stopped' | 'failed'
 const shapes: Readonly<Record<StateKind, Shape>> = {
   idle: 'check',
   new: 'dashed',
   done: 'check',
   running: 'ring',
   waiting: 'pause',
+  stopped: 'square',
   failed: 'cross',
 }
 
@@ -51,10 +52,16 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** What went wrong and what to do next. */
-export function Failure({ error, retry }: { error: Error; retry?: (() => void) | undefined }): ReactElement {
+export function Failure(props: {
+  error: Error
+  retry?: (() => void) | undefined
+  children?: ReactNode
+}): ReactElement {
+  const { error, retry, children } = props
   return (
     <div className="failure" role="alert">
       <p>{printable(error.message, 600)}</p>
+      {children}
       {retry && (
         <button type="button" className="tw-button" onClick={retry}>
           Try again
@@ -107,7 +114,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): {
 
 export function money(cost: number | undefined): string {
   if (cost === undefined) return '–'
-  return cost === 0 ? '0' : cost < 0.01 ? cost.toFixed(5) : cost.toFixed(2)
+  return cost === 0 ? '0' : cost < 1 ? cost.toFixed(4) : cost.toFixed(2)
 }
 
 export function count(number: number | undefined): string {

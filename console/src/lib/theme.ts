@@ -1,5 +1,6 @@
 // Light, dark, or as the system says. It is kept in this browser.
-export type Theme = 'system' | 'light' | 'dark'
+export const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
 
 export function readTheme(): Theme {
   const kept = read('turnwire-theme')

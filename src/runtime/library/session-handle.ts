@@ -12,6 +12,7 @@ import type {
   SessionStatus,
   ToolOutput,
 } from '../../engine/index.ts'
+import type { ArgumentPatterns } from '../../language/argument-patterns.ts'
 import { keptName } from '../../language/calls.ts'
 import { type InputPart, type ResultPart, textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -52,6 +53,8 @@ export type NewGrant = {
   by?: string
   /** The only arguments that it covers. Default: any. */
   input?: Json
+  /** Patterns of the arguments that it covers, by name; an argument without one is not covered. Not with `input`. */
+  where?: ArgumentPatterns
   usesLeft?: number
   expiresAt?: number
 }

@@ -15,6 +15,7 @@ import { memoryAuthStore, ServerAuth } from './auth.ts'
 import { capabilitiesOf, handleRequests, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import type { McpServerSpec } from './spec.ts'
+import { showTasks } from './task.ts'
 import { type HttpTransport, openTransport, type TransportKind } from './transport.ts'
 
 type Negotiation = NonNullable<ClientOptions['versionNegotiation']>
@@ -110,6 +111,7 @@ export class McpConnector {
       log: (level, message, fields) => log?.(level, message, fields),
     })
     if ('finishAuth' in transport) this.#transport = transport
+    showTasks(transport)
     // While a person logs in, nobody is late.
     const isTimed = this.#options.auth?.person === undefined
     try {

@@ -11,8 +11,8 @@ import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
 import { cutUtf8, printable, wellFormed } from '../../lib/text.ts'
 
 type DeclaredTool = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
-/** `raw`: the tool's name on the server. */
-export type Listed = { raw: string; declared: DeclaredTool }
+/** `raw`: the tool's name on the server. `asTask`: it must be called as a task (2025-11-25). */
+export type Listed = { raw: string; asTask: boolean; declared: DeclaredTool }
 
 type DeclareOptions = {
   server: string
@@ -56,7 +56,7 @@ export function declareTools(
 
 function declareTool(tool: unknown, options: DeclareOptions): Listed {
   if (!isJsonObject(tool)) throw new Error('it is not an object')
-  const { name: raw, title, description, inputSchema, outputSchema, annotations } = tool
+  const { name: raw, title, description, inputSchema, outputSchema, annotations, execution } = tool
   if (typeof raw !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(raw))
     throw new Error('a name has 1 to 128 letters, digits and _ - .')
   const input = checkedSchema(inputSchema, 'input')
@@ -67,6 +67,7 @@ function declareTool(tool: unknown, options: DeclareOptions): Listed {
   const shownTitle = typeof title === 'string' ? title : hints['title']
   return {
     raw,
+    asTask: isJsonObject(execution) && execution['taskSupport'] === 'required',
     declared: {
       name: offeredName(options.server, raw),
       ...(typeof shownTitle === 'string' && shownTitle !== '' && { title: printable(shownTitle, 120) }),

@@ -17,10 +17,13 @@ import { printable } from '../../lib/text.ts'
 import { askPerson } from './elicit.ts'
 import type { McpOptions } from './index.ts'
 import { sample } from './sampling.ts'
+import { tasksExtension } from './task.ts'
 
 export class RunningCalls {
   readonly #calls = new Set<ToolContext>()
   readonly #current = new AsyncLocalStorage<ToolContext>()
+  /** By the id of an address that a person was asked to open: who waits until it was dealt with. */
+  readonly #opened = new Map<string, () => void>()
 
   /** Runs one call. What the server asks on the same stream, or in the same round trip, finds it. */
   async run<Result>(context: ToolContext, act: () => Promise<Result>): Promise<Result> {
@@ -30,6 +33,18 @@ export class RunningCalls {
     } finally {
       this.#calls.delete(context)
     }
+  }
+
+  /** Resolves when the server says that one of these addresses was dealt with. */
+  completed(ids: readonly string[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    for (const id of ids) this.#opened.set(id, resolve)
+    return promise
+  }
+
+  complete(id: string): void {
+    this.#opened.get(id)?.()
+    this.#opened.delete(id)
   }
 
   /** The call that a question belongs to: the newest one, if all that run are of one session. */
@@ -49,6 +64,7 @@ export function capabilitiesOf({ elicit, elicitModes, roots, sampling }: McpOpti
     }),
     ...(roots && { roots: {} }),
     ...(sampling && { sampling: {} }),
+    extensions: { [tasksExtension]: {} },
   }
 }
 
@@ -66,14 +82,15 @@ export function handleRequests(
   calls: RunningCalls,
 ): void {
   const { roots, sampling, log } = options
-  if (modesOf(options).length > 0)
+  if (modesOf(options).length > 0) {
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
       answerQuestion(params, { server, options, calls, signal: mcpReq.signal }),
     )
-  if (roots)
-    client.setRequestHandler('roots/list', () => ({
-      roots: roots.map(({ uri, name }) => (name === undefined ? { uri } : { uri, name })),
-    }))
+    client.setNotificationHandler('notifications/elicitation/complete', ({ params }) =>
+      calls.complete(params.elicitationId),
+    )
+  }
+  if (roots) client.setRequestHandler('roots/list', () => ({ roots: listed(roots) }))
   if (sampling)
     client.setRequestHandler(
       'sampling/createMessage',
@@ -98,6 +115,32 @@ export function handleRequests(
     }
     log?.(levels[level] ?? 'info', 'An MCP server sent a log message.', fields)
   })
+}
+
+function listed(roots: NonNullable<McpOptions['roots']>): { uri: string; name?: string }[] {
+  return roots.map(({ uri, name }) => (name === undefined ? { uri } : { uri, name }))
+}
+
+/** Answers what a task asks. Throws for what was not offered to the server. */
+export async function answerRequest(
+  method: string,
+  params: JsonObject,
+  asked: Asked & { context: ToolContext },
+): Promise<JsonObject> {
+  const { options, server, signal, context } = asked
+  const { roots, sampling, log } = options
+  // The SDK's types describe what was parsed from JSON; what does not fit is refused by those who use it.
+  if (method === 'elicitation/create' && modesOf(options).length > 0)
+    return (await answerQuestion(params as unknown as ElicitRequestParams, asked)) as JsonObject
+  if (method === 'roots/list' && roots) return { roots: listed(roots) }
+  if (method === 'sampling/createMessage' && sampling) {
+    const wanted = params as unknown as CreateMessageRequestParams
+    const answer = await sample(wanted, { server, settings: sampling, context, signal, log })
+    return answer as unknown as JsonObject
+  }
+  throw new Error(
+    `The MCP server "${server}" asks for ${printable(method, 100)}, which was not offered to it.`,
+  )
 }
 
 type Asked = { server: string; options: McpOptions; calls: RunningCalls; signal: AbortSignal }

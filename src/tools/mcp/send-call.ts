@@ -1,11 +1,15 @@
 // One tools/call, from its request to its output: progress, cancellation, questions in between, tasks. An error of the protocol
 // and a failure of the tool are two things: the first is thrown, the second is a result.
-import { type Client, ProtocolError } from '@modelcontextprotocol/client'
+import { type Client, type ProgressCallback, ProtocolError } from '@modelcontextprotocol/client'
+import { z } from 'zod'
 import { ProtocolFailure, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
-import type { RunningCalls } from './from-server.ts'
+import { answerRequest, type RunningCalls } from './from-server.ts'
+import type { McpOptions } from './index.ts'
 import { toToolOutput } from './result.ts'
+import { followTask, taskIn } from './task.ts'
+import { withAddressesOpened } from './url-questions.ts'
 
 export type SentCall = {
   client: Client
@@ -13,9 +17,14 @@ export type SentCall = {
   server: string
   /** The tool's name on the server. */
   raw: string
+  /** It must be called as a task, in the revision of 2025-11-25. */
+  asTask: boolean
   tool: Tool
   input: Json
   context: ToolContext
+  options: McpOptions
+  /** What is known of the call on the server, across connections: the task that it became. */
+  started: { task?: string }
 }
 
 const headerMismatch = -32020
@@ -30,7 +39,7 @@ export function isHeaderMismatch(error: unknown): boolean {
 export async function sendCall(call: SentCall): Promise<ToolOutput> {
   const { calls, context, server } = call
   try {
-    return toToolOutput(await calls.run(context, () => request(call)))
+    return toToolOutput(await calls.run(context, () => withAddressesOpened(() => begin(call), call)))
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     const words = printable(error.message.replace(/^MCP error -?\d+: /, ''), 1_000)
@@ -42,25 +51,49 @@ export async function sendCall(call: SentCall): Promise<ToolOutput> {
   }
 }
 
-async function request({ client, raw, tool, input, context }: SentCall): Promise<JsonObject> {
-  const result = await client.callTool(
-    { name: raw, arguments: isJsonObject(input) ? input : {} },
-    {
-      signal: context.signal,
-      // The engine's own deadline ends the call. It stands still while a person is asked.
-      timeout: longest,
-      // Without the output schema, because the gate checks results itself, within its limits.
-      toolDefinition: {
-        name: raw,
-        inputSchema: { ...(tool.input.form === 'json' && tool.input.schema), type: 'object' },
-      },
-      onprogress: ({ progress, total, message }) =>
-        context.progress({
-          done: progress,
-          ...(total !== undefined && { total }),
-          ...(message !== undefined && { message }),
-        }),
+/** Sends the request, or follows the task that it became before its connection was lost. */
+async function begin(call: SentCall): Promise<JsonObject> {
+  const { client, started, context, server, calls, options } = call
+  if (started.task === undefined) {
+    const result = await request(call)
+    const task = taskIn(result)
+    if (task === undefined) return result
+    started.task = task
+  }
+  return followTask({
+    client,
+    id: started.task,
+    context,
+    answer: (method, params) =>
+      answerRequest(method, params, { server, options, calls, context, signal: context.signal }),
+  })
+}
+
+async function request({ client, raw, asTask, tool, input, context }: SentCall): Promise<JsonObject> {
+  const { signal } = context
+  const params = { name: raw, arguments: isJsonObject(input) ? input : {} }
+  // The engine's own deadline ends the call. It stands still while a person is asked.
+  const timeout = longest
+  const onprogress: ProgressCallback = ({ progress, total, message }) =>
+    context.progress({
+      done: progress,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message }),
+    })
+  const isLegacy = (client.getNegotiatedProtocolVersion() ?? '') < '2026'
+  if (asTask && isLegacy) {
+    const wanted = { method: 'tools/call', params: { ...params, task: {} } }
+    return (await client.request(wanted, z.looseObject({}), { signal, timeout, onprogress })) as JsonObject
+  }
+  const result = await client.callTool(params, {
+    signal,
+    timeout,
+    // Without the output schema, because the gate checks results itself, within its limits.
+    toolDefinition: {
+      name: raw,
+      inputSchema: { ...(tool.input.form === 'json' && tool.input.schema), type: 'object' },
     },
-  )
+    onprogress,
+  })
   return result as JsonObject // it was parsed from JSON
 }

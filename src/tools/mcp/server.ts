@@ -20,7 +20,7 @@ import { RunningCalls } from './from-server.ts'
 import type { McpConnection, McpOptions } from './index.ts'
 import { lossOf } from './lost.ts'
 import { getPrompt, listPrompts, listResources, readResource } from './offers.ts'
-import { isHeaderMismatch, sendCall } from './send-call.ts'
+import { isHeaderMismatch, type SentCall, sendCall } from './send-call.ts'
 import { identityOf, type McpServerSpec } from './spec.ts'
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
@@ -246,7 +246,7 @@ export class McpServer implements McpConnection {
     if (changed && !isFirst) this.#options.onTools?.(tools)
   }
 
-  #toolOf({ raw, declared }: Listed): Tool {
+  #toolOf({ raw, asTask, declared }: Listed): Tool {
     const [change, problem] = [() => this.#changeOf(tool), () => this.#problem]
     const tool: Tool = Object.freeze({
       ...declared,
@@ -256,7 +256,7 @@ export class McpServer implements McpConnection {
       get unavailable() {
         return problem()
       },
-      run: (input: Json, context: ToolContext) => this.#call(raw, tool, input, context),
+      run: (input: Json, context: ToolContext) => this.#call({ raw, asTask, tool, input, context }),
     })
     return tool
   }
@@ -282,13 +282,15 @@ export class McpServer implements McpConnection {
 
   // ---- a call --------------------------------------------------------------------------------------------
 
-  async #call(raw: string, tool: Tool, input: Json, context: ToolContext): Promise<ToolOutput> {
+  async #call(call: Pick<SentCall, 'raw' | 'asTask' | 'tool' | 'input' | 'context'>): Promise<ToolOutput> {
+    const { raw, tool } = call
+    const { name: server } = this.#spec
+    const rest = { ...call, calls: this.#calls, server, options: this.#options, started: {} }
+    const started: SentCall['started'] = rest.started
     for (let isRepeated = false; ; isRepeated = true) {
       const client = await this.#ready(raw, tool)
       try {
-        return await this.#connector.authorised(() =>
-          sendCall({ client, calls: this.#calls, server: this.#spec.name, raw, tool, input, context }),
-        )
+        return await this.#connector.authorised(() => sendCall({ ...rest, client }))
       } catch (cause) {
         if (isHeaderMismatch(cause) && !isRepeated) {
           this.#hashes.clear()
@@ -297,7 +299,8 @@ export class McpServer implements McpConnection {
         const loss = lossOf(cause)
         if (loss === undefined || this.#closed) throw cause
         if (this.#current === client) this.#lose(printable(errorMessage(cause), 300))
-        if (!isRepeated && (loss === 'refused' || tool.idempotent)) continue
+        // A task that is known is followed, not begun again.
+        if (!isRepeated && (loss === 'refused' || tool.idempotent || started.task !== undefined)) continue
         if (loss === 'refused') throw cause
         throw new Error(
           `The MCP server "${this.#spec.name}" went away during the call, which may have taken effect. It was not sent again.`,

@@ -74,7 +74,7 @@ export function encodeOutcome(
   return result
 }
 
-function encodePart(part: ResultPart): ContentBlock {
+export function encodePart(part: ResultPart): ContentBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(part.url)
   const [, mimeType = 'application/octet-stream', base64 = ''] = data ?? []

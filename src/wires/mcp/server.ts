@@ -2,10 +2,10 @@
 // protocol, and both transports, use it.
 import {
   type CallToolResult,
-  CLIENT_CAPABILITIES_META_KEY,
   INVALID_PARAMS,
+  METHOD_NOT_FOUND,
   ProtocolError,
-  Server,
+  type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { TurnwireError } from '../../language/errors.ts'
@@ -13,49 +13,103 @@ import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import { failureOf } from '../http/failure.ts'
 import { askTool, encodeTool, failedResult } from './encode.ts'
-import { McpTurn, type TurnProgress } from './turn.ts'
+import { servePrompts, serveResources } from './offers.ts'
+import type { CanAsk } from './questions.ts'
+import {
+  clientCapabilities,
+  createdTask,
+  defaultTaskAfterMs,
+  isModern,
+  knowsTasks,
+  serveTasks,
+  TaskServer,
+  type TaskServing,
+  taskCapabilities,
+  tasksWanted,
+} from './task-server.ts'
+import { McpTasks } from './tasks.ts'
+import { McpTask, McpTurn } from './turn.ts'
+import type { TurnProgress } from './turn-result.ts'
 
-/** What of an agent is served. */
-export type McpServing = { tools?: boolean; ask?: boolean }
+/** What of an agent is served: its exposed tools, the agent itself as a tool, its resources, its prompts. */
+export type McpServing = {
+  tools?: boolean
+  ask?: boolean
+  resources?: boolean
+  prompts?: boolean
+  /** How calls become tasks, for clients that know them. */
+  tasks?: TaskServing
+}
 
 export type McpCaller = { principal: Principal; agent: string; serving: McpServing; version: string }
 
-export function mcpServerFor(
-  host: WireHost,
-  { principal, agent: name, serving, version }: McpCaller,
-): Server {
+export function mcpServerFor(host: WireHost, caller: McpCaller): Server {
+  const { principal, agent: name, serving, version } = caller
   const agent = agentNamed(host, name)
-  const served = serving.tools ? agent.tools.filter(tool => tool.exposed && tool.trust !== 'deny') : []
-  const tools = [...served.map(encodeTool), ...(serving.ask ? [askTool(agent)] : [])]
-  const server = new Server(
+  const server = new TaskServer(
     { name: `turnwire-${agent.name}`, version, ...(agent.title !== undefined && { title: agent.title }) },
     {
-      capabilities: { tools: {} },
+      capabilities: {
+        tools: {},
+        ...taskCapabilities,
+        ...(serving.resources && { resources: {} }),
+        ...(serving.prompts && { prompts: {}, completions: {} }),
+      },
       ...(agent.description !== undefined && { instructions: agent.description }),
       requestState: { verify: state => void host.unseal(state) },
     },
   )
+  const tasks = new McpTasks(host.engine, principal, agent)
+  serveTools(server, host, caller, tasks)
+  serveTasks(server, tasks, canAsk)
+  if (serving.resources) serveResources(server, host.engine, agent.name)
+  if (serving.prompts) servePrompts(server, host.engine, agent.name)
+  return server
+}
+
+function serveTools(server: Server, host: WireHost, caller: McpCaller, tasks: McpTasks): void {
+  const { principal, agent: name, serving } = caller
+  const agent = agentNamed(host, name)
+  const { afterMs = defaultTaskAfterMs, required = [] } = serving.tasks ?? {}
+  const served = serving.tools ? agent.tools.filter(tool => tool.exposed && tool.trust !== 'deny') : []
+  const tools = [...served.map(encodeTool), ...(serving.ask ? [askTool(agent)] : [])].map(tool => ({
+    ...tool,
+    execution: {
+      taskSupport: required.includes(tool.name) ? ('required' as const) : ('optional' as const),
+    },
+  }))
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name: tool, arguments: input = {} } = request.params
     if (!tools.some(each => each.name === tool))
       throw new ProtocolError(INVALID_PARAMS, `There is no tool named ${JSON.stringify(tool)}.`)
+    const capabilities = clientCapabilities(server, context)
+    const modern = isModern(context)
+    const wantsTask = modern ? knowsTasks(capabilities) : isJsonObject(request.params['task'])
+    if (!wantsTask && required.includes(tool))
+      throw modern
+        ? tasksWanted()
+        : new ProtocolError(METHOD_NOT_FOUND, `The tool ${JSON.stringify(tool)} must be called as a task.`)
+    const can = canAsk(capabilities)
     const call = {
       name: tool,
       arguments: (isJsonObject(input) ? input : {}) satisfies JsonObject,
       state: context.mcpReq.requestState<string>(),
       answers: context.mcpReq.inputResponses,
-      canAsk: canElicit(server, context),
+      can,
+      // A legacy client asks for the task itself.
+      ...(wantsTask && { taskAfterMs: modern ? afterMs : 0 }),
       signal: context.mcpReq.signal,
       progress: progressTo(context),
     }
     try {
-      return await new McpTurn(host, principal, name, call).run()
+      const answer = await new McpTurn(host, principal, name, call).run()
+      if (!(answer instanceof McpTask)) return answer
+      return createdTask(await tasks.get(answer.id, can), modern)
     } catch (error) {
       return refusalOf(error, host)
     }
   })
-  return server
 }
 
 /** A refusal of ours is something that the model can act on. */
@@ -64,12 +118,11 @@ function refusalOf(error: unknown, host: WireHost): CallToolResult {
   return failedResult(failureOf(error, host.log).message)
 }
 
-/** A legacy client says it at the beginning, a modern one with every request. */
-function canElicit(server: Server, { mcpReq }: ServerContext): boolean {
-  // The SDK's type of the envelope names none of its members.
-  const envelope = mcpReq.envelope as Record<string, unknown> | undefined
-  const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
-  return typeof capabilities === 'object' && capabilities !== null && 'elicitation' in capabilities
+/** A client that says no more than `elicitation: {}` can show forms only. */
+function canAsk({ elicitation }: JsonObject): CanAsk {
+  if (!isJsonObject(elicitation)) return { form: false, url: false }
+  const url = elicitation['url'] !== undefined
+  return { form: elicitation['form'] !== undefined || !url, url }
 }
 
 /** Does nothing for a client that did not ask for progress. */

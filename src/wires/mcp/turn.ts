@@ -1,29 +1,13 @@
-// One tools/call as a turn of a session: begins it, or goes on with one that asked a person, and gives the result or the
-// next questions. A call that waits while its client cannot be asked is decided on another wire.
+// One tools/call as a turn of a session: begins it, or goes on with one that asked a person, and gives the result, the next
+// questions, or a task: the call goes on, and its client asks for it later. A call that waits while its client cannot be
+// asked is decided on another wire.
 import { type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import type {
-  AgentInfo,
-  CallState,
-  Engine,
-  FollowItem,
-  GivenAnswer,
-  QuestionState,
-  SessionRef,
-} from '../../engine/index.ts'
-import type { Outcome } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
-import { errorCodes, TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
+import type { AgentInfo, Engine, SessionRef } from '../../engine/index.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
-import {
-  askToolName,
-  decodeAnswer,
-  decodeDecision,
-  encodeCallQuestion,
-  encodeOutcome,
-  encodeQuestion,
-  failedResult,
-} from './encode.ts'
+import { askToolName } from './encode.ts'
+import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
+import { type TurnProgress, TurnResult } from './turn-result.ts'
 
 export const mcpWire = 'mcp'
 
@@ -32,15 +16,31 @@ export type McpCall = {
   arguments: JsonObject
   /** What the client sends back when it answers questions. */
   state: string | undefined
-  answers: Readonly<Record<string, unknown>> | undefined
-  /** Whether the client can put questions to a person. */
-  canAsk: boolean
+  answers: Answers | undefined
+  /** Which questions the client can put to a person. */
+  can: CanAsk
+  /** The call becomes a task if it is not over after this time. Absent: never. */
+  taskAfterMs?: number
   signal: AbortSignal
   progress(update: TurnProgress): void
 }
 
-/** `done` of `total`, or words. */
-export type TurnProgress = { message?: string; done?: number; total?: number }
+/** A turn that goes on without its client: the session, and the number of the turn's first event. */
+export class McpTask {
+  readonly ref: SessionRef
+  readonly first: number
+
+  constructor(ref: SessionRef, first: number) {
+    this.ref = ref
+    this.first = first
+  }
+
+  get id(): string {
+    return `${this.ref.session}.${this.first}`
+  }
+}
+
+export type TurnAnswer = CallToolResult | InputRequiredResult | McpTask
 
 /** Where a call that asked a person goes on. */
 type Kept = { owner: string; session: string; tool: string }
@@ -60,15 +60,15 @@ export class McpTurn {
     this.#call = call
   }
 
-  async run(): Promise<CallToolResult | InputRequiredResult> {
+  async run(): Promise<TurnAnswer> {
     const kept = this.#kept()
-    const { ref, first } = kept ? await this.#goOn(kept) : await this.#begin()
-    const cancel = (): void => void this.#engine.command(ref, { do: 'cancel' }).catch(() => {})
+    const task = kept ? await this.#goOn(kept) : await this.#begin()
+    const cancel = (): void => void this.#engine.command(task.ref, { do: 'cancel' }).catch(() => {})
     const { signal } = this.#call
     if (signal.aborted) cancel()
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      return await this.#follow(ref, first)
+      return await this.#follow(task)
     } finally {
       signal.removeEventListener('abort', cancel)
     }
@@ -88,7 +88,7 @@ export class McpTurn {
     return { owner, session, tool }
   }
 
-  async #begin(): Promise<{ ref: SessionRef; first: number }> {
+  async #begin(): Promise<McpTask> {
     const { owner, name: by } = this.#principal
     const { name: tool, arguments: input } = this.#call
     const text = input['message']
@@ -98,13 +98,13 @@ export class McpTurn {
       const free = input['input']
       const given = form === 'text' && typeof free === 'string' ? free : JSON.stringify(input)
       const { first } = await this.#engine.command(ref, { do: 'call', wire: mcpWire, by, tool, text: given })
-      return { ref, first }
+      return new McpTask(ref, first)
     }
     const earlier = input['session']
     const ref = typeof earlier === 'string' ? { owner, session: earlier } : await this.#create()
     const parts = [{ type: 'text' as const, text: typeof text === 'string' ? text : '' }]
     const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts })
-    return { ref, first }
+    return new McpTask(ref, first)
   }
 
   async #create(): Promise<SessionRef> {
@@ -114,133 +114,55 @@ export class McpTurn {
     return { owner, session: (await this.#engine.create(created)).session }
   }
 
-  /** The answers are for calls that still wait: others may have been decided on another wire meanwhile. */
-  async #goOn({ owner, session }: Kept): Promise<{ ref: SessionRef; first: number }> {
+  async #goOn({ owner, session }: Kept): Promise<McpTask> {
     const ref = { owner, session }
-    const { calls, turn, seq } = await this.#engine.summary(ref)
-    const { name: by } = this.#principal
-    const decisions = calls.filter(isAsking).flatMap(({ part: { id: callId } }) => {
-      const decision = decodeDecision(this.#call.answers?.[callId] as Json | undefined) // Checked there.
-      if (!decision) return []
-      const { granted, remember, reason } = decision
-      return [
-        { callId, granted, by, ...(remember && { remember: true as const }), ...(reason && { reason }) },
-      ]
-    })
-    if (decisions.length > 0)
-      await this.#engine.command(ref, { do: 'respond', results: [], decisions, skipAnswered: true })
-    for (const [key, { id: question }] of keyed(calls.flatMap(openQuestions))) {
-      const answer = decodeAnswer(this.#call.answers?.[key] as Json | undefined) // Checked there.
-      if (answer) await this.#answer(ref, { question, by, ...answer })
-    }
-    return { ref, first: turn?.first ?? seq }
+    const { turn, seq } = await this.#engine.summary(ref)
+    const { answers } = this.#call
+    if (answers) await giveAnswers(this.#engine, ref, { answers, by: this.#principal.name })
+    return new McpTask(ref, turn?.first ?? seq)
   }
 
-  /** An answer that does not fit its form changes nothing: the question is put again. */
-  async #answer(ref: SessionRef, answer: GivenAnswer): Promise<void> {
+  async #follow(task: McpTask): Promise<TurnAnswer> {
+    const { can, taskAfterMs } = this.#call
+    if (taskAfterMs === 0) return task
+    const late = new AbortController()
+    const timer = taskAfterMs === undefined ? undefined : setTimeout(() => late.abort(), taskAfterMs)
     try {
-      await this.#engine.command(ref, { do: 'respond', results: [], decisions: [], answers: [answer] })
-    } catch (error) {
-      if (!(error instanceof TurnwireError) || isDefect(error)) throw error
+      const fold = await this.#read(task, can.form || can.url ? 'stop' : 'turn', late.signal)
+      if (!fold) return task
+      if (!fold.isWaiting) return fold.result(this.#agent, this.#call.name, this.#isAsk)
+      const asked = await this.#ask(task.ref)
+      if (asked) return asked
+      // It waits for something that this client cannot be asked.
+      const whole = await this.#read(task, 'turn', late.signal)
+      return whole ? whole.result(this.#agent, this.#call.name, this.#isAsk) : task
+    } finally {
+      clearTimeout(timer)
     }
   }
 
-  async #follow(ref: SessionRef, first: number): Promise<CallToolResult | InputRequiredResult> {
-    const { canAsk } = this.#call
-    const fold = new TurnResult(update => this.#call.progress(update), ref.session)
-    const options = {
-      from: first,
-      until: canAsk ? ('stop' as const) : ('turn' as const),
-      deltas: 'append' as const,
-    }
-    for await (const batch of this.#engine.follow(ref, options)) for (const item of batch) fold.take(item)
-    if (fold.lost !== undefined) return failedResult(fold.lost)
-    if (fold.isWaiting) return this.#ask(ref)
-    if (this.#isAsk) {
-      const { text, stop } = fold
-      return {
-        content: [{ type: 'text', text: text === '' ? `The turn ended without an answer (${stop}).` : text }],
-        structuredContent: { text, session: ref.session, stop },
-        ...(stop !== 'end' && { isError: true }),
-      }
-    }
-    const tool = this.#agent.tools.find(each => each.name === this.#call.name)
-    return fold.outcome ? encodeOutcome(fold.outcome, tool) : failedResult('The call ended without a result.')
+  /** Undefined: it takes longer than a call may before it becomes a task. */
+  async #read(
+    { ref, first }: McpTask,
+    until: 'stop' | 'turn',
+    signal: AbortSignal,
+  ): Promise<TurnResult | undefined> {
+    const fold = new TurnResult(ref.session, update => this.#call.progress(update))
+    const options = { from: first, until, deltas: 'append' as const }
+    for await (const batch of this.#engine.follow(ref, options, signal))
+      for (const item of batch) fold.take(item)
+    return signal.aborted && !fold.isOver && !fold.isWaiting ? undefined : fold
   }
 
-  async #ask(ref: SessionRef): Promise<CallToolResult | InputRequiredResult> {
+  /** Undefined: there is nothing that the client can be asked. */
+  async #ask(ref: SessionRef): Promise<InputRequiredResult | undefined> {
     const { calls } = await this.#engine.summary(ref)
-    const requests = [
-      ...calls.filter(isAsking).map(call => [call.part.id, encodeQuestion(call)] as const),
-      ...keyed(calls.flatMap(openQuestions)).map(
-        ([key, question]) => [key, encodeCallQuestion(question)] as const,
-      ),
-    ]
-    if (requests.length === 0) return failedResult('The turn waits for something that cannot be asked here.')
+    const requests = openRequests(calls, this.#call.can)
+    if (requests.length === 0) return undefined
     const kept: Kept = { owner: ref.owner, session: ref.session, tool: this.#call.name }
     return inputRequired({
       inputRequests: Object.fromEntries(requests),
       requestState: this.#host.seal(JSON.stringify(kept)),
     })
-  }
-}
-
-function isAsking({ stage }: CallState): boolean {
-  return stage === 'asking'
-}
-
-function openQuestions({ stage, questions = [] }: CallState): QuestionState[] {
-  return stage === 'started' ? questions.filter(({ closed }) => closed === undefined) : []
-}
-
-/** By the name that the tool gave a question, where that is one of a kind; else by its id. */
-function keyed(questions: readonly QuestionState[]): [string, QuestionState][] {
-  return questions.map(question => {
-    const { key, id } = question
-    const isName = /^[a-z][\w-]{0,63}$/i.test(key) && questions.filter(each => each.key === key).length === 1
-    return [isName ? key : id, question]
-  })
-}
-
-function isDefect({ code }: TurnwireError): boolean {
-  return errorCodes[code].status >= 500
-}
-
-/** Folds what is followed into what the client is told. */
-class TurnResult {
-  readonly #progress: (update: TurnProgress) => void
-  readonly #session: string
-  readonly #nested = new Set<string>()
-  text = ''
-  stop = 'end'
-  outcome: Outcome | undefined
-  isWaiting = false
-  lost: string | undefined
-
-  constructor(progress: (update: TurnProgress) => void, session: string) {
-    this.#progress = progress
-    this.#session = session
-  }
-
-  take(item: FollowItem): void {
-    if (item.type === 'waiting') {
-      this.isWaiting = true
-      this.#progress({ message: `Waits for an approval in session ${this.#session}.` })
-    } else if (item.type === 'lost') this.lost = item.error.message
-    else if (item.type === 'delta') {
-      const { delta } = item
-      if (delta.type === 'progress') this.#progress(delta)
-      else if (delta.type === 'output') this.#progress({ message: delta.text })
-    } else if (item.type === 'event') {
-      const { event } = item
-      if (event.type === 'model.answered') this.text = textOf(event.parts)
-      else if (event.type === 'call.nested') this.#nested.add(event.call.id)
-      else if (event.type === 'call.settled' && !this.#nested.has(event.callId)) this.outcome = event.outcome
-      else if (event.type === 'turn.ended') {
-        this.isWaiting = false
-        this.stop = event.stop
-        if (event.error) this.lost = event.error.message
-      }
-    }
   }
 }

@@ -88,7 +88,7 @@ const decoders: Record<string, Decoder> = {
     decode: body => ({ do: 'configure', settings: { ...modelSetting(body).settings, ...toolSetting(body) } }),
   },
   grant: {
-    fields: names('do tool toolHash argsHash expiresAt uses'),
+    fields: names('do tool toolHash argsHash where expiresAt uses'),
     decode: (body, by) => ({ do: 'grant', grant: decodeGrant(body, by) }),
   },
   revoke: {
@@ -183,6 +183,7 @@ function decodeReply(body: JsonObject, by: string) {
 
 function decodeGrant(body: JsonObject, by: string) {
   const argsHash = optionalName(body, 'argsHash')
+  const where = optional(body['where'], 'where', decodePatterns)
   const expiresAt = optional(body['expiresAt'], 'expiresAt', count)
   const usesLeft = optional(body['uses'], 'uses', count)
   return {
@@ -190,9 +191,18 @@ function decodeGrant(body: JsonObject, by: string) {
     toolHash: name(body['toolHash'], 'toolHash'),
     by,
     ...(argsHash !== undefined && { argsHash }),
+    ...(where && { where }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(usesLeft !== undefined && { usesLeft }),
   }
+}
+
+/** The engine checks the patterns themselves. */
+function decodePatterns(value: Json, path: string): Record<string, string> {
+  const pairs = Object.entries(object(value, path))
+  return Object.fromEntries(
+    pairs.map(([argument, pattern]) => [argument, text(pattern, `${path}.${argument}`)]),
+  )
 }
 
 /** Arguments are an object, or the text of a tool that takes text. */
@@ -260,7 +270,7 @@ export function decodeFork(body: JsonObject): ForkRequest {
 
 // ---- lists -------------------------------------------------------------------------------------------------
 
-const statuses = ['idle', 'running', 'waiting'] as const
+const statuses = ['idle', 'running', 'waiting', 'failed'] as const
 
 export type ListQuery = {
   limit: number

@@ -32,6 +32,7 @@ export function encodeRow(row: ListedSession): OperatorRow {
     ...(summary.opening !== undefined && { opening: summary.opening }),
     ...(facts?.cost !== undefined && { cost: facts.cost }),
     ...(row.status === 'waiting' && facts?.waits && { waits: facts.waits }),
+    ...(row.status === 'idle' && facts?.stop && { stop: facts.stop }),
     ...(row.leftAlone && { leftAlone: true as const }),
     ...(forkedFrom && { forkedFrom }),
   }

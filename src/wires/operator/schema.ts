@@ -1,6 +1,7 @@
 // The types of the operator API, as docs/protocols/operator.md describes them, and what it needs of the server besides the
 // engine. They are the API's own: what the engine calls a row or a call may change without them.
 import type { ModelRequest } from '../../engine/index.ts'
+import type { TurnStop } from '../../language/events.ts'
 import type { Json } from '../../lib/json.ts'
 
 export type OperatorRow = {
@@ -18,6 +19,8 @@ export type OperatorRow = {
   tokens: number
   cost?: number
   waits?: readonly string[]
+  /** How the last turn ended, unless it simply ended. */
+  stop?: TurnStop
   leftAlone?: true
   forkedFrom?: { session: string; seq: number }
 }

@@ -3,6 +3,7 @@
 import { type Context, Hono } from 'hono'
 import type { ListedSession, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { isFailure } from '../../language/events.ts'
 import { names } from '../fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import {
@@ -169,7 +170,7 @@ async function serveList(c: C, { engine }: WireHost): Promise<Response> {
   for (let pages = 0; pages < mostPages && found.length < query.limit; pages++) {
     // A cursor stands at the end of a page, so no page may have more rows than there is room for.
     const limit = query.limit - found.length
-    const { status } = query
+    const status = query.status === 'failed' ? 'idle' : query.status
     const page = await engine.list(owner, { limit, ...(status && { status }), ...(after && { after }) })
     found.push(...page.rows.filter(row => matches(row, query)).map(encodeRow))
     after = page.next
@@ -178,9 +179,10 @@ async function serveList(c: C, { engine }: WireHost): Promise<Response> {
   return sendJson(c, { sessions: found, ...(after !== undefined && { next: after }) })
 }
 
-function matches(row: ListedSession, { agent, model, q }: ListQuery): boolean {
+function matches(row: ListedSession, { status, agent, model, q }: ListQuery): boolean {
   const { opening = '', settings } = row.summary
   return (
+    (status !== 'failed' || isFailure(row.facts?.stop)) &&
     (agent === undefined || row.agent === agent) &&
     (model === undefined || settings.model === model) &&
     (q === undefined || row.id.toLowerCase().includes(q) || opening.toLowerCase().includes(q))

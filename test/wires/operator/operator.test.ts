@@ -406,3 +406,54 @@ test('an answer to a question that nobody asked is refused', async t => {
     (error: AapError) => error.status >= 400 && error.status < 500,
   )
 })
+
+test('a grant with patterns lets matching calls run, and asks about all others', limited, async t => {
+  const { client } = await serverOf(t, {
+    steps: [
+      callMail('ana@example.org'),
+      callMail('bob@example.org'),
+      callMail('eve@evil.example,bob@example.org'),
+      { text: 'Over.' },
+    ],
+  })
+  const { id } = await client.create({ agent: 'helper' })
+  await client.command(id, { do: 'say', text: 'Mail them' })
+  await followed(client, id, stopped('waiting'))
+  const [first] = (await client.approvals()).approvals
+  const grant = { do: 'grant', tool: 'send_mail', toolHash: first!.toolHash! } as const
+  for (const where of [{}, { to: '' }])
+    await assert.rejects(client.command(id, { ...grant, where }), { status: 400 })
+  await assert.rejects(client.command(id, { ...grant, where: { to: '*' }, argsHash: 'x' }), { status: 400 })
+  await client.command(id, { ...grant, where: { to: '*@example.org' } })
+  await client.command(id, { do: 'decide', callId: first!.callId, granted: true, seen: first!.argsHash! })
+  await followed(client, id, items => types(items).filter(type => type === 'approval.requested').length === 2)
+  const [second] = (await client.approvals()).approvals
+  assert.match(second!.text, /eve@evil/)
+  const { grants, calls } = await client.session(id)
+  assert.deepEqual(grants[0]?.where, { to: '*@example.org' })
+  assert.equal(calls.length, 1)
+})
+
+test('a turn that failed or was stopped is told so in the list, as in the session', limited, async t => {
+  const { client } = await serverOf(t, {
+    steps: [{ fail: { code: 'model_failed', message: 'Overloaded.' } }],
+  })
+  const { id: failed } = await client.create({ agent: 'helper' })
+  await client.command(failed, { do: 'say', text: 'Go' })
+  await followed(client, failed, items => types(items).includes('turn.ended'))
+  const { id: fresh } = await client.create({ agent: 'helper' })
+  const { sessions } = await client.sessions()
+  assert.deepEqual(
+    sessions.map(({ id, stop }) => [id, stop]),
+    [
+      [fresh, undefined],
+      [failed, 'error'],
+    ],
+  )
+  assert.equal((await client.session(failed)).lastStop?.stop, 'error')
+  const listed = await client.sessions({ status: 'failed' })
+  assert.deepEqual(
+    listed.sessions.map(({ id }) => id),
+    [failed],
+  )
+})

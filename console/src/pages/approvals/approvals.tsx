@@ -5,6 +5,7 @@ import { printable } from '../../../../src/lib/text.ts'
 import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
+import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
 import { toolOf } from '../../lib/live-session.ts'
 import { Empty, Failure, Loading, shortId } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
@@ -12,10 +13,9 @@ import { Grants } from './grants.tsx'
 import { Notify } from './notify.tsx'
 
 export default function Approvals(): ReactElement {
-  const { approvals: used } = useConsole()
-  const { approvals, decide } = used
+  const { approvals: used, decisions } = useConsole()
+  const { approvals } = used
   const [at, setAt] = useState<string>()
-  const [done, setDone] = useState<{ words: string; session: string }>()
   const index = Math.max(
     0,
     approvals.findIndex(each => each.callId === at),
@@ -29,13 +29,9 @@ export default function Approvals(): ReactElement {
     [approvals, index],
   )
   useWalkKeys(move)
-  const answer = async (approval: OperatorApproval, given: ApprovalAnswer): Promise<void> => {
+  const answer = (approval: OperatorApproval, given: ApprovalAnswer): void => {
     const next = approvals[index + 1] ?? approvals[index - 1]
-    await decide(approval, given)
-    setDone({
-      words: `${given.granted ? 'Allowed' : 'Rejected'} ${approval.tool.name}`,
-      session: approval.session,
-    })
+    decisions.hold(approval, given)
     setAt(next?.callId)
   }
   return (
@@ -46,16 +42,9 @@ export default function Approvals(): ReactElement {
           {approvals.length === 0 ? 'Nothing waits' : `${approvals.length} waiting`}
         </p>
         <span className="spacer" />
+        <UndoTime />
         <Notify />
       </header>
-      {done && (
-        <p className="done" role="status">
-          {printable(done.words, 120)}.{' '}
-          <Link to={`/sessions/${done.session}`} className="link">
-            See what came of it
-          </Link>
-        </p>
-      )}
       {used.error && <Failure error={used.error} retry={used.refresh} />}
       {used.isLoading && <Loading what="the approvals" />}
       {!used.isLoading && !current && !used.error && <NothingWaits />}
@@ -70,7 +59,7 @@ export default function Approvals(): ReactElement {
   )
 }
 
-type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => Promise<void> }
+type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => void }
 
 function One({ approval, onAnswer }: OneProps): ReactElement {
   const { session, owner, agent, opening } = approval
@@ -89,6 +78,27 @@ function One({ approval, onAnswer }: OneProps): ReactElement {
         </div>
       </Approval>
     </div>
+  )
+}
+
+function UndoTime(): ReactElement {
+  const [seconds, setSeconds] = useState(readUndoSeconds)
+  return (
+    <select
+      className="tw-input"
+      aria-label="How long a decision can be taken back"
+      value={seconds}
+      onChange={event => {
+        writeUndoSeconds(Number(event.target.value))
+        setSeconds(readUndoSeconds())
+      }}
+    >
+      {undoSeconds.map(each => (
+        <option key={each} value={each}>
+          {each === 0 ? 'Decisions are sent at once' : `Undo within ${each} s`}
+        </option>
+      ))}
+    </select>
   )
 }
 

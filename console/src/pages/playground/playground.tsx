@@ -37,10 +37,14 @@ function agentOf(
   return agents?.find(agent => agent.name === name) ?? agents?.[0]
 }
 
-function Talk({ agent, address }: { agent: OperatorAgent; address: Address }): ReactElement {
+function Talk(props: { agent: OperatorAgent; address: Address }): ReactElement {
+  const { address } = props
+  const { catalogue } = useConsole()
   const id = address.query.get('session') ?? undefined
   const model = address.query.get('model') ?? undefined
   const session = useLiveSession(id)
+  // A session that is open keeps its agent, whatever the address says of the next one.
+  const agent = catalogue?.agents.find(each => each.name === session.view?.agent) ?? props.agent
   const [tools, setTools] = useState(readTools)
   const [script, setScript] = useState<string>()
   const talk = useTalk({ session, id, agent, model, tools, script, address })
@@ -94,7 +98,7 @@ function TalkHead({ id, session: { view }, address }: TalkHeadProps): ReactEleme
       {id !== undefined && (
         <>
           <Link to={`/sessions/${id}`} className="link">
-            Open the session
+            Open<span className="wide-only"> the session</span>
           </Link>
           <Link to={withQuery(address, { session: undefined })} className="link">
             New

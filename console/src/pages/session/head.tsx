@@ -1,7 +1,13 @@
 // The head of a session: who, what it does in words, what it cost, how old it is; the views; what can be done with it.
 import type { ReactElement } from 'react'
 import { printable } from '../../../../src/lib/text.ts'
-import { activityOf, CopyButton, type SessionView, Time } from '../../../../src/react/index.ts'
+import {
+  activityOf,
+  CopyButton,
+  type SessionView,
+  Time,
+  type UsageTotal,
+} from '../../../../src/react/index.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
@@ -80,7 +86,7 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
     <dl className="facts">
       <Fact name="Model" value={printable(model ?? '–', 60)} />
       <Fact name="Tokens" value={count(usage.input + usage.output)} />
-      <Fact name="Cost" value={usage.priced ? money(usage.cost) : 'no price set'} />
+      <Fact name="Cost" value={costWords(usage)} />
       <div>
         <dt>Began</dt>
         <dd>
@@ -96,6 +102,12 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
       </div>
     </dl>
   )
+}
+
+/** A part without a price makes the cost a lower bound. */
+function costWords({ priced, cost }: UsageTotal): string {
+  if (priced) return money(cost)
+  return cost > 0 ? `${money(cost)} or more` : 'no price set'
 }
 
 function Fact({ name, value }: { name: string; value: string }): ReactElement {

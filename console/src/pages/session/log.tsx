@@ -3,8 +3,8 @@ import { type ReactElement, useMemo, useState } from 'react'
 import type { Event } from '../../../../src/language/events.ts'
 import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
-import { JsonTree, Time, VirtualRows } from '../../../../src/react/index.ts'
-import { ruleWords } from '../../../../src/react/words.ts'
+import { JsonTree, type SessionView, VirtualRows } from '../../../../src/react/index.ts'
+import { clockTime, duration, exactTime, ruleWords } from '../../../../src/react/words.ts'
 import type { LogEntry } from '../../lib/live-session.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 
@@ -12,12 +12,14 @@ type LogProps = {
   log: readonly LogEntry[]
   upTo: number
   query: string
+  /** By id: the calls that events are about. */
+  calls: SessionView['calls']
   target: { key: string; at: number } | undefined
 }
 
 const keyOf = (entry: LogEntry): string => `e${entry.seq}`
 
-export function Log({ log, upTo, query, target }: LogProps): ReactElement {
+export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement {
   const entries = useMemo(() => {
     const words = query.toLowerCase()
     const shown = log.slice(0, upTo)
@@ -34,14 +36,30 @@ export function Log({ log, upTo, query, target }: LogProps): ReactElement {
       className="log"
       follow
       target={target}
-      render={entry => <LogRow entry={entry} isTarget={target?.key === keyOf(entry)} />}
+      render={entry => (
+        <LogRow
+          entry={entry}
+          // Numbers have no gaps and begin with 1.
+          before={log[entry.seq - 2]?.event.at}
+          calls={calls}
+          isTarget={target?.key === keyOf(entry)}
+        />
+      )}
       empty={<p className="tw-muted pad">No event matches.</p>}
     />
   )
 }
 
-function LogRow({ entry, isTarget }: { entry: LogEntry; isTarget: boolean }): ReactElement {
+type LogRowProps = {
+  entry: LogEntry
+  before: number | undefined
+  calls: SessionView['calls']
+  isTarget: boolean
+}
+
+function LogRow({ entry, before, calls, isTarget }: LogRowProps): ReactElement {
   const { seq, event } = entry
+  const gap = before === undefined ? 0 : event.at - before
   const [isOpen, setOpen] = useState(isTarget)
   const address = useAddress()
   return (
@@ -56,9 +74,12 @@ function LogRow({ entry, isTarget }: { entry: LogEntry; isTarget: boolean }): Re
         </Link>
         <button type="button" className="log-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <code className="log-type">{event.type}</code>
-          <span className="log-words">{wordsOf(event)}</span>
+          <span className="log-words">{wordsOf(event, calls)}</span>
         </button>
-        <Time at={event.at} />
+        <span className="log-gap">{gap > 0 ? `+${duration(gap)}` : ''}</span>
+        <time dateTime={new Date(event.at).toISOString()} title={exactTime(event.at)}>
+          {clockTime(event.at)}
+        </time>
       </div>
       {isOpen && <JsonTree value={event as unknown as Json} label={`Event ${seq}`} />}
     </div>
@@ -66,7 +87,8 @@ function LogRow({ entry, isTarget }: { entry: LogEntry; isTarget: boolean }): Re
 }
 
 /** The gist of an event on one line. */
-function wordsOf(event: Event): string {
+function wordsOf(event: Event, calls: SessionView['calls']): string {
+  const about = 'callId' in event ? (calls.get(event.callId)?.name ?? event.callId) : ''
   switch (event.type) {
     case 'session.created':
       return `${event.agent} over ${event.wire}`
@@ -85,16 +107,20 @@ function wordsOf(event: Event): string {
       )
     case 'call.settled':
       return printable(
-        `${event.outcome.kind}: ${event.outcome.parts.map(part => (part.type === 'text' ? part.text : part.type)).join(' ')}`,
+        `${about} ${event.outcome.kind}: ${event.outcome.parts.map(part => (part.type === 'text' ? part.text : part.type)).join(' ')}`,
         200,
       )
     case 'approval.decided':
-      return `${event.granted ? 'allowed' : 'refused'} by ${printable(event.by, 60)}`
+      return printable(`${about} ${event.granted ? 'allowed' : 'refused'} by ${event.by}`, 200)
     case 'approval.requested':
-      return printable(event.reason ?? ruleWords(event.rule), 200)
+      return printable(`${about}: ${event.reason ?? ruleWords(event.rule)}`, 200)
     case 'turn.ended':
       return event.stop
+    case 'call.delegated':
+      return printable(`${about} to the agent ${event.agent}`, 200)
+    case 'call.used':
+      return printable(`${about}: ${(event.usage?.input ?? 0) + (event.usage?.output ?? 0)} tokens`, 200)
     default:
-      return 'callId' in event ? event.callId : ''
+      return printable(about, 200)
   }
 }

@@ -5,7 +5,7 @@ import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { Composer } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Failure, Loading } from '../../lib/parts.tsx'
-import { type Address, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { read, write } from '../../lib/theme.ts'
 import { ForkDialog } from './fork.tsx'
 import { SessionHead } from './head.tsx'
@@ -26,7 +26,14 @@ export default function Session({ id }: { id: string }): ReactElement {
   if (error && !view)
     return (
       <div className="page">
-        <Failure error={error} />
+        <Failure error={error}>
+          <p>
+            It may have been deleted, or it belongs to somebody else.{' '}
+            <Link to="/sessions" className="link">
+              Show all sessions
+            </Link>
+          </p>
+        </Failure>
       </div>
     )
   if (!view || view.seq === 0) return <Loading what="the session" />
@@ -121,7 +128,6 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
           <Manual session={session} view={view} />
           <Composer
             onSend={text => session.command({ do: 'say', text })}
-            onStop={() => session.command({ do: 'cancel' })}
             isActive={view.active}
             label="Send a message to this session"
           />
@@ -131,7 +137,13 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
       return (
         <>
           <Found search={search} />
-          <Log log={session.log} upTo={session.log.length} query={search.query} target={target} />
+          <Log
+            log={session.log}
+            upTo={session.log.length}
+            query={search.query}
+            calls={view.calls}
+            target={target}
+          />
         </>
       )
     case 'vendors':

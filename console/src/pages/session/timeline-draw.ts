@@ -19,7 +19,17 @@ export type DrawOptions = {
 }
 export type Colours = Readonly<
   Record<
-    'text' | 'muted' | 'border' | 'surface' | 'accent' | 'running' | 'waiting' | 'ok' | 'bad' | 'unknown',
+    | 'text'
+    | 'muted'
+    | 'border'
+    | 'background'
+    | 'surface'
+    | 'accent'
+    | 'running'
+    | 'waiting'
+    | 'ok'
+    | 'bad'
+    | 'unknown',
     string
   >
 >
@@ -28,12 +38,14 @@ export function heightOf({ lanes }: Timeline): number {
   return axisHeight + Math.min(lanes, 14) * laneHeight + 6
 }
 
+export type Box = { x: number; y: number; width: number }
+
 /** Where a bar is, in pixels. */
 export function boxOf(
   bar: Bar,
   timeline: Timeline,
   { width, from, to }: Pick<DrawOptions, 'width' | 'from' | 'to'>,
-): { x: number; y: number; width: number } {
+): Box {
   const x = (unit: number): number => ((unit - from) / (to - from)) * width
   const left = x(timeline.scale.toUnit(bar.from))
   const right = Math.max(left + 3, x(timeline.scale.toUnit(bar.to)))
@@ -48,10 +60,29 @@ export function draw(canvas: CanvasRenderingContext2D, timeline: Timeline, optio
   const { width, height } = options
   canvas.clearRect(0, 0, width, height)
   drawBreaks(canvas, timeline, options)
+  const seen: { bar: Bar; box: Box }[] = []
   for (const bar of timeline.bars) {
     const box = boxOf(bar, timeline, options)
     if (box.x > width || box.x + box.width < 0) continue
     drawBar(canvas, bar, timeline, options)
+    seen.push({ bar, box })
+  }
+  drawLabels(canvas, seen, options)
+}
+
+/** From the last bar to the first, so that each knows how much room is left before the next one in its lane. */
+function drawLabels(
+  canvas: CanvasRenderingContext2D,
+  seen: readonly { bar: Bar; box: Box }[],
+  options: DrawOptions,
+): void {
+  const nextIn = new Map<number, number>()
+  canvas.font = '11px system-ui, sans-serif'
+  canvas.textBaseline = 'middle'
+  for (const { bar, box } of seen.toReversed()) {
+    const room = (nextIn.get(bar.lane) ?? options.width) - (box.x + box.width)
+    drawLabel(canvas, bar, box, room, options)
+    nextIn.set(bar.lane, Math.min(box.x, nextIn.get(bar.lane) ?? options.width))
   }
 }
 
@@ -122,7 +153,6 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline,
     canvas.strokeRect(x - 2, y - 2, width + 4, barHeight + 4)
     canvas.lineWidth = 1
   }
-  label(canvas, bar, x, y, width, colour, options)
 }
 
 const marks: Readonly<Record<string, string>> = {
@@ -136,27 +166,30 @@ const marks: Readonly<Record<string, string>> = {
   ring: '',
 }
 
-/** The name goes inside a wide bar and behind a narrow one. The outcome's shape goes to the end. */
-function label(
+/** The outcome's shape and the name go behind the bar, or inside it; where neither has room for the name, the shape alone. */
+function drawLabel(
   canvas: CanvasRenderingContext2D,
   bar: Bar,
-  x: number,
-  y: number,
-  width: number,
-  colour: string,
+  { x, y, width }: Box,
+  room: number,
   options: DrawOptions,
 ): void {
+  const { colours } = options
   const mark = marks[statusShapes[bar.status]] ?? ''
-  canvas.font = '11px system-ui, sans-serif'
-  canvas.textBaseline = 'middle'
-  const text = `${mark}${mark === '' ? '' : ' '}${bar.label}`
+  const text = mark === '' ? bar.label : `${mark} ${bar.label}`
   const wide = canvas.measureText(text).width
-  if (width < 14 && options.to - options.from > 0.2 && wide > 160) return
-  const behind = x + width + 4
-  const place = behind + wide < options.width ? behind : x - wide - 4
-  if (place < 0) return
-  canvas.fillStyle = mark === '' ? options.colours.muted : colour
-  canvas.fillText(text, place, y + barHeight / 2)
+  const line = y + barHeight / 2 + 0.5
+  const isBusy = bar.status === 'waiting' || bar.status === 'client'
+  if (wide + 8 < room) {
+    canvas.fillStyle = mark === '' ? colours.muted : colourOf(bar, options)
+    canvas.fillText(text, x + width + 4, line)
+  } else if (wide + 8 < width && !isBusy) {
+    canvas.fillStyle = colours.background
+    canvas.fillText(text, x + 4, line)
+  } else if (mark !== '' && room > 14) {
+    canvas.fillStyle = colourOf(bar, options)
+    canvas.fillText(mark, x + width + 3, line)
+  }
 }
 
 function hatch(canvas: CanvasRenderingContext2D, x: number, y: number, width: number, colour: string): void {

@@ -1,4 +1,5 @@
 // The timeline as plain data: bars in lanes, and a scale in which idle time is folded. Pure; timeline.tsx draws it.
+import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
 import type { CallStatus, CallView, SessionView, StepView } from '../../../../src/react/index.ts'
 
 export type BarPart = { from: number; to: number; look: 'thin' | 'hatched' | 'solid' }
@@ -30,10 +31,11 @@ const mostLanes = 60
 export function layOut(view: SessionView, now: number): Timeline {
   const bars: Bar[] = []
   const turns = new Map(view.turns.map(turn => [turn.id, (turn.endedAt ?? now) - turn.startedAt]))
+  const stops = new Map(view.turns.map(turn => [turn.id, turn.stop]))
   let lanes = 1
   for (const [index, step] of view.steps.entries()) {
     const length = turns.get(step.turn) ?? 0
-    bars.push(stepBar(step, index, now, length))
+    bars.push(stepBar(step, index, now, length, stops.get(step.turn)))
     const calls = step.calls.flatMap(id => view.calls.get(id) ?? [])
     const last = Math.max(...calls.map(call => call.settledAt ?? now))
     for (const [place, call] of calls.entries()) {
@@ -48,7 +50,14 @@ export function layOut(view: SessionView, now: number): Timeline {
   return { bars, lanes, scale: scaleOf(bars, view, now) }
 }
 
-function stepBar(step: StepView, index: number, now: number, turn: number): Bar {
+/** A step that ended without an answer ended as its turn did. */
+function stepStatus({ endedAt, seq }: StepView, stop: TurnStop | undefined): CallStatus {
+  if (endedAt === undefined) return 'running'
+  if (seq !== undefined) return 'ok'
+  return isFailure(stop) ? 'error' : 'cancelled'
+}
+
+function stepBar(step: StepView, index: number, now: number, turn: number, stop: TurnStop | undefined): Bar {
   const to = step.endedAt ?? now
   return {
     key: `s${index}`,
@@ -57,7 +66,7 @@ function stepBar(step: StepView, index: number, now: number, turn: number): Bar 
     from: step.startedAt,
     to,
     parts: [{ from: step.startedAt, to, look: 'solid' }],
-    status: step.endedAt === undefined ? 'running' : 'ok',
+    status: stepStatus(step, stop),
     label: step.model ?? 'model',
     seq: step.seq,
     notches: step.resets,

@@ -12,7 +12,7 @@ import {
 import { printable } from '../../../../src/lib/text.ts'
 import { type SessionView, Status, VirtualRows } from '../../../../src/react/index.ts'
 import { useNow } from '../../../../src/react/parts.tsx'
-import { duration } from '../../../../src/react/words.ts'
+import { duration, plural } from '../../../../src/react/words.ts'
 import { boxOf, type Colours, draw, heightOf, laneHeight } from './timeline-draw.ts'
 import { type Bar, layOut, type Timeline } from './timeline-layout.ts'
 
@@ -127,7 +127,11 @@ function wordsOf(bar: Bar): string {
 
 function summaryOf({ bars }: Timeline, view: SessionView): string {
   const calls = bars.filter(bar => bar.kind === 'call').length
-  return `${view.turns.length} turns, ${bars.length - calls} model steps, ${calls} calls`
+  return [
+    plural(view.turns.length, 'turn'),
+    plural(bars.length - calls, 'model step'),
+    plural(calls, 'call'),
+  ].join(', ')
 }
 
 type CanvasProps = {
@@ -220,13 +224,14 @@ function coloursOf(element: HTMLElement): Colours {
   const probe = document.createElement('span')
   element.parentElement?.append(probe)
   const colour = (name: string): string => {
-    probe.style.color = `var(--tw-${name})`
+    probe.style.color = `var(--tw-${name === 'background' ? 'bg' : name})`
     return getComputedStyle(probe).color
   }
   const names = [
     'text',
     'muted',
     'border',
+    'background',
     'surface',
     'accent',
     'running',

@@ -7,7 +7,6 @@ import { count, money } from '../../lib/parts.tsx'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 
 export function UsageView({ view }: { view: SessionView }): ReactElement {
-  const address = useAddress()
   const waits = [...view.calls.values()].reduce(
     (sum, { approval, settledAt }) =>
       sum + (approval ? (approval.decided?.at ?? settledAt ?? view.updatedAt) - approval.at : 0),
@@ -16,7 +15,7 @@ export function UsageView({ view }: { view: SessionView }): ReactElement {
   return (
     <section className="usage page-scroll" aria-label="Usage and cost" tabIndex={0}>
       <table>
-        <caption>By model</caption>
+        <caption>By model and agent</caption>
         <thead>
           <Heads first="Model" />
         </thead>
@@ -24,52 +23,70 @@ export function UsageView({ view }: { view: SessionView }): ReactElement {
           {[...view.byModel].map(([name, total]) => (
             <Row key={name} name={printable(name, 80)} total={total} />
           ))}
-          <Row name="In all" total={view.usage} />
+          {[...view.byAgent].map(([name, total]) => (
+            <Row key={`agent ${name}`} name={`Agent ${printable(name, 80)}, for calls`} total={total} />
+          ))}
+          <Row name="In all" total={view.usage} isSum />
         </tbody>
       </table>
       <p className="tw-muted">
         {view.usage.priced ? '' : 'No price is configured for a model, so the cost is incomplete. '}
         People were waited for {duration(waits)}.
       </p>
-      <table>
-        <caption>By step</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Model</th>
-            <th scope="col">Took</th>
-            <th scope="col">Input</th>
-            <th scope="col">Output</th>
-            <th scope="col">Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {view.steps
-            .filter(step => step.seq !== undefined)
-            .slice(-500)
-            .map(step => (
-              <tr key={step.seq}>
-                <td>
-                  <Link to={withQuery(address, { view: undefined }, `#seq=${step.seq}`)}>#{step.seq}</Link>
-                </td>
-                <td>{printable(step.model ?? '', 80)}</td>
-                <td>{duration((step.endedAt ?? step.startedAt) - step.startedAt)}</td>
-                <td>{count(step.usage?.input)}</td>
-                <td>{count(step.usage?.output)}</td>
-                <td>{money(step.usage?.cost)}</td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
+      <Steps steps={view.steps} />
     </section>
+  )
+}
+
+function Steps({ steps }: { steps: SessionView['steps'] }): ReactElement {
+  const address = useAddress()
+  return (
+    <table>
+      <caption>By step</caption>
+      <thead>
+        <tr>
+          <th scope="col">Event</th>
+          <th scope="col">Model</th>
+          <th scope="col" className="number">
+            Took
+          </th>
+          <th scope="col" className="number">
+            Input
+          </th>
+          <th scope="col" className="number">
+            Output
+          </th>
+          <th scope="col" className="number">
+            Cost
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {steps
+          .filter(step => step.seq !== undefined)
+          .slice(-500)
+          .map(step => (
+            <tr key={step.seq}>
+              <td>
+                <Link to={withQuery(address, { view: undefined }, `#seq=${step.seq}`)}>#{step.seq}</Link>
+              </td>
+              <td>{printable(step.model ?? '', 80)}</td>
+              <td className="number">{duration((step.endedAt ?? step.startedAt) - step.startedAt)}</td>
+              <td className="number">{count(step.usage?.input)}</td>
+              <td className="number">{count(step.usage?.output)}</td>
+              <td className="number">{money(step.usage?.cost)}</td>
+            </tr>
+          ))}
+      </tbody>
+    </table>
   )
 }
 
 function Heads({ first }: { first: string }): ReactElement {
   return (
     <tr>
-      {[first, 'Steps', 'Input', 'Output', 'From cache', 'Cost'].map(name => (
-        <th key={name} scope="col">
+      {[first, 'Steps', 'Input', 'Output', 'From cache', 'Cost'].map((name, index) => (
+        <th key={name} scope="col" className={index > 0 ? 'number' : undefined}>
           {name}
         </th>
       ))}
@@ -77,15 +94,16 @@ function Heads({ first }: { first: string }): ReactElement {
   )
 }
 
-function Row({ name, total }: { name: string; total: UsageTotal }): ReactElement {
+function Row(props: { name: string; total: UsageTotal; isSum?: boolean }): ReactElement {
+  const { name, total, isSum } = props
   return (
-    <tr>
+    <tr className={isSum ? 'sum' : undefined}>
       <th scope="row">{name}</th>
-      <td>{count(total.steps)}</td>
-      <td>{count(total.input)}</td>
-      <td>{count(total.output)}</td>
-      <td>{count(total.cacheRead)}</td>
-      <td>{total.priced ? money(total.cost) : '–'}</td>
+      <td className="number">{count(total.steps)}</td>
+      <td className="number">{count(total.input)}</td>
+      <td className="number">{count(total.output)}</td>
+      <td className="number">{count(total.cacheRead)}</td>
+      <td className="number">{total.priced ? money(total.cost) : '–'}</td>
     </tr>
   )
 }

@@ -1,14 +1,15 @@
 // The list of sessions: live, filtered and searched by the address, of any length.
 import { type ReactElement, useCallback, useEffect, useId, useMemo, useState } from 'react'
-import type { OperatorSession, SessionStatus } from '../../../../src/client/index.ts'
+import type { ListedStatus, OperatorSession } from '../../../../src/client/index.ts'
+import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
 import { type SessionFilter, useSessions } from '../../../../src/react/use-lists.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { count, Empty, Failure, Loading, money, State, shortId } from '../../lib/parts.tsx'
+import { count, Empty, Failure, Loading, money, State, type StateKind, shortId } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
-const statuses: readonly SessionStatus[] = ['running', 'waiting', 'idle']
+const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
 const keyOf = (row: OperatorSession): string => row.id
 
 export default function Sessions(): ReactElement {
@@ -138,15 +139,11 @@ function Select({ name, value = '', options, onChange }: SelectProps): ReactElem
 }
 
 function Row({ row }: { row: OperatorSession }): ReactElement {
-  const waits = row.waits && row.waits.length > 0 ? `waits for ${row.waits.join(', ')}` : 'waiting'
-  const words = row.status === 'waiting' ? waits : row.status === 'running' ? 'running' : 'done'
+  const { kind, words } = stateOf(row)
   return (
     <Link to={`/sessions/${row.id}`} className="session-row">
       <span className="cell-status">
-        <State
-          kind={row.status === 'idle' ? 'done' : row.status}
-          words={row.leftAlone ? 'left alone' : words}
-        />
+        <State kind={kind} words={words} />
       </span>
       <span className="cell-opening">
         <span className="opening-text">{printable(row.opening ?? '(nothing said yet)', 200)}</span>
@@ -165,6 +162,30 @@ function Row({ row }: { row: OperatorSession }): ReactElement {
       </span>
     </Link>
   )
+}
+
+/** As the head of the session says it, from the same log. */
+function stateOf(row: OperatorSession): { kind: StateKind; words: string } {
+  const { status, waits = [], stop, leftAlone } = row
+  const isNew = row.opening === undefined && row.events < 2
+  if (leftAlone) return { kind: 'stopped', words: 'left alone' }
+  if (status === 'waiting')
+    return { kind: status, words: waits.length > 0 ? `waits for ${waits.join(', ')}` : 'waiting' }
+  if (status === 'running') return { kind: status, words: status }
+  if (isNew) return { kind: 'new', words: 'nothing said yet' }
+  if (stop === undefined) return { kind: 'done', words: 'done' }
+  return { kind: isFailure(stop) ? 'failed' : 'stopped', words: listWords[stop] }
+}
+
+const listWords: Readonly<Record<TurnStop, string>> = {
+  end: 'done',
+  length: 'cut at its length',
+  refusal: 'the model refused',
+  filter: 'filtered',
+  limit: 'a limit was reached',
+  cancelled: 'stopped',
+  abandoned: 'left',
+  error: 'failed',
 }
 
 function Nothing({ isFiltered }: { isFiltered: boolean }): ReactElement {

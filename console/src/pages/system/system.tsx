@@ -6,6 +6,7 @@ import { CopyButton, Time } from '../../../../src/react/index.ts'
 import { byteSize, duration } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
 
 export default function System(): ReactElement {
   const { me, onChange } = useConsole()
@@ -40,7 +41,45 @@ export default function System(): ReactElement {
       {value && <Health system={value} />}
       {value && <Models models={value.models} />}
       <Keys />
+      <ThisBrowser />
     </div>
+  )
+}
+
+/** What the rail offers on a wide screen, for those that have none. */
+function ThisBrowser(): ReactElement {
+  const { me } = useConsole()
+  const [theme, setTheme] = useState(readTheme)
+  const field = useId()
+  return (
+    <section aria-label="This browser">
+      <h2>This browser</h2>
+      <div className="add-key">
+        <label htmlFor={field}>Theme</label>
+        <select
+          id={field}
+          value={theme}
+          onChange={event => {
+            const next = themes.find(each => each === event.target.value) ?? 'system'
+            applyTheme(next)
+            setTheme(next)
+          }}
+        >
+          {themes.map(each => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        {!me.open && (
+          <button
+            type="button"
+            className="tw-button"
+            onClick={() => void operator.signOut().then(() => location.reload())}
+          >
+            Sign out {printable(me.name, 40)}
+          </button>
+        )}
+      </div>
+    </section>
   )
 }
 

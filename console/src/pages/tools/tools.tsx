@@ -26,7 +26,7 @@ export default function Tools(): ReactElement {
         <h1>Tools and agents</h1>
         <AgentTabs agents={catalogue.agents} current={agent} address={address} />
       </header>
-      <div className="tools-body">
+      <div className={tool ? 'tools-body tools-chosen' : 'tools-body'}>
         <div className="tools-list page-scroll">
           <About agent={agent} />
           <input
@@ -51,6 +51,11 @@ export default function Tools(): ReactElement {
           <Servers servers={catalogue.servers ?? []} />
         </div>
         <div className="tools-one page-scroll">
+          {tool && (
+            <Link to={withQuery(address, { tool: undefined })} className="link tools-back">
+              All tools of {printable(agent.title ?? agent.name, 60)}
+            </Link>
+          )}
           {tool ? (
             <OneTool key={tool.name} tool={tool} agent={agent} />
           ) : (

@@ -1,5 +1,7 @@
 // An agent with the tools that the conformance suite calls, declared as any user declares them.
-import { tool } from '../../../../src/index.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ProtocolFailure } from '../../../../src/engine/ports.ts'
+import { prompt, resource, tool } from '../../../../src/index.ts'
 import type { FormSchema } from '../../../../src/language/questions.ts'
 import type { JsonObject } from '../../../../src/lib/json.ts'
 
@@ -183,5 +185,141 @@ export const suiteTools = [
       additionalProperties: false,
     },
     run: () => 'x',
+  }),
+]
+
+/** Longer than the calls of this agent may take before they become tasks. */
+export const taskAfterMs = 300
+const long = (signal: AbortSignal): Promise<void> => pause(3 * taskAfterMs, undefined, { signal })
+
+const confirm = form({ confirm: { type: 'boolean' }, name: { type: 'string' } })
+
+export const taskTools = [
+  tool({
+    ...of('greet'),
+    input: { type: 'object' as const, properties: { name: { type: 'string' } } },
+    run: ({ name }) => `Hello, ${name as string}!`,
+  }),
+  tool({
+    ...of('slow_compute'),
+    input: {
+      type: 'object' as const,
+      properties: { seconds: { type: 'number' }, label: { type: 'string' } },
+    },
+    run: async ({ seconds }, { signal }) => {
+      await pause(Number(seconds) * 1000, undefined, { signal })
+      return 'Computed.'
+    },
+  }),
+  tool({
+    ...of('failing_job'),
+    run: async (_, { signal }) => {
+      await long(signal)
+      throw new Error('The job failed.')
+    },
+  }),
+  tool({
+    ...of('protocol_error_job'),
+    run: async (_, { signal }) => {
+      await long(signal)
+      throw new ProtocolFailure(-32603, 'The server of the job broke the protocol.')
+    },
+  }),
+  tool({
+    ...of('confirm_delete'),
+    input: { type: 'object' as const, properties: { filename: { type: 'string' } } },
+    run: async ({ filename }, context) => {
+      await long(context.signal)
+      const { action } = await context.ask({ message: `Delete ${filename as string}?`, schema: confirm })
+      return `${action}: ${filename as string}`
+    },
+  }),
+  tool({
+    ...of('multi_input'),
+    run: async (_, context) => {
+      await long(context.signal)
+      const answers = await Promise.all(
+        ['one', 'two'].map(key => context.ask({ message: key, schema: confirm }, { key })),
+      )
+      return answers.map(({ action }) => action).join()
+    },
+  }),
+  tool({
+    ...of('test_tool_with_task'),
+    run: async (_, context) => {
+      const answer = await context.ask(
+        { message: 'What is your name?', schema: form({ name: { type: 'string' } }, ['name']) },
+        { key: 'user_name' },
+      )
+      await long(context.signal)
+      return `Hello, ${answer.action === 'accept' ? String(answer.content?.['name']) : 'nobody'}.`
+    },
+  }),
+]
+
+export const suiteResources = [
+  resource({
+    uri: 'test://static-text',
+    name: 'Static text',
+    description: 'A text.',
+    mediaType: 'text/plain',
+    read: () => 'This is the content of the static text resource.',
+  }),
+  resource({
+    uri: 'test://static-binary',
+    name: 'Static picture',
+    description: 'A picture.',
+    mediaType: 'image/png',
+    read: () => Buffer.from(pixel, 'base64'),
+  }),
+  resource({
+    uri: 'test://template/{id}/data',
+    name: 'Data by id',
+    description: 'Data.',
+    mediaType: 'application/json',
+    read: ({ id }) => JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+  }),
+]
+
+const user = (
+  ...parts: Parameters<
+    typeof Array.of<typeof image | ReturnType<typeof file> | { type: 'text'; text: string }>
+  >
+) => parts.map(part => ({ role: 'user' as const, parts: [part] }))
+
+export const suitePrompts = [
+  prompt({
+    name: 'test_simple_prompt',
+    description: 'A simple prompt.',
+    get: () => 'This is a simple prompt for testing.',
+  }),
+  prompt({
+    name: 'test_prompt_with_arguments',
+    description: 'A prompt with arguments.',
+    arguments: [
+      {
+        name: 'arg1',
+        description: 'First test argument',
+        required: true,
+        values: ['test', 'testing', 'park'],
+      },
+      { name: 'arg2', description: 'Second test argument', required: true },
+    ],
+    get: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+  }),
+  prompt({
+    name: 'test_prompt_with_embedded_resource',
+    description: 'A prompt with a file.',
+    arguments: [{ name: 'resourceUri', description: 'Its address', required: true }],
+    get: ({ resourceUri }) =>
+      user(file('text/plain', 'Embedded resource content for testing.', resourceUri ?? ''), {
+        type: 'text',
+        text: 'Please process the embedded resource above.',
+      }),
+  }),
+  prompt({
+    name: 'test_prompt_with_image',
+    description: 'A prompt with a picture.',
+    get: () => user(image, { type: 'text', text: 'Please analyze the image above.' }),
   }),
 ]

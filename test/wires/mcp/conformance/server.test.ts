@@ -5,7 +5,7 @@ import { scripted, startServer, Turnwire } from '../../../../src/index.ts'
 import { differences } from '../../../tools/mcp/conformance/compare.ts'
 import { expectedFailures } from '../../../tools/mcp/conformance/expected-failures.ts'
 import { revisions, runSuite, scenariosOf } from '../../../tools/mcp/conformance/suite.ts'
-import { suiteTools } from './agent.ts'
+import { suitePrompts, suiteResources, suiteTools, taskAfterMs, taskTools } from './agent.ts'
 
 const further = ['sep-2640-skills-directory', 'sep-2640-skills-enumeration', 'sep-2640-skills-manifest']
 
@@ -13,7 +13,20 @@ describe('the conformance suite, for the server', async () => {
   const turnwire = await Turnwire.open(
     {
       agents: [
-        { name: 'suite', model: scripted([]), tools: suiteTools, serveMcp: { tools: true, ask: true } },
+        {
+          name: 'suite',
+          model: scripted([]),
+          tools: [...suiteTools, ...taskTools],
+          resources: suiteResources,
+          prompts: suitePrompts,
+          serveMcp: {
+            tools: true,
+            ask: true,
+            resources: true,
+            prompts: true,
+            tasks: { afterMs: taskAfterMs, required: ['failing_job', 'test_tool_with_task'] },
+          },
+        },
       ],
       data: 'memory',
     },

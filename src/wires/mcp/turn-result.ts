@@ -1,0 +1,72 @@
+// Folds what is followed of one turn into what an MCP client is told: progress while it runs, its result at its end. Also used
+// for a turn that is over and is read from the log. Pure but for the progress that it passes on.
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { AgentInfo, FollowItem } from '../../engine/index.ts'
+import type { Outcome } from '../../language/calls.ts'
+import { textOf } from '../../language/content.ts'
+import type { Event } from '../../language/events.ts'
+import { encodeOutcome, failedResult } from './encode.ts'
+
+/** `done` of `total`, or words. */
+export type TurnProgress = { message?: string; done?: number; total?: number }
+
+export class TurnResult {
+  readonly #progress: (update: TurnProgress) => void
+  readonly #session: string
+  readonly #nested = new Set<string>()
+  /** A person's message began the turn, not a call. */
+  #isAsk = false
+  text = ''
+  stop = 'end'
+  outcome: Outcome | undefined
+  isWaiting = false
+  isOver = false
+  lost: string | undefined
+  /** When the last event happened. */
+  at = 0
+
+  constructor(session: string, progress: (update: TurnProgress) => void = () => {}) {
+    this.#progress = progress
+    this.#session = session
+  }
+
+  take(item: FollowItem): void {
+    if (item.type === 'waiting') {
+      this.isWaiting = true
+      this.#progress({ message: `Waits for an answer in session ${this.#session}.` })
+    } else if (item.type === 'lost') this.lost = item.error.message
+    else if (item.type === 'delta') {
+      const { delta } = item
+      if (delta.type === 'progress') this.#progress(delta)
+      else if (delta.type === 'output') this.#progress({ message: delta.text })
+    } else if (item.type === 'event') this.takeEvent(item.event)
+  }
+
+  takeEvent(event: Event): void {
+    this.at = event.at
+    if (event.type === 'turn.started') this.#isAsk = event.ask?.direct !== true
+    else if (event.type === 'model.answered') this.text = textOf(event.parts)
+    else if (event.type === 'call.nested') this.#nested.add(event.call.id)
+    else if (event.type === 'call.settled' && !this.#nested.has(event.callId)) this.outcome = event.outcome
+    else if (event.type === 'turn.ended') {
+      this.isWaiting = false
+      this.isOver = true
+      this.stop = event.stop
+      if (event.error) this.lost = event.error.message
+    }
+  }
+
+  /** `isAsk`: for a turn that was not followed from its beginning. */
+  result(agent: AgentInfo, tool: string, isAsk = this.#isAsk): CallToolResult {
+    const { lost, text, stop, outcome } = this
+    if (lost !== undefined) return failedResult(lost)
+    if (isAsk)
+      return {
+        content: [{ type: 'text', text: text === '' ? `The turn ended without an answer (${stop}).` : text }],
+        structuredContent: { text, session: this.#session, stop },
+        ...(stop !== 'end' && { isError: true }),
+      }
+    const declared = agent.tools.find(each => each.name === tool)
+    return outcome ? encodeOutcome(outcome, declared) : failedResult('The call ended without a result.')
+  }
+}
