@@ -5,12 +5,19 @@ import type { EnginePorts } from './ports.ts'
 
 type LostSession = { id: string; epoch: number; lostBecause: unknown; ports: EnginePorts }
 
-export function noteDiscarded({ id, epoch, lostBecause, ports }: LostSession, calls: readonly string[]): void {
+export function noteDiscarded(
+  { id, epoch, lostBecause, ports }: LostSession,
+  calls: readonly string[],
+): void {
   if (!(lostBecause instanceof TurnwireError) || lostBecause.code !== 'lease_lost') return
   for (const callId of calls)
-    ports.log('warn', 'The result of a call came after another writer had taken its session. It was discarded.', {
-      session: id,
-      callId,
-      epoch,
-    })
+    ports.log(
+      'warn',
+      'The result of a call came after another writer had taken its session. It was discarded.',
+      {
+        session: id,
+        callId,
+        epoch,
+      },
+    )
 }

@@ -15,6 +15,7 @@ import { admit } from './judge.ts'
 import { dropKept, takeStream } from './kept-output.ts'
 import { decideSuspended } from './nested.ts'
 import { NestedRun } from './nested-calls.ts'
+import { noteDiscarded } from './note-discarded.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
@@ -26,7 +27,6 @@ import {
   type Tool,
   type ToolOutput,
 } from './ports.ts'
-import { noteDiscarded } from './note-discarded.ts'
 import { decidePostponed } from './postpone.ts'
 import { kindAndPlace, safeReason } from './safe-reason.ts'
 import type { Session } from './session.ts'

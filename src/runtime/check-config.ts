@@ -16,6 +16,7 @@ import {
 import { checkEgress, checkHooks } from './check-hooks.ts'
 import { checkOffers, checkServing } from './check-offers.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
+import { checkCluster } from './cluster/check-settings.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
 import { isKeyEntry } from './keys.ts'
@@ -291,6 +292,7 @@ const serverKeys = [
   'perOwner',
   'acp',
   'log',
+  'cluster',
 ]
 
 function checkServer(server: unknown, wrong: Wrong): void {
@@ -330,6 +332,7 @@ function checkServer(server: unknown, wrong: Wrong): void {
     wrong('server.acp', 'must be true or false.')
   checkCounts(server, ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs'], 'server.', wrong)
   checkOwnerLimits(server['perOwner'], wrong)
+  checkCluster(server['cluster'], wrong)
 }
 
 function checkOwnerLimits(limits: unknown, wrong: Wrong): void {

@@ -121,7 +121,10 @@ function mayAskAgain(
   const code = codeOf(error)
   if (!routed) return false
   if (code === 'moved' || code === 'stopping') return true
-  return code === 'lease_lost' && (readNames.some(read => read === name) || hasKey(name, args))
+  const isRead = readNames.some(read => read === name)
+  // Another node may be cut off from the store while this one is not.
+  if (isRead && routed.peer && code?.startsWith('store_')) return true
+  return code === 'lease_lost' && (isRead || hasKey(name, args))
 }
 
 /** A request with a key is recorded once, however often it is made. */

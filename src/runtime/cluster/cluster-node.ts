@@ -22,18 +22,8 @@ import {
 import { linkVersion, meet, type NodeHello, type Peer, Peers } from './peers.ts'
 import { Router } from './router.ts'
 import { servedToNodes } from './serve-nodes.ts'
+import { type ClusterSettings, defaultLeaseMs } from './settings.ts'
 import { TakeOver } from './take-over.ts'
-
-export type ClusterSettings = {
-  /** Where other nodes reach this one, as host:port. Default: the loopback address and a free port. */
-  address?: string
-  /** Where it listens for them, if that is not the port of its address on all interfaces. */
-  listen?: string
-  /** Shared by all nodes. Without it a node works alone. */
-  secret?: string
-  /** How long a node that is not heard of keeps its sessions. Default 10,000. */
-  leaseMs?: number
-}
 
 export type ClusterNodeOptions = {
   store: NodeStore
@@ -44,11 +34,14 @@ export type ClusterNodeOptions = {
   graceMs: number
   /** The same text for the same vault key. */
   vault: string
+  /** How long calls wait for a node that cannot be reached. Default: its lease, and two seconds. */
+  patienceMs?: number
   log: Log
 }
 
-const defaultLeaseMs = 10_000
 const loopback = '127.0.0.1'
+/** How long what is known of the other nodes is good for. */
+const seenForMs = 500
 
 export class ClusterNode {
   readonly engine: ClusterEngine
@@ -62,11 +55,12 @@ export class ClusterNode {
   #listener: NodeListener | undefined
   #address: string | undefined
   #nodes: readonly SeenNode[] = []
+  #seenAt = -Infinity
   #stopping = false
   /** Said to other nodes before the lease has begun. */
   readonly #firstId = newId()
 
-  private constructor(options: ClusterNodeOptions) {
+  constructor(options: ClusterNodeOptions) {
     const { store, settings, log } = options
     const { secret, leaseMs = defaultLeaseMs } = settings
     this.#options = options
@@ -90,7 +84,7 @@ export class ClusterNode {
       session => this.#summon(session),
     )
     const parts = { local: this.local, store, lease: this.#lease, peers: this.#peers }
-    this.#router = new Router({ ...parts, patienceMs: leaseMs + 2_000 })
+    this.#router = new Router({ ...parts, patienceMs: options.patienceMs ?? leaseMs + 2_000 })
     this.engine = new ClusterEngine({
       local: this.local,
       router: this.#router,
@@ -105,14 +99,12 @@ export class ClusterNode {
     })
   }
 
-  /** Rejects with `config_invalid` if it cannot work with the nodes that are there. */
-  static async start(options: ClusterNodeOptions): Promise<ClusterNode> {
-    const node = new ClusterNode(options)
+  /** Until then it does nothing. Rejects with `config_invalid` if it cannot work with the nodes that are there. */
+  async join(): Promise<void> {
     try {
-      await node.#join()
-      return node
+      await this.#join()
     } catch (error) {
-      await node.#listener?.close()
+      await this.#listener?.close()
       throw error
     }
   }
@@ -132,23 +124,32 @@ export class ClusterNode {
     return this.#lease.failure
   }
 
+  /** For tests: it takes no connections of other nodes any more. */
+  async deafen(): Promise<void> {
+    await this.#listener?.close()
+  }
+
   /** Continues the sessions that nobody has. Gives how many. */
   recover(): Promise<number> {
     return this.#takeOver.sweep()
   }
 
-  /** Sessions are handed over as soon as no tool runs in them; then the lease ends. */
-  async stop(): Promise<void> {
+  /**
+   * Sessions are handed over as soon as no tool runs in them; then the lease ends. `graceMs`: how long running tools may
+   * take to finish.
+   */
+  async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     this.#takeOver.stop()
     const others = this.#takers()
     const handOver = new HandOver(this.#options.store, others, this.#options.log)
-    await this.local.stop(this.#options.graceMs, session => handOver.give(session))
+    await this.local.stop(graceMs, session => handOver.give(session))
     await handOver.done()
     await this.#lease.end().catch(() => {
       // The store cannot be written: the lease ends by itself.
     })
     await Promise.all((await others).map(({ tellLeft }) => tellLeft().catch(() => {})))
+    this.#router.close()
     this.#peers.closeAll()
     await this.#listener?.close()
   }
@@ -195,7 +196,10 @@ export class ClusterNode {
       this.local,
       {
         hello: () => this.#hello(),
-        prove: (address, id) => prove(secret, address, id),
+        prove: (address, id) => {
+          this.#lease.meetOther()
+          return prove(secret, address, id)
+        },
         running: owner => this.local.sessions.running(String(owner)),
         takeOver: ids => void this.#take(ids),
         left: () => void this.#takeOver.sweep(),
@@ -237,12 +241,16 @@ export class ClusterNode {
 
   #see(nodes: readonly SeenNode[]): void {
     this.#nodes = nodes
+    this.#seenAt = performance.now()
+    for (const { id, leftMs } of nodes) if (leftMs <= 0) this.#peers.dropNode(id)
     if (!this.#stopping) this.#takeOver.seen(nodes)
   }
 
   // ---- other nodes -------------------------------------------------------------------------------------------
 
-  async #reached(): Promise<Peer[]> {
+  /** `seenMs`: how long what is known of them is good for. */
+  async #reached(seenMs = seenForMs): Promise<Peer[]> {
+    if (performance.now() - this.#seenAt >= seenMs) this.#see(await this.#options.store.nodes())
     const living = this.#nodes.filter(({ id, leftMs }) => id !== this.#lease.id && leftMs > 0)
     const peers = await Promise.all(living.map(node => this.#peers.to(node).catch(() => undefined)))
     return peers.filter(peer => peer !== undefined)
@@ -257,7 +265,7 @@ export class ClusterNode {
   }
 
   async #takers(): Promise<(Taker & { tellLeft(): Promise<void> })[]> {
-    return (await this.#reached()).map(({ engine }) => ({
+    return (await this.#reached(0).catch(() => [])).map(({ engine }) => ({
       takeOver: async ids => void (await engine.ask('takeOver', ids)),
       tellLeft: async () => void (await engine.ask('left')),
     }))

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { NodeStore, SeenNode } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Log } from '../log.ts'
-import type { ClusterSecret } from './node-link.ts'
+import { type ClusterSecret, OtherSecret } from './node-link.ts'
 import { meet, type NodeHello } from './peers.ts'
 
 /** How often the nodes are looked at while their leases are waited for. */
@@ -65,6 +65,7 @@ export async function proveAddress(store: NodeStore, self: JoiningNode, log: Log
       }
     } catch (error) {
       if (error instanceof TurnwireError && error.code === 'config_invalid') throw error
+      if (error instanceof Error && error.cause instanceof OtherSecret) throw otherSecret(node)
       unreached.push(`${node.id} at ${node.address}: ${wordsOf(error)}`)
     }
   }
@@ -97,6 +98,13 @@ function noAddress({ id }: SeenNode): TurnwireError {
   return new TurnwireError(
     'config_invalid',
     `Node ${id} works on this database alone: it has no TURNWIRE_CLUSTER_SECRET. Start it again with the secret of this one.`,
+  )
+}
+
+function otherSecret({ id, address }: SeenNode): TurnwireError {
+  return new TurnwireError(
+    'config_invalid',
+    `Node ${id} at ${address} does not know the cluster secret of this one. Give all nodes the same TURNWIRE_CLUSTER_SECRET.`,
   )
 }
 

@@ -31,6 +31,8 @@ type State = 'new' | 'held' | 'lost' | 'over'
 /** A renewal is sent so often within the length of a lease. */
 const renewals = 3
 const marginMs = 1_000
+/** How often a node that is alone looks whether it still is. */
+const aloneMs = 100
 /** How soon a renewal that failed is tried again. */
 const retryMs = 250
 
@@ -48,6 +50,8 @@ export class NodeLease {
   #trustedUntil = -Infinity
   /** No other node lived when the store was last asked. */
   #alone = true
+  /** When another node was heard of, which may not have joined yet. */
+  #metAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #watchdog: NodeJS.Timeout | undefined
   #failure: TurnwireError | undefined
@@ -78,6 +82,12 @@ export class NodeLease {
   async begin(): Promise<void> {
     await this.#join()
     this.#schedule(this.#options.leaseMs / renewals)
+  }
+
+  /** Another node has been heard of: from here on this one stops itself in time. */
+  meetOther(): void {
+    this.#alone = false
+    this.#metAt = this.#clock()
   }
 
   /** Throws `lease_lost` unless the lease is trusted. A lease that is found to be over is lost from here on. */
@@ -117,18 +127,24 @@ export class NodeLease {
     this.#state = 'held'
     this.#failure = undefined
     this.#trustedUntil = sentAt + leaseMs - Math.min(marginMs, leaseMs / 4)
-    clearTimeout(this.#watchdog)
-    this.#watchdog = setTimeout(() => this.#expire(), this.#trustedUntil - this.#clock())
-    this.#watchdog.unref()
+    this.#watch(this.#trustedUntil - this.#clock())
   }
 
-  #expire(): void {
-    if (this.#state === 'held' && !this.#isTrusted) this.#lose('The lease was not renewed in time.')
+  /** A node that is alone goes on, and looks again whether it still is. */
+  #watch(ms: number): void {
+    clearTimeout(this.#watchdog)
+    this.#watchdog = setTimeout(() => {
+      if (this.#state !== 'held') return
+      if (!this.#isTrusted) this.#lose('The lease was not renewed in time.')
+      else this.#watch(Math.max(this.#trustedUntil - this.#clock(), aloneMs))
+    }, ms)
+    this.#watchdog.unref()
   }
 
   async #look(): Promise<void> {
     const nodes = await this.#options.store.nodes()
-    this.#alone = !nodes.some(({ id, leftMs }) => id !== this.#id && leftMs > 0)
+    const hasOthers = nodes.some(({ id, leftMs }) => id !== this.#id && leftMs > 0)
+    this.#alone = !hasOthers && this.#clock() - this.#metAt > this.#options.leaseMs
     this.#options.onSeen(nodes)
   }
 

@@ -48,6 +48,13 @@ export function formatAddress({ host, port }: HostAndPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
+/** Whoever answers does not know the secret. */
+export class OtherSecret extends Error {
+  constructor() {
+    super('it has another cluster secret, or is no node')
+  }
+}
+
 export type NodeListener = { port: number; close(): Promise<void> }
 
 /** `onChannel` is called with every peer that knows the secret. Port 0: any free one. */
@@ -112,7 +119,7 @@ export function connectToNode(address: HostAndPort, { key }: ClusterSecret): Pro
     const fail = (error: Error): void => {
       clearTimeout(late)
       socket.destroy()
-      reject(new Error(wordsFor(error), { cause: error }))
+      reject(isOtherSecret(error) ? new OtherSecret() : error)
     }
     const late = setTimeout(() => fail(new Error('it does not answer')), handshakeMs)
     late.unref()
@@ -126,8 +133,6 @@ function prepared(socket: TLSSocket): Channel {
   return streamChannel(socket)
 }
 
-function wordsFor(error: Error & { code?: string }): string {
-  return error.code?.startsWith('ERR_SSL') || error.code === 'ECONNRESET'
-    ? 'it has another cluster secret, or is no node'
-    : error.message
+function isOtherSecret({ code = '' }: Error & { code?: string }): boolean {
+  return code.startsWith('ERR_SSL')
 }

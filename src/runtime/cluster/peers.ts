@@ -19,6 +19,8 @@ export type Peer = {
   engine: RemoteEngine
   hello: NodeHello
   close(): void
+  /** Closes at once, without a word. */
+  cut(): void
 }
 
 /** The node cannot be reached, or another one answers at its address. */
@@ -41,6 +43,16 @@ export class Peers {
     this.#connecting.set(node.id, connecting)
     connecting.catch(() => this.#forget(node.id, connecting))
     return connecting
+  }
+
+  /** Nobody may rely on what this node says any more. */
+  dropNode(id: string): void {
+    const connecting = this.#connecting.get(id)
+    this.#connecting.delete(id)
+    connecting?.then(
+      peer => peer.cut(),
+      () => {},
+    )
   }
 
   /** Calls and streams of all connections are lost. */
@@ -96,7 +108,7 @@ export async function meet(address: string, secret: ClusterSecret): Promise<Peer
       )
     const stopPings = pingEvery(pingMs, () => engine.ask('hello'), stop)
     const gone = channel.closed.then(stopPings)
-    return { id: hello.id, engine, hello, gone, close: () => channel.close() }
+    return { id: hello.id, engine, hello, gone, close: () => channel.close(), cut: stop }
   } catch (error) {
     stop()
     throw new Unreachable(`The node at ${address} cannot be used: ${wordsOf(error)}`, { cause: error })

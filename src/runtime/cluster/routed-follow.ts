@@ -24,7 +24,7 @@ export async function* routedFollow(
       // A reader that is moved must know where it was, also before the first event.
       reader.from ??= (await routed.engine.summary(ref)).seq + 1
       for await (const batch of routed.engine.follow(ref, reader.options, stop)) {
-        const items = reader.take(batch)
+        const items = reader.take(batch, routed.peer !== undefined)
         if (items.length > 0) {
           yield items
           search = router.search(ref, true)
@@ -34,7 +34,7 @@ export async function* routedFollow(
       }
       moved = reader.moved
     } catch (error) {
-      if (!isMoved(error)) throw error
+      if (!(error instanceof TurnwireError && isMoved(error.code, routed?.peer !== undefined))) throw error
       moved = error
     }
     if (moved === undefined || stop.aborted) return
@@ -73,10 +73,11 @@ class RoutedReader {
     return { ...this.#given, from: replay ? from : (this.from ?? 0), deltas: this.#deltas.mode }
   }
 
-  take(batch: readonly FollowItem[]): FollowItem[] {
+  /** `isRemote`: another node gave it. */
+  take(batch: readonly FollowItem[], isRemote: boolean): FollowItem[] {
     const items: FollowItem[] = []
     for (const item of batch) {
-      if (item.type === 'lost' && movedCodes.has(item.error.code)) {
+      if (item.type === 'lost' && isMoved(item.error.code, isRemote)) {
         this.moved = new TurnwireError(item.error.code, item.error.message)
         break
       }
@@ -116,8 +117,9 @@ function lost(error: unknown): FollowItem {
   return { type: 'lost', error: { code, message } }
 }
 
-function isMoved(error: unknown): boolean {
-  return error instanceof TurnwireError && movedCodes.has(error.code)
+/** Another node may be cut off from the store while this one is not. */
+function isMoved(code: string, isRemote: boolean): boolean {
+  return movedCodes.has(code) || (isRemote && code.startsWith('store_'))
 }
 
 function isStopping(error: unknown): boolean {

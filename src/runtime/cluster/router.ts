@@ -47,6 +47,7 @@ export class Router {
   /** The least recently used comes first. */
   readonly #places = new Map<string, Place>()
   readonly #here: Routed
+  #closed = false
 
   constructor(parts: RouterParts) {
     this.#parts = parts
@@ -55,6 +56,11 @@ export class Router {
 
   search(ref: SessionRef, adopts = false): Search {
     return new Search(ref, adopts, this.#parts.patienceMs)
+  }
+
+  /** This node has stopped: whoever looks for a session is told so. */
+  close(): void {
+    this.#closed = true
   }
 
   /** Nothing that was found is known any more. */
@@ -75,6 +81,7 @@ export class Router {
     const { ref } = search
     if (search.notHere === undefined && this.isHere(ref)) return this.#here
     for (;;) {
+      if (this.#closed) throw new TurnwireError('stopping', 'This node has stopped. Ask another one.')
       const known = this.#known(ref.session)
       const routed = known ? await this.#reach(known) : await this.#lookUp(search)
       if (routed) return routed

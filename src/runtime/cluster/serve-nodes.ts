@@ -26,6 +26,7 @@ export function servedToNodes({ local, store, lease, isStopping }: ServedParts):
   return {
     admit(name, args, epoch) {
       if (epoch === undefined) return undefined
+      lease.meetOther()
       lease.check()
       // A report that finds no run is for a run that is over.
       if (name === 'report') return undefined

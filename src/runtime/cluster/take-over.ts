@@ -27,8 +27,8 @@ export class TakeOver {
   /** Nodes whose lease has ended, and whose sessions were looked for. */
   readonly #ended = new Set<string>()
   #timer: NodeJS.Timeout | undefined
-  #sweeping: Promise<number> | undefined
-  #wanted = false
+  #rest: NodeJS.Timeout | undefined
+  #sweeping: Promise<number> = Promise.resolve(0)
   #stopped = false
 
   constructor(parts: TakeOverParts) {
@@ -71,48 +71,52 @@ export class TakeOver {
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#rest)
   }
 
-  /** Takes what nobody has. Gives how many sessions are continued here. A sweep that is asked for meanwhile follows. */
+  /** Takes this node's share of what nobody has, and later what is left. Gives how many sessions of its share are continued. */
   sweep(): Promise<number> {
-    this.#wanted = true
-    this.#sweeping ??= this.#sweepAll().finally(() => {
-      this.#sweeping = undefined
-    })
+    this.#sweeping = this.#sweeping.then(() => this.#sweep(true))
     return this.#sweeping
   }
 
-  async #sweepAll(): Promise<number> {
-    let count = 0
-    const tried = new Set<string>()
+  async #sweep(shareOnly: boolean): Promise<number> {
+    // Nodes that saw the same lease end do not all begin at once.
+    await pause(Math.random() * 40, undefined, { ref: false })
+    if (this.#stopped) return 0
     try {
-      while (this.#wanted && !this.#stopped) {
-        this.#wanted = false
-        // Nodes that saw the same lease end do not all begin at once.
-        await pause(Math.random() * 40)
-        count += await this.#take(tried, true)
-        if (this.#others.length === 0) continue
-        await pause(othersMs * (1 + Math.random()))
-        count += await this.#take(tried, false)
-      }
-      if (count > 0) this.#parts.log('info', 'Sessions of other nodes were taken over.', { sessions: count })
+      const count = await this.#take(shareOnly)
+      if (count > 0) this.#parts.log('info', 'Unfinished sessions were resumed.', { sessions: count })
+      if (shareOnly && this.#others.length > 0) this.#sweepRest()
+      return count
     } catch (error) {
       // The next lease that ends, or the next start, tries again.
       this.#parts.log('error', 'Sessions could not be taken over.', { error: wordsOf(error) })
+      return 0
     }
-    return count
   }
 
-  async #take(tried: Set<string>, shareOnly: boolean): Promise<number> {
+  /** Nodes that should have taken their share may have died since. */
+  #sweepRest(): void {
+    clearTimeout(this.#rest)
+    this.#rest = setTimeout(
+      () => {
+        this.#sweeping = this.#sweeping.then(() => this.#sweep(false))
+      },
+      othersMs * (1 + Math.random()),
+    )
+    this.#rest.unref()
+  }
+
+  async #take(shareOnly: boolean): Promise<number> {
     const { store } = this.#parts
     let count = 0
     for (let after = ''; !this.#stopped; ) {
       const page = await store.abandoned(after, pageSize)
-      const mine = page.filter(each => !tried.has(each.id) && this.#isMine(each, shareOnly))
-      for (const { id } of mine) tried.add(id)
+      const mine = page.filter(each => this.#isMine(each, shareOnly))
       for (let from = 0; from < mine.length && !this.#stopped; from += batchSize) {
         count += await this.#takeBatch(mine.slice(from, from + batchSize))
-        await pause(Math.random() * 10)
+        await pause(Math.random() * 10, undefined, { ref: false })
       }
       const last = page.at(-1)
       if (!last || page.length < pageSize) return count
