@@ -17,7 +17,7 @@ if (files.length === 0) {
 const env = { ...process.env, NODE_ENV: 'test' }
 // The vendors' SDKs read keys, addresses and proxies from the environment; a test names its own.
 for (const name of Object.keys(env)) {
-  if (/^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|TURNWIRE)_|^https?_proxy$|^all_proxy$/i.test(name))
+  if (/^(OPENAI|ANTHROPIC|GEMINI|GOOGLE|AZURE|TURNWIRE|OTEL)_|^https?_proxy$|^all_proxy$/i.test(name))
     delete env[name]
 }
 // Programs that tests start would keep their sessions there.

@@ -28,6 +28,18 @@ const rules: Rule[] = [
     may: ['src/wires/', 'src/language/', 'src/lib/', 'src/engine/index.ts'],
     types: ['src/models/'],
   },
+  {
+    in: 'src/relay/',
+    may: [
+      'src/relay/',
+      'src/wires/',
+      'src/models/',
+      'src/language/',
+      'src/lib/',
+      'src/engine/index.ts',
+      'src/engine/ports.ts',
+    ],
+  },
   { in: 'src/client/', may: ['src/client/', 'src/language/', 'src/lib/'] },
   { in: 'src/react/', may: ['src/react/', 'src/client/', 'src/language/', 'src/lib/'] },
   { in: 'console/', may: ['console/', 'src/react/', 'src/client/', 'src/language/', 'src/lib/'] },
@@ -49,6 +61,7 @@ const rules: Rule[] = [
       // The checks of the vendors' rules, for the operator API. Loaded when asked for.
       'src/testing/doctor.ts',
       'src/runtime/',
+      'src/relay/',
       'src/payments/',
       'src/wires/',
       'src/stores/',
@@ -62,7 +75,15 @@ const rules: Rule[] = [
   },
   {
     in: 'src/cli/',
-    may: ['src/cli/', 'src/runtime/', 'src/client/', 'src/testing/', 'src/language/', 'src/lib/'],
+    may: [
+      'src/cli/',
+      'src/runtime/',
+      'src/relay/owner/',
+      'src/client/',
+      'src/testing/',
+      'src/language/',
+      'src/lib/',
+    ],
   },
 ]
 

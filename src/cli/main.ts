@@ -25,6 +25,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'Serve an agent to an editor (Agent Client Protocol).',
     load: async () => (await import('./commands/acp.ts')).acp,
   },
+  attach: {
+    summary: 'Serve a relay with an agent of this machine.',
+    load: async () => (await import('./commands/attach.ts')).attach,
+  },
   init: {
     summary: 'Write a configuration file to start from.',
     load: async () => (await import('./commands/init.ts')).init,

@@ -75,6 +75,8 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
       ]
     case 'model.sampled':
       return [dim(`${cutText(event.by, 80)} asked ${cutText(event.model, 80)} during the call`)]
+    case 'payment.recorded':
+      return [dim(`payment ${event.payment.slice(0, 14)}: ${event.change.state ?? 'changed'}`)]
     case 'turn.asked':
     case 'request.accepted':
       return []

@@ -100,6 +100,12 @@ export function withUserMessage(messages: readonly DeltaKitMessage[], text: stri
   ]
 }
 
+/** Adds an empty answer for events to fill, unless there is one at the end. */
+export function withAssistantMessage(messages: readonly DeltaKitMessage[]): DeltaKitMessage[] {
+  if (messages.at(-1)?.role === 'assistant') return [...messages]
+  return [...messages, { id: randomIds()('msg'), role: 'assistant', parts: [] }]
+}
+
 /** Returns the messages after an event. Only the last one changes, and only if it is the assistant's. */
 export function applyDeltaKit(
   messages: readonly DeltaKitMessage[],

@@ -87,7 +87,8 @@ export type OperatorAgent = {
   version: string
   description?: string
   system?: string
-  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' })[]
+  /** `changed`: how its definition differs from the one that was allowed. */
+  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny'; changed?: string })[]
   clientTools: boolean
   model: { id: string; name?: string; contextTokens?: number }
 }

@@ -124,7 +124,12 @@ class Once {
     const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
     return requestOf(
       agent,
-      { session: this.#ports.world.id('once'), history, ask: { ...ask, clientOnly: true } },
+      {
+        session: this.#ports.world.id('once'),
+        history,
+        ask: { ...ask, clientOnly: true },
+        ...(this.#request.trace && { trace: this.#request.trace }),
+      },
       { ...declared, options },
     )
   }
@@ -202,7 +207,7 @@ function wholeOf(model: string, parts: AnswerPart[], answers: readonly ModelAnsw
   }
 }
 
-function addUsage(first: Usage, second: Usage): Usage {
+export function addUsage(first: Usage, second: Usage): Usage {
   const total: Usage = { input: first.input + second.input, output: first.output + second.output }
   for (const name of ['cacheRead', 'cacheWrite', 'thinking', 'cost'] as const) {
     const count = (first[name] ?? 0) + (second[name] ?? 0)

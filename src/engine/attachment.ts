@@ -81,9 +81,9 @@ export class Attachment {
       return promise
     }
     const run = this.#id('run')
-    const { callId, attempt, signal } = context
+    const { callId, attempt, signal, trace } = context
     this.#runs.set(run, { context, resolve, reject })
-    this.items.push({ type: 'run', run, callId, name, input, attempt })
+    this.items.push({ type: 'run', run, callId, name, input, attempt, ...(trace && { trace }) })
     signal.addEventListener(
       'abort',
       () => {

@@ -1,6 +1,7 @@
 // The part of the boundary for tools that a connection offers and runs: what is offered, what the engine asks for, what comes
 // back.
 import type { Report } from '../language/report.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { Json } from '../lib/json.ts'
 import type { Progress, Tool, ToolOutput } from './ports.ts'
 
@@ -11,7 +12,15 @@ export type AttachedItem =
   /** The first item: from now on the model is offered these tools. */
   | { type: 'attached' }
   /** `run` names this attempt; `report` refers to it. */
-  | { type: 'run'; run: string; callId: string; name: string; input: Json; attempt: number }
+  | {
+      type: 'run'
+      run: string
+      callId: string
+      name: string
+      input: Json
+      attempt: number
+      trace?: TraceContext
+    }
   /** What would this call do? The answer is a report of `preview`, or an error. */
   | { type: 'preview'; run: string; callId: string; name: string; input: Json }
   /** The call was cancelled or ran out of time. Its result is no longer waited for. */

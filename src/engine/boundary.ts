@@ -1,26 +1,27 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
-import type { InputPart, Native, Origin, ResultPart } from '../language/content.ts'
+import type { InputPart, Origin, ResultPart } from '../language/content.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
   Delta,
   Grant,
   LimitName,
-  ModelStop,
   Recorded,
   SessionParent,
   Settings,
   TurnStop,
-  Usage,
 } from '../language/events.ts'
-import type { AnswerPart, Entry } from '../language/history.ts'
+import type { Entry } from '../language/history.ts'
+import type { RecordPayment } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { AttachedItem, AttachedReport, AttachedTool } from './boundary-attached.ts'
+import type { OnceItem, OnceRequest } from './boundary-once.ts'
 import type {
   AgentOption,
   AppContext,
@@ -37,6 +38,7 @@ import type {
 import type { CallState } from './state.ts'
 
 export type * from './boundary-attached.ts'
+export type * from './boundary-once.ts'
 
 export type Engine = {
   /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
@@ -65,9 +67,8 @@ export type Engine = {
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]>
 
   /**
-   * Offers tools that the caller runs, until the signal aborts, the loop is left or the session is lost: an editor's
-   * files, MCP servers that a client named. Their calls pass the same gate and come as items; the caller answers each
-   * with `report`. A later attachment replaces this one.
+   * Offers tools that the caller runs, until the signal aborts, the loop is left or the session is lost. Their calls pass
+   * the same gate and come as items; the caller answers each with `report`. A later attachment replaces this one.
    */
   attach(
     ref: SessionRef,
@@ -88,8 +89,8 @@ export type Engine = {
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
   /** What the model would be asked next. `text`: if a user said this first. */
   nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
-  /** Newest first. `owner` null: of all owners, for operators. */
-  list(owner: string | null, page: ListPage): Promise<SessionPage>
+  /** Newest first. `owner` null: of all owners, for operators. Payments have lists of their own. */
+  list(owner: string | null, page: ListPage, payments?: boolean): Promise<SessionPage>
   /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
   /** Whose session it is. For operators. */
@@ -101,7 +102,7 @@ export type Engine = {
   /** The session that this owner created with this request key. */
   find(owner: string, key: string): Promise<string | undefined>
   remove(ref: SessionRef): Promise<void>
-  /** Text kept beside the log: whole results that were cut for the model, marks of a wire. Rejects with `not_found`. */
+  /** Text kept beside the log: results that were cut for the model, marks of a wire. Rejects with `not_found`. */
   blob(ref: SessionRef, name: string): Promise<string>
   /**
    * Bytes of an output that was too large to keep whole in memory: up to `length` of them, and at most 1 MiB, from `from` on.
@@ -133,7 +134,8 @@ export type AgentInfo = {
   version: string
   description?: string
   system?: string
-  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust'>)[]
+  /** `changed`: how its definition differs from the one that was allowed. */
+  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust' | 'changed'>)[]
   options: AgentOption[]
   choice: ToolChoice
   parallel: boolean
@@ -207,6 +209,8 @@ export type Command =
       ask?: Ask
       settings?: Partial<GivenSettings>
       request?: RequestKey
+      /** The trace that the turn belongs to. */
+      trace?: TraceContext
     }
   | {
       do: 'respond'
@@ -222,12 +226,21 @@ export type Command =
       skipAnswered?: true
     }
   /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
-  | { do: 'call'; wire: string; by: string; tool: string; text: string; request?: RequestKey }
+  | {
+      do: 'call'
+      wire: string
+      by: string
+      tool: string
+      text: string
+      request?: RequestKey
+      trace?: TraceContext
+    }
   /** The result of a call of a server tool that was postponed, from whoever the tool left it to. The first counts. */
   | { do: 'complete'; callId: string; output: ToolOutput }
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
+  | RecordPayment
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
   /**
@@ -369,30 +382,3 @@ export type FollowItem =
   | { type: 'lost'; error: PlainError }
 
 export type PlainError = { code: ErrorCode; message: string; retryAfterMs?: number }
-
-// ---- one answer ------------------------------------------------------------------------------------------
-
-export type OnceRequest = {
-  owner: string
-  agent: string
-  /** A configured model, if it is not the agent's own. */
-  model?: string
-  clientTools: ToolDeclaration[]
-  /** Results in it are bounded and redacted as any result of a client. */
-  history: Entry[]
-  ask?: Ask
-  deltas: DeltaMode
-}
-
-export type OnceItem = { type: 'delta'; delta: Delta } | { type: 'answer'; answer: OnceAnswer }
-
-export type OnceAnswer = {
-  parts: AnswerPart[]
-  stop: Exclude<ModelStop, 'cancelled' | 'pause'>
-  model: string
-  origin?: Origin
-  usage?: Usage
-  /** What the vendor wants back with the next request, such as a container or a response id. */
-  continuity?: Native
-  warnings?: string[]
-}

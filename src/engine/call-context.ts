@@ -2,6 +2,7 @@
 import { wordsOf } from '../language/errors.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
+import { withTrace } from '../language/trace.ts'
 import type { Abort } from '../lib/abort.ts'
 import { Asking } from './ask-person.ts'
 import type { CallClock } from './call-clock.ts'
@@ -87,6 +88,10 @@ export class CallContext implements ToolContext {
     }
   }
 
+  get trace(): ToolContext['trace'] {
+    return this.#session.ports.observer?.traceOf(this.callId)
+  }
+
   get fetch(): ToolContext['fetch'] {
     return (input, init = {}) => {
       const { ports } = this.#session
@@ -96,6 +101,7 @@ export class CallContext implements ToolContext {
       return egress.fetch(input, {
         signal: this.#stop.signal,
         ...init,
+        headers: withTrace(init.headers, this.trace),
         report: report => {
           ports.log(report.refused === undefined ? 'info' : 'warn', 'A tool sent a request.', {
             session,

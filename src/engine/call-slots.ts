@@ -9,6 +9,11 @@ export class CallSlots {
     this.#free = count
   }
 
+  /** How many wait to be told. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
   /** Takes as many as are free, at most `wanted`. */
   take(wanted: number): number {
     const taken = Math.max(Math.min(wanted, this.#free), 0)

@@ -4,8 +4,19 @@ import { checkPatterns } from '../language/argument-patterns.ts'
 import type { CallForm, Outcome } from '../language/calls.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Ask, Event, Grant, GrantGiven, LimitName, SessionParent, Settings } from '../language/events.ts'
+import type {
+  Ask,
+  Event,
+  Grant,
+  GrantGiven,
+  LimitName,
+  PaymentRecorded,
+  SessionParent,
+  Settings,
+} from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { RecordPayment } from '../language/payments.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { GivenAnswer, RequestKey } from './boundary.ts'
 import { decideSettled, isOverdue } from './decide-call.ts'
 import { decideAnswered } from './decide-question.ts'
@@ -50,6 +61,7 @@ export type Say = {
   ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
+  trace?: TraceContext
   /** What the model read before the message was said first: it is said anew. */
   rewindTo?: Entry[]
 }
@@ -60,6 +72,7 @@ export type DirectCall = {
   form: CallForm
   text: string
   request?: RequestKey
+  trace?: TraceContext
 }
 export type Respond = {
   /** Outcomes of the application's own tools. */
@@ -89,7 +102,16 @@ export function decideSay(state: SessionState, say: Say, context: Context): Even
   const { parts, wire, ask, rewindTo } = say
   if (rewindTo) events.push(decideRewind(state, rewindTo, context))
   const turn = context.id('turn')
-  events.push({ v: 1, at: context.now, type: 'turn.started', turn, parts, wire, ...(ask && { ask }) })
+  events.push({
+    v: 1,
+    at: context.now,
+    type: 'turn.started',
+    turn,
+    parts,
+    wire,
+    ...(ask && { ask }),
+    ...(say.trace && { trace: say.trace }),
+  })
   return keyed(events, say.request, context)
 }
 
@@ -104,7 +126,7 @@ function decideRewind({ view }: SessionState, entries: readonly Entry[], { now }
 /** A caller asks for a tool in place of a model: a turn of one call. */
 export function decideDirectCall(state: SessionState, direct: DirectCall, context: Context): Event[] {
   if (statusOf(state) === 'running') throw busy()
-  const { tool: name, form, text, by, wire } = direct
+  const { tool: name, form, text, by, wire, trace } = direct
   const { now: at } = context
   const turn = context.id('turn')
   // Vendors want a history to begin with a user's words.
@@ -112,7 +134,7 @@ export function decideDirectCall(state: SessionState, direct: DirectCall, contex
   const answer = { parts: [{ type: 'call' as const, name, form, text }], stop: 'calls' as const }
   const events: Event[] = [
     ...decideAbandon(state, context),
-    { v: 1, at, type: 'turn.started', turn, parts, wire, ask: { direct: true } },
+    { v: 1, at, type: 'turn.started', turn, parts, wire, ask: { direct: true }, ...(trace && { trace }) },
     decideAnswer(answer, `caller:${by}`, [], context),
   ]
   return keyed(events, direct.request, context)
@@ -252,6 +274,17 @@ function configure(
   if (!settings || Object.keys(settings).length === 0) return []
   checkSettings(context.agent, { ...state.settings, ...settings }, settings, clientOnly)
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
+}
+
+/** Whoever records a change must have seen the one before. */
+export function decidePayment(
+  state: SessionState,
+  { payment, change, after }: Omit<RecordPayment, 'do'>,
+  { now }: Pick<Context, 'now'>,
+): PaymentRecorded {
+  if (after !== undefined && after !== state.seq)
+    throw new TurnwireError('busy', 'The payment was changed meanwhile. Read it again.')
+  return { v: 1, at: now, type: 'payment.recorded', payment, change }
 }
 
 /** Someone takes control of the loop. `force` takes it from whoever has it. */

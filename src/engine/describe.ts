@@ -24,6 +24,7 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
       ...declarationOf(tool),
       exposed: tool.exposed,
       trust: tool.trust,
+      ...(tool.changed !== undefined && { changed: tool.changed }),
       ...(tool.unavailable !== undefined && {
         description: `${tool.description}\n[unavailable: ${tool.unavailable}]`,
       }),

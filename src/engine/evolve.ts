@@ -146,6 +146,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'model.sampled':
       if (event.usage) spend(state, event.usage)
       break
+    case 'payment.recorded':
+      if (event.change.open !== undefined) state.paymentOpen = event.change.open
+      break
     case 'call.late':
     case 'hook.acted':
       break
@@ -169,6 +172,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     admitted: new Map(),
   }
   if (event.ask) state.turn.ask = event.ask
+  if (event.trace) state.turn.trace = event.trace
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
 }
 

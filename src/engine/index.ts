@@ -1,4 +1,5 @@
 // What leaves the engine. `boundary.ts` is the interface for everyone outside; `ports.ts` is what adapters implement.
+export { addUsage } from './answer-once.ts'
 export type * from './boundary.ts'
 export { CallSlots } from './call-slots.ts'
 export { summaryInstructions } from './compact.ts'

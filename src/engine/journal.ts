@@ -29,6 +29,7 @@ type Keeper = {
   readonly state: SessionState
   readonly feed: Feed
   readonly driver: { readonly callsRunning: number }
+  readonly snapshots: { consider(): void }
   lose(reason: unknown): void
 }
 
@@ -172,7 +173,9 @@ export class Journal {
       if (this.#last === batch) this.#last = undefined
       batch.written?.resolve()
       feed.release(batch.held)
-      if (isListed) this.#listed()
+      if (!isListed) return
+      this.#listed()
+      this.#keeper.snapshots.consider()
     }
     try {
       store

@@ -7,6 +7,7 @@ import type { SessionRef } from './boundary.ts'
 import { refuseIfFull } from './limits.ts'
 import type { BlobRange, Live, Store, ToolOutput } from './ports.ts'
 import type { Session } from './session.ts'
+import { isSnapshotName } from './snapshots.ts'
 
 /** How much is read at once, by whoever reads. */
 const mostRange = 1024 * 1024
@@ -23,7 +24,9 @@ export async function readRange(
     throw new TurnwireError('bad_request', 'A range of bytes is given by two whole numbers from 0 up.')
   const row = await store.row(session)
   const found =
-    row?.owner === owner ? await store.blobRange(session, name, from, Math.min(length, mostRange)) : undefined
+    row?.owner === owner && !isSnapshotName(name)
+      ? await store.blobRange(session, name, from, Math.min(length, mostRange))
+      : undefined
   if (!found) throw new TurnwireError('not_found', 'There is nothing kept under this name.')
   return found
 }

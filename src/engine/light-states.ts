@@ -2,8 +2,8 @@
 // The log of a session is folded once, page by page, and from then on only what was added to it.
 
 import { HistoryFold } from './history-fold.ts'
+import { laterTurn } from './later-turn.ts'
 import type { EnginePorts } from './ports.ts'
-import { laterTurn } from './read-state.ts'
 
 const pageBytes = 1024 * 1024
 const mostKept = 256

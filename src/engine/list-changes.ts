@@ -1,4 +1,5 @@
 // What lists show of sessions, told to whoever watches a list: live only, and made only while someone watches.
+import { paymentsWire } from '../language/payments.ts'
 import { Batches } from '../lib/batches.ts'
 import type { ListedSession, SessionChange } from './boundary.ts'
 import { statusOf } from './next.ts'
@@ -27,7 +28,8 @@ export class ListChanges {
   }
 
   changed(session: Session): void {
-    if (this.#watchers.size > 0) this.#tell({ type: 'changed', row: rowOf(session) })
+    if (this.#watchers.size > 0 && session.state.wire !== paymentsWire)
+      this.#tell({ type: 'changed', row: rowOf(session) })
   }
 
   removed(owner: string, session: string): void {

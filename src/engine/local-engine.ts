@@ -3,6 +3,7 @@
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
+import { paymentsWire } from '../language/payments.ts'
 import type { PromptMessage, ServerPrompt, ServerResource } from '../language/servers.ts'
 import type { Abort } from '../lib/abort.ts'
 import { answerOnce } from './answer-once.ts'
@@ -199,10 +200,12 @@ export class LocalEngine implements Engine {
     return this.#ports.store.read(session, after, maxBytes === undefined ? {} : { maxBytes })
   }
 
-  async list(owner: string | null, page: ListPage): Promise<SessionPage> {
+  async list(owner: string | null, page: ListPage, payments = false): Promise<SessionPage> {
     const { rows, next } = await this.#ports.store.list(owner, page)
     // Sessions that work for calls are found through those.
-    const own = rows.filter(({ summary }) => summary?.parent === undefined)
+    const own = rows.filter(
+      ({ summary }) => summary?.parent === undefined && (summary?.wire === paymentsWire) === payments,
+    )
     const listed = own.map(row => ({
       ...listedSession(row),
       ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),

@@ -19,7 +19,7 @@ import { LogPages } from './log-pages.ts'
 import { type Offer, OwnOffers } from './offer.ts'
 import { stoppedEngine } from './outcomes.ts'
 import type { Agent, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from './ports.ts'
-import { readState } from './read-state.ts'
+import { loadState, readState } from './read-state.ts'
 import { leftAlone, mayPass, nothing, Recovery, recoverTurn } from './recovery.ts'
 import { Session } from './session.ts'
 import { type SessionChanged, SessionChanges } from './session-changes.ts'
@@ -145,7 +145,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     if (session?.state.owner === owner && session.status !== 'running' && session.clean) return session.state
     const row = await this.ports.store.row(id)
     if (row?.owner !== owner) throw notFound()
-    return readState(this.ports, id)
+    return (await loadState(this.ports, id)).state
   }
 
   /** The durable state but for its history, which is read nowhere else than in memory. */
@@ -336,7 +336,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     const claimed = await this.ports.store.claim(id, recovering)
     if (!claimed) throw notFound()
     const { epoch } = claimed
-    const state = await readState(this.ports, id)
+    const { state, snapshot } = await loadState(this.ports, id)
     if (this.#stopping) {
       // The attempt was not the session's fault.
       if (recovering) await this.ports.store.append(nothing(claimed)).catch(() => {})
@@ -344,13 +344,15 @@ export class OpenSessions implements SessionHome, FollowSource {
     }
     const agent = this.ports.agent(state.agent) ?? goneAgent(state.agent)
     const { bytes, blobBytes } = claimed.row
-    const session = new Session(this.ports, agent, state, { epoch, bytes, blobBytes }, this)
+    const claim = { epoch, bytes, blobBytes, ...(snapshot && { snapshot }) }
+    const session = new Session(this.ports, agent, state, claim, this)
     this.#keep(session)
     this.#dropIdle(session)
     if (attached) session.attach(attached)
     this.#changes.tell(id)
     session.deadlines.watch(passed)
     if (!isEnding) await recoverTurn(session, row)
+    session.snapshots.consider()
     return session
   }
 
@@ -381,6 +383,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   lost(session: Session, reason: unknown): void {
     if (this.#open.get(session.id) !== session) return
     this.#open.delete(session.id)
+    this.ports.observer?.lost(session.id)
     // Memory was ahead of the log, so the store says whether there is work left.
     if (!this.#stopping && mayPass(reason)) this.#recovery.later(session.id)
   }

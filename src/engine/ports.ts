@@ -18,15 +18,18 @@ import type { Entry } from '../language/history.ts'
 import type { Report } from '../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import type { ToolCaller, ToolChoice, ToolDeclaration } from '../language/tools.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { Egress } from '../lib/egress.ts'
 import type { ImageLimits } from '../lib/images/index.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 import type { CallSlots } from './call-slots.ts'
 import type { HookSubject, Hooks } from './hooks.ts'
+import type { Observer } from './observer-port.ts'
 import type { Store } from './store-port.ts'
 import type { AppContext, Tool, ToolOutput } from './tool-port.ts'
 
 export type * from './node-port.ts'
+export type * from './observer-port.ts'
 export type * from './store-port.ts'
 
 export {
@@ -111,6 +114,8 @@ export type ModelRequest = {
   clientHosted?: Readonly<Record<string, readonly JsonObject[]>>
   /** By protocol name, fields for the request body as they are; they come after the provider's own. */
   body?: Readonly<Record<string, JsonObject>>
+  /** Sent along as headers, so that the vendor's own traces can be joined. */
+  trace?: TraceContext
   /** Absent: a single request, of which the model keeps nothing. */
   memory?: ModelMemory
 }
@@ -367,12 +372,16 @@ export type EnginePorts = {
   /** Absent: any number of calls may run at the same time. */
   callSlots?: CallSlots
   hooks?: Hooks
+  /** Absent: nobody watches. */
+  observer?: Observer
   /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */
   callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** Another node gives this session up, if one has it, so that it can be claimed here. Absent: there are no others. */
   summon?: (session: string) => Promise<void>
   /** What the program gives its tools as `context.app`. */
   app?: (subject: HookSubject) => AppContext
+  /** How much a log grows between two snapshots of its state. Absent: 1,000 events, or 4 MiB. */
+  snapshotGrowth?: { events: number; bytes: number }
   /** One line for operators; never holds secrets, arguments or results. */
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
 }

@@ -1,20 +1,38 @@
 // A session's state as it was at some point of its log, read page by page. The live state is in session.ts.
 import type { Recorded } from '../language/events.ts'
 import { evolve } from './evolve.ts'
-import type { EnginePorts, World } from './ports.ts'
+import { laterTurn } from './later-turn.ts'
+import type { EnginePorts } from './ports.ts'
+import { readSnapshot, type Snapshot } from './snapshots.ts'
 import { emptyState, type SessionState } from './state.ts'
 
 const pageBytes = 1024 * 1024
 
-/** The state before the first event that `isPast` is true of. Default: of the whole log. */
-export async function readState(
-  { store, world }: Pick<EnginePorts, 'store' | 'world'>,
+/** The state after the whole log: from a snapshot and the events since, if there is one. */
+export async function loadState(
+  ports: Pick<EnginePorts, 'store' | 'world'>,
   session: string,
+): Promise<{ state: SessionState; snapshot?: Snapshot }> {
+  const found = await readSnapshot(ports, session)
+  return { ...found, state: await foldFrom(ports, found?.state ?? emptyState(session)) }
+}
+
+/** The state before the first event that `isPast` is true of. */
+export function readState(
+  ports: Pick<EnginePorts, 'store' | 'world'>,
+  session: string,
+  isPast: (recorded: Recorded) => boolean,
+): Promise<SessionState> {
+  return foldFrom(ports, emptyState(session), isPast)
+}
+
+async function foldFrom(
+  { store, world }: Pick<EnginePorts, 'store' | 'world'>,
+  state: SessionState,
   isPast: (recorded: Recorded) => boolean = () => false,
 ): Promise<SessionState> {
-  const state = emptyState(session)
   for (let pages = 0; ; pages++) {
-    const page = await store.read(session, state.seq, { maxBytes: pageBytes })
+    const page = await store.read(state.id, state.seq, { maxBytes: pageBytes })
     if (page.length === 0) return state
     // Pages are parsed on the event loop: others are served between two.
     if (pages > 0) await laterTurn(world)
@@ -23,11 +41,6 @@ export async function readState(
       evolve(state, recorded.event)
     }
   }
-}
-
-/** A later turn of the event loop. */
-export function laterTurn(world: World): Promise<void> {
-  return new Promise(resolve => void world.timer(0, resolve))
 }
 
 export function fold(id: string, events: readonly Recorded[]): SessionState {

@@ -16,12 +16,13 @@ export type RequestSource = {
   ask: Ask
   /** The model has made a call since it was asked. */
   called?: true
+  trace?: ModelRequest['trace']
 }
 
 /** `offered`: the tools, and the options with their secrets opened. */
 export function requestOf(
   agent: Agent,
-  { session, history, ask, called }: RequestSource,
+  { session, history, ask, called, trace }: RequestSource,
   offered: Pick<ModelRequest, 'tools' | 'options' | 'vendorSearch'>,
 ): ModelRequest {
   const system = joinText(agent.system, ask.system)
@@ -43,6 +44,7 @@ export function requestOf(
   if (format) request.format = format
   if (ask.hosted) request.clientHosted = ask.hosted
   if (ask.body) request.body = ask.body
+  if (trace) request.trace = trace
   return request
 }
 

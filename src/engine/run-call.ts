@@ -118,7 +118,9 @@ class CallRun {
     const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
-      running = this.#tool.run(this.#input, context)
+      const run = () => this.#tool.run(this.#input, context)
+      const { observer } = this.#session.ports
+      running = observer ? observer.inCall(this.#call.part.id, run) : run()
     } catch (error) {
       this.#failed(context, error)
       return

@@ -3,8 +3,10 @@
 import { TurnwireError } from '../language/errors.ts'
 import type { OptionValue, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
+import { decidePayment } from './decide.ts'
 import { decideClaim } from './decide-call.ts'
 import { findQuestion } from './decide-question.ts'
 import { ManualControl } from './manual-control.ts'
@@ -41,7 +43,7 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       return done(await respond(session, command))
     case 'call': {
       const { do: _, ...direct } = command
-      return done(await session.call(direct))
+      return done(await session.call(traced(session, direct)))
     }
     case 'complete':
       await completeCall(session, command.callId, command.output)
@@ -51,6 +53,9 @@ export async function runCommand(session: Session, command: Command): Promise<Ac
       return done()
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
+      return done()
+    case 'record-payment':
+      await session.save([decidePayment(session.state, command, session.context)])
       return done()
     case 'grant':
       return done({ grant: await session.grant(command.grant) })
@@ -71,13 +76,19 @@ async function say(session: Session, command: CommandOf<'say'>): Promise<Partial
   const { do: _, settings, request, parts, ...rest } = command
   const attempt = request && attemptOf(session, request)
   return session.say({
-    ...rest,
+    ...traced(session, rest),
     // The message of a request whose turn failed is in the history already.
     parts: attempt?.repeats === 'failed' ? [] : parts,
     ...(attempt?.repeats === 'again' && { rewindTo: await viewBefore(session, request?.key ?? '') }),
     ...(settings && { settings: sealSettings(session, settings) }),
     ...(attempt && { request: attempt.request }),
   })
+}
+
+/** The turn that it starts has a trace of its own, below that of the caller. */
+function traced<Start extends { trace?: TraceContext }>(session: Session, start: Start): Start {
+  const trace = session.ports.observer?.startTurn(session, start.trace)
+  return trace ? { ...start, trace } : start
 }
 
 type Attempt = { request: RequestKey; repeats?: 'failed' | 'again' }

@@ -2,6 +2,7 @@
 import type { Offer } from './offer.ts'
 import type { Agent } from './ports.ts'
 import type { Session } from './session.ts'
+import type { Snapshot } from './snapshots.ts'
 import type { SubSessions } from './sub-sessions.ts'
 
 /**
@@ -20,5 +21,5 @@ export type SessionHome = {
   readonly listChanges: { changed(session: Session): void }
 }
 
-/** The right to write to a session, and how large it is. */
-export type Claim = { epoch: number; bytes: number; blobBytes: number }
+/** The right to write to a session, how large it is, and the snapshot that it was loaded from. */
+export type Claim = { epoch: number; bytes: number; blobBytes: number; snapshot?: Snapshot }

@@ -1,7 +1,6 @@
 // One session in memory: the only place where its state changes. A command is decided and applied synchronously, so two
 // commands never interleave; durability is awaited afterwards. If the store refuses a write, memory is ahead of the log:
 // the session is dropped and read again when it is needed next.
-
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Grant, Settings } from '../language/events.ts'
 import type { Attachment } from './attachment.ts'
@@ -48,6 +47,7 @@ import { withReader } from './read-output.ts'
 import { openedOptions, requestOf } from './request.ts'
 import type { Claim, Recorded, SessionHome } from './session-home.ts'
 import { declaredFor } from './session-tools.ts'
+import { SnapshotWriter } from './snapshots.ts'
 import type { SessionState } from './state.ts'
 import type { SubSessions } from './sub-sessions.ts'
 
@@ -69,6 +69,7 @@ export class Session {
   requestApp: Partial<AppContext> | undefined
   readonly #id: Context['id']
   readonly #journal: Journal
+  readonly snapshots: SnapshotWriter
   readonly #home: SessionHome
   #attached: readonly Tool[] = []
   readonly #offers = new OfferCache()
@@ -105,6 +106,7 @@ export class Session {
         error: wordsOf(error),
       }),
     )
+    this.snapshots = new SnapshotWriter(this, claim.snapshot)
     this.#journal = new Journal(this, claim.epoch, () => home.listChanges.changed(this))
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
@@ -167,10 +169,7 @@ export class Session {
     return this.#offers.of(this.agent, settings, attached, clientOnly)
   }
 
-  /**
-   * Offers tools that live as long as a connection: an editor's files and terminals, servers that a client named. They pass
-   * the same gate, and are gone after a restart until they are attached again.
-   */
+  /** Offers tools that live as long as a connection, such as an editor's. They pass the same gate; a restart ends them. */
   attach(tools: readonly Tool[]): void {
     this.#attached = tools
   }
@@ -338,9 +337,10 @@ export class Session {
     this.unproven = false
     const workers = workersOfEnding(this.state, events)
     const all = hasNested(this.state) ? withNestedSettled(this.state, events, this.context) : events
-    const redact = this.agent.gate.redactArguments
+    const { redactArguments: redact } = this.agent.gate
     const kept = redact ? all.map(event => withHiddenArguments(this, event, redact)) : all
     this.#journal.record(kept, deferrable)
+    this.ports.observer?.recorded(this, kept)
     if (this.ports.hooks) tellTurnEnded(this, events)
     if (events.some(asksUntil)) this.deadlines.watch()
     tellNested(this, all)
@@ -386,7 +386,6 @@ export class Session {
     this.feed.close(why)
   }
 
-  /** Keeps text beside the log. */
   async keepBlob({ name, body }: { name: string; body: string }): Promise<void> {
     this.blobBytes += body.length
     await this.ports.store.putBlob(this.id, name, body, this.epoch)

@@ -14,6 +14,7 @@ import type {
 import type { Entry } from '../language/history.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { ListSummary, SessionFacts, SessionStatus } from './ports.ts'
 
 /**
@@ -90,6 +91,7 @@ export type TurnState = {
   /** The number of the event that started it. */
   first: number
   ask?: Ask
+  trace?: TraceContext
   /** The model has made a call since it was asked: a demand of one is met. */
   called?: true
   startedAt: number
@@ -152,6 +154,8 @@ export type SessionState = {
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
   controlledBy?: string
+  /** It is the log of a payment, and something is left to be done about it. */
+  paymentOpen?: boolean
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }
 
@@ -249,5 +253,11 @@ export function factsOf(state: SessionState, status: SessionStatus): SessionFact
   }
   const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
   const dueAt = nextDue(batch)
-  return { ...used, waits: open.map(({ part }) => part.name), ...(dueAt !== undefined && { dueAt }) }
+  const asks = open.filter(({ stage }) => stage === 'asking').length
+  return {
+    ...used,
+    waits: open.map(({ part }) => part.name),
+    ...(asks > 0 && { asks }),
+    ...(dueAt !== undefined && { dueAt }),
+  }
 }

@@ -12,6 +12,8 @@ export type SessionFacts = {
   cost?: number
   /** While it waits: the tools whose calls wait for a client or a person. */
   waits?: readonly string[]
+  /** While it waits: how many of them wait for a person's approval. */
+  asks?: number
   /** At rest: how its last turn ended, unless it simply ended. */
   stop?: TurnStop
   /** While it waits: a call runs and waits for an answer. If its process ends, the session has to be recovered. */
@@ -88,6 +90,9 @@ export type ListPage = { after?: string; limit: number; status?: SessionStatus }
 /** A piece of a blob that is written in pieces: `at` is where it begins, and so how many bytes there are before it. */
 export type BlobPiece = { epoch: number; at: number; bytes: Uint8Array; last?: true }
 
+/** `inPieces`: it was written by `addPiece`. */
+export type BlobName = { name: string; inPieces: boolean }
+
 /** A part of such a blob. `size`: of the whole. */
 export type BlobRange = { bytes: Uint8Array; size: number }
 
@@ -136,6 +141,8 @@ export type Store = {
   /** `epoch`: as for `remove`. */
   putBlob(session: string, name: string, body: string, epoch?: number): Promise<void>
   blob(session: string, name: string): Promise<string | undefined>
+  /** Every blob of a session that can be read now, in any order. For copies of whole sessions. */
+  blobs(session: string): Promise<BlobName[]>
   /**
    * Adds bytes to a blob that is too large to be put whole. `at` 0 begins it anew, and removes what there was; without
    * bytes, and not as the last piece, it only removes. Readers see it once its last piece is written. It rejects with

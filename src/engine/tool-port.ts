@@ -6,6 +6,7 @@ import type { LimitName, ModelStop } from '../language/events.ts'
 import type { CallAnswer, CallQuestion } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
+import type { TraceContext } from '../language/trace.ts'
 import type { EgressInit } from '../lib/egress.ts'
 import type { Json } from '../lib/json.ts'
 
@@ -73,6 +74,8 @@ export type ToolContext = {
    * tokens and money, and is recorded.
    */
   sample(request: SampleRequest): Promise<SampleAnswer>
+  /** Where traces are made: what a request that the tool makes for this call carries along. `fetch` adds it by itself. */
+  readonly trace?: TraceContext | undefined
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
   /** A connection within the same rule, which outlives the call. `hosts` narrows the rule. Absent: none is made. */

@@ -17,6 +17,7 @@ export const errorCodes = {
   duplicate_call: { status: 400, retry: false, audience: 'caller' },
   invalid_edit: { status: 400, retry: false, audience: 'caller' },
   unauthorized: { status: 401, retry: false, audience: 'caller' },
+  payment_required: { status: 402, retry: false, audience: 'caller' },
   forbidden: { status: 403, retry: false, audience: 'caller' },
   hook_refused: { status: 403, retry: false, audience: 'caller' },
   forbidden_host: { status: 403, retry: false, audience: 'caller' },
@@ -35,6 +36,9 @@ export const errorCodes = {
   recovery_failed: { status: 409, retry: false, audience: 'caller' },
   callback_expired: { status: 410, retry: false, audience: 'caller' },
   approval_expired: { status: 410, retry: false, audience: 'caller' },
+  // A client above the one that pays must not repeat the request: it would pay again.
+  payment_pending: { status: 409, retry: false, audience: 'caller' },
+  payment_conflict: { status: 409, retry: false, audience: 'caller' },
   too_large: { status: 413, retry: false, audience: 'caller' },
   unsupported_media: { status: 415, retry: false, audience: 'caller' },
   rate_limited: { status: 429, retry: true, audience: 'caller' },
@@ -44,6 +48,8 @@ export const errorCodes = {
   // Not a 5xx: most clients repeat every 5xx, whatever the headers say.
   model_rejected: { status: 400, retry: false, audience: 'operator' },
   model_timeout: { status: 504, retry: true, audience: 'caller' },
+  agent_unavailable: { status: 503, retry: true, audience: 'caller' },
+  payment_failed: { status: 502, retry: true, audience: 'caller' },
   stopping: { status: 503, retry: true, audience: 'caller' },
   lease_lost: { status: 503, retry: true, audience: 'caller' },
   moved: { status: 503, retry: true, audience: 'caller' },

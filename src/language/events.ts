@@ -7,9 +7,11 @@ import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPa
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
+import type { PaymentChange } from './payments.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
+import type { TraceContext } from './trace.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -123,6 +125,8 @@ export type TurnStarted = At & {
   parts: InputPart[]
   wire: string
   ask?: Ask
+  /** The trace that it belongs to: its own first span where traces are made, otherwise that of its caller. */
+  trace?: TraceContext
 }
 /** The caller that continues the turn asks something else of the model from here on. */
 export type TurnAsked = At & { type: 'turn.asked'; ask: Ask }
@@ -317,6 +321,12 @@ export type ModelSampled = At & {
   usage?: Usage
 }
 
+/**
+ * How a payment changed. A payment has a session of its own, in which the first of these is the whole record; the session
+ * whose turn it paid for has the receipt.
+ */
+export type PaymentRecorded = At & { type: 'payment.recorded'; payment: string; change: PaymentChange }
+
 export type Event =
   | SessionCreated
   | SessionConfigured
@@ -353,6 +363,7 @@ export type Event =
   | HistoryRewound
   | HookActed
   | ModelSampled
+  | PaymentRecorded
 
 export type EventType = Event['type']
 

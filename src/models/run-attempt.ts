@@ -3,6 +3,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ModelAnswer, ModelDelta } from '../engine/ports.ts'
+import type { TraceContext } from '../language/trace.ts'
 import { readJson } from './common/json-read.ts'
 import type { Frame, ModelFailure, Prepared, Protocol } from './protocol.ts'
 import { applyRetryHeaders, lostFailure, redirectFailure } from './run-failures.ts'
@@ -16,6 +17,7 @@ export type ExchangeOptions<State, Reading> = {
   provider: string
   address: Address
   auth: Readonly<Record<string, string>>
+  trace: TraceContext | undefined
   limits: FrameLimits & { firstByteMs: number; idleMs: number }
   agents: Agents
   watch: (delta: ModelDelta) => void
@@ -37,6 +39,7 @@ export async function attempt<State, Reading>(
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',
     'user-agent': 'turnwire',
+    ...options.trace,
     ...prepared.headers,
     ...options.auth,
   }

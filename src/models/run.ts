@@ -177,7 +177,7 @@ async function exchange<State, Reading>(
     // A provider that fetches its keys does not know the signal.
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const address = addressFor(runner, prepared.path)
-    const sent = { protocol, prepared, provider: provider.name, address, auth, limits }
+    const sent = { protocol, prepared, provider: provider.name, address, auth, limits, trace: request.trace }
     const result = await attempt({ ...sent, agents: runner.agents(), watch, signal })
     signal.throwIfAborted()
     if ('answer' in result) return withWarnings(result.answer, prepared)

@@ -2,6 +2,15 @@
 // it the parts are plain elements with class names.
 export { Approval, type ApprovalAnswer, type ApprovalProps, type ApprovalQuestion } from './approval.tsx'
 export type { Scope } from './approval-always.tsx'
+export type {
+  BackgroundSseOptions,
+  ChatTransport,
+  ChatTransportContext,
+  ChatTransportRun,
+  SseOptions,
+  TransportOptions,
+  WebSocketOptions,
+} from './deltakit-transports.ts'
 export { KindIcon, ShapeIcon } from './icons.tsx'
 export { JsonTree } from './json-tree.tsx'
 export { Diff, Image, Output, Terminal } from './output.tsx'
@@ -33,6 +42,8 @@ export {
 } from './use-session.ts'
 export {
   type EventHelpers,
+  type StreamStatus,
+  type StreamStatusContext,
   type UsedStreamChat,
   type UseStreamChatOptions,
   useStreamChat,

@@ -1,5 +1,5 @@
 // Small parts that the others are made of: a status in shape and word, text that hides nothing, copying, folding.
-import { type ReactElement, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactElement, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { printable, utf8Length } from '../lib/text.ts'
 import { ShapeIcon, statusShapes } from './icons.tsx'
 import type { CallStatus } from './view.ts'
@@ -93,15 +93,49 @@ export function Time({ at, now }: { at: number; now?: number }): ReactElement {
   )
 }
 
+/** One timer for all parts that show a time that passes at this rate. */
+class Clock {
+  #now = Date.now()
+  #timer: ReturnType<typeof setInterval> | undefined
+  readonly #listeners = new Set<() => void>()
+  readonly #everyMs: number
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs
+  }
+
+  readonly now = (): number => this.#now
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    this.#timer ??= setInterval(() => {
+      this.#now = Date.now()
+      for (const each of this.#listeners) each()
+    }, this.#everyMs)
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+  }
+}
+
+const clocks = new Map<number, Clock>()
+const stopped = { subscribe: () => () => {}, now: () => 0 }
+
+function clockOf(everyMs: number): Clock {
+  const clock = clocks.get(everyMs) ?? new Clock(everyMs)
+  clocks.set(everyMs, clock)
+  return clock
+}
+
 /** The time, again every 15 seconds. */
 export function useNow(isOn = true, everyMs = 15_000): number {
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    if (!isOn) return undefined
-    const timer = setInterval(() => setNow(Date.now()), everyMs)
-    return () => clearInterval(timer)
-  }, [isOn, everyMs])
-  return now
+  // The clock may have ticked last some time before this part appeared.
+  const [first] = useState(() => Date.now())
+  const { subscribe, now } = isOn ? clockOf(everyMs) : stopped
+  return Math.max(first, useSyncExternalStore(subscribe, now))
 }
 
 export function Fold(props: {

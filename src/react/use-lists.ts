@@ -1,6 +1,6 @@
 // Lists that stay live: sessions, and calls that wait for a person. Both read from the operator API, follow its changes, and
 // read again after each reconnect, so a restart of the server loses nothing.
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import type {
   OperatorApproval,
   OperatorCommand,
@@ -73,7 +73,7 @@ export type UsedSessions = {
 }
 
 export function useSessions(source: Pick<ListSource, 'sessions'>, filter: SessionFilter = {}): UsedSessions {
-  const [rows, setRows] = useState<ReadonlyMap<string, OperatorSession>>(new Map())
+  const [sessions, setSessions] = useState<readonly OperatorSession[]>([])
   const [next, setNext] = useState<string | null>()
   const [error, setError] = useState<Error>()
   const [isLoading, setLoading] = useState(false)
@@ -85,10 +85,13 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
       setLoading(true)
       try {
         const filtered = JSON.parse(key) as SessionFilter // it was made of one
-        const page = await source.sessions({ ...filtered, ...(after && { after }), limit: 200 })
+        let page = await source.sessions({ ...filtered, ...(after && { after }), limit: 200 })
+        // A request looks at a bounded number of sessions: that none of them matches says nothing of the others.
+        while (isCurrent() && page.sessions.length === 0 && page.next !== undefined)
+          page = await source.sessions({ ...filtered, after: page.next, limit: 200 })
         if (!isCurrent()) return
         setError(undefined)
-        setRows(before => merged(after === undefined ? new Map() : before, page.sessions))
+        setSessions(before => withRows(after === undefined ? [] : before, page.sessions))
         setNext(page.next ?? null)
       } catch (cause) {
         if (isCurrent()) setError(cause instanceof Error ? cause : new Error(String(cause)))
@@ -113,37 +116,50 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
   const take = useCallback(
     (change: SessionChanged) => {
       if (change.type === 'open') restart()
-      else setRows(before => changed(before, change, JSON.parse(key) as SessionFilter))
+      else setSessions(before => changed(before, change, JSON.parse(key) as SessionFilter))
     },
     [restart, key],
   )
-  const sessions = useMemo(() => [...rows.values()].sort(newestFirst), [rows])
   return { sessions, isWhole: next === null, isLoading, error, more, take }
 }
 
 function newestFirst(a: OperatorSession, b: OperatorSession): number {
-  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
+  return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
-function merged(
-  before: ReadonlyMap<string, OperatorSession>,
-  rows: readonly OperatorSession[],
-): Map<string, OperatorSession> {
-  const all = new Map(before)
-  for (const row of rows) all.set(row.id, row)
+/** Rows are in order, newest first: a page mostly goes to the end, and one row costs no sorting of the others. */
+function withRows(before: readonly OperatorSession[], rows: readonly OperatorSession[]): OperatorSession[] {
+  const [first] = rows
+  const last = before.at(-1)
+  if (first && (!last || newestFirst(last, first) < 0)) return before.concat(rows)
+  const all = before.slice()
+  for (const row of rows) {
+    const place = placeOf(all, row)
+    all.splice(place, all[place]?.id === row.id ? 1 : 0, row)
+  }
   return all
+}
+
+/** Where a row is, or belongs. */
+function placeOf(rows: readonly OperatorSession[], row: OperatorSession): number {
+  let low = 0
+  let high = rows.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (newestFirst(rows[middle]!, row) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function changed(
-  before: ReadonlyMap<string, OperatorSession>,
+  before: readonly OperatorSession[],
   change: Exclude<SessionChanged, { type: 'open' }>,
   filter: SessionFilter,
-): ReadonlyMap<string, OperatorSession> {
-  const all = new Map(before)
-  if (change.type === 'removed') all.delete(change.id)
-  else if (passes(change.session, filter)) all.set(change.session.id, change.session)
-  else all.delete(change.session.id)
-  return all
+): readonly OperatorSession[] {
+  if (change.type === 'session' && passes(change.session, filter)) return withRows(before, [change.session])
+  const id = change.type === 'removed' ? change.id : change.session.id
+  return before.some(row => row.id === id) ? before.filter(row => row.id !== id) : before
 }
 
 /** As the server filters. */

@@ -1,15 +1,26 @@
 // DeltaKit's hook with its own names, options and behaviour, on Turnwire's DeltaKit wire: `messages` made of parts
-// (`ToolCallPart` and the others), `onEvent` with helpers that replaces the default handling, `stop`. Without `onEvent` it
-// shows text, reasoning, calls, results and calls that wait, which DeltaKit's default does not.
+// (`ToolCallPart` and the others), `onEvent` with helpers that replaces the default handling, `stop`, three transports and
+// runs that a reload resumes. Without `onEvent` it shows text, reasoning, calls, results and calls that wait, which
+// DeltaKit's default does not.
 import { useCallback, useEffect, useRef, useState } from 'react'
 import {
   type AnyDeltaKitEvent,
   applyDeltaKit,
   type DeltaKitMessage,
   type DeltaKitPart,
-  parseDeltaKit,
+  withAssistantMessage,
   withUserMessage,
 } from '../client/deltakit.ts'
+import {
+  type ChatTransport,
+  type ChatTransportContext,
+  type ChatTransportRun,
+  replaysWhole,
+  runToResume,
+  type TransportChoice,
+  type TransportOptions,
+  transportOf,
+} from './deltakit-transports.ts'
 
 export type EventHelpers = {
   /** Extends the last part if it is text, else begins a text part. */
@@ -18,8 +29,20 @@ export type EventHelpers = {
   setMessages: (update: (messages: DeltaKitMessage[]) => DeltaKitMessage[]) => void
 }
 
+export type StreamStatus = 'starting' | 'resuming' | 'stopped' | 'finished' | 'error'
+export type StreamStatusContext = {
+  messages: DeltaKitMessage[]
+  runId: string | null
+  error?: Error
+  /** Of `stopped`: who stopped it. */
+  reason?: 'user' | 'unmount'
+}
+
 export type UseStreamChatOptions = {
-  /** Default `/api/chat`. */
+  /** Default `sse`: one request, one stream. Or a transport of your own. */
+  transport?: TransportChoice
+  transportOptions?: TransportOptions
+  /** Of the default transport. Default `/api/chat`. */
   api?: string
   headers?: Record<string, string>
   /** Further members of the request, such as a session id. */
@@ -30,6 +53,7 @@ export type UseStreamChatOptions = {
   onMessage?: (message: DeltaKitMessage) => void
   onFinish?: (messages: DeltaKitMessage[]) => void
   onError?: (error: Error) => void
+  onStatusChange?: (status: StreamStatus, context: StreamStatusContext) => void
   fetch?: typeof globalThis.fetch
 }
 
@@ -43,85 +67,177 @@ export type UsedStreamChat = {
   setMessages: (messages: DeltaKitMessage[] | ((before: DeltaKitMessage[]) => DeltaKitMessage[])) => void
 }
 
+type Shown = Pick<UsedStreamChat, 'messages' | 'isLoading' | 'error' | 'runId'>
+
 export function useStreamChat(options: UseStreamChatOptions = {}): UsedStreamChat {
   const latest = useRef(options)
   latest.current = options
-  const messages = useRef(options.initialMessages ?? [])
-  const [shown, setShown] = useState(messages.current)
-  const [isLoading, setLoading] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const [runId, setRunId] = useState<string | null>(null)
-  const running = useRef<AbortController>(undefined)
-  useEffect(() => () => running.current?.abort(), [])
+  const [shown, setShown] = useState<Shown>(() => ({
+    messages: options.initialMessages ?? [],
+    isLoading: false,
+    error: null,
+    runId: null,
+  }))
+  const [chat] = useState(() => new StreamChat(shown, latest))
+  useEffect(() => {
+    chat.onShow = setShown
+    chat.resume()
+    return () => chat.leave()
+  }, [chat])
+  const sendMessage = useCallback((text: string) => chat.send(text), [chat])
+  const stop = useCallback(() => chat.stop(), [chat])
+  const setMessages = useCallback<UsedStreamChat['setMessages']>(next => chat.setMessages(next), [chat])
+  return { ...shown, sendMessage, stop, setMessages }
+}
 
-  const setMessages = useCallback<UsedStreamChat['setMessages']>(next => {
-    messages.current = typeof next === 'function' ? next(messages.current) : next
-    setShown(messages.current)
-  }, [])
-  const stop = useCallback(() => {
-    running.current?.abort()
-    running.current = undefined
-    setLoading(false)
-  }, [])
-  const finish = useCallback((run: AbortController, failure: Error | undefined) => {
-    if (run.signal.aborted || running.current !== run) return
-    running.current = undefined
-    setLoading(false)
-    setRunId(null)
-    if (failure) {
-      setError(failure)
-      latest.current.onError?.(failure)
+/** One chat: at most one run at a time. The hook shows what it says. */
+class StreamChat {
+  onShow: (shown: Shown) => void = () => {}
+  #shown: Shown
+  readonly #latest: { readonly current: UseStreamChatOptions }
+  /** The run that is shown now. What an older one still says is dropped. */
+  #run: { handle?: ChatTransportRun | undefined } | undefined
+
+  constructor(shown: Shown, latest: { readonly current: UseStreamChatOptions }) {
+    this.#shown = shown
+    this.#latest = latest
+  }
+
+  setMessages(next: Parameters<UsedStreamChat['setMessages']>[0]): void {
+    const before = this.#shown.messages
+    this.#show({ messages: typeof next === 'function' ? next(before) : next })
+  }
+
+  send(text: string): void {
+    if (this.#run) return
+    this.#show({ messages: withUserMessage(this.#shown.messages, text) })
+    const user = this.#shown.messages.at(-2)
+    if (user) this.#latest.current.onMessage?.(user)
+    this.#begin('starting', (transport, context) => transport.start({ message: text, context }))
+  }
+
+  /** Shows the run that the page had before it was opened again. */
+  resume(): void {
+    const { transportOptions = {} } = this.#latest.current
+    const runId = runToResume(transportOptions)
+    if (runId === undefined || this.#run) return
+    const isWhole = replaysWhole(transportOptions)
+    this.#show({ runId })
+    this.#begin('resuming', (transport, context) => {
+      if (isWhole) this.setMessages(withoutLastAnswer)
+      return transport.resume?.({ runId, context })
+    })
+  }
+
+  stop(): void {
+    const { handle } = this.#run ?? {}
+    if (!this.#run) return
+    const { runId } = this.#shown
+    this.#run = undefined
+    void handle?.stop?.()
+    this.#setRunId(null)
+    this.#show({ isLoading: false })
+    this.#tell('stopped', { runId, reason: 'user' })
+  }
+
+  /** The page goes away. A run in the background goes on, and its id stays known. */
+  leave(): void {
+    const { handle } = this.#run ?? {}
+    if (!this.#run) return
+    this.#run = undefined
+    void handle?.close?.()
+    this.#tell('stopped', { runId: this.#shown.runId, reason: 'unmount' })
+  }
+
+  #begin(
+    status: 'starting' | 'resuming',
+    begin: (transport: ChatTransport, context: ChatTransportContext) => ChatTransportRun | undefined,
+  ): void {
+    const { transport = 'sse', transportOptions = {}, api = '/api/chat', ...rest } = this.#latest.current
+    const { headers, body, fetch } = rest
+    const direct = { api, ...(headers && { headers }), ...(body && { body }), ...(fetch && { fetch }) }
+    const run: { handle?: ChatTransportRun | undefined } = {}
+    this.#run = run
+    this.#show({ isLoading: true, error: null })
+    this.#tell(status, { runId: this.#shown.runId })
+    const context = this.#contextOf(run)
+    try {
+      run.handle = begin(transportOf(transport, transportOptions, direct), context)
+    } catch (cause) {
+      context.fail(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+  }
+
+  #contextOf(run: object): ChatTransportContext {
+    const ifShown =
+      <Args extends unknown[]>(act: (...args: Args) => void) =>
+      (...args: Args): void => {
+        if (this.#run === run) act(...args)
+      }
+    return {
+      emit: ifShown(event => this.#take(event)),
+      finish: ifShown(() => this.#end(undefined)),
+      fail: ifShown(error => this.#end(error)),
+      ensureAssistantMessage: ifShown(() => this.setMessages(withAssistantMessage)),
+      getMessages: () => this.#shown.messages,
+      setRunId: ifShown(runId => this.#setRunId(runId)),
+    }
+  }
+
+  #take(event: AnyDeltaKitEvent): void {
+    if (event.type === 'run_started' && 'runId' in event && typeof event.runId === 'string')
+      this.#setRunId(event.runId)
+    const { onEvent } = this.#latest.current
+    if (onEvent)
+      onEvent(
+        event,
+        helpersOf(next => this.setMessages(next)),
+      )
+    else this.setMessages(before => applyDeltaKit(before, event))
+  }
+
+  #end(error: Error | undefined): void {
+    const { runId } = this.#shown
+    const { onError, onMessage, onFinish } = this.#latest.current
+    this.#run = undefined
+    this.#setRunId(null)
+    this.#show({ isLoading: false, ...(error && { error }) })
+    if (error) {
+      onError?.(error)
+      this.#tell('error', { runId, error })
       return
     }
-    const last = messages.current.at(-1)
-    if (last) latest.current.onMessage?.(last)
-    latest.current.onFinish?.(messages.current)
-  }, [])
-  const sendMessage = useCallback(
-    (text: string) => {
-      if (running.current) return
-      const run = new AbortController()
-      running.current = run
-      setMessages(before => withUserMessage(before, text))
-      setLoading(true)
-      setError(null)
-      const user = messages.current.at(-2)
-      if (user) latest.current.onMessage?.(user)
-      const take = (event: AnyDeltaKitEvent): void => {
-        if (event.type === 'run_started' && 'runId' in event && typeof event.runId === 'string')
-          setRunId(event.runId)
-        const { onEvent } = latest.current
-        if (onEvent) onEvent(event, helpersOf(setMessages))
-        else setMessages(before => applyDeltaKit(before, event))
-      }
-      readAnswer(text, latest.current, take, run.signal).then(
-        () => finish(run, undefined),
-        (cause: unknown) => finish(run, cause instanceof Error ? cause : new Error(String(cause))),
-      )
-    },
-    [setMessages, finish],
-  )
-  return { messages: shown, isLoading, error, runId, sendMessage, stop, setMessages }
+    const last = this.#shown.messages.at(-1)
+    if (last?.role === 'assistant') onMessage?.(last)
+    onFinish?.(this.#shown.messages)
+    this.#tell('finished', { runId })
+  }
+
+  #setRunId(runId: string | null): void {
+    if (runId === this.#shown.runId) return
+    this.#show({ runId })
+    const { transportOptions: { backgroundSSE, websocket } = {} } = this.#latest.current
+    backgroundSSE?.onRunIdChange?.(runId)
+    websocket?.onRunIdChange?.(runId)
+  }
+
+  #show(change: Partial<Shown>): void {
+    this.#shown = { ...this.#shown, ...change }
+    this.onShow(this.#shown)
+  }
+
+  #tell(status: StreamStatus, context: Omit<StreamStatusContext, 'messages'>): void {
+    this.#latest.current.onStatusChange?.(status, { messages: this.#shown.messages, ...context })
+  }
 }
 
-async function readAnswer(
-  message: string,
-  { api = '/api/chat', headers, body, fetch = globalThis.fetch }: UseStreamChatOptions,
-  take: (event: AnyDeltaKitEvent) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const response = await fetch(api, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify({ message, ...body }),
-    signal,
-  })
-  if (!response.ok) throw new Error(`SSE request failed: ${response.status} ${response.statusText}`)
-  if (!response.body) throw new Error('Response body is null')
-  for await (const event of parseDeltaKit(response.body, signal)) take(event)
+/** The parts of the last answer are taken away: a run that is shown from its beginning brings them again. */
+function withoutLastAnswer(messages: DeltaKitMessage[]): DeltaKitMessage[] {
+  const last = messages.at(-1)
+  return last?.role === 'assistant' ? [...messages.slice(0, -1), { ...last, parts: [] }] : messages
 }
 
-function helpersOf(setMessages: UsedStreamChat['setMessages']): EventHelpers {
+function helpersOf(setMessages: EventHelpers['setMessages']): EventHelpers {
   const onLast = (change: (parts: DeltaKitPart[]) => DeltaKitPart[]): void =>
     setMessages(before => {
       const last = before.at(-1)

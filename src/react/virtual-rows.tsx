@@ -1,6 +1,7 @@
 // Rows of any height, of which only those near the viewport are in the document: 10,000 of them scroll without effort.
 // The browser's scroll anchoring keeps what a person reads in its place while heights become known.
 import {
+  memo,
   type ReactElement,
   type ReactNode,
   useCallback,
@@ -10,6 +11,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import { RowHeights } from './row-heights.ts'
 
 export type VirtualRowsProps<T> = {
   items: readonly T[]
@@ -37,16 +39,16 @@ const overscan = 600
 export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
   const { items, keyOf, render, follow = false, target, onEnd, role } = props
   const box = useRef<HTMLElement>(null)
-  const { offsets, measure, measured } = useOffsets(props)
+  const { heights, measure, measured } = useHeights(props)
   const { view, isAtEnd, isAway, look } = useViewport(box)
-  const first = indexAt(offsets, view.top - overscan)
-  const last = Math.min(items.length, indexAt(offsets, view.top + view.height + overscan) + 1)
+  const first = heights.indexAt(view.top - overscan)
+  const last = Math.min(items.length, heights.indexAt(view.top + view.height + overscan) + 1)
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever rows were added or measured
   useLayoutEffect(() => {
     const element = box.current
     if (element && follow && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [items, measured, follow])
-  useTarget(box, target, items, keyOf, offsets)
+  useTarget(box, target, items, keyOf, heights)
   useEffect(() => {
     if (onEnd && items.length > 0 && last >= items.length) onEnd()
   }, [onEnd, last, items.length])
@@ -61,18 +63,15 @@ export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
         onScroll={event => look(event.currentTarget)}
       >
         {items.length === 0 && props.empty}
-        <div style={{ height: offsets[first] }} />
+        <div style={{ height: heights.start(first) }} />
         <div role={role}>
           {items.slice(first, last).map((item, index) => {
             const key = keyOf(item, first + index)
-            return (
-              <div key={key} data-key={key} ref={measure} className="tw-row" role={role && 'listitem'}>
-                {render(item, first + index)}
-              </div>
-            )
+            const place = { rowKey: key, index: first + index, measure, role }
+            return <OneRow key={key} item={item} render={render as RenderAny} {...place} />
           })}
         </div>
-        <div style={{ height: offsets[items.length]! - offsets[last]! }} />
+        <div style={{ height: heights.start(items.length) - heights.start(last) }} />
       </section>
       {follow && isAway && (
         <button type="button" className="tw-button tw-newest" onClick={toEnd}>
@@ -83,23 +82,62 @@ export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
   )
 }
 
+/** The list gives each row only items of its own kind. */
+type RenderAny = (item: unknown, index: number) => ReactNode
+
+type OneRowProps = {
+  item: unknown
+  index: number
+  rowKey: string
+  render: RenderAny
+  measure: (element: HTMLElement | null) => void
+  role: 'list' | undefined
+}
+
+/** Scrolling draws the rows that come into sight, and none of those that are there already. */
+const OneRow = memo(function OneRow({
+  item,
+  index,
+  rowKey,
+  render,
+  measure,
+  role,
+}: OneRowProps): ReactElement {
+  return (
+    <div data-key={rowKey} data-index={index} ref={measure} className="tw-row" role={role && 'listitem'}>
+      {render(item, index)}
+    </div>
+  )
+})
+
 /** Where each row begins, by measured heights and the estimate for the others. */
-function useOffsets<T>({ items, keyOf, estimate }: VirtualRowsProps<T>): {
-  offsets: Float64Array
+function useHeights<T>({ items, keyOf, estimate }: VirtualRowsProps<T>): {
+  heights: RowHeights
   measure: (element: HTMLElement | null) => void
   measured: number
 } {
-  const heights = useRef(new Map<string, number>())
+  const known = useRef(new Map<string, number>())
+  const heights = useMemo(
+    () =>
+      new RowHeights(items.length, index => {
+        const item = items[index]
+        return (item === undefined ? undefined : known.current.get(keyOf(item, index))) ?? estimate
+      }),
+    [items, keyOf, estimate],
+  )
+  const latest = useRef(heights)
+  latest.current = heights
   const [measured, setMeasured] = useState(0)
-  const measure = useMeasure(heights, setMeasured)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `measured` says that `heights` has changed
-  const offsets = useMemo(() => {
-    const sums = new Float64Array(items.length + 1)
-    for (const [index, item] of items.entries())
-      sums[index + 1] = sums[index]! + (heights.current.get(keyOf(item, index)) ?? estimate)
-    return sums
-  }, [items, measured, keyOf, estimate])
-  return { offsets, measure, measured }
+  const measure = useMeasure(
+    useCallback((key, index, height) => {
+      if (known.current.get(key) === height) return false
+      known.current.set(key, height)
+      latest.current.set(index, height)
+      return true
+    }, []),
+    setMeasured,
+  )
+  return { heights, measure, measured }
 }
 
 /** What is in sight, in steps of 200 pixels, and whether that is the end. */
@@ -132,9 +170,9 @@ function useViewport(box: { current: HTMLElement | null }): {
   return { view, isAtEnd, isAway, look }
 }
 
-/** One observer for all rows. A ref callback gives it each row when it appears. */
+/** One observer for all rows. A ref callback gives it each row when it appears. `take` says whether a height is new. */
 function useMeasure(
-  heights: { current: Map<string, number> },
+  take: (key: string, index: number, height: number) => boolean,
   changed: (update: (before: number) => number) => void,
 ): (element: HTMLElement | null) => void {
   const observer = useRef<ResizeObserver>(undefined)
@@ -144,18 +182,18 @@ function useMeasure(
       if (!element) return
       observer.current ??= new ResizeObserver(entries => {
         let isOther = false
-        for (const { target } of entries) {
-          const { dataset, offsetHeight } = target as HTMLElement // only rows are observed
-          const key = dataset['key']
-          if (key === undefined || offsetHeight === 0 || heights.current.get(key) === offsetHeight) continue
-          heights.current.set(key, offsetHeight)
-          isOther = true
+        for (const { target, borderBoxSize } of entries) {
+          const { dataset, isConnected } = target as HTMLElement // only rows are observed
+          const height = borderBoxSize[0]?.blockSize ?? 0
+          const { key, index } = dataset
+          if (!isConnected) observer.current?.unobserve(target)
+          else if (key !== undefined && height > 0 && take(key, Number(index), height)) isOther = true
         }
         if (isOther) changed(before => before + 1)
       })
       observer.current.observe(element)
     },
-    [heights, changed],
+    [take, changed],
   )
 }
 
@@ -165,7 +203,7 @@ function useTarget<T>(
   target: { key: string; at: number } | undefined,
   items: readonly T[],
   keyOf: (item: T, index: number) => string,
-  offsets: Float64Array,
+  heights: RowHeights,
 ): void {
   const done = useRef<object>(undefined)
   useEffect(() => {
@@ -174,7 +212,7 @@ function useTarget<T>(
     const index = items.findIndex((item, at) => keyOf(item, at) === target.key)
     if (index < 0) return
     done.current = target
-    element.scrollTop = Math.max(0, offsets[index]! - element.clientHeight / 2)
+    element.scrollTop = Math.max(0, heights.start(index) - element.clientHeight / 2)
     let tries = 6
     const settle = (): void => {
       const row = element.querySelector(`[data-key="${CSS.escape(target.key)}"]`)
@@ -183,17 +221,5 @@ function useTarget<T>(
       if (tries > 0) requestAnimationFrame(settle)
     }
     requestAnimationFrame(settle)
-  }, [box, target, items, keyOf, offsets])
-}
-
-/** The last row that begins at or before this place. */
-function indexAt(offsets: Float64Array, place: number): number {
-  let low = 0
-  let high = offsets.length - 2
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (offsets[middle]! <= place) low = middle
-    else high = middle - 1
-  }
-  return Math.max(0, low)
+  }, [box, target, items, keyOf, heights])
 }

@@ -13,8 +13,10 @@ import {
   isRecord,
   type Wrong,
 } from './check-fields.ts'
-import { checkEgress, checkHooks } from './check-hooks.ts'
+import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
 import { checkOffers, checkServing } from './check-offers.ts'
+import { checkPayments } from './check-payments.ts'
+import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import { checkCluster } from './cluster/check-settings.ts'
 import type { TurnwireConfig } from './config.ts'
@@ -54,6 +56,9 @@ function checkAll(config: Fields, wrong: Wrong): void {
       'hooks',
       'context',
       'server',
+      'relay',
+      'payments',
+      'telemetry',
       'data',
     ],
     '',
@@ -63,7 +68,10 @@ function checkAll(config: Fields, wrong: Wrong): void {
   const names = checkModels(config['models'], wrong)
   const servers = checkMcp(config['mcp'], wrong)
   const agents = config['agents']
-  if (!Array.isArray(agents) || agents.length === 0) wrong('agents', 'must list at least one agent.')
+  // A server may be a relay and nothing else.
+  const isRelay = Array.isArray(agents) && config['relay'] !== undefined
+  if (!Array.isArray(agents) || (agents.length === 0 && !isRelay))
+    wrong('agents', 'must list at least one agent.')
   else {
     const seen = new Set<unknown>()
     agents.forEach((agent: unknown, index) => {
@@ -78,8 +86,10 @@ function checkAll(config: Fields, wrong: Wrong): void {
   checkLimitValues(config['limits'], 'limits', wrong)
   checkEgress(config['egress'], wrong)
   checkHooks(config['hooks'], wrong)
-  checkHooks(config['hooks'], wrong)
+  checkTelemetry(config['telemetry'], wrong)
   checkServer(config['server'], wrong)
+  checkRelay(config['relay'], wrong)
+  checkPayments(config['payments'], agents, wrong)
   checkData(config['data'], wrong)
 }
 
@@ -116,6 +126,7 @@ const agentKeys = [
   'images',
   'responses',
   'serveMcp',
+  'price',
   'resources',
   'prompts',
 ]

@@ -1,4 +1,4 @@
-// Checks what a configuration says about the way around a call: its hooks, and what may be fetched.
+// Checks what a configuration says about the way around a call: its hooks, what may be fetched, and what is traced.
 import { hookNames } from '../language/events.ts'
 import { isHostPattern } from '../lib/egress.ts'
 import { checkKinds, checkKnown, isRecord, type Wrong } from './check-fields.ts'
@@ -35,4 +35,14 @@ export function checkEgress(egress: unknown, wrong: Wrong): void {
     if (value !== undefined && !(Number.isSafeInteger(value) && Number(value) >= 0))
       wrong(`egress.${key}`, 'must be a whole number.')
   }
+}
+
+export function checkTelemetry(telemetry: unknown, wrong: Wrong): void {
+  if (telemetry === undefined) return
+  if (!isRecord(telemetry)) {
+    wrong('telemetry', 'must be an object.')
+    return
+  }
+  checkKnown(telemetry, ['content'], 'telemetry.', wrong)
+  checkKinds(telemetry, { content: 'boolean' }, 'telemetry.', wrong)
 }

@@ -5,7 +5,9 @@ import type { AgentOption, AppContext, Compaction, Limits, Model, Store, Tool } 
 import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/egress.ts'
 import type { AnySchema } from '../lib/standard-schema.ts'
+import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
 import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { RelayConfig } from '../relay/config.ts'
 import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
@@ -14,6 +16,7 @@ import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
 import type { OwnerLimits } from './owner-limits.ts'
+import type { TelemetryConfig } from './telemetry/index.ts'
 
 /** Without the patterns. */
 type WholeName<Key extends string> = Exclude<Key, `${string}*${string}`>
@@ -60,6 +63,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   images?: { http?: boolean; data?: boolean }
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
+  /** What a turn costs those who have no key. Needs `payments`. */
+  price?: PriceConfig
   /** Texts and files that people attach to messages, and messages with names, beside those of its MCP servers. */
   resources?: readonly OwnResource[]
   prompts?: readonly OwnPrompt[]
@@ -103,6 +108,15 @@ export type ServerConfig = {
   log?: LogLevel
 }
 
+/** Sizes and times of the server that a configuration may change. */
+export const serverDefaults = {
+  bodyBytes: 20 * 1024 * 1024,
+  heartbeatMs: 15_000,
+  unsentBytes: 4 * 1024 * 1024,
+  stallMs: 30_000,
+  graceMs: 10_000,
+} satisfies ServerConfig
+
 export type TurnwireConfig<Name extends string = string, ModelName extends string = string> = {
   agents: readonly AgentConfig<Name, ModelName>[]
   /**
@@ -123,6 +137,11 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
+  /** Agents that their owners attach from their own machines. Absent: there are none. */
+  relay?: RelayConfig
+  /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
+  payments?: PaymentsConfig
+  telemetry?: TelemetryConfig
   /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store
 }

@@ -3,6 +3,7 @@
 // or has become old, so that an ordinary command costs nothing more.
 import type { Command, Engine, OwnerUsage } from '../engine/index.ts'
 import type { TurnwireError } from '../language/errors.ts'
+import type { TraceContext } from '../language/trace.ts'
 import { type CallName, ForwardingEngine } from './engine-socket/index.ts'
 import { type OwnerLimits, rateLimited } from './owner-limits.ts'
 
@@ -15,11 +16,19 @@ const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call'
 export class LimitedEngine extends ForwardingEngine {
   readonly #engine: Engine
   readonly #limits: OwnerLimits
+  readonly #trace: () => TraceContext | undefined
   readonly #now: () => number
   readonly #owners = new Map<string, OwnerBounds>()
 
-  constructor(engine: Engine, limits: OwnerLimits, now = () => performance.now()) {
+  /** `trace`: of the request that is being served. */
+  constructor(
+    engine: Engine,
+    limits: OwnerLimits,
+    trace: () => TraceContext | undefined = () => undefined,
+    now = () => performance.now(),
+  ) {
     super()
+    this.#trace = trace
     this.#engine = engine
     this.#limits = limits
     this.#now = now
@@ -41,7 +50,8 @@ export class LimitedEngine extends ForwardingEngine {
   }
 
   override command(...[ref, command]: Parameters<Engine['command']>): ReturnType<Engine['command']> {
-    const act = (): ReturnType<Engine['command']> => this.#engine.command(ref, command)
+    const traced = this.#traced(command)
+    const act = (): ReturnType<Engine['command']> => this.#engine.command(ref, traced)
     // Others start no turn.
     if (!startsTurn.has(command.do)) return act()
     const bounds = this.#of(ref.owner)
@@ -71,7 +81,15 @@ export class LimitedEngine extends ForwardingEngine {
       bounds.answering += 1
       signal.addEventListener('abort', () => bounds.answered(), { once: true })
     }
-    return this.#engine.answerOnce(request, signal)
+    const trace = request.trace ?? this.#trace()
+    return this.#engine.answerOnce(trace ? { ...request, trace } : request, signal)
+  }
+
+  /** A turn that it starts belongs to the trace of the request. */
+  #traced(command: Command): Command {
+    if ((command.do !== 'say' && command.do !== 'call') || command.trace) return command
+    const trace = this.#trace()
+    return trace ? { ...command, trace } : command
   }
 
   #of(owner: string): OwnerBounds {

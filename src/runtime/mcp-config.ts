@@ -168,7 +168,7 @@ function checkPlaces(server: Record<string, unknown>, isRemote: boolean, key: st
 /** `connect`: what a server needs of the runtime. */
 export function keptServers(
   { mcp = {}, agents }: TurnwireConfig,
-  connect: (spec: McpServerSpec) => Pick<McpOptions, 'auth' | 'fetchOther'> = () => ({}),
+  connect: (spec: McpServerSpec) => Pick<McpOptions, 'auth' | 'fetchOther' | 'definitions'> = () => ({}),
 ): KeptServer[] {
   const taken = agents.flatMap(({ tools = [] }) => tools.map(tool => tool.name))
   return Object.entries(mcp).map(([name, server]) => {

@@ -16,8 +16,11 @@ export function serversOf(config: TurnwireConfig, agent: string): readonly strin
 export function toolServers(config: TurnwireConfig, kept: KeptServers): ToolServers {
   const agentsOf = (server: string): string[] =>
     config.agents.filter(({ name }) => serversOf(config, name).includes(server)).map(({ name }) => name)
+  /** Clients see nothing of a server that is not exposed: neither its tools nor what it offers beside them. */
+  const offering = (agent: string): string[] =>
+    serversOf(config, agent).filter(server => config.mcp?.[server]?.exposed !== false)
   const named = (agent: string, server: string) => {
-    const found = serversOf(config, agent).includes(server) ? kept.server(server) : undefined
+    const found = offering(agent).includes(server) ? kept.server(server) : undefined
     if (!found) throw new TurnwireError('not_found', `The agent "${agent}" has no MCP server "${server}".`)
     return found
   }
@@ -25,7 +28,7 @@ export function toolServers(config: TurnwireConfig, kept: KeptServers): ToolServ
     config.agents.find(({ name }) => name === agent) ?? {}
   /** A server that is down offers nothing; it is not a reason to show nothing of the others. */
   const all = async <Item>(agent: string, list: (server: string) => Promise<Item[]>): Promise<Item[]> => {
-    const found = await Promise.allSettled(serversOf(config, agent).map(list))
+    const found = await Promise.allSettled(offering(agent).map(list))
     return found.flatMap(result => (result.status === 'fulfilled' ? result.value : []))
   }
   return {

@@ -1,21 +1,13 @@
 // The tokens of MCP servers in the data folder: one file for each server, sealed with the vault's key, readable by its owner
 // only. A file is bound to the server's address, so that a token never goes to another server of the same name.
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Vault } from '../engine/ports.ts'
 import { sha256 } from '../lib/hash.ts'
 import { isJsonObject, type Json, parseJson } from '../lib/json.ts'
 import type { AuthStore, KeptAuth, McpServerSpec } from '../tools/mcp/index.ts'
 import type { TurnwireConfig } from './config.ts'
+import { replaceFile, textOfFile } from './replace-file.ts'
 
 /** Without a folder tokens are kept in memory. */
 export function tokenStore(
@@ -27,14 +19,14 @@ export function tokenStore(
   const file = fileOf(folder, name, url)
   return {
     load: () => read(file, url, vault()),
-    save: kept => write(file, vault().seal(JSON.stringify({ url, kept }))),
+    save: kept => replaceFile(file, vault().seal(JSON.stringify({ url, kept }))),
   }
 }
 
 /** False: there was none. */
 export function forgetTokens(folder: string, { name, url }: { name: string; url: string }): boolean {
   const file = fileOf(folder, name, url)
-  const was = contents(file) !== undefined
+  const was = textOfFile(file) !== undefined
   rmSync(file, { force: true })
   return was
 }
@@ -58,30 +50,10 @@ function fileOf(folder: string, name: string, url: string): string {
   return join(folder, 'mcp', `${name}-${sha256(url).slice(0, 16)}.sealed`)
 }
 
-function contents(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
 function read(file: string, url: string, vault: Vault): KeptAuth {
-  const sealed = contents(file)
+  const sealed = textOfFile(file)
   if (sealed === undefined) return {}
   const opened: Json | undefined = parseJson(vault.open(sealed.trim()))
   if (!isJsonObject(opened) || opened['url'] !== url || !isJsonObject(opened['kept'])) return {}
   return opened['kept'] as unknown as KeptAuth // What `save` was given.
-}
-
-/** The file is written whole under another name, and then takes the place of the old one. */
-function write(file: string, text: string): void {
-  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
-  const fresh = `${file}.${process.pid}`
-  const handle = openSync(fresh, 'w', 0o600)
-  writeSync(handle, text)
-  fsyncSync(handle)
-  closeSync(handle)
-  renameSync(fresh, file)
 }

@@ -3,6 +3,7 @@
 import type { Model } from '../engine/ports.ts'
 import { wordsOf } from '../language/errors.ts'
 import type { TurnwireConfig } from './config.ts'
+import type { Telemetry } from './telemetry/index.ts'
 
 export type ModelRecord = {
   requests: number
@@ -18,10 +19,15 @@ const mostTimes = 128
 
 export class ModelStats {
   readonly #records = new Map<string, Watched>()
+  readonly #telemetry: Telemetry
+
+  constructor(telemetry: Telemetry) {
+    this.#telemetry = telemetry
+  }
 
   /** The same model, watched. Models with the same id share a record. */
   watch(model: Model): Model {
-    const record = this.#records.get(model.id) ?? new Watched()
+    const record = this.#records.get(model.id) ?? new Watched(this.#telemetry)
     this.#records.set(model.id, record)
     return Object.create(model, {
       respond: {
@@ -53,19 +59,27 @@ export class ModelStats {
 class Watched {
   readonly #record: ModelRecord = { requests: 0, failures: 0, tokens: 0 }
   readonly #times: number[] = []
+  readonly #telemetry: Telemetry
+
+  constructor(telemetry: Telemetry) {
+    this.#telemetry = telemetry
+  }
 
   async respond(model: Model, asked: Parameters<Model['respond']>): ReturnType<Model['respond']> {
     const record = this.#record
+    const [request, watch, signal] = asked
     const begun = performance.now()
     record.requests += 1
     try {
-      const answer = await model.respond(...asked)
+      const answer = await this.#telemetry.ask(model, request, signal, sent =>
+        model.respond(sent, watch, signal),
+      )
       record.tokens += (answer.usage?.input ?? 0) + (answer.usage?.output ?? 0)
       this.#times[record.requests % mostTimes] = performance.now() - begun
       return answer
     } catch (error) {
       // An answer that its caller no longer wants is no failure of the model.
-      if (!asked[2].aborted) {
+      if (!signal.aborted) {
         record.failures += 1
         record.lastError = wordsOf(error).slice(0, 500)
         record.lastErrorAt = Date.now()

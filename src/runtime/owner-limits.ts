@@ -45,6 +45,11 @@ export class OwnerAccounts {
     this.#now = now
   }
 
+  /** Requests and sockets of all owners that are open. */
+  get open(): number {
+    return this.#accounts.values().reduce((sum, account) => sum + account.opened, 0)
+  }
+
   of(owner: string): Account {
     let account = this.#accounts.get(owner)
     if (!account) {
@@ -89,6 +94,10 @@ export class Account implements OwnerAccount {
   get debtMs(): number {
     this.#fill()
     return this.#left >= 0 ? 0 : (-this.#left / this.#limits.requests) * 1000
+  }
+
+  get opened(): number {
+    return this.#open
   }
 
   /** Counts a request or a socket as open. Throws `rate_limited` if too many are. Gives a function that ends it. */

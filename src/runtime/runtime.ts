@@ -13,22 +13,25 @@ import {
   type Store,
 } from '../engine/index.ts'
 import { Egress } from '../lib/egress.ts'
+import type { PriceSource } from '../payments/price.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/index.ts'
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
 import type { ClusterNode } from './cluster/cluster-node.ts'
 import { clusterSettings } from './cluster/settings.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { type DataPlace, isNodeStore, isShared, placeOf } from './data-place.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
 import { keptServers } from './mcp-config.ts'
+import { acceptedDefinitions } from './mcp-definitions.ts'
 import { toolServers } from './mcp-servers.ts'
 import { tokenStore } from './mcp-tokens.ts'
 import { type ModelRecord, ModelStats } from './model-stats.ts'
 import { namedModels } from './named-models.ts'
+import { Telemetry } from './telemetry/index.ts'
 import { createVault, type SigningVault, vaultKey } from './vault.ts'
 import { warnOfTools } from './warn-tools.ts'
 import { realWorld } from './world.ts'
@@ -51,9 +54,13 @@ export class Runtime {
   readonly engine: Engine
   readonly #inner: LocalEngine | FolderEngine | ClusterNode
   readonly failures = new LogFailures()
-  readonly #models = new ModelStats()
+  readonly telemetry: Telemetry
+  readonly #models: ModelStats
   readonly #graceMs: number
   readonly #world = realWorld()
+  /** Where prices come from that the configuration does not know. Set before it is served. */
+  priceSource: PriceSource | undefined
+  readonly callSlots: CallSlots
   /** Where it is served, for callback addresses. */
   #address: string | undefined
   /** Undefined: sessions are in the folder. */
@@ -64,24 +71,33 @@ export class Runtime {
   readonly #mcp: KeptServers
   #mcpStarted: Promise<void> | undefined
   readonly #onTools = new Set<() => void>()
+  readonly #unlisted = new Map<string, Agent>()
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
-  private constructor(config: TurnwireConfig, log: Log, cluster?: typeof ClusterNode) {
+  private constructor(
+    config: TurnwireConfig,
+    log: Log,
+    telemetry: Telemetry,
+    cluster: typeof ClusterNode | undefined,
+  ) {
+    this.telemetry = telemetry
+    this.#models = new ModelStats(telemetry)
     this.config = this.#models.watchAll(config)
     this.#egress = new Egress(config.egress)
+    this.callSlots = new CallSlots(config.callsAtOnce ?? CALLS_AT_ONCE)
     this.log = this.failures.tap(log)
-    this.#graceMs = config.server?.graceMs ?? 10_000
+    this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
     const place = placeOf(config.data, this.log)
     this.folder = place.folder
     this.#store = place.store
-    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther'> =>
-      'url' in spec
-        ? {
-            auth: { store: tokenStore(this.folder, spec, () => this.vault) },
-            fetchOther: this.fetchFor(spec.name),
-          }
-        : {}
+    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther' | 'definitions'> => ({
+      ...acceptedDefinitions(this.folder, spec),
+      ...('url' in spec && {
+        auth: { store: tokenStore(this.folder, spec, () => this.vault) },
+        fetchOther: this.fetchFor(spec.name),
+      }),
+    })
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
@@ -119,7 +135,7 @@ export class Runtime {
     const cluster = isShared(config.data)
       ? (await import('./cluster/cluster-node.ts')).ClusterNode
       : undefined
-    const runtime = new Runtime(config, log, cluster)
+    const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry), cluster)
     try {
       await runtime.#node?.join()
     } catch (error) {
@@ -153,6 +169,16 @@ export class Runtime {
     this.#onTools.add(tell)
   }
 
+  /** An agent beside those of the configuration, which no list shows. */
+  addUnlisted(agent: Agent): void {
+    this.#unlisted.set(agent.name, agent)
+  }
+
+  /** Where it is served. Undefined: nowhere. */
+  get address(): string | undefined {
+    return this.#address
+  }
+
   /** From here on it is served at this address. */
   serveAt(address: string): void {
     this.#address = address
@@ -184,6 +210,7 @@ export class Runtime {
     this.#world.clear()
     this.#egress.close()
     await this.#store?.close()
+    await this.telemetry.close()
   }
 
   // ---- the engine of this process ----------------------------------------------------------------------------
@@ -243,10 +270,10 @@ export class Runtime {
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     return new LocalEngine({
-      store,
+      store: this.telemetry.watch(store),
       world: this.#world,
       vault,
-      agent: name => byName.get(name),
+      agent: name => byName.get(name) ?? this.#unlisted.get(name),
       agents: () =>
         agents.map(agent => {
           const model = models.get(agent.name)
@@ -255,9 +282,10 @@ export class Runtime {
       models: namedModels(this.config),
       servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
-      callSlots: new CallSlots(this.config.callsAtOnce ?? CALLS_AT_ONCE),
+      callSlots: this.callSlots,
       ...(summon && { summon }),
       ...(hooks && { hooks }),
+      observer: this.telemetry.observer,
       ...(context && { app: appOf(context) }),
       callback: call =>
         this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,

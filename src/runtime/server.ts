@@ -4,29 +4,36 @@ import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
-import { checkHost, checkOrigin, parseBearer } from '../lib/http.ts'
+import { readTrace } from '../language/trace.ts'
+import { checkHost, checkOrigin } from '../lib/http.ts'
+import type { RelayServer } from '../relay/server/index.ts'
 import { aapRoutes } from '../wires/aap/index.ts'
 import { aguiRoutes } from '../wires/agui/index.ts'
 import { callbackRoutes } from '../wires/callbacks/index.ts'
 import { chatRoutes } from '../wires/chat/index.ts'
-import { deltakitRoutes, deltakitSocket, ownerByRunId } from '../wires/deltakit/index.ts'
+import { deltakitRoutes, deltakitSocket } from '../wires/deltakit/index.ts'
 import { geminiRoutes, refuseQueryKeys } from '../wires/gemini/index.ts'
-import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
+import type { WireEnv, WireHost } from '../wires/host.ts'
 import { messagesRoutes } from '../wires/messages/index.ts'
 import { operatorRoutes, signInRoute } from '../wires/operator/index.ts'
 import { responsesRoutes, responsesSocket } from '../wires/responses/index.ts'
 import { uiRoutes } from '../wires/ui/index.ts'
 import { logRequests } from './access-log.ts'
 import type { AcpOverHttp } from './acp.ts'
+import { authenticate } from './authenticate.ts'
+import { serverDefaults } from './config.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
-import { Keys, localOwner } from './keys.ts'
+import { Keys } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
+import type { OpenRelay } from './relay.ts'
 import type { Runtime } from './runtime.ts'
+import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
 import { acceptUpgrades, type UpgradeRoute } from './upgrades.ts'
 import { ownVersion } from './version.ts'
@@ -34,8 +41,6 @@ import { ownVersion } from './version.ts'
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
 
 export type ServeOptions = { host?: string; port?: number }
-
-const MiB = 1024 * 1024
 
 /** Serves over HTTP. The server keeps the data folder: processes that use it go on through this one. */
 export function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
@@ -47,7 +52,7 @@ export async function serveRuntime(
   runtime: Runtime,
   options: ServeOptions & { shared?: true } = {},
 ): Promise<Running> {
-  const { server: config = {} } = runtime.config
+  const { server: config = {}, relay: relayed } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
   const keys = new Keys(config.keys ?? [], runtime.folder)
   if (keys.open && !isLoopback(hostname))
@@ -64,24 +69,43 @@ export async function serveRuntime(
       await runtime.becomeServer()
       await runtime.recover()
     }
-    const host = await hostOf(runtime)
+    const plain = await hostOf(runtime)
+    const payments = await openPayments(runtime, plain, keys)
+    const host = payments?.host ?? plain
     const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
+    const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
-    const gate = {
-      keys,
-      hosts: hostNames(config.hosts ?? [], hostname),
-      origins: config.origins ?? [],
-      limits: host.limits,
-      accounts,
+    const relay = relayed && (await loadRelay(runtime, host))
+    if (relay) host.relay = relay.server
+    const { origins = [], hosts = [] } = config
+    const gate = { keys, hosts: hostNames(hosts, hostname), origins, limits: host.limits, accounts }
+    const sockets = acceptUpgrades(gate, [
+      ...socketRoutes(host),
+      ...(acp?.sockets ?? []),
+      ...(relay?.sockets ?? []),
+    ])
+    const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
+    mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
+    const close = (): void => {
+      payments?.stop()
+      // Attached machines are told to come back before all sockets are closed.
+      relay?.server.close()
+      sockets.close()
     }
-    const sockets = acceptUpgrades(gate, [...socketRoutes(host), ...(acp?.sockets ?? [])])
-    mounted.mount(createApp({ runtime, keys, hostname, host, accounts, acp: acp?.routes, mcp }), sockets)
-    return running(server, hostname, keys, () => stop(server, runtime, () => sockets.close(), acp))
+    return running(server, hostname, keys, () => stop(server, runtime, close, acp))
   } catch (error) {
     server.close()
     throw error
   }
+}
+
+function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
+  return runtime.telemetry.measure({
+    queuedCalls: () => runtime.callSlots.waiting,
+    streams: () => accounts.open,
+    storeUp: () => runtime.storeFailure() === undefined,
+  })
 }
 
 function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
@@ -102,7 +126,11 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
   const { config, log } = runtime
-  const engine = new LimitedEngine(runtime.engine, { ...defaultOwnerLimits, ...config.server?.perOwner })
+  const engine = new LimitedEngine(
+    runtime.engine,
+    { ...defaultOwnerLimits, ...config.server?.perOwner },
+    () => runtime.telemetry.incoming.getStore(),
+  )
   const about = await engine.describe()
   runtime.onTools(() => {
     // The engine may be stopping: what was known stays.
@@ -121,11 +149,11 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
     sign: text => runtime.vault.sign(text),
     unseal: sealed => runtime.vault.open(sealed),
     limits: {
-      bodyBytes: config.server?.bodyBytes ?? 20 * MiB,
+      bodyBytes: config.server?.bodyBytes ?? serverDefaults.bodyBytes,
       jsonDepth: 64,
-      heartbeatMs: config.server?.heartbeatMs ?? 15_000,
-      unsentBytes: config.server?.unsentBytes ?? 4 * MiB,
-      stallMs: config.server?.stallMs ?? 30_000,
+      heartbeatMs: config.server?.heartbeatMs ?? serverDefaults.heartbeatMs,
+      unsentBytes: config.server?.unsentBytes ?? serverDefaults.unsentBytes,
+      stallMs: config.server?.stallMs ?? serverDefaults.stallMs,
     },
     log,
   }
@@ -143,6 +171,25 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
   if (serving.size === 0) return undefined
   const { mcpRoutes } = await import('../wires/mcp/index.ts')
   return mcpRoutes(host, serving, ownVersion())
+}
+
+/** Loaded only when it is configured. */
+async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | undefined> {
+  const { openRelay } = await import('./relay.ts')
+  return openRelay(runtime, host)
+}
+
+/** Loaded only when payments are configured. */
+async function openPayments(runtime: Runtime, host: WireHost, keys: Keys): Promise<Payments | undefined> {
+  const { payments } = runtime.config
+  if (!payments) return undefined
+  if (keys.open)
+    throw new TurnwireError(
+      'config_invalid',
+      'Payments are configured, but the server has no key, so whoever reaches it would be its operator and pay nothing. Make a key first: turnwire keys add <name> --operator.',
+    )
+  const { startPayments } = await import('./payments.ts')
+  return startPayments(runtime, host, payments)
 }
 
 /** The wires that speak over WebSockets. */
@@ -163,12 +210,15 @@ export type AppOptions = {
   hostname: string
   host: WireHost
   accounts: OwnerAccounts
+  measures?: Measures
   acp?: Hono<WireEnv> | undefined
   mcp?: Hono<WireEnv> | undefined
+  payments?: Payments | undefined
+  relay?: RelayServer | undefined
 }
 
 export function createApp(options: AppOptions): Hono<WireEnv> {
-  const { runtime, keys, hostname, host, accounts, acp, mcp } = options
+  const { runtime, keys, hostname, host, accounts, measures, acp, mcp, payments, relay } = options
   const { config, log } = runtime
   const { agents } = host.about
   const app = new Hono<WireEnv>()
@@ -181,19 +231,24 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     const node = runtime.nodeFailure()
     if (node) return c.json({ status: 'failing', agents: agents.length, node }, 503)
     const failure = runtime.storeFailure()
-    if (!failure) return c.json({ status: 'ok', agents: agents.length })
+    const plugins = relay && { plugins: relay.machines }
+    if (!failure) return c.json({ status: 'ok', agents: agents.length, ...plugins })
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
   app.route('/', callbackRoutes(host))
+  if (relay) app.route('/', relay.routes)
   const cookies = new ConsoleCookies(keys, runtime.vault)
   const operator = operatorBackend(runtime, keys, cookies)
   const console = consoleRoutes()
   if (console) app.route('/', console)
   app.route('/', signInRoute(host, operator))
+  if (payments) app.route('/', payments.signInRoutes())
   app.use('/v1beta/*', refuseQueryKeys)
-  app.use(authenticate(keys, host, cookies))
+  app.use(authenticate(keys, host, cookies, payments, relay))
+  if (payments) app.use(payments.middleware)
   app.use(countRequests(accounts))
+  app.use(withinTrace(runtime.telemetry))
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   app.route('/', deltakitRoutes(host))
   app.route('/', aguiRoutes(host))
@@ -204,14 +259,17 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   app.route('/', operatorRoutes(host, operator))
+  if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
+  if (payments) app.route('/', payments.routes())
   return app
 }
 
 /** What `GET /` shows. */
 const wires = {
   '/health': 'whether it can work; /health/live: whether it is up',
+  '/metrics': 'for Prometheus: docs/operations/telemetry.md',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
   '/v1/responses, /v1/conversations, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',
   '/v1/chat/completions': 'OpenAI Chat Completions: docs/protocols/chat.md',
@@ -223,6 +281,7 @@ const wires = {
   '/callbacks/<token>': 'results of calls that their tools left for later: docs/guide/later.md',
   '/operator': 'for operators and the console: docs/protocols/operator.md',
   '/mcp/<agent>': 'MCP, for agents that are served so: docs/protocols/mcp.md',
+  '/v1/providers': 'agents on their owners’ machines, if a relay is configured: docs/protocols/sixerr.md',
 }
 
 /** The names under which this server is reached. */
@@ -263,7 +322,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {
@@ -287,43 +346,11 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-function authenticate(keys: Keys, host: WireHost, cookies: ConsoleCookies): MiddlewareHandler<WireEnv> {
-  return async (c, next) => {
-    if (keys.open) {
-      c.set('principal', { owner: localOwner, name: localOwner, operator: true })
-      return next()
-    }
-    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
-    const principal =
-      bearer === 'missing'
-        ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host))
-        : typeof bearer === 'string'
-          ? undefined
-          : keys.find(bearer.token)
-    if (!principal) {
-      c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
-      const words =
-        bearer === 'malformed'
-          ? 'The Authorization header must be: Bearer <key>.'
-          : 'A valid key is needed: Authorization: Bearer <key>.'
-      throw new TurnwireError('unauthorized', words)
-    }
-    c.set('principal', principal)
-    return next()
-  }
-}
-
-/** Some addresses name a run by an id that is as good as a key. */
-function ownerOfRun(c: Context<WireEnv>, host: WireHost): Principal | undefined {
-  const owner = ownerByRunId(host, c.req.method, c.req.path)
-  return owner === undefined ? undefined : { owner, name: owner }
-}
-
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    const account = accounts.of(c.get('principal').owner)
+    // Who has no key can say to be anyone.
+    const account = accounts.of(c.get('payment')?.bare ? 'wallet:' : c.get('principal').owner)
     account.request()
     c.env.outgoing.once('close', account.open())
     c.set('account', account)
@@ -331,9 +358,12 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   }
 }
 
-/** Some vendors' clients send the key under a header of their own. */
-function bearerOf(key: string | undefined): string | undefined {
-  return key === undefined ? undefined : `Bearer ${key}`
+/** What a request starts belongs to the trace that its headers name. */
+function withinTrace({ incoming }: Telemetry): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
+    return trace ? incoming.run(trace, next) : next()
+  }
 }
 
 function isLoopback(hostname: string): boolean {

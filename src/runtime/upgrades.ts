@@ -17,8 +17,11 @@ export type Upgrade = {
   request: IncomingMessage
 }
 
-/** `path` as in `/api/ws/:agent`. */
-export type UpgradeRoute = { path: string; open(upgrade: Upgrade): void }
+/**
+ * `path` as in `/api/ws/:agent`. `anonymous`: the wire finds out itself who is there, from the first frame, and counts what
+ * they send. Their principal owns nothing.
+ */
+export type UpgradeRoute = { path: string; anonymous?: true; open(upgrade: Upgrade): void }
 
 export type UpgradeGate = {
   keys: Keys
@@ -47,16 +50,18 @@ export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[
     const found = routeOf(routes, request)
     try {
       if (!found) throw new TurnwireError('not_found', 'There is no WebSocket here.')
-      const principal = admit(gate, request)
-      const account = gate.accounts.of(principal.owner)
-      account.request()
-      stream.once('close', account.open())
+      checkPlace(gate, request)
+      const { route, params } = found
+      const principal = route.anonymous ? nobody : admit(gate, request)
+      const account = route.anonymous ? undefined : gate.accounts.of(principal.owner)
+      account?.request()
+      if (account) stream.once('close', account.open())
       accepting ??= startAccepting(gate)
       void accepting.then(({ sockets }) =>
         sockets.handleUpgrade(request, stream, head, socket => {
           socket.on('error', () => socket.terminate())
-          countFrames(socket, account)
-          found.route.open({ socket, principal, params: found.params, request })
+          if (account) countFrames(socket, account)
+          route.open({ socket, principal, params, request })
         }),
       )
     } catch (error) {
@@ -147,13 +152,18 @@ function decodedPart(part: string): string | undefined {
   }
 }
 
-function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal {
+const nobody: Principal = { owner: '', name: '' }
+
+function checkPlace(gate: UpgradeGate, { headers }: IncomingMessage): void {
   const { host, origin } = headers
   if (!checkHost(host, gate.hosts) || !checkOrigin(origin, gate.origins, host))
     throw new TurnwireError(
       'forbidden_origin',
       'This Host or web origin may not call this server. Add it to server.hosts or server.origins.',
     )
+}
+
+function admit(gate: UpgradeGate, { headers }: IncomingMessage): Principal {
   if (gate.keys.open) return { owner: localOwner, name: localOwner }
   const apiKey = headers['x-api-key']
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())

@@ -2,7 +2,7 @@
 // tests.
 
 import { getHeapStatistics } from 'node:v8'
-import { type CrashPoint, crashPoints, type World } from '../engine/ports.ts'
+import { crashPoints, type World } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { randomIds } from '../lib/random.ts'
 
@@ -40,7 +40,7 @@ export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld
       short.clear()
       long.clear()
     },
-    crashPoint: crashAt === undefined || crashAt === '' ? () => {} : killerAt(crashAt),
+    crashPoint: killer(crashPoints, crashAt),
   }
 }
 
@@ -79,13 +79,21 @@ function longWaits(): { add(ms: number, run: () => void): () => void; clear(): v
   }
 }
 
+/** The points of payments, by their beginning: they are loaded only when payments are. */
+const paymentPoint = /^payment-[a-z-]+$/
+
 /** `point` or `point:3` for the third time that it is reached. */
-function killerAt(where: string): (point: CrashPoint) => void {
-  const [name, count = '1'] = where.split(':')
-  if (!crashPoints.some(point => point === name) || !/^[1-9]\d*$/.test(count))
+export function killer<Point extends string>(
+  points: readonly Point[],
+  where = process.env['TURNWIRE_CRASH_AT'],
+): (point: Point) => void {
+  const [name = '', count = '1'] = (where ?? '').split(':')
+  if (name === '') return () => {}
+  const known = paymentPoint.test(name) || points.some(point => point === name)
+  if (!known || !/^[1-9]\d*$/.test(count))
     throw new TurnwireError(
       'config_invalid',
-      `TURNWIRE_CRASH_AT=${where}: name one of ${crashPoints.join(', ')}, or name:count.`,
+      `TURNWIRE_CRASH_AT=${where}: name one of ${points.join(', ')}, or name:count.`,
     )
   let left = Number(count)
   return point => {

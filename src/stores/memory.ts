@@ -234,6 +234,16 @@ class MemoryStore implements Store {
 
   readonly blob: Store['blob'] = async (id, name) => this.memory.sessions.get(id)?.blobs.get(name)
 
+  readonly blobs: Store['blobs'] = async id => {
+    const session = this.memory.sessions.get(id)
+    if (!session) return []
+    const whole = [...session.inPieces].filter(([, blob]) => blob.whole)
+    return [
+      ...[...session.blobs.keys()].map(name => ({ name, inPieces: false })),
+      ...whole.map(([name]) => ({ name, inPieces: true })),
+    ]
+  }
+
   readonly close = async (): Promise<void> => {}
 
   /** Writes at once. A failure stays until the caller can know of it. */

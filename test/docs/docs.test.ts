@@ -8,6 +8,11 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { errorCodes } from '../../src/language/errors.ts'
 import { limitNames } from '../../src/language/events.ts'
+import { CHECK_MICROS } from '../../src/lib/checks/budget.ts'
+import { poolLimits } from '../../src/lib/checks/pool.ts'
+import { runLimits } from '../../src/models/run.ts'
+import { defaultLimits } from '../../src/policy/limits.ts'
+import { serverDefaults } from '../../src/runtime/config.ts'
 import { defaultOwnerLimits } from '../../src/runtime/owner-limits.ts'
 import { folder, serve } from '../cli/rig.ts'
 
@@ -184,4 +189,43 @@ test('running.md lists every setting of a configuration, and no other', () => {
   ]
   assert.ok(wanted.length > 40)
   assert.deepEqual(rows.sort(), wanted.sort())
+})
+
+const units: Record<string, number> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
+
+/** "4 MiB" and "30,000" as numbers. */
+function numberIn(cell: string): number {
+  const [, digits = '', unit = ''] = /^([\d,]+)(?: (KiB|MiB|GiB))?$/.exec(cell) ?? []
+  return Number(digits.replaceAll(',', '')) * (units[unit] ?? Number.NaN)
+}
+
+test('running.md gives the default sizes, times and limits that the program has', () => {
+  const page = readFileSync('docs/operations/running.md', 'utf8')
+  const rows = [...page.matchAll(/^\| `([\w.]+)` \|.*\| ([^|]*) \|$/gm)]
+  const documented = new Map(rows.map(([, name = '', value = '']) => [name, value]))
+  const real = Object.entries({
+    server: serverDefaults,
+    limits: defaultLimits,
+    'server.perOwner': defaultOwnerLimits,
+  })
+  for (const [group, values] of real)
+    for (const [name, value] of Object.entries(values))
+      assert.equal(numberIn(documented.get(`${group}.${name}`) ?? ''), value, `${group}.${name}`)
+})
+
+test('security.md and running.md give the times after which the program gives up', () => {
+  const minutes = (ms: number): number => ms / 60_000
+  const { firstByteMs, idleMs } = runLimits
+  const { checkMs, heapMiB } = poolLimits
+  const security = readFileSync('docs/operations/security.md', 'utf8')
+  for (const words of [
+    `after ${minutes(firstByteMs)} minutes without a first byte or ${minutes(idleMs)} without a further one`,
+    `what costs more than ${CHECK_MICROS / 1000} ms is checked in a worker thread`,
+    `ended after ${checkMs / 1000} seconds of CPU time or at ${heapMiB} MiB`,
+  ])
+    assert.ok(security.includes(words), words)
+  const running = readFileSync('docs/operations/running.md', 'utf8').replaceAll(/\s+/g, ' ')
+  const words = `for more than about ${CHECK_MICROS / 1000} ms is done in a worker thread (two at most, started when needed, gone after ${poolLimits.idleMs / 1000} idle seconds) with ${checkMs / 1000} seconds of CPU time and ${heapMiB} MiB of heap`
+  assert.ok(running.includes(words), words)
+  assert.equal(poolLimits.threads, 2)
 })

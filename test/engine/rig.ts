@@ -10,6 +10,7 @@ import {
   LocalEngine,
   ManualControl,
   type Model,
+  type Observer,
   type OpenSessions,
   type Session,
   type Store,
@@ -18,6 +19,7 @@ import {
   type World,
 } from '../../src/engine/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
+import type { Egress } from '../../src/lib/egress.ts'
 import { randomIds } from '../../src/lib/random.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { createGate, defaultLimits, type GateOptions } from '../../src/policy/index.ts'
@@ -33,8 +35,11 @@ export type RigOptions = {
   world?: Partial<World>
   callSlots?: CallSlots
   hooks?: Hooks
+  observer?: Observer
+  egress?: Egress
   vault?: Vault
   summon?: EnginePorts['summon']
+  snapshotGrowth?: { events: number; bytes: number }
 }
 
 export const owner = 'ana'
@@ -99,6 +104,9 @@ export function makeRig(options: RigOptions = {}): Rig {
     ...(options.callSlots && { callSlots: options.callSlots }),
     ...(options.hooks && { hooks: options.hooks }),
     ...(options.summon && { summon: options.summon }),
+    ...(options.snapshotGrowth && { snapshotGrowth: options.snapshotGrowth }),
+    ...(options.observer && { observer: options.observer }),
+    ...(options.egress && { egress: options.egress }),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   const engine = local.sessions

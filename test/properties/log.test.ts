@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { evolve } from '../../src/engine/evolve.ts'
 import { fold, next, statusOf } from '../../src/engine/index.ts'
+import { stateFromJson, stateToJson } from '../../src/engine/snapshot-state.ts'
 import { emptyState } from '../../src/engine/state.ts'
 import { StatusTracker } from '../../src/engine/status-tracker.ts'
 import type { Recorded } from '../../src/language/events.ts'
@@ -39,6 +40,22 @@ test('folding a log from JSON gives the state that was kept event by event', () 
       // The log is JSON by construction.
       const stored = JSON.parse(JSON.stringify(grown.log)) as Recorded[]
       assert.deepStrictEqual(fold('sess_1', stored), grown.state)
+    }),
+    runs,
+  )
+})
+
+test('a state that was a snapshot at any point of the log goes on as if it had not been', () => {
+  fc.assert(
+    fc.property(tapes, fc.nat(), (numbers, at) => {
+      const { log, state: whole } = grow(numbers)
+      const before = fold('sess_1', log.slice(0, at % (log.length + 1)))
+      const json = JSON.parse(JSON.stringify({ head: stateToJson(before), entries: before.entries }))
+      const state = stateFromJson(json.head, json.entries)
+      assert.deepStrictEqual(state, before)
+      assert.equal(state.view === state.entries, before.view === before.entries)
+      for (const { event } of log.slice(before.seq)) evolve(state, event)
+      assert.deepStrictEqual(state, whole)
     }),
     runs,
   )

@@ -86,6 +86,7 @@ export class Disk {
       usage: owner => read(() => this.#inner.usage(owner)),
       unfinished: () => read(() => this.#inner.unfinished()),
       blob: (id, name) => read(() => this.#inner.blob(id, name)),
+      blobs: id => read(() => this.#inner.blobs(id)),
       blobRange: (id, name, from, length) => read(() => this.#inner.blobRange(id, name, from, length)),
       close: async () => {},
     }

@@ -107,6 +107,7 @@ export class LogRules {
       case 'turn.asked':
       case 'hook.acted':
       case 'model.sampled':
+      case 'payment.recorded':
         return undefined
       default:
         return this.#takeOfCall(event)

@@ -58,6 +58,7 @@ export class Simulation implements System {
   born = 0
   readonly #misfortune: number
   readonly #compacting: boolean
+  readonly #snapshots: boolean
 
   constructor(seed: number) {
     this.chance = new Chance(seed)
@@ -65,6 +66,8 @@ export class Simulation implements System {
     this.disk = new Disk(this.scheduler, this.chance, this.trace, name => known.get(name), limits)
     this.#misfortune = this.chance.pick([0, 0.002, 0.01, 0.03])
     this.#compacting = this.chance.maybe(0.3)
+    // Drawn from the seed itself, so that the other choices stay as they were.
+    this.#snapshots = seed % 3 === 0
     this.disk.failing = this.chance.pick([0, 0, 0.01, 0.05])
     this.disk.slowest = this.chance.pick([0, 2, 8, 40])
   }
@@ -106,6 +109,7 @@ export class Simulation implements System {
       vault: { seal: text => text, open: text => text },
       agent: name => (name === agent.name ? agent : undefined),
       log: () => {},
+      ...(this.#snapshots && { snapshotGrowth: { events: 4, bytes: 1e9 } }),
     })
     const node: Node = { machine, local, engine: local.sessions }
     this.nodes.push(node)

@@ -11,6 +11,7 @@ import {
 } from '../../src/engine/index.ts'
 import { runCommand } from '../../src/engine/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
+import type { PaymentChange, PaymentRecord } from '../../src/language/payments.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -478,6 +479,63 @@ function compacted({ log }: Transcript): Transcript {
   return frozen('The mixed batch, summarised for the model; a new turn begins.', events, 'sess_1')
 }
 
+/** The log of a payment, and the receipt in the session whose turn it paid for. */
+function paid({ log }: Transcript): Record<'payment' | 'receipt', Transcript> {
+  const at = 1_700_000_002_000
+  const id = 'pay_1'
+  const change = { state: 'settled', amount: '300', transaction: '0x01', settledAt: at } as const
+  const settings = { tools: [], options: {}, clientTools: [] }
+  const reserved: PaymentRecord = {
+    ...{
+      id,
+      state: 'reserved',
+      open: true,
+      kind: 'metered',
+      form: 'x402-2',
+      agent: 'helper',
+      path: '/v1/responses',
+    },
+    ...{
+      payer: '0x0a',
+      payTo: '0x0b',
+      network: 'eip155:8453',
+      asset: '0x0c',
+      cap: '1000000',
+      validUntil: 1_700_000_600,
+    },
+    ...{ given: { x402Version: 2 }, asked: { scheme: 'upto' }, price: { inputToken: '1', outputToken: '4' } },
+  }
+  const recorded = (change: PaymentChange): Event => ({
+    v: 1,
+    at,
+    type: 'payment.recorded',
+    payment: id,
+    change,
+  })
+  const events: Event[] = [
+    {
+      v: 1,
+      at,
+      type: 'session.created',
+      owner: 'wallet:0x0a',
+      agent: 'helper',
+      wire: 'payments',
+      settings,
+      seed: [],
+    },
+    recorded(reserved),
+    recorded({ state: 'settling', amount: '300', tries: 1 }),
+  ]
+  return {
+    payment: frozen('A payment that is being settled.', events, 'sess_paid'),
+    receipt: frozen(
+      'A turn that was paid for.',
+      [...log.map(({ event }) => event), recorded(change)],
+      'sess_1',
+    ),
+  }
+}
+
 function frozen(about: string, events: readonly Event[], id: string): Transcript {
   const log = events.map((event, index) => ({ seq: index + 1, event }))
   return { about, log, summary: summaryOf(fold(id, log)) }
@@ -494,5 +552,6 @@ for (const [name, { about, ...kind }] of Object.entries(sessions)) {
   const transcript = frozen(about, events, session.id)
   keep(name, transcript)
   if (name === 'mixed-batch') keep('compacted', compacted(transcript))
+  if (name === 'said-anew') for (const [kind, made] of Object.entries(paid(transcript))) keep(kind, made)
 }
 process.exit(0)

@@ -1,10 +1,12 @@
 // Old logs, read by today's code: they fold to what they folded to when they were written.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fold } from '../../src/engine/index.ts'
+import { stateToJson, stateVersion } from '../../src/engine/snapshot-state.ts'
 import type { EventType } from '../../src/language/events.ts'
 import { isJsonObject, type Json } from '../../src/lib/json.ts'
 import { wrongHistory } from '../sim/model.ts'
@@ -37,6 +39,24 @@ for (const file of files)
     assert.deepEqual(withinKnown(summaryOf(state), summary), summary)
     if (state.batch.length === 0) assert.equal(wrongHistory(state.view), undefined)
   })
+
+test('states that fold to something else have another version, so that no old snapshot is used', () => {
+  const states = files.map(file => {
+    const { log, summary } = read(file)
+    const state = fold((summary as { id: string }).id, log) // See above.
+    return [...log.map(({ seq }) => stateToJson(fold(state.id, log.slice(0, seq)))), state.entries]
+  })
+  const seen = {
+    version: stateVersion,
+    hash: createHash('sha256').update(JSON.stringify(states)).digest('hex'),
+  }
+  // When this fails because `evolve` or the state changed: raise `stateVersion` in snapshot-state.ts, then note both here.
+  // When it fails because a transcript was added: note the new hash.
+  assert.deepEqual(seen, {
+    version: 1,
+    hash: 'c90c278def514ed70a6e139cef3c8e166c26c3a3c25440c8c5b321c36241fc5f',
+  })
+})
 
 test('every type of event stands in a transcript', () => {
   const types: Record<EventType, true> = {
@@ -75,6 +95,7 @@ test('every type of event stands in a transcript', () => {
     'history.rewound': true,
     'hook.acted': true,
     'model.sampled': true,
+    'payment.recorded': true,
   }
   const seen = new Set(files.flatMap(file => read(file).log.map(({ event }) => event.type)))
   assert.deepEqual(

@@ -78,11 +78,26 @@ test('AG-UI: an interrupt with the form, and resume', async () => {
   assert.match(asked, /"reason":"input_required"/)
   const resume = [{ interruptId: idIn(asked), status: 'resolved', payload: { seats: 4 } }]
   const done = await post('/agui/helper', { ...run, runId: 'r2', messages, resume })
+  assert.match(done, /"type":"CUSTOM","name":"turnwire\/details","value":\{"toolCallId":"[^"]+","details":\{/)
   assert.match(done, /Booked\./)
 })
 
-test('AI SDK UI: a data part shows the question', async () => {
+test('AI SDK UI: a data part shows the question, and answers in the body answer it, once', async () => {
   const messages = [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Book.' }] }]
-  const asked = await post('/ui/helper', { id: 'c1', messages, trigger: 'submit-message' })
+  const chat = { id: 'c1', messages, trigger: 'submit-message' }
+  const asked = await post('/ui/helper', chat)
   assert.match(asked, /"type":"data-question"[\s\S]*How many seats/)
+  const questionId = idIn(asked)
+  const answer = (content: object) => ({ ...chat, answers: [{ questionId, action: 'accept', content }] })
+  // An answer that does not fit the form changes nothing.
+  assert.match(await post('/ui/helper', answer({ seats: 'two' })), /"code":"bad_request"/)
+  assert.match(await post('/ui/helper', { ...chat, answers: [{ questionId }] }), /"code":"bad_request"/)
+  const done = await post('/ui/helper', answer({ seats: 2 }))
+  assert.match(done, /"type":"data-details"[\s\S]*"seats":2/)
+  assert.match(done, /Booked\./)
+  // The same answers with the next message are old: the message is said.
+  const again = { ...messages[0], id: 'm2', parts: [{ type: 'text', text: 'Book more.' }] }
+  const next = await post('/ui/helper', { ...answer({ seats: 9 }), messages: [...messages, again] })
+  assert.match(next, /"type":"data-question"/)
+  assert.doesNotMatch(next, new RegExp(questionId))
 })

@@ -24,7 +24,7 @@ export class Budget {
 }
 
 /** What one check may cost on the event loop. */
-const CHECK_MICROS = 12_000
+export const CHECK_MICROS = 12_000
 /** What all checks of one turn of the loop may cost together. */
 const TURN_MICROS = 24_000
 /** A check that costs less is not counted, and is done when nothing is left, too. The checks of most calls cost less. */

@@ -16,7 +16,7 @@ export type PoolLimits = {
   idleMs: number
 }
 
-const DEFAULTS: PoolLimits = { threads: 2, checkMs: 5_000, heapMiB: 256, idleMs: 10_000 }
+export const poolLimits: PoolLimits = { threads: 2, checkMs: 5_000, heapMiB: 256, idleMs: 10_000 }
 
 /** A thread that does not tell its CPU time is ended after so many times `checkMs`. */
 const PATIENCE = 10
@@ -41,7 +41,7 @@ export class CheckPool {
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(limits: Partial<PoolLimits> = {}) {
-    this.#limits = { ...DEFAULTS, ...limits }
+    this.#limits = { ...poolLimits, ...limits }
   }
 
   /** Never rejects. */

@@ -84,6 +84,8 @@ class PostgresStore implements NodeStore {
 
   readonly blob: Store['blob'] = (session, name) => this.#read(reader => reader.blob(session, name))
 
+  readonly blobs: Store['blobs'] = session => this.#read(reader => reader.blobs(session))
+
   readonly blobRange: Store['blobRange'] = (session, name, from, length) =>
     this.#read(reader => reader.blobRange(session, name, from, length))
 

@@ -1,5 +1,5 @@
 // The reads of the store. Each sees every write that resolved before: all of them ask the primary.
-import type { BlobRange, ListPage, ListSummary, Store } from '../../engine/ports.ts'
+import type { BlobName, BlobRange, ListPage, ListSummary, Store } from '../../engine/ports.ts'
 import type { Recorded } from '../../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { EventPage } from '../encoded-log.ts'
@@ -92,6 +92,13 @@ export class Reader {
   async blob(session: string, name: string): Promise<string | undefined> {
     const [found] = await this.#rows<[body: string]>(this.#sql.selectBlob, [toText(session), toText(name)])
     return found && fromText(found[0])
+  }
+
+  async blobs(session: string): Promise<BlobName[]> {
+    const rows = await this.#rows<[name: string, inPieces: boolean]>(this.#sql.selectBlobNames, [
+      toText(session),
+    ])
+    return rows.map(([name, inPieces]) => ({ name: fromText(name), inPieces }))
   }
 
   async blobRange(

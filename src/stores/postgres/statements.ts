@@ -210,6 +210,10 @@ function listStatements(schema: string) {
 function blobStatements(schema: string) {
   return {
     selectBlob: `SELECT body FROM ${schema}.blobs WHERE session = $1 AND name = $2`,
+    selectBlobNames: `
+      SELECT name, false FROM ${schema}.blobs WHERE session = $1
+      UNION ALL
+      SELECT name, true FROM ${schema}.blobs_in_pieces WHERE session = $1 AND whole`,
     countBlob: `
       UPDATE ${schema}.sessions SET blob_bytes = blob_bytes + $3::bigint
         - coalesce((SELECT size FROM ${schema}.blobs WHERE session = $1 AND name = $2), 0)

@@ -60,6 +60,10 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
     usage: owner => usageOf(reader, owner),
     unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
+    blobs: session =>
+      read(sql =>
+        sql.selectBlobNames.all(session).map(([name, inPieces]) => ({ name, inPieces: inPieces === 1 })),
+      ),
     failure: () => writer.failure(),
     close: () => (closing ??= close()),
   }

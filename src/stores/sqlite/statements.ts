@@ -148,6 +148,12 @@ export function prepareStatements(db: DatabaseSync) {
       SELECT blobs.body FROM blobs JOIN sessions ON sessions.id = blobs.session
       WHERE sessions.name = ? AND blobs.name = ?`),
 
+    selectBlobNames: query<[name: string, inPieces: number]>(`
+      SELECT blobs.name, 0 FROM blobs JOIN sessions ON sessions.id = blobs.session WHERE sessions.name = ?1
+      UNION ALL
+      SELECT pieced.name, 1 FROM blobs_in_pieces pieced JOIN sessions ON sessions.id = pieced.session
+      WHERE sessions.name = ?1 AND pieced.whole = 1`),
+
     selectPieced: query<[id: number, size: number, whole: number]>(
       'SELECT id, size, whole FROM blobs_in_pieces WHERE session = ? AND name = ?',
     ),

@@ -302,6 +302,21 @@ export function blobTests(subject: StoreSubject): void {
     assert.equal(await store.blob('s', 'b'), 'two')
   })
 
+  test('all blobs of a session are named, and those in pieces once they are whole', async () => {
+    const { store } = subject
+    await Promise.all([store.create(newSession('a')), store.create(newSession('b'))])
+    assert.deepEqual(await store.blobs('a'), [])
+    const piece = { epoch: 1, at: 0, bytes: new Uint8Array([1]) }
+    await store.putBlob('a', 'one \ud800', 'body')
+    await store.putBlob('a', 'both', 'body')
+    await store.addPiece('a', 'both', { ...piece, last: true })
+    await store.addPiece('a', 'half', piece)
+    await store.putBlob('b', 'other', 'body')
+    const named = (await store.blobs('a')).map(({ name, inPieces }) => `${name} ${inPieces}`)
+    assert.deepEqual(named.sort(), ['both false', 'both true', 'one \ud800 false'])
+    assert.deepEqual(await store.blobs('none'), [])
+  })
+
   test('a blob of a session that does not exist is refused', async () => {
     await rejects(subject.store.putBlob('none', 'b', 'body'), 'lease_lost')
   })

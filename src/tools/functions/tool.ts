@@ -98,7 +98,7 @@ export type ToolDefinition<
   /** Only for a tool that is read-only or idempotent: how often, or `{ times, backOffMs, factor, mostMs }`. Default 0. */
   retries?: Retries
   /** Inputs that fit, for the model to learn from. */
-  examples?: readonly InferInput<S>[]
+  examples?: readonly (S extends 'text' | Grammar ? string : InferInput<S>)[]
   /** Bytes of text that the model is shown. Default 64 KiB. */
   outputLimit?: number
   /** Default `ask`, also for read-only tools, because reading can leak data. */

@@ -4,6 +4,7 @@ import type { ElicitRequestParams, ElicitResult, LoggingLevel } from '@modelcont
 import type { Tool } from '../../engine/ports.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
 import type { AuthPerson, AuthStore } from './auth.ts'
 import type { OtherFetch } from './other-hosts.ts'
 import type { SamplingSettings } from './sampling.ts'
@@ -13,7 +14,7 @@ export type { AuthPerson, AuthStore, KeptAuth } from './auth.ts'
 export { type KeptServer, KeptServers } from './kept-servers.ts'
 export type { SamplingSettings } from './sampling.ts'
 export type { McpAuth, McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
-export { checkSpec } from './spec.ts'
+export { checkSpec, identityOf } from './spec.ts'
 
 /**
  * Answers a question that a server asks the person during a call. A question without a `mode` is a form. `callId` is
@@ -23,6 +24,12 @@ type Elicit = (
   question: ElicitRequestParams,
   about: { callId?: string; signal: AbortSignal },
 ) => Promise<ElicitResult>
+
+/** Contract: `load` gives what was given to `save` last. */
+export type AcceptedDefinitions = {
+  load(): readonly ToolDeclaration[]
+  save(accepted: readonly ToolDeclaration[]): void
+}
 
 export type McpOptions = {
   log?: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
@@ -60,6 +67,8 @@ export type McpOptions = {
   logLevel?: LoggingLevel
   /** Where tokens are kept, and who logs in. Default: they are kept in memory, and nobody logs in. */
   auth?: { store: AuthStore; person?: AuthPerson }
+  /** Which definitions someone has allowed, from one process to the next. Default: what the first list has. */
+  definitions?: AcceptedDefinitions
   /** Fetches what the server names at other addresses than its own. Default: nothing is fetched there. */
   fetchOther?: OtherFetch
   /** Called when the tools have changed. */

@@ -71,7 +71,11 @@ async function begin(call: SentCall): Promise<JsonObject> {
 
 async function request({ client, raw, asTask, tool, input, context }: SentCall): Promise<JsonObject> {
   const { signal } = context
-  const params = { name: raw, arguments: isJsonObject(input) ? input : {} }
+  const params = {
+    name: raw,
+    arguments: isJsonObject(input) ? input : {},
+    ...(context.trace && { _meta: { ...context.trace } }),
+  }
   // The engine's own deadline ends the call. It stands still while a person is asked.
   const timeout = longest
   const onprogress: ProgressCallback = ({ progress, total, message }) =>

@@ -8,7 +8,7 @@ import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../.
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
-import { toolHash } from '../../language/tools.ts'
+import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
@@ -42,8 +42,8 @@ export class McpServer implements McpConnection {
   #lost = Promise.withResolvers<void>()
   /** Why no call can be made now. */
   #problem: string | undefined = 'it is not connected yet'
-  /** The last definition of each tool that someone has allowed, by name. Those of the first list are taken as allowed. */
-  readonly #accepted = new Map<string, Tool>()
+  /** The last definition of each tool that someone has allowed, by name. One that is seen first is taken as allowed. */
+  readonly #accepted: Map<string, ToolDeclaration>
   #tools: Tool[] = []
   /** The hash of each tool's current definition, by name. */
   #hashes = new Map<string, string>()
@@ -56,6 +56,7 @@ export class McpServer implements McpConnection {
     this.#spec = spec
     this.#options = options
     this.#taken = new Set(options.taken)
+    this.#accepted = this.#loadAccepted()
     const events = {
       warn: (words: string) => this.#warn(words),
       changed: (client: Client, what: 'tools' | 'offers') => {
@@ -239,7 +240,8 @@ export class McpServer implements McpConnection {
       tools.length !== this.#tools.length || tools.some((tool, index) => tool !== this.#tools[index])
     this.#tools = tools
     this.#hashes = new Map(tools.map(tool => [tool.name, toolHash(tool)]))
-    for (const tool of tools) if (!this.#accepted.has(tool.name)) this.#accepted.set(tool.name, tool)
+    this.#tellChanges(tools.filter(tool => !before.has(toolHash(tool))))
+    this.#accept(tools.filter(tool => !this.#accepted.has(tool.name)))
     const isFirst = !this.#wasListed
     this.#wasListed = true
     this.#listedAt = Date.now()
@@ -259,6 +261,43 @@ export class McpServer implements McpConnection {
       run: (input: Json, context: ToolContext) => this.#call({ raw, asTask, tool, input, context }),
     })
     return tool
+  }
+
+  #loadAccepted(): Map<string, ToolDeclaration> {
+    try {
+      return new Map(this.#options.definitions?.load().map(each => [each.name, each]))
+    } catch (error) {
+      this.#warn(
+        `The definitions of "${this.#spec.name}" could not be read: ${printable(errorMessage(error), 300)}`,
+      )
+      return new Map()
+    }
+  }
+
+  /** For the operator, also if nobody calls the tool. */
+  #tellChanges(tools: readonly Tool[]): void {
+    for (const tool of tools) {
+      const change = this.#changeOf(tool)
+      const fields = { server: this.#spec.name, tool: tool.name, change: change ?? '' }
+      if (change !== undefined)
+        this.#options.log?.(
+          'warn',
+          'A tool of an MCP server has another definition. Its grants are void.',
+          fields,
+        )
+    }
+  }
+
+  #accept(tools: readonly Tool[]): void {
+    if (tools.length === 0) return
+    for (const tool of tools) this.#accepted.set(tool.name, acceptedPart(tool))
+    try {
+      this.#options.definitions?.save([...this.#accepted.values()])
+    } catch (error) {
+      this.#warn(
+        `The definitions of "${this.#spec.name}" could not be kept: ${printable(errorMessage(error), 300)}`,
+      )
+    }
   }
 
   #changeOf(tool: Tool): string | undefined {
@@ -320,12 +359,29 @@ export class McpServer implements McpConnection {
         `The MCP server "${this.#spec.name}" has changed or withdrawn "${raw}" since it was offered. Nothing was run. Look at the tools again.`,
       )
     // The gate has let the call through: someone has allowed this definition.
-    this.#accepted.set(tool.name, tool)
+    if (this.#changeOf(tool) !== undefined) this.#accept([tool])
     return client
   }
 
   #warn(message: string): void {
     if (this.warnings.length < 100) this.warnings.push(message)
     this.#options.log?.('warn', message)
+  }
+}
+
+/** What the hash of a definition is made of. */
+function acceptedPart(tool: Tool): ToolDeclaration {
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
+  return {
+    name,
+    description,
+    input,
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    side,
+    ...(title !== undefined && { title }),
+    ...(output && { output }),
   }
 }

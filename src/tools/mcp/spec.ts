@@ -65,6 +65,7 @@ const optionKeys = [
   'sampling',
   'logLevel',
   'auth',
+  'definitions',
   'fetchOther',
   'onTools',
 ]

@@ -111,11 +111,20 @@ export class AttachedTools {
   }
 
   async #call(item: RunItem, signal: AbortSignal, live: Pick<ToolContext, 'progress' | 'report'>) {
-    const { callId, name, input, attempt } = item
+    const { callId, name, input, attempt, trace } = item
     const tool = this.#tools.find(each => each.name === name)
     if (!tool) throw new InvalidInput(`This connection has no tool "${name}".`)
     // Options of the agent may be secret, so they do not leave the engine.
-    const context = { ...this.#ref, callId, idempotencyKey: callId, attempt, signal, ...live, options: {} }
+    const context = {
+      ...this.#ref,
+      callId,
+      idempotencyKey: callId,
+      attempt,
+      signal,
+      trace,
+      ...live,
+      options: {},
+    }
     const fetch = () =>
       Promise.reject(new Error('A tool of a connection fetches nothing through the engine.'))
     const sample = () => Promise.reject(new Error('A tool of a connection asks no model of the engine.'))

@@ -55,9 +55,10 @@ function readTool(options: ClientToolsOptions): Tool {
     // Only files in the session's folders can be read.
     trust: 'trusted',
     timeoutMs: 30_000,
-    async run(input, { signal }) {
+    async run(input, { signal, trace }) {
       const { path, ...lines } = input as ReadInput // It passed the gate.
-      const content = await readFile(options, { path: within(options, path), ...lines }, signal)
+      const file = { path: within(options, path), ...lines, ...meta(trace) }
+      const content = await readFile(options, file, signal)
       return textOutput(content === '' ? '(The file is empty.)' : content)
     },
   }
@@ -65,7 +66,7 @@ function readTool(options: ClientToolsOptions): Tool {
 
 async function readFile(
   { context, sessionId }: ClientToolsOptions,
-  file: ReadInput,
+  file: ReadInput & { _meta?: Record<string, unknown> },
   signal: AbortSignal,
 ): Promise<string> {
   const { content } = await context.request('fs/read_text_file', { sessionId, ...file }, withdrawnBy(signal))
@@ -92,12 +93,12 @@ function writeTool(options: ClientToolsOptions): Tool {
       const { path, content } = input as WriteInput // It passed the gate.
       return fileDiff(options, within(options, path), content, signal)
     },
-    async run(input, { signal }) {
+    async run(input, { signal, trace }) {
       const { path: given, content } = input as WriteInput // It passed the gate.
       const path = within(options, given)
       const changes = await fileDiff(options, path, content, signal)
       // A write cannot be withdrawn, so its outcome is awaited even after a cancellation.
-      await answered(context.request('fs/write_text_file', { sessionId, path, content }))
+      await answered(context.request('fs/write_text_file', { sessionId, path, content, ...meta(trace) }))
       return { ...textOutput(`Wrote ${path}.`), report: changes }
     },
   }
@@ -150,10 +151,10 @@ function commandTool(options: ClientToolsOptions): Tool {
 async function runInTerminal(
   options: ClientToolsOptions,
   { command, args = [], cwd = '.', timeoutSeconds: seconds = 120 }: CommandInput,
-  { callId, signal }: ToolContext,
+  { callId, signal, trace }: ToolContext,
 ): Promise<ToolOutput> {
   const { sessionId } = options
-  const where = { sessionId, cwd: within(options, cwd), outputByteLimit: outputBytes }
+  const where = { sessionId, cwd: within(options, cwd), outputByteLimit: outputBytes, ...meta(trace) }
   const terminal = await answered(options.context.createTerminal({ ...where, command, args }))
   try {
     options.onTerminal(callId, terminal.id)
@@ -191,6 +192,11 @@ async function untilOver(
 }
 
 // ---- shared --------------------------------------------------------------------------------------------------
+
+/** The trace of the call, where the protocol has a place for it. */
+function meta(trace: ToolContext['trace']): { _meta?: Record<string, unknown> } {
+  return trace ? { _meta: { ...trace } } : {}
+}
 
 function within({ roots }: ClientToolsOptions, path: string): string {
   if (path.includes('\0')) throw new InvalidInput('A path holds no zero character.')

@@ -11,6 +11,7 @@ import {
 import type { SessionPage, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
+import type { TraceContext } from '../../language/trace.ts'
 import { type Arrival, requestKey } from './arrivals.ts'
 import { decodeFolder, decodeWorkspace, type GivenFolders, type Workspace } from './decode.ts'
 import { encodeTitle } from './encode-content.ts'
@@ -253,10 +254,12 @@ export class Connection {
     requestId: unknown,
     sessionId: string,
     blocks: readonly ContentBlock[],
+    trace: TraceContext | undefined,
     inserted?: (messageId: string) => void,
   ): Promise<PromptResponse> {
     const key = requestKey(requestId)
-    const ticket = this.#tickets.get(key) ?? { sessionId, cancelled: false }
+    const ticket: Ticket = this.#tickets.get(key) ?? { sessionId, cancelled: false }
+    if (trace) ticket.trace = trace
     const done = (): void => {
       if (this.#tickets.get(key) === ticket) this.#tickets.delete(key)
     }

@@ -177,6 +177,7 @@ export class CallEncoder {
       ...this.#update(call, {
         status: outcome.kind === 'ok' ? 'completed' : 'failed',
         rawOutput: encodeRawOutput(outcome),
+        ...(outcome.details !== undefined && { _meta: { 'turnwire/details': outcome.details } }),
         ...(locations.length > 0 && { locations }),
         // Other content would replace the terminal.
         ...(!inTerminal && { content }),

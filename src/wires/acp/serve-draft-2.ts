@@ -10,6 +10,7 @@ import type {
 } from '@agentclientprotocol/sdk'
 import { RequestError } from '@agentclientprotocol/sdk'
 import * as v2 from '@agentclientprotocol/sdk/experimental/v2'
+import { traceInMeta } from '../../language/trace.ts'
 import type { Connection } from './connection.ts'
 import type { GivenFolders } from './decode.ts'
 import { upgradeCommands, upgradeOptions, upgradeToolCall, upgradeUpdate } from './encode-draft-2.ts'
@@ -138,13 +139,13 @@ function version2(host: AcpHost, connection: Connection): v2.AgentApp {
 async function insertPrompt(
   connection: Connection,
   requestId: unknown,
-  { sessionId, prompt }: v2.PromptRequest,
+  { sessionId, prompt, _meta }: v2.PromptRequest,
 ): Promise<{ messageId: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   // Both versions have the same kinds of blocks; the decoder refuses others.
   const blocks = prompt as ContentBlock[]
   connection
-    .prompt(requestId, sessionId, blocks, resolve)
+    .prompt(requestId, sessionId, blocks, traceInMeta(_meta), resolve)
     .then(() => reject(RequestError.requestCancelled()), reject)
   return { messageId: await promise }
 }

@@ -1,6 +1,7 @@
 // Version 1 of the protocol: its methods, joined to a connection.
 import { type AgentApp, type AgentConnection, agent as agentApp, type Stream } from '@agentclientprotocol/sdk'
 import { wordsOf } from '../../language/errors.ts'
+import { traceInMeta } from '../../language/trace.ts'
 import { noteArrivals } from './arrivals.ts'
 import { Connection } from './connection.ts'
 import type { AcpHost } from './host.ts'
@@ -57,7 +58,7 @@ function version1(host: AcpHost, connection: Connection): AgentApp {
       }),
     )
     .onRequest('session/prompt', ({ params, requestId }) =>
-      guard(() => connection.prompt(requestId, params.sessionId, params.prompt)),
+      guard(() => connection.prompt(requestId, params.sessionId, params.prompt, traceInMeta(params._meta))),
     )
     .onNotification('session/cancel', () => {}) // Done when it arrived.
 }

@@ -10,6 +10,7 @@ import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { TurnEnded } from '../../language/events.ts'
+import type { TraceContext } from '../../language/trace.ts'
 import { decodeOption, decodePrompt } from './decode.ts'
 import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
 import { encodeStopReason } from './encode-content.ts'
@@ -19,12 +20,13 @@ import { Permissions } from './permissions.ts'
 import { promptOf } from './prompts.ts'
 import { Questions } from './questions.ts'
 import { encodeFailure, refusal } from './refusals.ts'
+import { attachResources } from './resources.ts'
 import { SessionReader } from './session-reader.ts'
 import { SessionTools } from './session-tools.ts'
 import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
 
 /** A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. */
-export type Ticket = { sessionId: string; cancelled: boolean; turn?: string }
+export type Ticket = { sessionId: string; cancelled: boolean; turn?: string; trace?: TraceContext }
 
 type EndOfTurn = Pick<TurnEnded, 'stop' | 'limit' | 'error'>
 type OpenPrompt = { turn: string; ended: PromiseWithResolvers<EndOfTurn> }
@@ -151,7 +153,8 @@ export class AcpSession {
     await this.#ready()
     if (ticket.cancelled) return { stopReason: 'cancelled' }
     if (slash) return this.#answerSlash(slash, blocks, inserted)
-    const { turn, ended } = await this.#say((await promptOf(host, blocks)) ?? parts)
+    const said = (await promptOf(host, blocks)) ?? (await attachResources(host, blocks, parts))
+    const { turn, ended } = await this.#say(said, ticket.trace)
     ticket.turn = turn
     inserted(userMessageId(turn))
     if (ticket.cancelled) void this.cancel()
@@ -162,20 +165,20 @@ export class AcpSession {
     return { stopReason: encodeStopReason(stop, limit) }
   }
 
-  async #say(parts: InputPart[]): Promise<OpenPrompt> {
+  async #say(parts: InputPart[], trace: TraceContext | undefined): Promise<OpenPrompt> {
     try {
-      return await this.#reader.hold(() => this.#startTurn(parts))
+      return await this.#reader.hold(() => this.#startTurn(parts, trace))
     } catch (error) {
       if (!(error instanceof TurnwireError && error.code === 'lease_lost')) throw error
       // Another process has written to the session, so nothing was recorded. Follow it again and repeat the message.
       await this.#open()
-      return this.#reader.hold(() => this.#startTurn(parts))
+      return this.#reader.hold(() => this.#startTurn(parts, trace))
     }
   }
 
   /** Its items are held back meanwhile: the encoder must know that the turn is the client's own. */
-  async #startTurn(parts: InputPart[]): Promise<OpenPrompt> {
-    const { turn } = await this.#command({ do: 'say', wire: 'acp', parts })
+  async #startTurn(parts: InputPart[], trace: TraceContext | undefined): Promise<OpenPrompt> {
+    const { turn } = await this.#command({ do: 'say', wire: 'acp', parts, ...(trace && { trace }) })
     if (turn === undefined) throw new TurnwireError('internal', 'The message started no turn.')
     const ended = Promise.withResolvers<EndOfTurn>()
     ended.promise.catch(() => {})
@@ -212,6 +215,7 @@ export class AcpSession {
         model: this.#encoder.model?.id ?? 'unknown',
         tools: this.#encoder.offered,
         warnings: this.#tools.warnings,
+        resources: () => host.engine.resources(host.info.name),
         by: host.principal.name,
         command: command => this.#command(command),
         setOption: (name, value) => this.setOption(name, value),

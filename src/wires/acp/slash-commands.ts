@@ -2,6 +2,7 @@
 // with any other word goes to the model.
 import type { AvailableCommand, ContentBlock } from '@agentclientprotocol/sdk'
 import type { AgentInfo, Command, SessionSummary } from '../../engine/index.ts'
+import type { ServerResource } from '../../language/servers.ts'
 import { printable } from '../../lib/text.ts'
 import type { KnownTool } from './encode.ts'
 import { currentValue } from './encode-options.ts'
@@ -13,6 +14,7 @@ export type SlashContext = {
   tools: readonly KnownTool[]
   /** What went wrong with servers that the client named. */
   warnings: readonly string[]
+  resources: () => Promise<ServerResource[]>
   by: string
   command: (command: Command) => Promise<unknown>
   setOption: (name: string, value: string) => Promise<void>
@@ -29,6 +31,7 @@ type SlashEntry = {
 const slashCommands: Readonly<Record<string, SlashEntry>> = {
   help: { description: 'What can be asked with a slash.', run: help },
   tools: { description: 'The tools that the model is offered, and which of them ask first.', run: listTools },
+  resources: { description: 'What can be attached to a message, as a link.', run: listResources },
   options: { description: 'The options of this session and their values.', run: listOptions },
   option: { description: 'Set an option of this session.', hint: 'name value', run: setOption },
   grants: { description: 'What was allowed or rejected for the rest of this session.', run: listGrants },
@@ -67,6 +70,14 @@ function listTools({ tools, warnings }: SlashContext): string {
     return `\`${printable(name, 128)}\`${title === undefined ? '' : ` ${printable(title, 80)}`} (${kind}, ${asks})`
   })
   return bullets([...lines, ...warnings.map(words => printable(words, 500))], 'No tools are offered.')
+}
+
+async function listResources({ resources }: SlashContext): Promise<string> {
+  const lines = (await resources()).map(
+    ({ server, uri, title, name }) =>
+      `\`${printable(uri, 500)}\` ${printable(title ?? name, 80)} (${printable(server, 40)})`,
+  )
+  return bullets(lines, 'Nothing can be attached.')
 }
 
 function listOptions({ info, summary }: SlashContext): string {

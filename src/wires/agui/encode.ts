@@ -254,6 +254,9 @@ export class AguiRunEncoder {
     const messageId = `${toolCallId}-result`
     const content = resultText(outcome)
     this.#out.push({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' })
+    const { details } = outcome
+    if (details !== undefined)
+      this.#out.push({ type: 'CUSTOM', name: 'turnwire/details', value: { toolCallId, details } })
     this.#said.push({ id: messageId, role: 'tool', toolCallId, content })
   }
 }

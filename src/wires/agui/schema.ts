@@ -148,4 +148,6 @@ export type AguiEvent =
   | { type: 'TOOL_CALL_ARGS'; toolCallId: string; delta: string }
   | { type: 'TOOL_CALL_END'; toolCallId: string }
   | { type: 'TOOL_CALL_RESULT'; messageId: string; toolCallId: string; content: string; role: 'tool' }
+  /** Ours: what a tool gave for the application only. */
+  | { type: 'CUSTOM'; name: 'turnwire/details'; value: { toolCallId: string; details: Json } }
   | { type: 'MESSAGES_SNAPSHOT'; messages: (InputMessage | OutputMessage | JsonObject)[] }

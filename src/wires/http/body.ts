@@ -27,6 +27,7 @@ export async function readJson(c: Context<WireEnv>, limits: BodyLimits): Promise
     const pieces = await body.read(incoming)
     if (pieces.length === 0)
       throw new TurnwireError('invalid_json', 'The request has no body. Send a JSON object.')
+    c.get('payment')?.takeBody(pieces)
     return await parseSoon(pieces, { maxBytes: limits.bodyBytes, maxDepth: limits.jsonDepth })
   } catch (error) {
     if (!(error instanceof JsonError)) throw error

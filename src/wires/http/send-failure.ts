@@ -19,5 +19,9 @@ export function sendFailure(
   body: unknown,
 ): Response {
   setRetryHeaders(c.env, { code, retryAfterMs })
-  return sendJson(c, body, status)
+  const refusal = code === 'payment_required' ? c.get('payment')?.refusal : undefined
+  if (!refusal) return sendJson(c, body, status)
+  // Clients that pay know one form of this answer, whatever the protocol of the request is.
+  for (const [name, value] of Object.entries(refusal.headers)) c.env.outgoing.setHeader(name, value)
+  return sendJson(c, refusal.body, status)
 }

@@ -9,6 +9,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { TurnwireError } from '../../language/errors.ts'
+import { traceInMeta } from '../../language/trace.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import { failureOf } from '../http/failure.ts'
@@ -101,6 +102,7 @@ function serveTools(server: Server, host: WireHost, caller: McpCaller, tasks: Mc
       ...(wantsTask && { taskAfterMs: modern ? afterMs : 0 }),
       signal: context.mcpReq.signal,
       progress: progressTo(context),
+      trace: traceInMeta(context.mcpReq._meta),
     }
     try {
       const answer = await new McpTurn(host, principal, name, call).run()

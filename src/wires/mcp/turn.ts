@@ -3,6 +3,7 @@
 // asked is decided on another wire.
 import { type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
 import type { AgentInfo, Engine, SessionRef } from '../../engine/index.ts'
+import type { TraceContext } from '../../language/trace.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import { askToolName } from './encode.ts'
@@ -23,6 +24,7 @@ export type McpCall = {
   taskAfterMs?: number
   signal: AbortSignal
   progress(update: TurnProgress): void
+  trace?: TraceContext | undefined
 }
 
 /** A turn that goes on without its client: the session, and the number of the turn's first event. */
@@ -90,20 +92,22 @@ export class McpTurn {
 
   async #begin(): Promise<McpTask> {
     const { owner, name: by } = this.#principal
-    const { name: tool, arguments: input } = this.#call
+    const { name: tool, arguments: input, trace } = this.#call
+    const within = trace && { trace }
     const text = input['message']
     if (!this.#isAsk) {
       const ref = await this.#create()
       const form = this.#agent.tools.find(each => each.name === tool)?.input.form
       const free = input['input']
       const given = form === 'text' && typeof free === 'string' ? free : JSON.stringify(input)
-      const { first } = await this.#engine.command(ref, { do: 'call', wire: mcpWire, by, tool, text: given })
+      const call = { do: 'call', wire: mcpWire, by, tool, text: given, ...within } as const
+      const { first } = await this.#engine.command(ref, call)
       return new McpTask(ref, first)
     }
     const earlier = input['session']
     const ref = typeof earlier === 'string' ? { owner, session: earlier } : await this.#create()
     const parts = [{ type: 'text' as const, text: typeof text === 'string' ? text : '' }]
-    const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts })
+    const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts, ...within })
     return new McpTask(ref, first)
   }
 

@@ -1,2 +1,2 @@
 export { consoleHeader, cookieName, type OperatorBackend, type SystemStatus } from './schema.ts'
-export { operatorRoutes, signInRoute } from './serve.ts'
+export { operatorRoutes, requireOperator, signInRoute } from './serve.ts'

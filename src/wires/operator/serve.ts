@@ -133,7 +133,7 @@ function me(c: C, backend: OperatorBackend): object {
   return { name, owner, operator, open: backend.isOpen(), version: backend.version }
 }
 
-function requireOperator(c: C): void {
+export function requireOperator(c: C): void {
   if (c.get('principal').operator) return
   throw new TurnwireError(
     'forbidden',

@@ -4,12 +4,13 @@ import type { FollowItem, OnceItem } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import { randomIds } from '../../lib/random.ts'
-import type { WireEnv, WireHost } from '../host.ts'
+import type { RelayedTarget, WireEnv, WireHost } from '../host.ts'
 import { failureOf, readJsonObject, requestKey, sendFailure, sendJson } from '../http/index.ts'
 import { clientGone, foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
 import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { compactConversation, countInputTokens } from './compact.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
+import { decodeHistory } from './decode-history.ts'
 import { decodePage } from './decode-page.ts'
 import { ResponseEncoder } from './encode.ts'
 import { encodeInputItems, inputEntries, pageOfItems } from './encode-input.ts'
@@ -76,8 +77,10 @@ async function createResponse(
   routed: string | undefined,
 ): Promise<Response> {
   const body = await readJsonObject(c, host.limits)
-  const request = decodeRequest({ ...host.about, serverTools: host.serverTools }, body, routed)
   const principal = c.get('principal')
+  const relayed = host.relay?.target(body, routed, principal)
+  if (relayed) return answerRelayed(c, host, relayed, newId('sess'))
+  const request = decodeRequest({ ...host.about, serverTools: host.serverTools }, body, routed)
   const { items, repeated } = await readItems(host, principal.owner, request)
   if (!request.stored || request.compacts) {
     const history = await readHistory(host.engine, principal.owner, request.previous, items)
@@ -99,6 +102,19 @@ async function createResponse(
 }
 
 // ---- stateless -----------------------------------------------------------------------------------------------
+
+/** The agent is on its owner's machine. Nothing of the request is kept here. */
+async function answerRelayed(
+  c: Context<WireEnv>,
+  host: WireHost,
+  { catalog, body, agent, shown }: RelayedTarget,
+  id: string,
+): Promise<Response> {
+  const decoded = decodeRequest(catalog, body, agent)
+  const request = { ...decoded, note: { ...decoded.note, model: shown } }
+  const { items } = await readItems(host, c.get('principal').owner, request)
+  return answerOnce(c, host, request, decodeHistory(items), id)
+}
 
 async function answerOnce(
   c: Context<WireEnv>,

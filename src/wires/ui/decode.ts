@@ -5,6 +5,7 @@ import type {
   AgentInfo,
   CallState,
   CreateSession,
+  GivenAnswer,
   GivenDecision,
   GivenResult,
   RequestKey,
@@ -14,6 +15,7 @@ import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { hashJson } from '../../lib/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -83,6 +85,28 @@ export function newWords(
   const last = messages.at(-1)
   if (last?.role === 'user') return { parts: partsOf([last]), request: requestOf(last) }
   return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
+}
+
+/** Answers to questions that are open. A client may send the same answers again with a later message: they are left out. */
+export function questionAnswers(
+  { answers = [] }: ChatRequest,
+  calls: readonly CallState[],
+  by: string,
+): GivenAnswer[] {
+  const open = new Set(
+    calls.flatMap(({ questions = [] }) =>
+      questions.filter(({ closed }) => closed === undefined).map(({ id }) => id),
+    ),
+  )
+  return answers
+    .filter(({ questionId }) => open.has(questionId))
+    .map(({ questionId, action, content }) => ({
+      question: questionId,
+      action,
+      by,
+      // The engine checks it against the form.
+      ...(content && { content: content as FormContent }),
+    }))
 }
 
 /** How the session of a chat is created. Refuses the new messages before anything is made. */

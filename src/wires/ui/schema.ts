@@ -1,6 +1,6 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
 import type { infer as Infer, ZodType } from 'zod'
-import type { FormSchema } from '../../language/questions.ts'
+import { answerActions, type FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
@@ -39,8 +39,19 @@ function makeSchemas(z: Zod) {
     'must be an object with name, description and inputSchema',
   )
 
+  /** Ours: what a person answered to a question of a running call, sent as `body: { answers }` with any message. */
+  const answer = z.object(
+    {
+      questionId: id,
+      action: z.enum(answerActions, `must be ${answerActions.map(each => `"${each}"`).join(', ')}`),
+      content: optional(object),
+    },
+    'must be an object with questionId and action',
+  )
+
   const chatRequest = z.object({
     id,
+    answers: optional(z.array(answer, 'must be a list').max(100, 'has too many answers')),
     messages: z.array(message, 'must be a list').min(1, 'is empty: send what the user says'),
     trigger: optional(z.enum(['submit-message', 'regenerate-message'], 'is not known')),
     messageId: optional(id),

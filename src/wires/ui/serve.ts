@@ -24,6 +24,7 @@ import {
   decodeChatTools,
   messageKeys,
   newWords,
+  questionAnswers,
   toolParts,
   uiWire,
 } from './decode.ts'
@@ -67,7 +68,8 @@ class UiHandlers {
       before.calls,
       c.get('principal').name,
     )
-    const answered = results.length + decisions.length > 0
+    const answers = questionAnswers(request, before.calls, c.get('principal').name)
+    const answered = results.length + decisions.length + answers.length > 0
     const words = newWords(before, request, agent, answered)
     const common = settings ? { settings } : {}
     if (answered) {
@@ -75,12 +77,13 @@ class UiHandlers {
         do: 'respond',
         results,
         decisions,
+        ...(answers.length > 0 && { answers }),
         skipAnswered: true,
         ...common,
       })
       const own = new Set(results.map(({ callId }) => callId))
-      if (!words)
-        return this.#stream(c, ref, { before, own, ...(message !== undefined && { message }) }, accepted)
+      const shown = message ?? messageOf(request, before)
+      if (!words) return this.#stream(c, ref, { before, own, message: shown }, accepted)
       await this.#untilStopped(c, ref, accepted)
     }
     if (!words) return this.#join(c, ref, before, request)
@@ -104,8 +107,7 @@ class UiHandlers {
         'bad_request',
         'messages hold nothing new: add what the user says. If a call was answered elsewhere, load the chat again.',
       )
-    const last = request.messages.findLast(({ role }) => role === 'assistant')
-    const message = last?.id ?? before.turn?.id ?? ''
+    const message = messageOf(request, before)
     const accepted = { first: before.seq + 1, replayed: false }
     return this.#stream(c, ref, { message, own: new Set(), before }, accepted)
   }
@@ -139,6 +141,11 @@ class UiHandlers {
       })
     return streamItems(c, this.#host, items, messageFrames(message))
   }
+}
+
+/** The message that the client shows for the turn: its last one, or the one that the turn began. */
+function messageOf({ messages }: ChatRequest, { turn }: SessionSummary): string {
+  return messages.findLast(({ role }) => role === 'assistant')?.id ?? turn?.id ?? ''
 }
 
 function threadOf(c: Context<WireEnv>, id: string): ClientThread {

@@ -4,6 +4,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AapClient } from '../../../src/client/index.ts'
 import { scripted, startServer, Turnwire } from '../../../src/index.ts'
+import { sha256 } from '../../../src/lib/hash.ts'
 import { putBehindClones } from '../../boundary/structured-clones.ts'
 
 const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
@@ -41,4 +42,47 @@ test('a resource is attached to a message, and a prompt is said', async t => {
   })
   const other = 'sess_none'
   await assert.rejects(client.getResources(other), { status: 404 })
+})
+
+test('a key reads resources and prompts through its own sessions only, and those of a hidden server not at all', async t => {
+  const server1 = { command: process.execPath, args: [program, 'stdio'] }
+  const turnwire = await Turnwire.open(
+    {
+      agents: [
+        { name: 'desk', model: scripted([]), mcpServers: ['open', 'hidden'] },
+        { name: 'plain', model: scripted([]), mcpServers: [] },
+      ],
+      mcp: { open: server1, hidden: { ...server1, exposed: false } },
+      data: 'memory',
+      server: { keys: ['ada', 'bob'].map(name => ({ name, sha256: sha256(`key-${name}`) })) },
+    },
+    { log: () => {} },
+  )
+  const server = await startServer(turnwire, { port: 0 })
+  t.after(async () => {
+    await server.stop()
+    await turnwire.close()
+  })
+  const [ada, bob] = ['ada', 'bob'].map(name => new AapClient({ baseUrl: server.url, apiKey: `key-${name}` }))
+  assert.ok(ada && bob)
+  const session = await ada.createSession({ agent: { name: 'desk' } })
+  const { resources } = await ada.getResources(session)
+  const { prompts } = await ada.getPrompts(session)
+  assert.deepEqual([...new Set([...resources, ...prompts].map(each => each.server))], ['open'])
+  const { uri = '' } = resources.find(each => !each.template) ?? {}
+  assert.ok((await ada.readResource(session, { server: 'open', uri })).content.length > 0)
+  // Of a hidden server, and of one that the agent does not have.
+  await assert.rejects(ada.readResource(session, { server: 'hidden', uri }), { status: 404 })
+  const elsewhere = await ada.createSession({ agent: { name: 'plain' } })
+  assert.deepEqual((await ada.getResources(elsewhere)).resources, [])
+  await assert.rejects(ada.readResource(elsewhere, { server: 'open', uri }), { status: 404 })
+  // Another key: the session is not there, on all four routes.
+  const name = prompts[0]?.name ?? ''
+  for (const attempt of [
+    () => bob.getResources(session),
+    () => bob.readResource(session, { server: 'open', uri }),
+    () => bob.getPrompts(session),
+    () => bob.getPrompt(session, { server: 'open', name, values: {} }),
+  ])
+    await assert.rejects(attempt(), { status: 404 })
 })

@@ -163,7 +163,7 @@ describe('slash commands', () => {
     const names = only(client.updates, 'available_commands_update')[0]?.availableCommands.map(
       ({ name }) => name,
     )
-    assert.deepEqual(names, ['help', 'tools', 'options', 'option', 'grants', 'forget', 'status'])
+    assert.deepEqual(names, ['help', 'tools', 'resources', 'options', 'option', 'grants', 'forget', 'status'])
     for (const name of names!)
       assert.deepEqual(await client.prompt(id, `/${name}`), { stopReason: 'end_turn' })
     assert.match(textOf(client.updates), /`\/help`.*\n[\s\S]*`update_plan`[\s\S]*`token` \(secret\)/)

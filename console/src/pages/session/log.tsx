@@ -1,5 +1,5 @@
 // The log event by event, as it stands in the store. Each event has an address.
-import { type ReactElement, useMemo, useState } from 'react'
+import { type ReactElement, useCallback, useMemo, useState } from 'react'
 import type { Event } from '../../../../src/language/events.ts'
 import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
@@ -27,6 +27,18 @@ export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement
       ? shown
       : shown.filter(({ event }) => JSON.stringify(event).toLowerCase().includes(words))
   }, [log, upTo, query])
+  const render = useCallback(
+    (entry: LogEntry) => (
+      <LogRow
+        entry={entry}
+        // Numbers have no gaps and begin with 1.
+        before={log[entry.seq - 2]?.event.at}
+        calls={calls}
+        isTarget={target?.key === keyOf(entry)}
+      />
+    ),
+    [log, calls, target],
+  )
   return (
     <VirtualRows
       items={entries}
@@ -36,15 +48,7 @@ export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement
       className="log"
       follow
       target={target}
-      render={entry => (
-        <LogRow
-          entry={entry}
-          // Numbers have no gaps and begin with 1.
-          before={log[entry.seq - 2]?.event.at}
-          calls={calls}
-          isTarget={target?.key === keyOf(entry)}
-        />
-      )}
+      render={render}
       empty={<p className="tw-muted pad">No event matches.</p>}
     />
   )

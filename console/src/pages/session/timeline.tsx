@@ -256,16 +256,19 @@ function BarList({ timeline, onOpen }: { timeline: Timeline; onOpen: (bar: Bar) 
         estimate={32}
         label="Steps and calls in the order of time"
         role="list"
-        render={bar => (
-          <button type="button" className="bar-row" onClick={() => onOpen(bar)}>
-            <span>
-              {bar.kind === 'step' ? `Model step, ${printable(bar.label, 60)}` : printable(bar.label, 60)}
-            </span>
-            <Status status={bar.status} />
-            <span className="tw-took">{duration(bar.to - bar.from)}</span>
-          </button>
-        )}
+        render={useCallback((bar: Bar) => <BarRow bar={bar} onOpen={onOpen} />, [onOpen])}
       />
     </div>
+  )
+}
+
+function BarRow({ bar, onOpen }: { bar: Bar; onOpen: (bar: Bar) => void }): ReactElement {
+  const label = printable(bar.label, 60)
+  return (
+    <button type="button" className="bar-row" onClick={() => onOpen(bar)}>
+      <span>{bar.kind === 'step' ? `Model step, ${label}` : label}</span>
+      <Status status={bar.status} />
+      <span className="tw-took">{duration(bar.to - bar.from)}</span>
+    </button>
   )
 }

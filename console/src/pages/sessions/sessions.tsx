@@ -11,6 +11,7 @@ import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
 const keyOf = (row: OperatorSession): string => row.id
+const renderRow = (row: OperatorSession): ReactElement => <Row row={row} />
 
 export default function Sessions(): ReactElement {
   const address = useAddress()
@@ -43,7 +44,7 @@ export default function Sessions(): ReactElement {
         label="Sessions"
         role="list"
         onEnd={more}
-        render={row => <Row row={row} />}
+        render={renderRow}
         empty={list.isLoading ? <Loading what="the sessions" /> : <Nothing isFiltered={isFiltered} />}
       />
       <p className="tw-muted list-foot" role="status">

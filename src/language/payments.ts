@@ -1,0 +1,71 @@
+// A payment as the log has it: what was signed, what it pays for, and how far it is. Plain data, read forever like every
+// event. Amounts are decimal texts in the smallest unit of the asset.
+import type { JsonObject } from '../lib/json.ts'
+
+/** The wire of sessions that hold a payment each. They are in lists of their own. */
+export const paymentsWire = 'payments'
+
+/**
+ * `reserved`: it pays for a request that is being answered. `settling`: the money is being moved, or nobody knows yet
+ * whether it has moved. `settled`: it has moved. `released`: it was not charged, and can pay for the same request again.
+ * `failed`: it was to be charged and could not be. `refunding`, `refunded`: the money goes, or went, back.
+ */
+export type PaymentState =
+  | 'reserved'
+  | 'settling'
+  | 'settled'
+  | 'released'
+  | 'failed'
+  | 'refunding'
+  | 'refunded'
+
+/** `exact`: the whole amount is moved before the answer begins. `metered`: what was used, once it is whole. */
+export type PaymentKind = 'exact' | 'metered'
+
+export type PaymentRecord = {
+  /** The same for every repetition of the payment. */
+  id: string
+  state: PaymentState
+  /** Something is left to be done, by the server itself. */
+  open: boolean
+  kind: PaymentKind
+  /** The form in which it was given: x402 version 1 or 2, or Sixerr's. */
+  form: 'x402-1' | 'x402-2' | 'sixerr'
+  payer: string
+  payTo: string
+  network: string
+  asset: string
+  /** What was signed for: the most that can be moved. */
+  cap: string
+  /** Unix seconds: after this it cannot be settled. */
+  validUntil: number
+  agent: string
+  path: string
+  provider?: string
+  /** What settling needs: the payment as it was given, and what was asked for it. */
+  given: JsonObject
+  asked: JsonObject
+  price: JsonObject
+  /** The turn that it pays for: its session, and the number of its first event there. */
+  work?: { owner: string; session: string; first: number }
+  /** What the answer came to. */
+  usage?: { input: number; output: number }
+  amount?: string
+  fee?: string
+  /** Of the transfer. Known before it is sent. Absent: it never was, or a facilitator elsewhere did not say. */
+  transaction?: string
+  settledAt?: number
+  /** How often settling was tried. */
+  tries?: number
+  /** Why it is as it is, where that is not plain. */
+  reason?: string
+  /** The answer failed after the money had moved: the payer can ask again without paying, or is paid back. */
+  owed?: boolean
+  refund?: { amount: string; transaction?: string; by: string; at: number }
+}
+
+/** Its members replace those of the record. */
+export type PaymentChange = Partial<PaymentRecord>
+
+/** The command that records how a payment changed. `after`: refused with `busy` unless it is the number of the last event. */
+export type RecordPayment = { do: 'record-payment'; payment: string; change: PaymentChange; after?: number }

@@ -1,0 +1,241 @@
+// Where a request is paid for: what it costs, whether its payment is good, and that it pays for this request and no other.
+// A payment is reserved durably before anything is done for it. The desk knows no wire: src/runtime/paid-engine.ts asks it
+// at the place that all of them pass, the engine's boundary.
+import type { Engine } from '../engine/index.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { PaymentRecord } from '../language/payments.ts'
+import { hashJson } from '../lib/hash.ts'
+import type { JsonObject } from '../lib/json.ts'
+import { capOf, isMetered } from './amounts.ts'
+import type { PaymentsConfig } from './config.ts'
+import { type GivenPayment, paymentId, textIn } from './given.ts'
+import { type Kept, Ledger } from './ledger.ts'
+import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
+import type { PaidRequest } from './paid-request.ts'
+import type { Price, PricedRequest, PriceSource } from './price.ts'
+import { type Drive, type Driven, Settlement, type SettlementPorts } from './settlement.ts'
+import type { Work } from './watch-turn.ts'
+
+export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator'> & {
+  /** Without payments: what the desk itself asks of it is not paid for. */
+  engine: Engine
+  config: PaymentsConfig
+  /** What the configuration says that an agent costs. Undefined: nothing. */
+  priceOf(agent: string): Price | undefined
+  source?: PriceSource | undefined
+}
+
+/** What a request is told that it pays for. */
+export type Asked = { agent: string; model?: string }
+
+/** A payment that is reserved for this request. */
+export type Admitted = { kept: Kept; price: Price }
+
+export class PaymentDesk {
+  readonly ledger: Ledger
+  readonly settlement: Settlement
+  readonly #options: DeskOptions
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: DeskOptions) {
+    this.#options = options
+    this.ledger = new Ledger(options.engine)
+    const { engine, facilitator, now, crashPoint, log, source = {} } = options
+    this.settlement = new Settlement({
+      ...{ engine, facilitator, now, crashPoint, log, source },
+      ledger: this.ledger,
+    })
+  }
+
+  get config(): PaymentsConfig {
+    return this.#options.config
+  }
+
+  // ---- prices ----------------------------------------------------------------------------------------------
+
+  async prices(asked: PricedRequest): Promise<readonly Price[]> {
+    const own = this.#options.priceOf(asked.agent)
+    return (await this.#options.source?.prices(asked)) ?? (own ? [own] : [])
+  }
+
+  async #offers(asked: PricedRequest, shown: Shown): Promise<Offer[]> {
+    const prices = await this.prices(asked)
+    return offersOf(prices, this.config, await this.#options.facilitator.abilities(), shown)
+  }
+
+  // ---- taking a payment ------------------------------------------------------------------------------------
+
+  /**
+   * Takes the payment of a request, or throws `payment_required` with what it costs. The same request with the same payment
+   * is admitted again, so that it gets the first answer.
+   */
+  async admit(request: PaidRequest, asked: Asked): Promise<Admitted> {
+    const priced = { ...asked, path: request.path }
+    const shown = { url: request.url, description: `One answer of "${asked.agent}"` }
+    const { given } = request
+    if (!given) throw await this.refuse(request, priced, shown, 'Payment required')
+    const { network, asset } = this.config
+    const id = paymentId(given, network, asset.address)
+    const hash = hashJson([request.method, request.path, request.bodyHash, given.signatureHash])
+    const before = await this.ledger.find(given.payer, id)
+    if (before && isTaken(before.record)) {
+      refuseRefunded(before.record)
+      // Which request it was reserved for is checked here too.
+      const { kept } = await this.ledger.reserve(before.record, hash)
+      return { kept, price: priceIn(kept.record) }
+    }
+    const offer = await this.#check(request, priced, shown, given)
+    this.#options.crashPoint('payment-verified')
+    const fresh = recordOf(id, given, offer, asked, request.path, this.config)
+    const { kept } = await this.ledger.reserve(fresh, hash)
+    const again = isTaken(kept.record)
+      ? kept
+      : await this.ledger.change(kept, { state: 'reserved', open: true, reason: '' })
+    this.#options.crashPoint('payment-reserved')
+    return { kept: again, price: offer.price }
+  }
+
+  /** The offer that the payment takes, if it is good. */
+  async #check(
+    request: PaidRequest,
+    priced: PricedRequest,
+    shown: Shown,
+    given: GivenPayment,
+  ): Promise<Offer> {
+    if (given.resource !== undefined && given.resource !== shown.url)
+      throw await this.refuse(request, priced, shown, 'The payment is for another resource')
+    const offer = offerFor(given, await this.#offers(priced, shown))
+    if (!offer) throw await this.refuse(request, priced, shown, 'No matching payment requirements')
+    const verified = await this.#options.facilitator.verify(given, offer.asked)
+    if (verified.ok) return offer
+    this.#options.log('info', 'A payment was refused.', {
+      reason: verified.reason,
+      ...(verified.message !== undefined && { message: verified.message.slice(0, 300) }),
+    })
+    throw await this.refuse(request, priced, shown, verified.reason)
+  }
+
+  /** The error that tells a client what to pay. The answer's headers and body are left with the request. */
+  async refuse(
+    request: PaidRequest,
+    priced: PricedRequest,
+    shown: Shown,
+    why: string,
+  ): Promise<TurnwireError> {
+    const offers = await this.#offers(priced, shown)
+    request.refusal = refusalOf(offers, shown, why)
+    if (offers.length === 0)
+      return new TurnwireError(
+        'payment_failed',
+        `"${priced.agent}" is to be paid for, but this server's facilitator can take none of its prices.`,
+      )
+    return new TurnwireError('payment_required', why)
+  }
+
+  // ---- the work that is paid for ---------------------------------------------------------------------------
+
+  /** `early`: the answer is sent while it is made. */
+  begin({ kept }: Admitted, work: Work, early: boolean): Drive {
+    return this.settlement.drive(kept, work, early)
+  }
+
+  /** Nothing was done for it. */
+  async release({ kept }: Admitted, reason: string): Promise<void> {
+    const { state, work } = kept.record
+    if (state !== 'reserved' || work || this.settlement.driveOf(kept.record.id)) return
+    await this.ledger.change(kept, { state: 'released', open: false, reason }).catch(() => {})
+  }
+
+  /** Tells the client what came of its payment, or throws what keeps it from the answer. */
+  async tell(request: PaidRequest, { outcome, record }: Driven): Promise<void> {
+    if (outcome === 'released') return
+    const success = outcome === 'settled'
+    const response = {
+      success,
+      transaction: record.transaction ?? '',
+      network: textIn(record.asked, 'network'),
+      payer: record.payer,
+      ...(record.amount !== undefined && success && { amount: record.amount }),
+      ...(!success && { errorReason: outcome === 'pending' ? 'settlement_pending' : (record.reason ?? '') }),
+    }
+    if (success) request.setHeader(...receiptHeader(record.form, response))
+    if (outcome === 'failed') {
+      const { agent, path } = record
+      const shown = { url: request.url, description: `One answer of "${agent}"` }
+      const error = await this.refuse(request, { agent, path }, shown, record.reason ?? 'settlement_failed')
+      const [name, value] = receiptHeader(record.form, response)
+      if (request.refusal) request.refusal.headers[name] = value
+      throw error
+    }
+    if (outcome === 'pending' && record.kind === 'exact')
+      throw new TurnwireError(
+        'payment_pending',
+        'The payment is on its way and not confirmed yet. Send the same request with the same payment again; it is not charged twice.',
+        { retryAfterMs: 5_000 },
+      )
+  }
+
+  // ---- going on --------------------------------------------------------------------------------------------
+
+  /** Looks at open payments now and from time to time. */
+  start(): void {
+    const again = async (): Promise<void> => {
+      try {
+        await this.settlement.reconcile()
+      } catch (error) {
+        this.#options.log('warn', 'Payments could not be looked at.', { error: String(error) })
+      }
+      if (this.#timer) this.#timer = setTimeout(() => void again(), this.config.reconcileMs ?? 15_000).unref()
+    }
+    this.#timer = setTimeout(() => void again(), 0).unref()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.settlement.stop()
+  }
+}
+
+function refuseRefunded({ state }: PaymentRecord): void {
+  if (state !== 'refunding' && state !== 'refunded') return
+  throw new TurnwireError('payment_conflict', 'This payment was paid back. Sign a new one.')
+}
+
+/** It pays for a request already, or has. */
+function isTaken({ state }: PaymentRecord): boolean {
+  return state !== 'released'
+}
+
+function priceIn({ price }: PaymentRecord): Price {
+  return price as unknown as Price // The desk wrote it.
+}
+
+function recordOf(
+  id: string,
+  given: GivenPayment,
+  { price, asked }: Offer,
+  { agent }: Asked,
+  path: string,
+  { network, asset }: PaymentsConfig,
+): PaymentRecord {
+  return {
+    id,
+    state: 'reserved',
+    open: true,
+    kind: isMetered(price) ? 'metered' : 'exact',
+    form: given.form,
+    payer: given.payer,
+    payTo: price.payTo,
+    network,
+    asset: asset.address,
+    cap: capOf(price),
+    validUntil: given.validUntil,
+    agent,
+    path,
+    ...(price.provider !== undefined && { provider: price.provider }),
+    given: given.raw,
+    asked,
+    price: price as unknown as JsonObject, // Plain data, all of it.
+  }
+}

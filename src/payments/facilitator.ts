@@ -1,0 +1,45 @@
+// Who checks payments and moves the money, as a port. There are two: one elsewhere, over HTTP (remote-facilitator.ts), and
+// one in this process with a wallet (local-facilitator.ts).
+import type { PaymentRecord } from '../language/payments.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { GivenPayment } from './given.ts'
+import type { Abilities } from './offers.ts'
+
+export type Verified = { ok: true } | { ok: false; reason: string; message?: string }
+
+/** `pending`: nobody knows yet whether it has moved. */
+export type Moved =
+  | { state: 'moved'; transaction: string }
+  | { state: 'failed'; reason: string }
+  | { state: 'pending'; reason: string; transaction?: string }
+
+export type SettleRequest = {
+  record: PaymentRecord
+  /** At most what was signed for. */
+  amount: string
+  fee: string
+  /** Called with the transaction before it is sent, and waited for. Not called if that cannot be known. */
+  sending(transaction: string): Promise<void>
+}
+
+/**
+ * Contract: nothing throws for what a payer did; a method rejects only when it could not do its work at all. `verify` says
+ * that the payment would settle now for all that was signed for. A payment settles at most once, however often `settle` is
+ * called, since the chain takes an authorization once. `look` says what became of a settlement that was begun and whose
+ * end is not known: `unsent` means that it did not move and may be settled again. Absent: it cannot be looked up, and
+ * `settle` is called again.
+ */
+export type Facilitator = {
+  abilities(): Promise<Abilities>
+  verify(given: GivenPayment, asked: JsonObject): Promise<Verified>
+  settle(request: SettleRequest): Promise<Moved>
+  look?(record: PaymentRecord): Promise<Moved | { state: 'unsent' }>
+  /** Pays back. Absent: it has no wallet. Undefined: its wallet is not the one that was paid. */
+  refund?(
+    record: PaymentRecord,
+    amount: string,
+    sending: (transaction: string) => Promise<void>,
+  ): Promise<Moved | undefined>
+  /** What became of a refund that was begun. */
+  lookRefund?(transaction: string): Promise<Moved | { state: 'unsent' }>
+}

@@ -1,0 +1,173 @@
+// A payment as a client sends it: in the header of x402 version 2 (`PAYMENT-SIGNATURE`), of version 1 (`X-PAYMENT`), or in
+// Sixerr's form of the latter. What can be known without asking anyone is read here: who says that they pay, what was signed,
+// and which payment it is. Whether any of it is true is for a facilitator to say.
+import { TurnwireError } from '../language/errors.ts'
+import { hashJson, sha256 } from '../lib/hash.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../lib/json.ts'
+
+export type PaymentForm = 'x402-1' | 'x402-2' | 'sixerr'
+
+export type GivenPayment = {
+  form: PaymentForm
+  /** The wallet that is said to pay, in lower case. */
+  payer: string
+  /** Unix seconds. */
+  validUntil: number
+  /** What was signed for, in the smallest unit. */
+  amount: string
+  /** What makes the authorization one of its kind: a nonce counts once for its payer. */
+  nonce: string
+  /** How the money would move: by the token itself, or by Permit2. */
+  through: 'eip3009' | 'permit2'
+  signatureHash: string
+  /** Of version 2: the offer that it takes. */
+  accepted?: JsonObject
+  /** Of version 1: which of the offers it takes. */
+  taken?: { scheme: string; network: string }
+  /** Of version 2: what it says that it pays for. */
+  resource?: string
+  raw: JsonObject
+}
+
+export const paymentHeaders = ['payment-signature', 'x-payment'] as const
+
+const longestHeader = 16 * 1024
+
+/** Throws `bad_request` for what cannot be read. */
+export function readPayment(header: string): GivenPayment {
+  const raw = decodeHeader(header)
+  if ('permit' in raw) return sixerrPayment(raw)
+  const version = raw['x402Version']
+  if (version === 1) {
+    const taken = { scheme: text(raw['scheme'], 'scheme'), network: text(raw['network'], 'network') }
+    return { form: 'x402-1', ...authorization(object(raw['payload'], 'payload')), taken, raw }
+  }
+  if (version !== 2) throw unreadable('x402Version must be 1 or 2')
+  const accepted = object(raw['accepted'], 'accepted')
+  const { resource } = raw
+  return {
+    form: 'x402-2',
+    ...authorization(object(raw['payload'], 'payload')),
+    accepted,
+    ...(isJsonObject(resource) && { resource: text(resource['url'], 'resource.url') }),
+    raw,
+  }
+}
+
+/**
+ * The same for every repetition of a payment, whatever its signature looks like: a chain takes each of these once.
+ * `network` and `asset`: of the offer that it takes.
+ */
+export function paymentId(
+  { payer, nonce, through }: Pick<GivenPayment, 'payer' | 'nonce' | 'through'>,
+  network: string,
+  asset: string,
+): string {
+  // Permit2 counts nonces for a payer, whatever the token is.
+  const scope = through === 'eip3009' ? asset.toLowerCase() : 'permit2'
+  return `pay_${hashJson([network, scope, payer, nonce])}`
+}
+
+/** A text, or a whole number as one, of what was read or offered before. */
+export function textIn(value: JsonObject, name: string): string {
+  const found = value[name]
+  if (typeof found === 'string' || typeof found === 'number') return String(found)
+  throw unreadable(`${name} is missing`)
+}
+
+function decodeHeader(header: string): JsonObject {
+  if (header.length > longestHeader) throw unreadable(`it is longer than ${longestHeader} characters`)
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(header)) throw unreadable('it is not base64')
+  let value: Json
+  try {
+    value = parseJson(Buffer.from(header, 'base64').toString('utf8'), { maxDepth: 16 })
+  } catch {
+    throw unreadable('it is not JSON')
+  }
+  return object(value, 'The payment')
+}
+
+type Authorized = Omit<GivenPayment, 'form' | 'raw'>
+
+function authorization(payload: JsonObject): Authorized {
+  const signatureHash = sha256(text(payload['signature'], 'payload.signature'))
+  const given = payload['permit2Authorization']
+  if (given === undefined) {
+    const eip3009 = object(payload['authorization'], 'payload.authorization')
+    return {
+      through: 'eip3009',
+      payer: address(eip3009['from'], 'authorization.from'),
+      amount: number(eip3009['value'], 'authorization.value'),
+      validUntil: seconds(eip3009['validBefore'], 'authorization.validBefore'),
+      nonce: word(eip3009['nonce'], 'authorization.nonce'),
+      signatureHash,
+    }
+  }
+  const permit = object(given, 'payload.permit2Authorization')
+  return {
+    through: 'permit2',
+    payer: address(permit['from'], 'permit2Authorization.from'),
+    ...permitted(permit),
+    signatureHash,
+  }
+}
+
+function sixerrPayment(raw: JsonObject): GivenPayment {
+  const permit = object(raw['permit'], 'permit')
+  return {
+    form: 'sixerr',
+    through: 'permit2',
+    payer: address(raw['sender'], 'sender'),
+    ...permitted(permit),
+    signatureHash: sha256(text(raw['signature'], 'signature')),
+    raw,
+  }
+}
+
+function permitted(permit: JsonObject): Pick<GivenPayment, 'amount' | 'validUntil' | 'nonce'> {
+  const { amount } = object(permit['permitted'], 'permitted')
+  return {
+    amount: number(amount, 'permitted.amount'),
+    validUntil: seconds(permit['deadline'], 'deadline'),
+    nonce: number(permit['nonce'], 'nonce'),
+  }
+}
+
+function object(value: Json | undefined, name: string): JsonObject {
+  if (isJsonObject(value)) return value
+  throw unreadable(`${name} must be an object`)
+}
+
+function text(value: Json | undefined, name: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw unreadable(`${name} must be a text`)
+}
+
+function address(value: Json | undefined, name: string): string {
+  const given = text(value, name)
+  if (/^0x[0-9a-f]{40}$/i.test(given)) return given.toLowerCase()
+  throw unreadable(`${name} must be an address`)
+}
+
+function word(value: Json | undefined, name: string): string {
+  const given = text(value, name)
+  if (/^0x[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
+  throw unreadable(`${name} must be 32 bytes as hexadecimal digits`)
+}
+
+/** A whole number, also of more digits than a JSON number can have. */
+function number(value: Json | undefined, name: string): string {
+  const given = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  if (typeof given === 'string' && /^\d{1,78}$/.test(given)) return BigInt(given).toString()
+  throw unreadable(`${name} must be a whole number`)
+}
+
+function seconds(value: Json | undefined, name: string): number {
+  const most = BigInt(Number.MAX_SAFE_INTEGER)
+  const given = BigInt(number(value, name))
+  return Number(given < most ? given : most)
+}
+
+function unreadable(why: string): TurnwireError {
+  return new TurnwireError('bad_request', `The payment cannot be read: ${why}.`)
+}

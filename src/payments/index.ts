@@ -1,0 +1,13 @@
+// What leaves this folder. It is loaded only when payments are configured; the types cost nothing.
+export { capOf, isMetered, perToken, toSmallest, toWhole } from './amounts.ts'
+export type { AssetConfig, PaymentsConfig, PriceConfig } from './config.ts'
+export { type Admitted, PaymentDesk } from './desk.ts'
+export type { Facilitator } from './facilitator.ts'
+export { isWallet, type Kept, Ledger, walletOwner } from './ledger.ts'
+export { LocalFacilitator } from './local-facilitator.ts'
+export { chainIdOf } from './networks.ts'
+export { currentRequest, PaidRequest, withRequest } from './paid-request.ts'
+export type { Price, PricedRequest, PriceSource, Receipt } from './price.ts'
+export { RemoteFacilitator } from './remote-facilitator.ts'
+export { type PaymentCrashPoint, paymentCrashPoints, receiptOf } from './settlement.ts'
+export { challengeFor, SignIn } from './sign-in.ts'

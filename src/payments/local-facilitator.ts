@@ -1,0 +1,206 @@
+// The facilitator in this process: x402's own code checks and settles payments with a wallet of this server, which pays the
+// fees of the chain. Sixerr's form is checked and settled here, through a terminal contract.
+import { wordsOf } from '../language/errors.ts'
+import type { PaymentRecord } from '../language/payments.ts'
+import type { JsonObject } from '../lib/json.ts'
+import type { PaymentsConfig } from './config.ts'
+import type { Facilitator, Moved, SettleRequest, Verified } from './facilitator.ts'
+import { type GivenPayment, textIn } from './given.ts'
+import { chainIdOf, networkNameV1 } from './networks.ts'
+import type { Abilities } from './offers.ts'
+import { loadX402 } from './packages.ts'
+import { settleTerminal, verifyTerminal } from './terminal.ts'
+import { type Hex, Wallet } from './wallet.ts'
+
+type X402 = Awaited<ReturnType<typeof loadX402>>
+type Scheme = Pick<InstanceType<X402['ExactEvmScheme']>, 'verify' | 'settle'>
+type Payload = Parameters<Scheme['verify']>[0]
+type Requirements = Parameters<Scheme['verify']>[1]
+type Signer = ConstructorParameters<X402['ExactEvmScheme']>[0]
+
+type LocalOptions = Pick<PaymentsConfig, 'network' | 'asset' | 'terminal'> & {
+  key: string
+  rpcUrl: string
+  settleMs: number
+  confirmations?: number
+}
+
+export class LocalFacilitator implements Facilitator {
+  readonly #x402: X402
+  readonly #wallet: Wallet
+  readonly #options: LocalOptions
+
+  static async open(options: LocalOptions): Promise<LocalFacilitator> {
+    const { key, rpcUrl, settleMs, network, confirmations } = options
+    const chainId = chainIdOf(network) ?? 0
+    const wallet = await Wallet.open({
+      key,
+      rpcUrl,
+      chainId,
+      waitMs: settleMs,
+      ...(confirmations !== undefined && { confirmations }),
+    })
+    return new LocalFacilitator(await loadX402(), wallet, options)
+  }
+
+  private constructor(x402: X402, wallet: Wallet, options: LocalOptions) {
+    this.#x402 = x402
+    this.#wallet = wallet
+    this.#options = options
+  }
+
+  async abilities(): Promise<Abilities> {
+    const v1Network = await networkNameV1(this.#options.network)
+    return {
+      uptoBy: this.#wallet.address,
+      terminal: this.#options.terminal !== undefined,
+      ...(v1Network !== undefined && { v1Network }),
+    }
+  }
+
+  async verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
+    if (given.form === 'sixerr') return verifyTerminal(this.#wallet, given, asked)
+    const scheme = this.#scheme(given.form, asked, async () => {})
+    const { payload, requirements } = typed(given.raw, asked)
+    const { isValid, invalidReason, invalidMessage } = await scheme.verify(payload, requirements)
+    if (isValid) return { ok: true }
+    const message = invalidMessage === undefined ? {} : { message: invalidMessage }
+    return { ok: false, reason: invalidReason ?? 'invalid_payment', ...message }
+  }
+
+  async settle(request: SettleRequest): Promise<Moved> {
+    const { record, amount } = request
+    const known: { transaction?: string } = {}
+    const tell = async (transaction: string): Promise<void> => {
+      known.transaction = transaction
+      await request.sending(transaction)
+    }
+    try {
+      if (record.form === 'sixerr') return await settleTerminal(this.#wallet, { ...request, sending: tell })
+      const asked = record.form === 'x402-2' ? { ...record.asked, amount } : record.asked
+      const { payload, requirements } = typed(record.given, asked)
+      const scheme = this.#scheme(record.form, asked, tell)
+      const { success, transaction, errorReason } = await scheme.settle(payload, requirements)
+      if (success) return { state: 'moved', transaction }
+      if (known.transaction === undefined)
+        return { state: 'failed', reason: errorReason ?? 'settlement_failed' }
+    } catch (error) {
+      if (known.transaction === undefined) return { state: 'pending', reason: wordsOf(error) }
+    }
+    // Something was sent: only the chain can say what came of it.
+    return this.#moved(record, known.transaction)
+  }
+
+  look(record: PaymentRecord): Promise<Moved | { state: 'unsent' }> {
+    return this.#look(record, record.transaction)
+  }
+
+  async #moved(record: PaymentRecord, transaction: string): Promise<Moved> {
+    const found = await this.#look(record, transaction).catch(() => undefined)
+    if (found?.state === 'moved') return found
+    if (found?.state === 'failed') return found
+    return { state: 'pending', reason: 'settlement_pending', transaction }
+  }
+
+  async #look(record: PaymentRecord, transaction: string | undefined): Promise<Moved | { state: 'unsent' }> {
+    const state = transaction === undefined ? 'absent' : await this.#wallet.stateOf(transaction as Hex) // A hash of ours.
+    if (state === 'done') return { state: 'moved', transaction: transaction ?? '' }
+    if (state === 'waiting')
+      return { state: 'pending', reason: 'settlement_pending', ...(transaction && { transaction }) }
+    // Another transaction, which a crash kept from being recorded, may have moved it.
+    if (await this.#isUsed(record)) return { state: 'moved', transaction: transaction ?? '' }
+    return state === 'reverted' ? { state: 'failed', reason: 'transaction_reverted' } : { state: 'unsent' }
+  }
+
+  /** Whether the chain has taken the payment's nonce. */
+  async #isUsed({ form, given, payer }: PaymentRecord): Promise<boolean> {
+    const payload = (form === 'sixerr' ? given : given['payload']) as JsonObject // It was read when it came.
+    const permit = (payload['permit2Authorization'] ?? payload['permit']) as JsonObject | undefined
+    if (permit === undefined) {
+      const { nonce } = payload['authorization'] as { nonce: string }
+      const call = { abi: authorizationState, functionName: 'authorizationState', args: [payer, nonce] }
+      return (await this.#wallet.read({ address: this.#options.asset.address as Hex, ...call })) === true
+    }
+    const nonce = BigInt(textIn(permit, 'nonce'))
+    const word = await this.#wallet.read({
+      address: this.#x402.permit2,
+      abi: nonceBitmap,
+      functionName: 'nonceBitmap',
+      args: [payer, nonce >> 8n],
+    })
+    return ((word as bigint) >> (nonce & 255n)) % 2n === 1n
+  }
+
+  async refund(
+    record: PaymentRecord,
+    amount: string,
+    sending: (transaction: string) => Promise<void>,
+  ): Promise<Moved | undefined> {
+    if (record.payTo.toLowerCase() !== this.#wallet.address.toLowerCase()) return undefined
+    const address = record.asset as Hex
+    const args = [record.payer, BigInt(amount)]
+    const hash = await this.#wallet.write({ address, abi: transfer, functionName: 'transfer', args }, sending)
+    try {
+      const { status } = await this.#wallet.wait({ hash })
+      if (status === 'success') return { state: 'moved', transaction: hash }
+      return { state: 'failed', reason: 'transaction_reverted' }
+    } catch (error) {
+      return { state: 'pending', reason: wordsOf(error), transaction: hash }
+    }
+  }
+
+  async lookRefund(transaction: string): Promise<Moved | { state: 'unsent' }> {
+    const state = await this.#wallet.stateOf(transaction as Hex)
+    if (state === 'done') return { state: 'moved', transaction }
+    if (state === 'waiting') return { state: 'pending', reason: 'refund_pending', transaction }
+    return state === 'absent' ? { state: 'unsent' } : { state: 'failed', reason: 'transaction_reverted' }
+  }
+
+  #scheme(form: string, asked: JsonObject, sending: (transaction: Hex) => Promise<void>): Scheme {
+    const wallet = this.#wallet
+    const signer: Signer = {
+      getAddresses: () => [wallet.address],
+      readContract: call => wallet.read(call),
+      verifyTypedData: signed => wallet.verifyTypedData(signed),
+      writeContract: call => wallet.write(call, sending),
+      sendTransaction: transaction => wallet.send(transaction, sending),
+      waitForTransactionReceipt: ({ hash }) => wallet.wait({ hash }),
+      getCode: ({ address }) => wallet.codeAt(address),
+    }
+    const { ExactEvmScheme, ExactEvmSchemeV1, UptoEvmScheme } = this.#x402
+    if (form === 'x402-1') return new ExactEvmSchemeV1(signer)
+    return asked['scheme'] === 'upto' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
+  }
+}
+
+/** x402's code checks the members that it reads. */
+function typed(given: JsonObject, asked: JsonObject): { payload: Payload; requirements: Requirements } {
+  return { payload: given as unknown as Payload, requirements: asked as unknown as Requirements }
+}
+
+const view = { type: 'function', stateMutability: 'view' } as const
+const authorizationState = [
+  {
+    ...view,
+    name: 'authorizationState',
+    inputs: [{ type: 'address' }, { type: 'bytes32' }],
+    outputs: [{ type: 'bool' }],
+  },
+]
+const nonceBitmap = [
+  {
+    ...view,
+    name: 'nonceBitmap',
+    inputs: [{ type: 'address' }, { type: 'uint256' }],
+    outputs: [{ type: 'uint256' }],
+  },
+]
+const transfer = [
+  {
+    type: 'function',
+    stateMutability: 'nonpayable',
+    name: 'transfer',
+    inputs: [{ type: 'address' }, { type: 'uint256' }],
+    outputs: [{ type: 'bool' }],
+  },
+]

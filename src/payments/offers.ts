@@ -1,0 +1,145 @@
+// What a request can be paid with: the prices as offers in the forms of x402 version 2 and 1 and of Sixerr, the 402 answer
+// that shows them, and which of them a given payment takes. Pure.
+import { canonicalJson, type JsonObject } from '../lib/json.ts'
+import { capOf, isMetered } from './amounts.ts'
+import type { PaymentsConfig } from './config.ts'
+import type { GivenPayment, PaymentForm } from './given.ts'
+import type { Price } from './price.ts'
+
+/** One way to pay one price. `asked` is what the payer is shown, in the words of `form`. */
+export type Offer = { form: PaymentForm; price: Price; asked: JsonObject }
+
+/** What the facilitator can do, which decides what is offered. */
+export type Abilities = {
+  /** The address that settles metered payments: payers sign it. Absent: it settles none. */
+  uptoBy?: string
+  /** The name of the network in version 1. Absent: version 1 cannot be paid. */
+  v1Network?: string
+  /** It settles through a terminal contract. */
+  terminal?: boolean
+}
+
+export type Shown = { url: string; description: string }
+
+const defaultValidSeconds = 600
+
+export function offersOf(
+  prices: readonly Price[],
+  config: PaymentsConfig,
+  abilities: Abilities,
+  shown: Shown,
+): Offer[] {
+  return prices.flatMap(price =>
+    isMetered(price) ? meteredOffers(price, config, abilities) : fixedOffers(price, config, abilities, shown),
+  )
+}
+
+function meteredOffers(price: Price, config: PaymentsConfig, { uptoBy, terminal }: Abilities): Offer[] {
+  const { network, asset } = config
+  const timeout = { maxTimeoutSeconds: config.validSeconds ?? defaultValidSeconds }
+  const offers: Offer[] = []
+  if (uptoBy !== undefined) {
+    const extra = {
+      name: asset.name,
+      version: asset.version,
+      assetTransferMethod: 'permit2',
+      facilitatorAddress: uptoBy,
+    }
+    const paid = { asset: asset.address, amount: capOf(price), payTo: price.payTo }
+    const asked = { scheme: 'upto', network, ...paid, ...timeout, extra }
+    offers.push({ form: 'x402-2', price, asked })
+  }
+  if (terminal && config.terminal) {
+    const asked = {
+      scheme: 'permit2',
+      network,
+      asset: asset.address,
+      payTo: price.payTo,
+      permit2Terminal: config.terminal.address,
+      maxCost: capOf(price),
+      inputTokenPrice: price.inputToken ?? '0',
+      outputTokenPrice: price.outputToken ?? '0',
+      platformFeeBps: price.feeBps ?? 0,
+      ...timeout,
+    }
+    offers.push({ form: 'sixerr', price, asked })
+  }
+  return offers
+}
+
+function fixedOffers(
+  price: Price,
+  { network, asset, validSeconds = defaultValidSeconds }: PaymentsConfig,
+  { v1Network }: Abilities,
+  { url, description }: Shown,
+): Offer[] {
+  const transfer = asset.transfer ?? ['eip3009']
+  const domain = { name: asset.name, version: asset.version }
+  const common = { asset: asset.address, payTo: price.payTo, maxTimeoutSeconds: validSeconds }
+  const offers = transfer.map((through): Offer => {
+    const extra = through === 'permit2' ? { ...domain, assetTransferMethod: 'permit2' } : domain
+    const asked = { scheme: 'exact', network, amount: capOf(price), ...common, extra }
+    return { form: 'x402-2', price, asked }
+  })
+  if (v1Network !== undefined && transfer.includes('eip3009')) {
+    const asked = {
+      scheme: 'exact',
+      network: v1Network,
+      maxAmountRequired: capOf(price),
+      resource: url,
+      description,
+      mimeType: 'application/json',
+      ...common,
+      extra: domain,
+    }
+    offers.push({ form: 'x402-1', price, asked })
+  }
+  return offers
+}
+
+/** The answer to a request that is not paid: headers, and a body. */
+export type Refusal = { headers: Record<string, string>; body: JsonObject }
+
+/** `error`: why an offered payment was not taken. */
+export function refusalOf(offers: readonly Offer[], { url, description }: Shown, error: string): Refusal {
+  const of = (form: PaymentForm): JsonObject[] =>
+    offers.filter(offer => offer.form === form).map(({ asked }) => asked)
+  const resource = { url, description, mimeType: 'application/json' }
+  const required = { x402Version: 2, error, resource, accepts: of('x402-2') }
+  const sixerr = of('sixerr')
+  // One body serves both older forms: no price is offered in both.
+  const body =
+    sixerr.length > 0
+      ? { x402Version: 2, error, accepts: sixerr }
+      : { x402Version: 1, error, accepts: of('x402-1') }
+  return { headers: { 'PAYMENT-REQUIRED': base64(required), 'Cache-Control': 'no-store' }, body }
+}
+
+/** The offer that a payment takes. Undefined: it takes none of these. */
+export function offerFor(given: GivenPayment, offers: readonly Offer[]): Offer | undefined {
+  const { accepted, taken, form, amount } = given
+  return offers.find(offer => {
+    if (offer.form !== form) return false
+    if (accepted) return canonicalJson(accepted) === canonicalJson(offer.asked)
+    if (taken)
+      return (
+        taken.scheme === offer.asked['scheme'] &&
+        taken.network === offer.asked['network'] &&
+        amount === offer.asked['maxAmountRequired']
+      )
+    // Sixerr: a payer may sign for more than is asked; what it costs is capped by the price.
+    return BigInt(amount) >= BigInt(capOf(offer.price))
+  })
+}
+
+/** What a settled payment is answered with, in the header of the payment's form. */
+export function receiptHeader(
+  form: PaymentForm,
+  response: { success: boolean; transaction: string; network: string; payer: string } & JsonObject,
+): [name: string, value: string] {
+  return [form === 'x402-2' ? 'PAYMENT-RESPONSE' : 'X-PAYMENT-RESPONSE', base64(response)]
+}
+
+export function base64(value: JsonObject): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
+}

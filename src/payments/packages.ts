@@ -1,0 +1,44 @@
+// The packages that payments need, loaded when payments are configured and not before. They are optional peers: whoever
+// takes no payments does not install them.
+import { TurnwireError } from '../language/errors.ts'
+
+const wanted = 'npm install @x402/core@2.27 @x402/evm@2.27 viem@2'
+
+async function orExplain<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+  try {
+    return await load()
+  } catch (cause) {
+    throw new TurnwireError(
+      'config_invalid',
+      `Payments are configured, and need packages that are not installed: ${wanted}`,
+      { cause },
+    )
+  }
+}
+
+/** What x402's own packages know of EVM chains. */
+export function loadX402() {
+  return orExplain(async () => {
+    const [{ ExactEvmScheme }, { UptoEvmScheme }, { ExactEvmSchemeV1 }, v1, evm] = await Promise.all([
+      import('@x402/evm/exact/facilitator'),
+      import('@x402/evm/upto/facilitator'),
+      import('@x402/evm/exact/v1/facilitator'),
+      import('@x402/evm/v1'),
+      import('@x402/evm'),
+    ])
+    return {
+      ExactEvmScheme,
+      UptoEvmScheme,
+      ExactEvmSchemeV1,
+      names: v1.EVM_NETWORK_CHAIN_ID_MAP,
+      permit2: evm.PERMIT2_ADDRESS,
+    }
+  })
+}
+
+export function loadViem() {
+  return orExplain(async () => {
+    const [viem, accounts] = await Promise.all([import('viem'), import('viem/accounts')])
+    return { ...viem, privateKeyToAccount: accounts.privateKeyToAccount }
+  })
+}

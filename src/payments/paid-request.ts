@@ -1,0 +1,86 @@
+// One HTTP request as the desk sees it: what it carries to pay with, and where its answer's headers go. The server makes one
+// for each request, and whatever happens for the request finds it here (`currentRequest`), however many calls lie between:
+// wires hand the engine plain data, which has no place for it.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createHash } from 'node:crypto'
+import { TurnwireError } from '../language/errors.ts'
+import { type GivenPayment, paymentHeaders, readPayment } from './given.ts'
+import { walletOwner } from './ledger.ts'
+import type { Refusal } from './offers.ts'
+import type { Drive } from './settlement.ts'
+
+export type RequestFacts = {
+  method: string
+  path: string
+  /** Under which the client knows it. */
+  url: string
+  header(name: string): string | undefined
+  /** Does nothing once the head of the answer was sent. */
+  setHeader: (name: string, value: string) => void
+  /** The head of the answer was sent: the answer is a stream that has begun. */
+  isAnswering: () => boolean
+}
+
+export class PaidRequest {
+  readonly method: string
+  readonly path: string
+  readonly url: string
+  readonly setHeader: RequestFacts['setHeader']
+  readonly isAnswering: RequestFacts['isAnswering']
+  /** What it pays with. Absent: nothing. */
+  readonly given: GivenPayment | undefined
+  /** The caller has no key: it is who it says only once its payment is admitted. */
+  readonly bare: boolean
+  /** A client that was refused is sent this. */
+  refusal: Refusal | undefined
+  /** The payment is good, and reserved for this request. */
+  admitted = false
+  /** The turn that it pays for. One request pays for one. */
+  drive: Drive | undefined
+  #body = ''
+
+  constructor(facts: RequestFacts, bare: boolean) {
+    this.method = facts.method
+    this.path = facts.path
+    this.url = facts.url
+    this.setHeader = facts.setHeader
+    this.isAnswering = facts.isAnswering
+    this.bare = bare
+    const header = paymentHeaders.map(name => facts.header(name)).find(value => value !== undefined)
+    this.given = header === undefined ? undefined : readPayment(header)
+  }
+
+  /** Who a caller without a key says that it is. */
+  get owner(): string {
+    return this.given ? walletOwner(this.given.payer) : 'wallet:'
+  }
+
+  takeBody(pieces: readonly Uint8Array[]): void {
+    const hash = createHash('sha256')
+    for (const piece of pieces) hash.update(piece)
+    this.#body = hash.digest('base64url')
+  }
+
+  get bodyHash(): string {
+    return this.#body
+  }
+
+  refuseSecond(): void {
+    if (this.drive)
+      throw new TurnwireError(
+        'bad_request',
+        'One payment pays for one turn. Send the results first, and the message in a request of its own.',
+      )
+  }
+}
+
+const current = new AsyncLocalStorage<PaidRequest>()
+
+/** The request for which this code runs. Undefined: for none, or none that could be paid for. */
+export function currentRequest(): PaidRequest | undefined {
+  return current.getStore()
+}
+
+export function withRequest<Result>(request: PaidRequest, run: () => Result): Result {
+  return current.run(request, run)
+}

@@ -1,0 +1,345 @@
+// Moves the money of payments, each once, and says so in the ledger before and after. A payment is driven by one drive in
+// this process; after a crash, or when a settlement stays pending, `reconcile` goes on from what the ledger says. Every step
+// is written down before it is taken, so that it can be found out later whether it was taken:
+//
+//   reserved ─ work begun ─ (answered) ─ settling ─ transaction known ─ sent ─ settled
+//
+// An exact payment settles when the model has begun to answer and nothing was sent to the client; a metered one when the
+// answer is whole. A turn that failed before that releases the payment.
+import type { Engine } from '../engine/index.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
+import { costOf, feeOf, type TokensUsed } from './amounts.ts'
+import type { Facilitator, Moved } from './facilitator.ts'
+import type { Kept, Ledger } from './ledger.ts'
+import type { Price, PriceSource, Receipt } from './price.ts'
+import { type TurnResult, type Work, watchTurn } from './watch-turn.ts'
+
+export const paymentCrashPoints = [
+  'payment-verified',
+  'payment-reserved',
+  'payment-work-begun',
+  'payment-answered',
+  'payment-settling',
+  'payment-sending',
+  'payment-moved',
+  'payment-settled',
+] as const
+export type PaymentCrashPoint = (typeof paymentCrashPoints)[number]
+
+export type SettlementPorts = {
+  engine: Engine
+  ledger: Ledger
+  facilitator: Facilitator
+  source: Pick<PriceSource, 'paid'>
+  now: () => number
+  crashPoint: (point: PaymentCrashPoint) => void
+  log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
+}
+
+/** How a drive came out, as far as the payer is concerned. `released`: nothing was charged. */
+export type Outcome = 'settled' | 'pending' | 'failed' | 'released'
+export type Driven = { outcome: Outcome; record: PaymentRecord }
+
+/** `settled`: once it is known whether the money has moved. `done`: once nothing is left to be done. Neither rejects. */
+export type Drive = { settled: Promise<Driven>; done: Promise<Driven> }
+
+export class Settlement {
+  readonly #ports: SettlementPorts
+  readonly #drives = new Map<string, Drive>()
+  readonly #working = new Set<string>()
+  #stopped = false
+
+  constructor(ports: SettlementPorts) {
+    this.#ports = ports
+  }
+
+  /** A paid turn of this session has not been settled yet. */
+  isWorking(session: string): boolean {
+    return this.#working.has(session)
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  driveOf(payment: string): Drive | undefined {
+    return this.#drives.get(payment)
+  }
+
+  /** `early`: an exact payment settles as soon as the model has begun. Otherwise once the answer is whole. */
+  drive(kept: Kept, work: Work, early: boolean): Drive {
+    const { id } = kept.record
+    const before = this.#drives.get(id)
+    if (before) return before
+    const settled = Promise.withResolvers<Driven>()
+    this.#working.add(work.session)
+    const done = this.#run(kept, work, early, settled.resolve)
+      .catch((error: unknown): Driven => {
+        this.#ports.log('warn', 'A payment could not be settled now. It will be looked at again.', {
+          payment: id,
+          error: wordsOf(error),
+        })
+        return { outcome: 'pending', record: kept.record }
+      })
+      .then(driven => {
+        settled.resolve(driven)
+        this.#drives.delete(id)
+        this.#working.delete(work.session)
+        return driven
+      })
+    const drive = { settled: settled.promise, done }
+    this.#drives.set(id, drive)
+    return drive
+  }
+
+  async #run(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
+    const { engine, ledger, crashPoint } = this.#ports
+    let kept = given
+    if (!isSameWork(kept.record.work, work)) kept = await ledger.change(kept, { work, open: true })
+    crashPoint('payment-work-begun')
+    if (early && kept.record.kind === 'exact' && kept.record.state !== 'settled') {
+      const begun = await watchTurn(engine, work, true)
+      if (begun.result === 'failed') return this.#failed(kept, begun.reason)
+      if (begun.result === 'begun') {
+        kept = await this.#settle(kept, kept.record.cap)
+        settled({ outcome: outcomeOf(kept.record), record: kept.record })
+        if (kept.record.state !== 'settled') return { outcome: outcomeOf(kept.record), record: kept.record }
+      }
+    }
+    return this.#finish(kept, await watchTurn(engine, work, false))
+  }
+
+  async #finish(kept: Kept, turn: TurnResult): Promise<Driven> {
+    if (turn.result === 'failed') return this.#failed(kept, turn.reason)
+    if (turn.result !== 'answered') return this.#gone(kept, turn)
+    this.#ports.crashPoint('payment-answered')
+    const { record } = kept
+    const { usage } = turn
+    if (record.state === 'settled')
+      return this.#close(kept, { usage, open: false, ...(record.owed && { owed: false }) })
+    const price = record.price as unknown as Price // The desk wrote it.
+    const amount = record.kind === 'exact' ? record.cap : costOf(price, usage, record.cap)
+    const after = await this.#settle(kept, amount, usage)
+    if (after.record.state !== 'settled') return { outcome: outcomeOf(after.record), record: after.record }
+    return this.#close(after, { usage, open: false })
+  }
+
+  async #close(kept: Kept, change: PaymentChange): Promise<Driven> {
+    const closed = await this.#ports.ledger.change(kept, change)
+    return { outcome: outcomeOf(closed.record), record: closed.record }
+  }
+
+  /** The session of the turn is not here now; if it was deleted, there is no answer to charge for. */
+  async #gone(kept: Kept, turn: TurnResult): Promise<Driven> {
+    const reason = 'reason' in turn ? turn.reason : 'gone'
+    if (reason === 'session_not_found' || reason === 'not_found') return this.#failed(kept, reason)
+    return { outcome: 'pending', record: kept.record }
+  }
+
+  /** The turn failed: a payment that has not moved is released, one that has is paid back where that is possible. */
+  async #failed(given: Kept, reason: string): Promise<Driven> {
+    // A settlement that was begun may have gone through.
+    const kept = given.record.state === 'settling' ? await this.#whatCameOfIt(given) : given
+    if (kept.record.state === 'settling') return { outcome: 'pending', record: kept.record }
+    if (kept.record.state === 'failed') return { outcome: 'released', record: kept.record }
+    if (kept.record.state !== 'settled') {
+      const { record } = await this.#ports.ledger.change(kept, { state: 'released', open: false, reason })
+      return { outcome: 'released', record }
+    }
+    const owed = await this.#ports.ledger.change(kept, { owed: true, open: false, reason })
+    const refunded = await this.refund(owed, owed.record.amount ?? '0', 'turnwire').catch(() => owed)
+    return { outcome: outcomeOf(refunded.record), record: refunded.record }
+  }
+
+  // ---- settling --------------------------------------------------------------------------------------------
+
+  /** Moves the money, or finds out that it has moved. */
+  async #settle(given: Kept, amount: string, usage?: TokensUsed): Promise<Kept> {
+    const { ledger, facilitator, crashPoint } = this.#ports
+    let kept = given
+    if (kept.record.state === 'settling') {
+      const found = await facilitator.look?.(kept.record)
+      if (found && found.state !== 'unsent') return this.#record(kept, found)
+    }
+    const fee = feeOf(kept.record.price as unknown as Price, amount)
+    const tries = (kept.record.tries ?? 0) + 1
+    kept = await ledger.change(kept, {
+      state: 'settling',
+      open: true,
+      amount,
+      fee,
+      tries,
+      ...(usage && { usage }),
+    })
+    crashPoint('payment-settling')
+    if (amount === '0') return this.#record(kept, { state: 'moved', transaction: '' })
+    const sending = async (transaction: string): Promise<void> => {
+      kept = await ledger.change(kept, { transaction })
+      crashPoint('payment-sending')
+    }
+    const moved = await facilitator.settle({ record: kept.record, amount, fee, sending })
+    crashPoint('payment-moved')
+    if (moved.state !== 'failed' || !facilitator.look) return this.#record(kept, moved)
+    // A refusal may mean that an earlier try went through.
+    const found = await facilitator.look(kept.record)
+    return this.#record(kept, found.state === 'unsent' ? moved : found)
+  }
+
+  /** Without a way to look, only settling it says whether it was settled. */
+  async #whatCameOfIt(kept: Kept): Promise<Kept> {
+    const { facilitator, ledger } = this.#ports
+    if (!facilitator.look) return this.#settle(kept, kept.record.amount ?? kept.record.cap)
+    const found = await facilitator.look(kept.record)
+    return found.state === 'unsent' ? ledger.change(kept, { state: 'reserved' }) : this.#record(kept, found)
+  }
+
+  async #record(kept: Kept, moved: Moved): Promise<Kept> {
+    const { ledger, now, crashPoint, log } = this.#ports
+    const { record } = kept
+    if (moved.state === 'pending') {
+      log('warn', 'A settlement is pending.', { payment: record.id, reason: moved.reason })
+      return moved.transaction === undefined || moved.transaction === record.transaction
+        ? kept
+        : ledger.change(kept, { transaction: moved.transaction })
+    }
+    if (moved.state === 'failed') {
+      log('warn', 'A payment could not be settled.', { payment: record.id, reason: moved.reason })
+      return ledger.change(kept, { state: 'failed', open: false, reason: moved.reason })
+    }
+    const settled = await ledger.change(kept, {
+      state: 'settled',
+      transaction: moved.transaction,
+      settledAt: now(),
+    })
+    crashPoint('payment-settled')
+    await this.#giveReceipt(settled.record)
+    return settled
+  }
+
+  /** The session whose turn was paid for has the receipt too. */
+  async #giveReceipt(record: PaymentRecord): Promise<void> {
+    const { engine, source, log } = this.#ports
+    const receipt = receiptOf(record)
+    source.paid?.(receipt)
+    if (!record.work) return
+    const { owner, session } = record.work
+    const { payer, payTo, network, asset, amount, transaction, settledAt } = record
+    const change: PaymentChange = {
+      ...{ state: 'settled', payer, payTo, network, asset },
+      ...(amount !== undefined && { amount }),
+      ...(transaction !== undefined && { transaction }),
+      ...(settledAt !== undefined && { settledAt }),
+    }
+    try {
+      await engine.command({ owner, session }, { do: 'record-payment', payment: record.id, change })
+    } catch (error) {
+      log('warn', 'The session of a paid turn could not be given its receipt.', {
+        payment: record.id,
+        error: wordsOf(error),
+      })
+    }
+  }
+
+  // ---- going on --------------------------------------------------------------------------------------------
+
+  /** Goes on with every payment that has something left to be done. Gives how many are left after that. */
+  async reconcile(): Promise<number> {
+    let left = 0
+    for await (const kept of this.#ports.ledger.list(null, true)) {
+      if (this.#stopped) return left
+      if (this.#drives.has(kept.record.id)) continue
+      try {
+        const { record } = await this.#resume(kept)
+        if (record.open) left += 1
+      } catch (error) {
+        left += 1
+        if (error instanceof TurnwireError && error.code === 'busy') continue
+        this.#ports.log('warn', 'A payment could not be looked at.', {
+          payment: kept.record.id,
+          error: wordsOf(error),
+        })
+      }
+    }
+    return left
+  }
+
+  async #resume(kept: Kept): Promise<{ record: PaymentRecord }> {
+    const { record } = kept
+    if (record.state === 'refunding') return this.#resumeRefund(kept)
+    if (record.work) return this.drive(kept, record.work, false).done
+    // Its request never began: it can pay for it until it expires.
+    if (record.validUntil * 1000 > this.#ports.now()) return kept
+    return this.#ports.ledger.change(kept, { state: 'released', open: false, reason: 'expired' })
+  }
+
+  /** Pays back up to what was settled. */
+  async refund(given: Kept, amount: string, by: string): Promise<Kept> {
+    const { facilitator, ledger, now } = this.#ports
+    const { record } = given
+    if (record.state !== 'settled' || BigInt(record.amount ?? '0') < BigInt(amount) || BigInt(amount) <= 0n)
+      throw new TurnwireError('bad_request', 'Only a settled payment can be paid back, up to what it was.')
+    if (!facilitator.refund) throw cannotRefund()
+    let kept = await ledger.change(given, {
+      state: 'refunding',
+      open: true,
+      refund: { amount, by, at: now() },
+    })
+    const refund = { amount, by, at: now() }
+    const moved = await facilitator.refund(record, amount, async transaction => {
+      kept = await ledger.change(kept, { refund: { ...refund, transaction } })
+    })
+    if (moved === undefined) {
+      await ledger.change(kept, { state: 'settled', open: false })
+      throw cannotRefund()
+    }
+    return this.#recordRefund(kept, moved)
+  }
+
+  async #resumeRefund(kept: Kept): Promise<Kept> {
+    const { refund } = kept.record
+    const { facilitator } = this.#ports
+    const found =
+      refund?.transaction === undefined ? undefined : await facilitator.lookRefund?.(refund.transaction)
+    // It was never sent: whoever wanted it may ask for it again.
+    if (found === undefined || found.state === 'unsent')
+      return this.#ports.ledger.change(kept, { state: 'settled', open: false })
+    return this.#recordRefund(kept, found)
+  }
+
+  async #recordRefund(kept: Kept, moved: Moved): Promise<Kept> {
+    const { ledger } = this.#ports
+    if (moved.state === 'pending') return kept
+    if (moved.state === 'failed')
+      return ledger.change(kept, { state: 'settled', open: false, reason: moved.reason })
+    return ledger.change(kept, { state: 'refunded', open: false })
+  }
+}
+
+function isSameWork(before: Work | undefined, now: Work): boolean {
+  return before?.session === now.session && before.first === now.first
+}
+
+function outcomeOf({ state }: PaymentRecord): Outcome {
+  if (state === 'settled' || state === 'refunding' || state === 'refunded') return 'settled'
+  if (state === 'failed' || state === 'released') return state
+  return 'pending'
+}
+
+export function receiptOf(record: PaymentRecord): Receipt {
+  const { id, payer, payTo, network, asset, amount = '0', transaction = '', agent, provider } = record
+  return {
+    payment: id,
+    ...{ payer, payTo, network, asset, amount, transaction, agent },
+    ...(provider !== undefined && { provider }),
+    usage: record.usage ?? { input: 0, output: 0 },
+    at: record.settledAt ?? 0,
+  }
+}
+
+function cannotRefund(): TurnwireError {
+  return new TurnwireError(
+    'bad_request',
+    'This server cannot pay back: it needs the key of the wallet that was paid. Pay back from that wallet yourself.',
+  )
+}

@@ -1,0 +1,135 @@
+// A wallet on one chain: reads contracts, and sends transactions one after the other. The hash of a transaction is told
+// before it is sent, so that whoever records it can find the transaction again after a crash.
+import { loadViem } from './packages.ts'
+
+type Viem = Awaited<ReturnType<typeof loadViem>>
+export type Hex = `0x${string}`
+type Call = { address: Hex; abi: readonly unknown[]; functionName: string; args?: readonly unknown[] }
+
+export type WalletOptions = {
+  key: string
+  rpcUrl: string
+  chainId: number
+  /** How long a receipt is waited for. */
+  waitMs: number
+  confirmations?: number
+}
+
+/** `reverted`: the chain refused it. `absent`: the chain does not know it. */
+export type TransactionState = 'done' | 'reverted' | 'waiting' | 'absent'
+
+const pollMs = 500
+
+export class Wallet {
+  readonly address: Hex
+  readonly #viem: Viem
+  readonly #options: WalletOptions
+  readonly #client: ReturnType<typeof clientFor>
+  readonly #account: ReturnType<Viem['privateKeyToAccount']>
+  /** Transactions are numbered, so one is sent after the other. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  static async open(options: WalletOptions): Promise<Wallet> {
+    return new Wallet(await loadViem(), options)
+  }
+
+  private constructor(viem: Viem, options: WalletOptions) {
+    this.#viem = viem
+    this.#options = options
+    this.#client = clientFor(viem, options)
+    this.#account = viem.privateKeyToAccount(options.key as Hex) // The configuration was checked.
+    this.address = this.#account.address
+  }
+
+  /** As this wallet: some contracts answer to whoever is to settle, and to nobody else. */
+  read({ args = [], ...call }: Call): Promise<unknown> {
+    return this.#client.readContract({ ...call, args, account: this.address })
+  }
+
+  codeAt(address: Hex): Promise<Hex | undefined> {
+    return this.#client.getCode({ address })
+  }
+
+  /** Also for wallets that are contracts. */
+  verifyTypedData(signed: unknown): Promise<boolean> {
+    // What was signed is typed by its own `types`, which TypeScript cannot follow through a variable.
+    return this.#client.verifyTypedData(
+      signed as Parameters<ReturnType<typeof clientFor>['verifyTypedData']>[0],
+    )
+  }
+
+  /** Fails if the call would fail. */
+  async simulate({ address, ...call }: Call): Promise<void> {
+    const data = this.#viem.encodeFunctionData({ ...call, args: call.args ?? [] })
+    await this.#client.call({ account: this.address, to: address, data })
+  }
+
+  write(
+    { address, ...call }: Call & { dataSuffix?: Hex; gas?: bigint },
+    sending: (transaction: Hex) => Promise<void>,
+  ): Promise<Hex> {
+    const { dataSuffix, gas, ...called } = call
+    const data = this.#viem.encodeFunctionData({ ...called, args: called.args ?? [] })
+    const whole = dataSuffix === undefined ? data : this.#viem.concat([data, dataSuffix])
+    return this.send({ to: address, data: whole, ...(gas !== undefined && { gas }) }, sending)
+  }
+
+  send(
+    transaction: { to: Hex; data: Hex; gas?: bigint },
+    sending: (transaction: Hex) => Promise<void>,
+  ): Promise<Hex> {
+    const sent = this.#last.then(() => this.#send(transaction, sending))
+    this.#last = sent.catch(() => {})
+    return sent
+  }
+
+  async #send(
+    transaction: { to: Hex; data: Hex; gas?: bigint },
+    sending: (transaction: Hex) => Promise<void>,
+  ): Promise<Hex> {
+    const { nonce, gas, chainId, maxFeePerGas, maxPriorityFeePerGas } =
+      await this.#client.prepareTransactionRequest({
+        account: this.#account,
+        type: 'eip1559',
+        ...transaction,
+      })
+    const fees = { maxFeePerGas, maxPriorityFeePerGas }
+    const whole = { ...transaction, type: 'eip1559' as const, nonce, gas, chainId, ...fees }
+    const signed = await this.#account.signTransaction(whole)
+    const hash = this.#viem.keccak256(signed)
+    await sending(hash)
+    await this.#client.sendRawTransaction({ serializedTransaction: signed })
+    return hash
+  }
+
+  wait({ hash }: { hash: Hex }) {
+    const { waitMs, confirmations = 1 } = this.#options
+    return this.#client.waitForTransactionReceipt({ hash, timeout: waitMs, confirmations })
+  }
+
+  async stateOf(hash: Hex): Promise<TransactionState> {
+    try {
+      const { status } = await this.#client.getTransactionReceipt({ hash })
+      return status === 'success' ? 'done' : 'reverted'
+    } catch (error) {
+      if (!(error instanceof this.#viem.TransactionReceiptNotFoundError)) throw error
+    }
+    try {
+      await this.#client.getTransaction({ hash })
+      return 'waiting'
+    } catch (error) {
+      if (error instanceof this.#viem.TransactionNotFoundError) return 'absent'
+      throw error
+    }
+  }
+}
+
+function clientFor(viem: Viem, { rpcUrl, chainId }: WalletOptions) {
+  const chain = viem.defineChain({
+    id: chainId,
+    name: `eip155:${chainId}`,
+    nativeCurrency: { name: 'native', symbol: 'native', decimals: 18 },
+    rpcUrls: { default: { http: [rpcUrl] } },
+  })
+  return viem.createPublicClient({ chain, transport: viem.http(rpcUrl), pollingInterval: pollMs })
+}

@@ -1,0 +1,67 @@
+// How the turn that a payment pays for came out: whether it has begun to answer, and at its stop what it used. Read from the
+// session's log, so that it is the same for whoever asks, at any time.
+import type { Engine, FollowItem } from '../engine/index.ts'
+import type { ModelAnswered } from '../language/events.ts'
+import type { TokensUsed } from './amounts.ts'
+
+export type Work = { owner: string; session: string; first: number }
+
+/** `gone`: its session was deleted, or cannot be followed from here. */
+export type TurnResult =
+  | { result: 'begun' }
+  | { result: 'answered'; usage: TokensUsed }
+  | { result: 'failed'; reason: string }
+  | { result: 'gone'; reason: string }
+
+/** `untilBegun`: says so as soon as the model has said something, and does not wait for the rest. */
+export async function watchTurn(
+  engine: Engine,
+  { owner, session, first }: Work,
+  untilBegun: boolean,
+): Promise<TurnResult> {
+  const answers: ModelAnswered[] = []
+  const items = engine.follow(
+    { owner, session },
+    { from: first, until: 'stop', replay: true, deltas: untilBegun ? 'raw' : 'none' },
+  )
+  for await (const batch of items)
+    for (const item of batch) {
+      const over = resultOf(item)
+      if (over) return over
+      if (item.type === 'event' && item.event.type === 'model.answered') answers.push(item.event)
+      if (untilBegun && (isSaid(item) || answers.length > 0)) return { result: 'begun' }
+    }
+  return { result: 'answered', usage: await usageOf(engine, { owner, session }, answers) }
+}
+
+function resultOf(item: FollowItem): TurnResult | undefined {
+  if (item.type === 'lost') return { result: 'gone', reason: item.error.code }
+  if (item.type !== 'event' || item.event.type !== 'turn.ended') return undefined
+  const { stop, error } = item.event
+  return stop === 'error' ? { result: 'failed', reason: error?.code ?? 'internal' } : undefined
+}
+
+function isSaid(item: FollowItem): boolean {
+  return item.type === 'delta' && /^(?:text|thinking|call\.opened|arguments)$/.test(item.delta.type)
+}
+
+/** A step whose vendor did not say what it used, such as one that was cut off, is estimated: a token has four characters. */
+async function usageOf(
+  engine: Engine,
+  ref: { owner: string; session: string },
+  answers: readonly ModelAnswered[],
+): Promise<TokensUsed> {
+  const used = { input: 0, output: 0 }
+  for (const { usage, parts } of answers) {
+    used.input += usage?.input ?? (await estimateInput(engine, ref))
+    used.output += usage?.output ?? tokensOf(parts)
+  }
+  return used
+}
+
+async function estimateInput(engine: Engine, ref: { owner: string; session: string }): Promise<number> {
+  const { entries } = await engine.history(ref, true)
+  return tokensOf(entries.filter(({ role }) => role !== 'assistant'))
+}
+
+const tokensOf = (said: unknown): number => Math.ceil(JSON.stringify(said).length / 4)

@@ -1,0 +1,146 @@
+// Who answers on the owner's machine: an agent of the local configuration, or a local server of the Responses API. Both
+// give the events of one stream. Neither runs a tool: the client's tools are declared to the model, and its calls go back.
+import { createParser } from 'eventsource-parser'
+import { TurnwireError } from '../../language/errors.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { randomIds } from '../../lib/random.ts'
+import { printable } from '../../lib/text.ts'
+import type { WireHost } from '../../wires/host.ts'
+import { decodeRequest } from '../../wires/responses/decode.ts'
+import { decodeHistory } from '../../wires/responses/decode-history.ts'
+import { ResponseEncoder } from '../../wires/responses/encode.ts'
+import { prepareOnce, readItems } from '../../wires/responses/once.ts'
+import { toFlatTools } from '../request.ts'
+
+/** Contract: gives the events of one answer, the last of them terminal, or throws. `body` has been checked. */
+export type LocalAgent = (body: JsonObject, signal: AbortSignal) => AsyncIterable<JsonObject>
+
+/** The only agent of `host`, asked without a session: nothing is recorded, and no tool of the machine is offered. */
+export function configuredAgent(host: WireHost): LocalAgent {
+  const newId = randomIds()
+  const owner = 'relay'
+  return async function* (body, signal) {
+    const { metadata: _, user: __, previous_response_id: ___, ...asked } = body
+    const catalog = { agents: host.about.agents.slice(0, 1), models: {}, serverTools: new Set<string>() }
+    const request = decodeRequest(
+      catalog,
+      { ...asked, model: 'default', store: false, stream: true },
+      undefined,
+    )
+    const { items } = await readItems(host, owner, request)
+    const { once, options } = prepareOnce(host, owner, request, decodeHistory(items), newId('sess'))
+    const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
+    yield* eventsOf(encoder.begin())
+    for await (const batch of host.engine.answerOnce({ ...once, deltas: 'fail' }, signal))
+      for (const item of batch) yield* eventsOf(encoder.take(item))
+    yield* eventsOf(encoder.end())
+  }
+}
+
+function* eventsOf(lines: string): Iterable<JsonObject> {
+  for (const line of lines.split('\n')) {
+    const event: unknown = line === '' ? undefined : JSON.parse(line)
+    if (isJsonObject(event)) yield event
+  }
+}
+
+// ---- a local server ----------------------------------------------------------------------------------------------
+
+export type LocalServer = {
+  /** The whole address of its Responses API. */
+  url: URL
+  /** Undefined: it wants none. */
+  token?: string | undefined
+  /** The model that it is asked for, whatever the request says. Undefined: the request's. */
+  model?: string | undefined
+  /** It takes tools nested under `function`, as the relay's protocol has them. Default: flat, as OpenAI has them. */
+  nested?: boolean
+}
+
+const silenceMs = 120_000
+const mostEventChars = 8 * 1024 * 1024
+
+export function serverAgent({ url, token, model, nested = false }: LocalServer): LocalAgent {
+  return async function* (body, signal) {
+    const asked = {
+      ...(nested ? body : toFlatTools(body)),
+      ...(model !== undefined && { model }),
+      stream: true,
+    }
+    const quiet = new Quiet(signal)
+    try {
+      const answer = await fetch(url, {
+        method: 'POST',
+        redirect: 'error',
+        signal: quiet.signal,
+        body: JSON.stringify(asked),
+        headers: {
+          'content-type': 'application/json',
+          accept: 'text/event-stream',
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+      })
+      if (!answer.ok || !answer.body) throw await refusalOf(answer)
+      if (answer.headers.get('content-type')?.includes('application/json'))
+        yield { type: 'response.completed', response: (await answer.json()) as JsonObject } // checked by whoever reads it
+      else yield* readEvents(answer.body, quiet)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof TurnwireError) throw error
+      throw new TurnwireError('model_failed', 'The local server of this agent cannot be asked.', {
+        cause: error,
+      })
+    } finally {
+      quiet.end()
+    }
+  }
+}
+
+/** Aborts with its parent, or when nothing came for too long. */
+class Quiet {
+  readonly #abort = new AbortController()
+  readonly #timer = setTimeout(() => this.#abort.abort(new Error('The local server is silent.')), silenceMs)
+  readonly signal: AbortSignal
+
+  constructor(parent: AbortSignal) {
+    this.signal = AbortSignal.any([parent, this.#abort.signal])
+  }
+
+  heard(): void {
+    this.#timer.refresh()
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+async function* readEvents(body: ReadableStream<Uint8Array>, quiet: Quiet): AsyncIterable<JsonObject> {
+  let events: JsonObject[] = []
+  const parser = createParser({
+    maxBufferSize: mostEventChars,
+    onEvent: ({ data }) => {
+      if (data.trim() === '[DONE]') return
+      const event: unknown = JSON.parse(data)
+      if (isJsonObject(event)) events.push(event)
+    },
+    onError: error => {
+      if (error.type === 'max-buffer-size-exceeded')
+        throw new Error('An event of the local server is too large.')
+    },
+  })
+  const decoder = new TextDecoder()
+  for await (const chunk of body) {
+    quiet.heard()
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    const given = events
+    events = []
+    yield* given
+  }
+}
+
+/** What the local server says is for its owner: the other side learns only that it refused. */
+async function refusalOf(answer: Response): Promise<TurnwireError> {
+  const cause = new Error(`Status ${answer.status}: ${printable((await answer.text()).slice(0, 2_000), 500)}`)
+  return new TurnwireError('model_failed', 'The local server of this agent refused the request.', { cause })
+}

@@ -1,0 +1,144 @@
+// The relay of a server: agents on their owners' machines, behind the server's own wires. It is loaded only when the
+// configuration has the setting `relay`.
+import type { Hono } from 'hono'
+import type { Model } from '../../engine/ports.ts'
+import type { Principal, Relay, WireEnv, WireHost } from '../../wires/host.ts'
+import type { Socket } from '../../wires/http/frame-queue.ts'
+import { type RelayConfig, relayDefaults } from '../config.ts'
+import { type Hex, readAddress } from '../viem.ts'
+import { type AcceptOptions, Attached } from './accept.ts'
+import { Challenges } from './challenge.ts'
+import { Dispatch } from './dispatch.ts'
+import { relayTokens, type Tokens } from './jwt.ts'
+import { relayModel, type Served } from './model.ts'
+import { Registry } from './registry.ts'
+import { relayRoutes } from './routes.ts'
+import { relayedTarget } from './target.ts'
+
+export { attachedAgent } from './target.ts'
+
+export type RelayOptions = {
+  config: RelayConfig
+  host: Pick<WireHost, 'log' | 'limits' | 'sign'>
+  /** The agents of this server. */
+  isLocal: (agent: string) => boolean
+  /** The name of this server, for those who sign in to it. */
+  name: () => string
+  now?: () => number
+  onServed?: (served: Served) => void
+}
+
+/** How long a whole answer may take. */
+export function answerMs({ answerMs: given = relayDefaults.answerMs }: RelayConfig): number {
+  return given
+}
+
+/** Sockets that have not signed in yet. */
+const mostUnsigned = 256
+const authMs = 10_000
+/** Machines of one agent. */
+const mostMachines = 64
+
+export class RelayServer implements Relay {
+  readonly routes: Hono<WireEnv>
+  readonly #options: RelayOptions
+  readonly #settings: typeof relayDefaults
+  readonly #now: () => number
+  readonly #startedAt: number
+  readonly #tokens: Tokens
+  readonly #registry: Registry
+  readonly #dispatch: Dispatch
+  readonly #accept: AcceptOptions
+  readonly #sockets = new Set<Attached>()
+
+  constructor(options: RelayOptions) {
+    const { config, host } = options
+    this.#options = options
+    this.#settings = { ...relayDefaults, ...config }
+    this.#now = options.now ?? Date.now
+    this.#startedAt = this.#now()
+    const { tokenHours, waiting, queueMs, answerBytes } = this.#settings
+    const secret = Buffer.from(host.sign('the signing key of relay tokens'), 'base64url')
+    this.#tokens = relayTokens(secret, tokenHours * 3_600_000)
+    this.#registry = new Registry(this.#now)
+    this.#dispatch = new Dispatch(this.#registry, { queueMs, mostWaiting: waiting })
+    const { bodyBytes } = host.limits
+    const own = {
+      frameBytes: bodyBytes,
+      authMs,
+      machines: mostMachines,
+      unsentBytes: host.limits.unsentBytes,
+    }
+    this.#accept = {
+      registry: this.#registry,
+      dispatch: this.#dispatch,
+      tokens: this.#tokens,
+      admits: ({ wallet }) => this.#admits(wallet),
+      limits: { ...this.#settings, ...own, answerChars: answerBytes },
+      now: this.#now,
+      log: host.log,
+    }
+    this.routes = relayRoutes({
+      host,
+      challenges: new Challenges(text => host.sign(text), options.name, this.#now),
+      tokens: this.#tokens,
+      registry: this.#registry,
+      admits: wallet => this.#admits(wallet),
+      now: this.#now,
+    })
+  }
+
+  /** Machines that are attached. */
+  get machines(): number {
+    return this.#registry.machines
+  }
+
+  open(socket: Socket): void {
+    const unsigned = this.#sockets.size - this.#registry.machines
+    if (unsigned >= mostUnsigned) {
+      socket.close(1013, 'Too many machines sign in at once. Try again later.')
+      return
+    }
+    const attached = new Attached(socket, this.#accept)
+    this.#sockets.add(attached)
+    socket.on('close', () => this.#sockets.delete(attached))
+  }
+
+  /** Machines come back at once, to this server or another. */
+  close(): void {
+    for (const attached of this.#sockets) attached.restart()
+  }
+
+  /** Who signed in with a wallet, for the routes that take its token. */
+  principalOf(token: string): Principal | undefined {
+    const claims = this.#tokens.read(token, this.#now())
+    if (!claims || !this.#admits(claims.wallet)) return undefined
+    const { wallet } = claims
+    return { owner: `wallet:${wallet}`, name: wallet, wallet }
+  }
+
+  target(...[body, routed, principal]: Parameters<Relay['target']>): ReturnType<Relay['target']> {
+    const { isLocal } = this.#options
+    return relayedTarget({ isLocal, isKnown: agentId => this.#isKnown(agentId) }, body, routed, principal)
+  }
+
+  /** The model of the agent `attachedAgent`, for the text that `target` gave in the place of its name. */
+  model(asked: string): Model {
+    const { attempts } = this.#settings
+    const { onServed } = this.#options
+    const options = { registry: this.#registry, dispatch: this.#dispatch, attempts, now: this.#now }
+    return relayModel({ ...options, ...(onServed && { onServed }) }, asked)
+  }
+
+  /** After a start machines need a moment to come back: until then every wallet may have one. */
+  #isKnown(agentId: string): boolean {
+    if (this.#registry.get(agentId)) return true
+    const isYoung = this.#now() - this.#startedAt < this.#settings.queueMs
+    return isYoung && readAddress(agentId) !== undefined
+  }
+
+  #admits(wallet: Hex): boolean {
+    const { owners } = this.#options.config
+    return owners === '*' || owners.some(owner => readAddress(owner) === wallet)
+  }
+}

@@ -1,0 +1,160 @@
+// The agents that are or were attached, each with its machines, its price and how it did. Which of them gets a request is
+// chosen here, by data alone.
+import type { Hex } from '../viem.ts'
+import type { Machine } from './machine.ts'
+
+/** Per token, as the protocol writes them. */
+export type Prices = { inputTokenPrice: string; outputTokenPrice: string }
+
+export type Counts = {
+  served: number
+  failed: number
+  left: number
+  inputTokens: number
+  outputTokens: number
+}
+
+export type RelayAgent = {
+  readonly agentId: string
+  readonly wallet: Hex
+  name?: string | undefined
+  description?: string | undefined
+  prices: Prices
+  readonly machines: Set<Machine>
+  /** Since this server started. */
+  readonly counts: Counts
+  /** Milliseconds until the first frame of an answer, the newest answers weighing most. Absent: it has not answered yet. */
+  firstFrameMs?: number
+  /** Failures since the last success. */
+  failures: number
+  /** It gets no request before this time. */
+  restsUntil: number
+  /** When it was last given a request, in numbers of requests. */
+  turn: number
+  seenAt: number
+}
+
+/** Whom a request is for. */
+export type Route = 'cheapest' | 'fastest' | { agentId: string }
+
+export const noPrices: Prices = { inputTokenPrice: '0', outputTokenPrice: '0' }
+
+/** Agents without a machine that are remembered. The one that was seen longest ago is forgotten first. */
+const mostRemembered = 10_000
+/** After a failure an agent rests; the time doubles with each. */
+const shortestRestMs = 1_000
+const longestRestMs = 60_000
+/** The part of a new measurement in the average. */
+const newest = 0.3
+
+export class Registry {
+  readonly #agents = new Map<string, RelayAgent>()
+  readonly #now: () => number
+  #turns = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get(agentId: string): RelayAgent | undefined {
+    return this.#agents.get(agentId)
+  }
+
+  all(): RelayAgent[] {
+    return [...this.#agents.values()]
+  }
+
+  get machines(): number {
+    let count = 0
+    for (const { machines } of this.#agents.values()) count += machines.size
+    return count
+  }
+
+  add(agentId: string, wallet: Hex, machine: Machine): RelayAgent {
+    const agent = this.#agents.get(agentId) ?? this.#newAgent(agentId, wallet)
+    this.#agents.delete(agentId)
+    this.#agents.set(agentId, agent)
+    agent.machines.add(machine)
+    agent.seenAt = this.#now()
+    return agent
+  }
+
+  remove(agent: RelayAgent, machine: Machine): void {
+    agent.machines.delete(machine)
+    agent.seenAt = this.#now()
+    if (this.#agents.size <= mostRemembered) return
+    for (const [agentId, { machines }] of this.#agents)
+      if (machines.size === 0) {
+        this.#agents.delete(agentId)
+        return
+      }
+  }
+
+  /** A machine for the request that can take one now. `tried`: machines that are not asked again. */
+  choose(route: Route, tried: ReadonlySet<Machine>): { agent: RelayAgent; machine: Machine } | undefined {
+    const named = typeof route === 'object' ? this.#agents.get(route.agentId) : undefined
+    const candidates = typeof route === 'object' ? (named ? [named] : []) : this.all()
+    const now = this.#now()
+    let best: { agent: RelayAgent; machine: Machine } | undefined
+    for (const agent of candidates) {
+      if (agent.restsUntil > now) continue
+      const machine = leastLoaded(agent, tried)
+      if (machine && (!best || isBefore(route, { agent, machine }, best))) best = { agent, machine }
+    }
+    if (best) best.agent.turn = ++this.#turns
+    return best
+  }
+
+  /** Whether the agent is attached and not at rest. */
+  isAvailable({ machines, restsUntil }: RelayAgent): boolean {
+    return machines.size > 0 && restsUntil <= this.#now()
+  }
+
+  succeeded(agent: RelayAgent, firstFrameMs: number): void {
+    const before = agent.firstFrameMs ?? firstFrameMs
+    agent.firstFrameMs = before + newest * (firstFrameMs - before)
+    agent.failures = 0
+    agent.counts.served += 1
+  }
+
+  failed(agent: RelayAgent): void {
+    agent.counts.failed += 1
+    const restMs = Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(agent.failures, 10))
+    agent.failures += 1
+    agent.restsUntil = this.#now() + restMs
+  }
+
+  #newAgent(agentId: string, wallet: Hex): RelayAgent {
+    const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
+    const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
+    return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
+  }
+}
+
+function leastLoaded({ machines }: RelayAgent, tried: ReadonlySet<Machine>): Machine | undefined {
+  let best: Machine | undefined
+  for (const machine of machines)
+    if (machine.free && !tried.has(machine) && (!best || machine.taken < best.taken)) best = machine
+  return best
+}
+
+type Choice = { agent: RelayAgent; machine: Machine }
+
+/** By price or by speed; among equals those with less work, then in turn. An agent that has not answered yet counts as fast. */
+function isBefore(route: Route, one: Choice, other: Choice): boolean {
+  const wanted =
+    route === 'fastest'
+      ? (one.agent.firstFrameMs ?? 0) - (other.agent.firstFrameMs ?? 0)
+      : comparePrices(one.agent.prices, other.agent.prices)
+  return (wanted || one.machine.taken - other.machine.taken || one.agent.turn - other.agent.turn) < 0
+}
+
+/** The sum of both prices: requests differ in how many tokens of each kind they need. */
+function comparePrices(one: Prices, other: Prices): number {
+  const difference = sumOf(one) - sumOf(other)
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1
+}
+
+function sumOf({ inputTokenPrice, outputTokenPrice }: Prices): bigint {
+  return BigInt(inputTokenPrice) + BigInt(outputTokenPrice)
+}

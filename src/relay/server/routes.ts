@@ -1,0 +1,136 @@
+// The relay's own HTTP routes: signing in with a wallet, the attached agents, and what each owner's agent did. They need no
+// key of the server: a wallet signs in, and its token is the key.
+import { type Context, Hono } from 'hono'
+import { TurnwireError } from '../../language/errors.ts'
+import { parseBearer } from '../../lib/http.ts'
+import { isJsonObject } from '../../lib/json.ts'
+import type { WireEnv, WireHost } from '../../wires/host.ts'
+import { failureOf, readJsonObject, sendFailure, sendJson } from '../../wires/http/index.ts'
+import { failureBody } from '../../wires/responses/wordings.ts'
+import { type Hex, readAddress } from '../viem.ts'
+import type { Challenges } from './challenge.ts'
+import type { Claims, Tokens } from './jwt.ts'
+import type { Registry, RelayAgent } from './registry.ts'
+import { signInPage } from './sign-in-page.ts'
+
+export type RelayRoutes = {
+  host: Pick<WireHost, 'log' | 'limits'>
+  challenges: Challenges
+  tokens: Tokens
+  registry: Registry
+  admits: (wallet: Hex) => boolean
+  now: () => number
+  /** What the owner of an agent has earned. Undefined: nothing is paid for here. */
+  earnings?: (agentId: string) => Promise<unknown>
+}
+
+/** A signature and a nonce need no more. */
+const bodyBytes = 64 * 1024
+
+export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
+  const { challenges, registry } = relay
+  const app = new Hono<WireEnv>()
+  app.onError((error, c) => {
+    const failure = failureOf(error, relay.host.log)
+    return sendFailure(c, failure, failureBody(failure, error))
+  })
+  app.get('/auth/challenge', c => {
+    const wallet = readAddress(c.req.query('address'))
+    if (!wallet)
+      throw new TurnwireError('bad_request', 'Give the wallet: /auth/challenge?address=0x… (40 digits).')
+    return sendJson(c, challenges.make(wallet))
+  })
+  app.post('/auth/verify', c => verify(c, relay))
+  app.get('/auth', c => signInPage(c))
+  app.get('/v1/providers', c =>
+    sendJson(c, { providers: registry.all().map(each => describe(registry, each)) }),
+  )
+  app.get('/v1/usage', async (c, next) => {
+    const claims = claimsOf(c, relay)
+    // Anyone else may have usage to read elsewhere.
+    if (!claims) return next()
+    return sendJson(c, await usageOf(relay, claims))
+  })
+  return app
+}
+
+async function verify(c: Context<WireEnv>, relay: RelayRoutes): Promise<Response> {
+  const { challenges, tokens, admits, now, host } = relay
+  const body = await readJsonObject(c, { ...host.limits, bodyBytes })
+  const { address, nonce, signature, agentId } = body
+  const wallet = readAddress(address)
+  if (!wallet || typeof nonce !== 'string' || typeof signature !== 'string')
+    throw new TurnwireError('bad_request', 'Send {"address":"0x…","nonce":"…","signature":"0x…"}.')
+  if (agentId !== undefined && agentId !== wallet)
+    throw new TurnwireError(
+      'forbidden',
+      'This server knows no ERC-8004 identities: the id of an agent is the address of its wallet. Leave agentId out.',
+    )
+  const result = await challenges.check(wallet, nonce, signature)
+  if (result !== 'ok') throw new TurnwireError('unauthorized', refusals[result])
+  if (!admits(wallet))
+    throw new TurnwireError(
+      'forbidden',
+      `The wallet ${wallet} may not use this relay. Its operator has to add it.`,
+    )
+  const { jwt, claims } = tokens.issue(wallet, now())
+  return sendJson(c, { jwt, walletAddress: wallet, identitySource: 'local', agentId: claims.agentId })
+}
+
+const refusals = {
+  unknown: 'The nonce is not one of this server for this wallet, or has expired. Ask for another challenge.',
+  used: 'The nonce was used before. Ask for another challenge.',
+  signature: 'The signature is not that of this wallet for the message of the challenge.',
+}
+
+/** Of the bearer token of a request; undefined if it is none of ours. */
+export function claimsOf(
+  c: Context<WireEnv>,
+  { tokens, admits, now }: Pick<RelayRoutes, 'tokens' | 'admits' | 'now'>,
+): Claims | undefined {
+  const bearer = parseBearer(c.req.header('authorization'))
+  if (typeof bearer === 'string') return undefined
+  const claims = tokens.read(bearer.token, now())
+  return claims && admits(claims.wallet) ? claims : undefined
+}
+
+function describe(registry: Registry, agent: RelayAgent) {
+  const { agentId, wallet, name, description, prices, machines, counts, firstFrameMs } = agent
+  return {
+    agentId,
+    walletAddress: wallet,
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    available: registry.isAvailable(agent),
+    pricing: prices,
+    stats: {
+      machines: machines.size,
+      inFlight: [...machines].reduce((sum, { taken }) => sum + taken, 0),
+      served: counts.served,
+      failed: counts.failed,
+      ...(firstFrameMs !== undefined && { firstEventMs: Math.round(firstFrameMs) }),
+    },
+  }
+}
+
+/** Counts are those since the server started; earnings are those on record. */
+async function usageOf({ registry, earnings }: RelayRoutes, { agentId, wallet }: Claims) {
+  const agent = registry.get(agentId)
+  const counts = agent?.counts ?? { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
+  const { served, failed, left, inputTokens, outputTokens } = counts
+  const earned = await earnings?.(agentId)
+  return {
+    agentId,
+    walletAddress: wallet,
+    available: agent ? registry.isAvailable(agent) : false,
+    machines: agent?.machines.size ?? 0,
+    ...(agent && { pricing: agent.prices }),
+    requests: { served, failed, cancelled: left },
+    usage: {
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+    },
+    ...(isJsonObject(earned) && { earnings: earned }),
+  }
+}

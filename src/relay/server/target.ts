@@ -1,0 +1,79 @@
+// Which requests of the Responses wire are for attached agents, and how they are put. A relayed request is decoded and
+// encoded by the wire as any other that is not stored. It names one agent of the engine, which stands for all attached
+// ones, and whom it is for travels in the place of the model's name.
+import type { AgentInfo } from '../../engine/index.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import { optional } from '../../wires/fields.ts'
+import type { Principal, RelayedTarget } from '../../wires/host.ts'
+import { missingParameter } from '../../wires/openai-refusal.ts'
+import { exclusiveParameters, field, noSuchAgent } from '../../wires/responses/wordings.ts'
+import { checkRelayedBody, optionalText } from '../request.ts'
+import { encodeRelayRequest } from './model.ts'
+import type { Route } from './registry.ts'
+
+/** The agent that stands for all attached ones. No configured agent can have this name, and no list shows it. */
+export const attachedAgent = 'relay/attached'
+
+/** Decides nothing: who may call what is up to policy on the client's side. */
+const info: AgentInfo = {
+  name: attachedAgent,
+  version: '1.0.0',
+  tools: [],
+  options: [],
+  choice: 'auto',
+  parallel: true,
+  clientTools: true,
+  fullHistory: true,
+  images: { http: false, data: true },
+  model: { id: 'relay' },
+}
+
+export type TargetOptions = {
+  /** The agents of this server: requests that name one are not for the relay. */
+  isLocal: (agent: string) => boolean
+  /** Whether an agent with this id is or may soon be attached. */
+  isKnown: (agentId: string) => boolean
+}
+
+const routings = ['cheapest', 'fastest'] as const
+
+/** Undefined: the request is for an agent of this server. `routed`: the agent that the path names. */
+export function relayedTarget(
+  options: TargetOptions,
+  body: JsonObject,
+  routed: string | undefined,
+  { wallet }: Principal,
+): RelayedTarget | undefined {
+  const { agent_id: _, routing: __, previous_response_id: ___, ...rest } = body
+  const named = routed ?? optionalText(body, 'agent_id')
+  const routing = optional(body['routing'], 'routing', (value, path) => field.oneOf(value, path, routings))
+  if (named !== undefined && routing !== undefined) exclusiveParameters('agent_id', 'routing')
+  const isLocal = routing === undefined && (named === undefined || options.isLocal(named))
+  if (wallet === undefined && isLocal) return undefined
+  checkRelayedBody(body)
+  const model = optionalText(body, 'model')
+  if (model === undefined) throw missingParameter('model')
+  const route = routeOf(named, routing, wallet === undefined ? undefined : model)
+  if (typeof route === 'object' && !options.isKnown(route.agentId)) throw noSuchAgent(route.agentId)
+  const stream = optional(body['stream'], 'stream', field.flag) ?? false
+  const asked = encodeRelayRequest({ route, model: wallet === undefined ? model : 'default', stream })
+  return {
+    agent: attachedAgent,
+    body: { ...rest, model: asked, store: false },
+    catalog: { agents: [info], models: { [asked]: { id: 'relay' } }, serverTools: new Set() },
+    shown: model,
+  }
+}
+
+/** `address`: the model of a request whose caller signed in with a wallet names whom it is for. */
+function routeOf(
+  named: string | undefined,
+  routing: 'cheapest' | 'fastest' | undefined,
+  address: string | undefined,
+): Route {
+  if (routing !== undefined) return routing
+  const agentId = named ?? address
+  return agentId === undefined || (named === undefined && agentId === 'auto')
+    ? 'cheapest'
+    : { agentId: agentId.toLowerCase() }
+}

@@ -1,0 +1,49 @@
+// The agent of an owner's machine that is attached to a relay. It runs apart from everything else here: an engine in
+// memory with one agent that has no tools, no MCP servers, no programs and no store, so that a request can reach nothing of
+// this machine but the model. Policy, limits and hooks of the configuration hold.
+import { TurnwireError } from '../language/errors.ts'
+import { configuredAgent, type LocalAgent } from '../relay/owner/local-agent.ts'
+import type { AgentConfig, TurnwireConfig } from './config.ts'
+import type { Log } from './log.ts'
+import { Runtime } from './runtime.ts'
+import { hostOf } from './server.ts'
+
+export type AttachedAgent = { agent: LocalAgent; name: string; close: () => Promise<void> }
+
+/** `name`: of an agent of the configuration. Undefined: the first. */
+export async function openAttachedAgent(
+  config: TurnwireConfig,
+  name: string | undefined,
+  log: Log,
+): Promise<AttachedAgent> {
+  const agent = config.agents.find(each => name === undefined || each.name === name)
+  if (!agent) throw new TurnwireError('config_invalid', `The configuration has no agent named "${name}".`)
+  const runtime = await Runtime.open(confined(config, agent), { log })
+  const host = await hostOf(runtime)
+  return { agent: configuredAgent(host), name: agent.name, close: () => runtime.close() }
+}
+
+/** What is not named here is not there. */
+function confined(config: TurnwireConfig, agent: AgentConfig): TurnwireConfig {
+  const { models, policy, limits, egress, hooks } = config
+  const {
+    tools: _,
+    code: __,
+    search: ___,
+    always: ____,
+    mcpServers: _____,
+    serveMcp: ______,
+    ...rest
+  } = agent
+  const { rules: _______, responses: ________, ...own } = rest
+  const { rules: _________, ...bounds } = policy ?? {}
+  return {
+    agents: [{ ...own, clientTools: true, images: { http: false, data: true } }],
+    ...(models && { models }),
+    policy: bounds,
+    ...(limits && { limits }),
+    ...(egress && { egress }),
+    ...(hooks && { hooks }),
+    data: 'memory',
+  }
+}

@@ -1,0 +1,22 @@
+// Checks the setting `relay`.
+import { relayDefaults } from '../relay/config.ts'
+import { checkKnown, isRecord, type Wrong } from './check-fields.ts'
+import { checkCount } from './check-values.ts'
+
+export function checkRelay(relay: unknown, wrong: Wrong): void {
+  if (relay === undefined) return
+  if (!isRecord(relay)) {
+    wrong('relay', 'must be an object such as { owners: ["0x…"] }.')
+    return
+  }
+  const counts = Object.keys(relayDefaults)
+  checkKnown(relay, ['owners', ...counts], 'relay.', wrong)
+  for (const name of counts) checkCount(relay[name], `relay.${name}`, wrong)
+  const { owners } = relay
+  const isList = Array.isArray(owners) && owners.every(each => /^0x[0-9a-f]{40}$/i.test(String(each)))
+  if (owners !== '*' && !isList)
+    wrong(
+      'relay.owners',
+      'must list the wallets that may attach agents, such as ["0x…"] with 40 digits each, or be "*" for every wallet.',
+    )
+}

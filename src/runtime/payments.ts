@@ -1,0 +1,207 @@
+// Joins payments to the server: the facilitator, the desk, the engine that wires are given, and the routes. Loaded only when
+// payments are configured. `priceSource` is where prices come from that the configuration does not know: see
+// src/payments/price.ts.
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { TurnwireError } from '../language/errors.ts'
+import {
+  challengeFor,
+  type Facilitator,
+  isWallet,
+  LocalFacilitator,
+  PaidRequest,
+  PaymentDesk,
+  type PaymentsConfig,
+  type Price,
+  type PriceSource,
+  paymentCrashPoints,
+  perToken,
+  RemoteFacilitator,
+  SignIn,
+  toSmallest,
+  withRequest,
+} from '../payments/index.ts'
+import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
+import { plainErrors, readJsonObject, sendJson } from '../wires/http/index.ts'
+import type { AgentConfig } from './config.ts'
+import { PaidEngine } from './paid-engine.ts'
+import { operatorPayments, paymentsOf } from './payments-report.ts'
+import type { Runtime } from './runtime.ts'
+import { killer } from './world.ts'
+
+export type Payments = {
+  /** What wires are given: its engine is one that is paid. */
+  host: WireHost
+  desk: PaymentDesk
+  middleware: MiddlewareHandler<WireEnv>
+  /** The caller of a request that has no key and may pay. */
+  bareCaller(c: Context<WireEnv>): Principal | undefined
+  /** Whose token of a wallet it is. */
+  callerOf(token: string): Principal | undefined
+  /** Mounted before keys are checked. */
+  signInRoutes(): Hono<WireEnv>
+  routes(): Hono<WireEnv>
+  stop(): void
+}
+
+export async function startPayments(
+  runtime: Runtime,
+  host: WireHost,
+  config: PaymentsConfig,
+): Promise<Payments> {
+  const desk = await openDesk(runtime, config, runtime.priceSource)
+  const signIn = new SignIn({ ...host, now: Date.now })
+  const paid = { ...host, engine: new PaidEngine(host.engine, desk) }
+  desk.start()
+  return {
+    host: paid,
+    desk,
+    middleware: attachPayment(runtime),
+    bareCaller: c => (isPayable(c) ? { owner: 'wallet:', name: 'wallet:' } : undefined),
+    callerOf: token => {
+      const owner = signIn.owner(token)
+      return owner === undefined ? undefined : { owner, name: owner }
+    },
+    signInRoutes: () => signInRoutes(host, signIn),
+    routes: () => reportRoutes(paid, desk),
+    stop: () => desk.stop(),
+  }
+}
+
+export async function openDesk(
+  runtime: Pick<Runtime, 'engine' | 'log' | 'config'>,
+  config: PaymentsConfig,
+  source?: PriceSource,
+): Promise<PaymentDesk> {
+  const { engine, log } = runtime
+  const prices = new Map(runtime.config.agents.map(agent => [agent.name, priceOf(agent, config)]))
+  return new PaymentDesk({
+    engine,
+    config,
+    source,
+    facilitator: await openFacilitator(config),
+    priceOf: agent => prices.get(agent),
+    now: Date.now,
+    crashPoint: killer(paymentCrashPoints),
+    log,
+  })
+}
+
+async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {
+  const { facilitator, network, asset, terminal, settleMs = 60_000 } = config
+  if ('url' in facilitator) return new RemoteFacilitator({ ...facilitator, network, settleMs })
+  return LocalFacilitator.open({
+    ...facilitator,
+    ...{ network, asset, settleMs },
+    ...(terminal && { terminal }),
+  })
+}
+
+/** The configuration was checked, so every text is a number that fits. */
+function priceOf({ price }: AgentConfig, { payTo, asset, terminal }: PaymentsConfig): Price | undefined {
+  if (!price) return undefined
+  const { decimals = 6 } = asset
+  const smallest = (text: string): string => toSmallest(text, decimals) ?? '0'
+  const token = (text: string): string => perToken(text, decimals) ?? '0'
+  return {
+    payTo: price.payTo ?? payTo,
+    ...(price.request !== undefined && { perRequest: smallest(price.request) }),
+    ...(price.input !== undefined && { inputToken: token(price.input) }),
+    ...(price.output !== undefined && { outputToken: token(price.output) }),
+    ...(price.cap !== undefined && { cap: smallest(price.cap) }),
+    ...(terminal?.feeBps !== undefined && { feeBps: terminal.feeBps }),
+  }
+}
+
+// ---- requests ------------------------------------------------------------------------------------------------
+
+/** The routes that begin a turn. Whoever has no key gets no further than these. */
+function isPayable({ req: { method, path } }: Context<WireEnv>): boolean {
+  if (method !== 'POST' && method !== 'PUT') return false
+  return /^\/(?:v1\/(?:responses|chat|messages)|v1beta|sessions?|aap|api|agui|ui)(?:\/|$)/.test(path)
+}
+
+/** Every request may pay, and knows its payment wherever it is handled. */
+function attachPayment({ config }: Runtime): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const { outgoing } = c.env
+    const bare = c.get('principal').owner === 'wallet:'
+    const { method, path } = c.req
+    const request = new PaidRequest(
+      {
+        method,
+        path,
+        url: `${config.server?.publicUrl ?? new URL(c.req.url).origin}${path}`,
+        header: name => c.req.header(name),
+        setHeader: (name, value) => void (outgoing.headersSent || outgoing.setHeader(name, value)),
+        isAnswering: () => outgoing.headersSent,
+      },
+      bare,
+    )
+    if (bare) c.set('principal', { owner: request.owner, name: request.owner })
+    c.set('payment', request)
+    return withRequest(request, next)
+  }
+}
+
+const smallBody = 8 * 1024
+
+function signInRoutes(host: WireHost, signIn: SignIn): Hono<WireEnv> {
+  const app = new Hono<WireEnv>()
+  app.onError(plainErrors(host))
+  app.get('/v1/wallet/challenge', c => {
+    const message = challengeFor(
+      { ...host, now: Date.now },
+      c.req.header('host') ?? '',
+      c.req.query('address') ?? '',
+    )
+    return sendJson(c, { message })
+  })
+  app.post('/v1/wallet/sign-in', async c => {
+    const body = await readJsonObject(c, { ...host.limits, bodyBytes: smallBody })
+    const { message, signature } = body
+    if (typeof message !== 'string' || typeof signature !== 'string')
+      throw new TurnwireError(
+        'bad_request',
+        'Send {"message", "signature"}: the text, and what your wallet made of it.',
+      )
+    return sendJson(c, await signIn.token(message, signature))
+  })
+  return app
+}
+
+function reportRoutes(host: WireHost, desk: PaymentDesk): Hono<WireEnv> {
+  const app = new Hono<WireEnv>()
+  app.onError(plainErrors(host))
+  app.get('/v1/usage', async c => {
+    const { owner } = c.get('principal')
+    if (!isWallet(owner))
+      throw new TurnwireError(
+        'bad_request',
+        'This shows what a wallet has paid. Sign in with one: docs/guide/payments.md.',
+      )
+    return sendJson(c, await paymentsOf(desk.ledger, owner, pageOf(c)))
+  })
+  app.get('/operator/payments', async c => {
+    requireOperator(c)
+    return sendJson(c, await operatorPayments(desk, pageOf(c)))
+  })
+  app.post('/operator/payments/:id/refund', async c => {
+    requireOperator(c)
+    const kept = await desk.ledger.byId(c.req.param('id'))
+    if (!kept) throw new TurnwireError('not_found', 'There is no such payment.')
+    const { record } = await desk.settlement.refund(kept, kept.record.amount ?? '0', c.get('principal').name)
+    return sendJson(c, { id: record.id, state: record.state, refund: record.refund ?? null })
+  })
+  return app
+}
+
+function pageOf(c: Context<WireEnv>): number {
+  const limit = Number(c.req.query('limit') ?? 100)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit
+  throw new TurnwireError('bad_request', '"limit" must be a whole number from 1 to 1,000.')
+}
+
+function requireOperator(c: Context<WireEnv>): void {
+  if (c.get('principal').operator) return
+  throw new TurnwireError('forbidden', 'This needs a key with the operator scope.')
+}

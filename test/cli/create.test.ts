@@ -1,0 +1,63 @@
+// The package behind `npm create turnwire`: it is packed as it would be published, installed beside turnwire, and run.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { folder, root } from './rig.ts'
+
+type Manifest = { name: string; version: string; engines: object; dependencies: Record<string, string> }
+
+const manifestOf = (path: string): Manifest =>
+  JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as Manifest // it is ours
+
+/** As npm unpacks it: a folder node_modules with both packages. */
+function installed(t: TestContext): string {
+  const cwd = folder(t)
+  const packed = spawnSync('npm', ['pack', '--pack-destination', cwd, join(root, 'create-turnwire')], {
+    cwd,
+    encoding: 'utf8',
+  })
+  assert.equal(packed.status, 0, packed.stderr)
+  const modules = join(cwd, 'node_modules')
+  mkdirSync(join(modules, 'create-turnwire'), { recursive: true })
+  const archive = join(cwd, `create-turnwire-${manifestOf('create-turnwire').version}.tgz`)
+  const unpacked = spawnSync('tar', [
+    '-xzf',
+    archive,
+    '-C',
+    join(modules, 'create-turnwire'),
+    '--strip-components=1',
+  ])
+  assert.equal(unpacked.status, 0)
+  symlinkSync(root, join(modules, 'turnwire'))
+  return cwd
+}
+
+const create = (cwd: string, ...args: string[]) =>
+  spawnSync(process.execPath, [join(cwd, 'node_modules/create-turnwire/create.mjs'), ...args], {
+    cwd,
+    encoding: 'utf8',
+  })
+
+test('npm create turnwire writes an agent and an application, and passes options on', t => {
+  const cwd = installed(t)
+  const made = create(cwd)
+  assert.equal(made.status, 0, made.stderr)
+  assert.match(made.stdout, /cd my-agent && npm start/)
+  for (const file of ['turnwire.config.ts', 'src/main.tsx', 'start.mjs', 'package.json'])
+    assert.ok(existsSync(join(cwd, 'my-agent', file)), file)
+  const other = create(cwd, 'shop', '--vendor', 'openai')
+  assert.equal(other.status, 0, other.stderr)
+  assert.match(readFileSync(join(cwd, 'shop/turnwire.config.ts'), 'utf8'), /openai\(/)
+  const again = create(cwd, 'shop')
+  assert.equal(again.status, 2, 'nothing is written over')
+  assert.match(again.stderr, /exists and is left as it is/)
+})
+
+test('the package has the version of turnwire, asks for it, and needs the same Node', () => {
+  const [own, turnwire] = [manifestOf('create-turnwire'), manifestOf('.')]
+  assert.equal(own.version, turnwire.version)
+  assert.equal(own.dependencies['turnwire'], `^${turnwire.version}`)
+  assert.deepEqual(own.engines, turnwire.engines)
+})
