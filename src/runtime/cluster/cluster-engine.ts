@@ -24,7 +24,7 @@ export type ClusterEngineParts = {
   local: LocalEngine
   router: Router
   /** The engines of the other nodes that can be reached now. */
-  others(): Promise<RemoteNode[]>
+  others: () => Promise<RemoteNode[]>
 }
 
 export type RemoteNode = Pick<Engine, 'changes'> & { id: string; running(owner: string): Promise<string[]> }

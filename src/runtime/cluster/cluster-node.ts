@@ -148,7 +148,7 @@ export class ClusterNode {
     await this.#lease.end().catch(() => {
       // The store cannot be written: the lease ends by itself.
     })
-    await Promise.all((await others).map(({ tellLeft }) => tellLeft().catch(() => {})))
+    await Promise.all((await others).map(each => each.tellLeft().catch(() => {})))
     this.#router.close()
     this.#peers.closeAll()
     await this.#listener?.close()
@@ -201,7 +201,7 @@ export class ClusterNode {
           return prove(secret, address, id)
         },
         running: owner => this.local.sessions.running(String(owner)),
-        takeOver: ids => void this.#take(ids),
+        takeOver: ids => this.#take(ids),
         left: () => void this.#takeOver.sweep(),
         giveUp: (session, epoch) => served.giveUp(String(session), Number(epoch), graceMs),
       },

@@ -12,16 +12,16 @@ export function fencedStore(store: NodeStore, check: () => void): Store {
       } catch (error) {
         return Promise.reject(error)
       }
-      return write.apply(store, args)
+      return write(...args)
     }
   return {
     ...(store.lingerMs !== undefined && { lingerMs: store.lingerMs }),
-    create: checked(store.create),
-    claim: checked(store.claim),
-    append: checked(store.append),
-    remove: checked(store.remove),
-    putBlob: checked(store.putBlob),
-    addPiece: checked(store.addPiece),
+    create: checked(session => store.create(session)),
+    claim: checked((session, recovering) => store.claim(session, recovering)),
+    append: checked(batch => store.append(batch)),
+    remove: checked((session, epoch) => store.remove(session, epoch)),
+    putBlob: checked((...args) => store.putBlob(...args)),
+    addPiece: checked((session, name, piece) => store.addPiece(session, name, piece)),
     row: session => store.row(session),
     requested: (owner, key) => store.requested(owner, key),
     read: (session, after, options) => store.read(session, after, options),
@@ -29,6 +29,7 @@ export function fencedStore(store: NodeStore, check: () => void): Store {
     owners: () => store.owners(),
     usage: owner => store.usage(owner),
     unfinished: () => store.unfinished(),
+    blobs: (...args) => store.blobs(...args),
     blob: (session, name) => store.blob(session, name),
     blobRange: (session, name, from, length) => store.blobRange(session, name, from, length),
     ...(store.failure && { failure: () => store.failure?.() }),

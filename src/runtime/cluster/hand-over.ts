@@ -49,9 +49,11 @@ export class HandOver {
           sessions.filter((__, place) => (place + this.#next) % takers.length === index),
         )
         this.#next += sessions.length
-        await Promise.all(
-          takers.map((taker, index) => (shares[index]?.length ? taker.takeOver(shares[index]) : undefined)),
-        )
+        const offers = takers.flatMap((taker, index) => {
+          const share = shares[index] ?? []
+          return share.length > 0 ? [taker.takeOver(share)] : []
+        })
+        await Promise.all(offers)
       }),
     )
   }

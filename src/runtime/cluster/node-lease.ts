@@ -9,9 +9,9 @@ import type { Log } from '../log.ts'
 export type LeaseOptions = {
   store: NodeStore
   leaseMs: number
-  newId(): string
+  newId: () => string
   /** Where others reach this node; undefined: nowhere. */
-  address(): string | undefined
+  address: () => string | undefined
   version: string
   /** Rejects if this node could not do its work now: then the lease is not renewed. */
   canWork(): Promise<void>

@@ -4,7 +4,12 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Admit } from '../engine-socket/index.ts'
 import type { NodeLease } from './node-lease.ts'
 
-export type ServedParts = { local: LocalEngine; store: NodeStore; lease: NodeLease; isStopping(): boolean }
+export type ServedParts = {
+  local: LocalEngine
+  store: NodeStore
+  lease: NodeLease
+  isStopping: () => boolean
+}
 
 export type ServedToNodes = {
   /** A call makes one hop: it is taken if this node has the session under the epoch that the caller knows. */

@@ -10,7 +10,7 @@ export type TakeOverParts = {
   /** The id of this node. */
   self(): string
   /** Continues these sessions here. What others were faster with is left out. */
-  recover(ids: readonly string[]): Promise<number>
+  recover: (ids: readonly string[]) => Promise<number>
   /** Whether a client of this node runs tools for the session: it is continued when they are attached. */
   isAwaited(session: string): boolean
   log: Log
