@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { printable } from '../lib/text.ts'
 import type { TurnwireConfig } from '../runtime/config.ts'
+import { defaultFolder, isPostgresUrl } from '../runtime/data-place.ts'
 import { findConfig, loadConfig } from '../runtime/load-config.ts'
 import { type Option, textValue, UsageError, type Values } from './command.ts'
 
 export const dataOption: Option = {
   type: 'string',
   value: '<folder>',
-  help: 'Where sessions, keys and secrets live. Default: $TURNWIRE_DATA, the config, else .turnwire',
+  help: 'Where sessions, keys and secrets live. Default: $TURNWIRE_DATA, the config, $DATABASE_URL, else .turnwire',
 }
 
 export const agentOption: Option = {
@@ -34,14 +35,14 @@ export async function setUp(values: Values, demo: { delayMs?: number } = {}): Pr
   if (file === undefined) {
     const { demoConfig } = await import('../runtime/demo-agent.ts')
     return {
-      config: demoConfig({ ...demo, data: data ?? '.turnwire' }),
+      config: demoConfig({ ...demo, data: data ?? databaseUrl() ?? defaultFolder }),
       source: 'The demonstration',
       demo: true,
     }
   }
   const config = await loadConfig(file)
   return {
-    config: data === undefined ? config : { ...config, data },
+    config: { ...config, data: data ?? config.data ?? databaseUrl() ?? defaultFolder },
     source: relative(process.cwd(), file) || file,
     demo: false,
   }
@@ -51,23 +52,44 @@ function givenData(values: Values): string | undefined {
   return textValue(values, 'data') ?? (process.env['TURNWIRE_DATA'] || undefined)
 }
 
-/** The data folder that `serve` would use, for commands that start no agent. */
-export async function dataFolder(values: Values): Promise<string> {
+/** Only if it names a PostgreSQL: other programs use the variable for other databases. */
+function databaseUrl(): string | undefined {
+  const url = process.env['DATABASE_URL']
+  return url !== undefined && isPostgresUrl(url) ? url : undefined
+}
+
+/** Where `serve` would keep sessions, for commands that start no agent: a folder, or the address of a database. */
+async function sessionData(values: Values): Promise<string> {
   const given = givenData(values)
   if (given !== undefined) return given
   const file = findConfig(textValue(values, 'config'), process.cwd())
-  const { data = '.turnwire' } = file === undefined ? {} : await loadConfig(file)
+  const { data = databaseUrl() ?? defaultFolder } = file === undefined ? {} : await loadConfig(file)
   if (typeof data === 'string' && data !== 'memory') return data
   throw new UsageError(
     `The configuration keeps sessions ${data === 'memory' ? 'in memory' : 'in a store of its own'}, so there is no data folder. Name one with --data <folder>.`,
   )
 }
 
-/** The same, with sessions in it. */
+/** The folder of keys, tokens and the vault's key. */
+export async function dataFolder(values: Values): Promise<string> {
+  const data = await sessionData(values)
+  return isPostgresUrl(data) ? defaultFolder : data
+}
+
+/** A folder with sessions in it, or the address of a database. */
+export async function sessionPlace(values: Values): Promise<string> {
+  const place = await sessionData(values)
+  if (isPostgresUrl(place) || existsSync(join(place, 'sessions.db'))) return place
+  throw new UsageError(`There are no sessions in ${place}. Name the data folder with --data <folder>.`)
+}
+
+/** A folder with sessions in it, for commands that need files. */
 export async function sessionFolder(values: Values): Promise<string> {
-  const folder = await dataFolder(values)
-  if (existsSync(join(folder, 'sessions.db'))) return folder
-  throw new UsageError(`There are no sessions in ${folder}. Name the data folder with --data <folder>.`)
+  const data = await sessionData(values)
+  if (!isPostgresUrl(data)) return data
+  throw new UsageError(
+    `The sessions are in PostgreSQL: back it up with its own tools (docs/operations/postgres.md). Keys and secrets are in ${defaultFolder}.`,
+  )
 }
 
 export function noSuchSession(id: string): UsageError {

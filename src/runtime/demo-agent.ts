@@ -2,10 +2,11 @@
 // nothing but the data folder. It shows every kind of tool and option.
 import { rehearsal } from '../models/rehearsal/index.ts'
 import type { TurnwireConfig } from './config.ts'
+import { isPostgresUrl } from './data-place.ts'
 import { demoTools } from './demo-tools.ts'
 
 export type DemoOptions = {
-  /** A folder, or "memory". Default ".turnwire". */
+  /** A folder, "postgres://…", or "memory". Default ".turnwire". */
   data?: string
   /** Milliseconds between words, for people who watch. Default 0. */
   delayMs?: number
@@ -23,7 +24,7 @@ export function demoConfig(options: DemoOptions = {}): TurnwireConfig {
         description: 'A demonstration that needs no key: weather, notes, mail and sums, all of them offline.',
         system: 'You are a helpful assistant. Use the tools for whatever they can answer.',
         model: rehearsal({ thinking: true, delayMs }),
-        tools: demoTools(data === 'memory' ? undefined : data),
+        tools: demoTools(data === 'memory' || isPostgresUrl(data) ? undefined : data),
         options: [
           {
             name: 'tone',

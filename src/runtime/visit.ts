@@ -1,10 +1,13 @@
-// For commands that look at the sessions of a data folder and run nothing. They use the engine of the process that has the
-// folder. Without one they read the store themselves, and do not take the folder: a server may start meanwhile.
+// For commands that look at sessions and run nothing. They use the engine of the process that has the data folder. Without
+// one they read the store themselves, and do not take the folder: a server may start meanwhile. A database they always
+// read themselves.
 import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
+import { postgresStore } from '../stores/postgres/index.ts'
 import { buildAgents } from './build-agent.ts'
 import type { TurnwireConfig } from './config.ts'
+import { isPostgresUrl } from './data-place.ts'
 import { connect } from './find-engine.ts'
 import { openFolderStore } from './runtime.ts'
 import { realWorld } from './world.ts'
@@ -13,13 +16,17 @@ export type { Engine, SessionSummary }
 
 const logPageBytes = 1024 * 1024
 
-/** `config`: the agents whose sessions are looked at, where their tools and instructions matter. */
-export async function visitFolder<Result>(
-  folder: string,
+/**
+ * `place`: a data folder, or the address of a PostgreSQL. `config`: the agents whose sessions are looked at, where their tools and
+ * instructions matter.
+ */
+export async function visitSessions<Result>(
+  place: string,
   config: TurnwireConfig | undefined,
   look: (engine: Engine) => Promise<Result>,
 ): Promise<Result> {
-  const found = await connect(folder)
+  const isDatabase = isPostgresUrl(place)
+  const found = isDatabase ? undefined : await connect(place)
   if (found) {
     try {
       return await look(found.engine)
@@ -27,7 +34,7 @@ export async function visitFolder<Result>(
       await found.close()
     }
   }
-  const store = await openFolderStore(folder)
+  const store = isDatabase ? postgresStore({ url: place, connections: 2 }) : await openFolderStore(place)
   const agents = config ? buildAgents(config, () => {}) : []
   const engine = new LocalEngine({
     store,

@@ -1,7 +1,7 @@
 // Copies the data folder, also while a server is at work in it.
 import { backUp } from '../../runtime/backup.ts'
 import { type CliCommand, UsageError } from '../command.ts'
-import { configOption, dataFolder, dataOption } from '../setup.ts'
+import { configOption, dataOption, sessionFolder } from '../setup.ts'
 
 export const backup: CliCommand = {
   name: 'backup',
@@ -12,7 +12,7 @@ meanwhile. To go back, stop the server and start it with --data <folder>, or put
   words: 1,
   async run({ values, words: [to] }) {
     if (to === undefined) throw new UsageError('Say where to: turnwire backup <folder>')
-    const from = await dataFolder(values)
+    const from = await sessionFolder(values)
     const files = await backUp(from, to)
     process.stdout.write(`${from} is backed up in ${to}: ${files.join(', ')}.\n`)
     return 0

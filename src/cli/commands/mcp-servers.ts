@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import { Egress } from '../../lib/egress.ts'
 import { printable } from '../../lib/text.ts'
+import { defaultFolder, isPostgresUrl } from '../../runtime/data-place.ts'
 import { loginToServer } from '../../runtime/mcp-login.ts'
 import { forgetTokens, remoteServers, tokenStore } from '../../runtime/mcp-tokens.ts'
 import { makePrivateFolder } from '../../runtime/private-folder.ts'
@@ -27,8 +28,9 @@ function named({ config }: Setup, name: string | undefined): Remote {
   return found
 }
 
-function folderOf({ config: { data = '.turnwire' } }: Setup): string {
-  if (typeof data === 'string' && data !== 'memory') return resolve(data)
+function folderOf({ config: { data = defaultFolder } }: Setup): string {
+  if (typeof data === 'string' && data !== 'memory')
+    return resolve(isPostgresUrl(data) ? defaultFolder : data)
   throw new UsageError(
     'Sessions are kept in memory or in a store of their own, so there is no folder for tokens. Name one with --data <folder>.',
   )

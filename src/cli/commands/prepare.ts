@@ -2,10 +2,10 @@
 // would be sent, and the rest on standard error. Nothing is sent and no key is read.
 import { printable } from '../../lib/text.ts'
 import { type ModelApi, modelApis, prepareSession } from '../../runtime/prepare.ts'
-import { findSession, visitFolder } from '../../runtime/visit.ts'
+import { findSession, visitSessions } from '../../runtime/visit.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { nearest } from '../nearest.ts'
-import { configOption, dataOption, noSuchSession, sessionFolder, setUp } from '../setup.ts'
+import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
 
 export const prepareCommand: CliCommand = {
   name: 'prepare',
@@ -40,9 +40,9 @@ export async function preparedSession(values: Values, id: string) {
   const model = textValue(values, 'model')
   const say = textValue(values, 'say')
   if (model !== undefined && as === undefined) throw new UsageError('--model needs --as <vendor>.')
-  const folder = await sessionFolder(values)
+  const place = await sessionPlace(values)
   const { config } = await setUp(values)
-  return visitFolder(folder, config, async engine => {
+  return visitSessions(place, config, async engine => {
     const session = await findSession(engine, id)
     if (!session) throw noSuchSession(id)
     return prepareSession(engine, session, config, {

@@ -2,6 +2,7 @@
 import { relative } from 'node:path'
 import { printable } from '../../lib/text.ts'
 import { consoleFolder } from '../../runtime/console-files.ts'
+import { isPostgresUrl } from '../../runtime/data-place.ts'
 import { idleRules } from '../../runtime/idle-rules.ts'
 import { createLog } from '../../runtime/log.ts'
 import { type AgentInfo, Runtime } from '../../runtime/runtime.ts'
@@ -53,7 +54,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     log('info', 'Listening.', { url: running.url, agents: agents.map(agent => agent.name) })
     // Who reads the greeting may stop it at once.
     const signalled = untilSignalled()
-    process.stdout.write(greeting(setup, agents, runtime.folder, running))
+    process.stdout.write(greeting(setup, agents, placeOfSessions(setup, runtime.folder), running))
     return untilStopped(signalled, running, log)
   },
 }
@@ -61,20 +62,33 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
 function* secrets(): Iterable<string> {
   const key = process.env['TURNWIRE_VAULT_KEY']
   if (key !== undefined) yield key
+  const url = process.env['DATABASE_URL']
+  const password = url !== undefined && URL.canParse(url) ? new URL(url).password : ''
+  if (password !== '') yield password
 }
 
 // ---- text for people ------------------------------------------------------------------------------------------
 
+function placeOfSessions({ config: { data } }: Setup, folder: string | undefined): string {
+  if (typeof data === 'string' && isPostgresUrl(data)) return placeOfDatabase(data)
+  if (folder !== undefined) return relative(process.cwd(), folder) || '.'
+  return data === 'memory' ? 'in memory, gone when it stops' : "in the configuration's own store"
+}
+
+/** Without the password. */
+function placeOfDatabase(url: string): string {
+  const [, hosts = '', name = ''] = /^[^:]+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? []
+  return `in PostgreSQL at ${printable(hosts, 200)}${name === '' ? '' : `, database ${printable(name, 80)}`}`
+}
+
 function greeting(
   { source, demo }: Setup,
   agents: readonly AgentInfo[],
-  folder: string | undefined,
+  where: string,
   { url, open }: Running,
 ): string {
   const { bold, dim, cyan, yellow } = styles(wantsColour(process.stdout))
   const names = agents.map(agent => printable(agent.name, 80)).join(', ')
-  const where =
-    folder === undefined ? 'in memory, gone when it stops' : relative(process.cwd(), folder) || '.'
   const lines = [
     `${bold('Turnwire')} listens on ${cyan(url)}`,
     '',

@@ -1,9 +1,10 @@
 // Shows recorded sessions: what was said, what ran, who allowed it. It starts no agent, and uses the engine of a running
 // server if there is one.
 import { printable } from '../../lib/text.ts'
-import { type Engine, findSession, readLog, type SessionSummary, visitFolder } from '../../runtime/visit.ts'
+import { isPostgresUrl } from '../../runtime/data-place.ts'
+import { type Engine, findSession, readLog, type SessionSummary, visitSessions } from '../../runtime/visit.ts'
 import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
-import { configOption, dataOption, noSuchSession, sessionFolder } from '../setup.ts'
+import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { spentIn, transcriptOf } from '../transcript.ts'
 
@@ -41,15 +42,15 @@ export const sessions: CliCommand = {
       )
     if (action !== 'list' && id === undefined)
       throw new UsageError(`Say which: turnwire sessions ${action} <id>`)
-    const folder = await sessionFolder(values)
-    await visitFolder(folder, undefined, engine => act({ engine, folder, values, id: id ?? '' }))
+    const place = await sessionPlace(values)
+    await visitSessions(place, undefined, engine => act({ engine, place, values, id: id ?? '' }))
     return 0
   },
 }
 
-type Look = (asked: { engine: Engine; folder: string; values: Values; id: string }) => Promise<void>
+type Look = (asked: { engine: Engine; place: string; values: Values; id: string }) => Promise<void>
 
-const listSessions: Look = async ({ engine, folder, values }) => {
+const listSessions: Look = async ({ engine, place, values }) => {
   const limit = Number(textValue(values, 'limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw new UsageError('--limit must be a whole number from 1 to 1000.')
@@ -65,7 +66,8 @@ const listSessions: Look = async ({ engine, folder, values }) => {
       process.stdout.write(`${JSON.stringify({ ...row, opening: summary.opening })}\n`)
     return
   }
-  if (rows.length === 0) process.stdout.write(`There are no sessions in ${folder}.\n`)
+  if (rows.length === 0)
+    process.stdout.write(`There are no sessions in ${isPostgresUrl(place) ? 'the database' : place}.\n`)
   else
     process.stdout.write(
       columns(

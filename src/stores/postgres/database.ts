@@ -1,19 +1,14 @@
 // The connections to PostgreSQL: one statement or one transaction at a time, tried again while that is safe, and what is
 // known about the health of the database. It holds no session setting, no lock and no listener, so that any pooler of
 // transactions may stand between. It knows no statement.
-import type postgres from 'postgres'
 import type { TurnwireError } from '../../language/errors.ts'
-import { loadDriver } from './driver.ts'
+import { type Client, type DriverOptions, loadDriver } from './driver.ts'
 import { faultOf } from './faults.ts'
 
-export type DatabaseOptions = {
-  /** `postgres://user:password@host:port/database`; several hosts are separated by commas. */
-  url: string
-  /** How many connections at most. Default 10. */
-  connections?: number
+export type DatabaseOptions = DriverOptions & {
   /** How long writes and reads wait for a database that went away. Default 5 s. */
   patienceMs?: number
-  /** How long one statement may take before its connection is given up. Default 30 s. */
+  /** How long one statement may take before its connection is given up. Default 15 s. */
   answerMs?: number
   /** False: named statements are not used. Default: they are, unless a pooler stands between. */
   prepare?: boolean
@@ -26,14 +21,15 @@ export type Run = <Row extends readonly unknown[]>(
   parameters: readonly Parameter[],
 ) => Promise<Row[]>
 
-type Client = postgres.Sql<{ int8: number }>
-
 const MOST_CONFLICTS = 50
+const SCHEMA_MS = 60 * 60_000
 
 export class Database {
   readonly #options: DatabaseOptions
   #client: Promise<Client> | undefined
   #prepare: boolean
+  /** Which of several hosts is used. */
+  #turn = 0
   #awaySince: number | undefined
   #failure: TurnwireError | undefined
   #closed = false
@@ -52,7 +48,9 @@ export class Database {
 
   /** From here on statements are parsed once for each connection. */
   nameStatements(): void {
-    if (this.#options.prepare === undefined) this.#prepare = true
+    if (this.#options.prepare !== undefined) return
+    this.#prepare = true
+    if (this.#client) this.#drop(this.#client, this.#answerMs)
   }
 
   /**
@@ -60,6 +58,11 @@ export class Database {
    * others here.
    */
   readonly run: Run = (text, parameters) => this.#try(client => this.#send(client, text, parameters))
+
+  /** A statement that changes the schema: it may take long. */
+  async define(text: string): Promise<void> {
+    await this.#try(client => this.#send(client, text, []), SCHEMA_MS)
+  }
 
   /** Whether this is the server itself, and not a pooler: the server's own number for the connection is known. */
   async isDirect(): Promise<boolean> {
@@ -83,14 +86,17 @@ export class Database {
    * outcome: it must find out before it writes again.
    */
   async steadily<T>(work: (unknown: boolean) => Promise<T>): Promise<T> {
+    let since: number | undefined
     for (let attempt = 0; ; attempt++) {
       try {
         return await work(attempt > 0)
       } catch (thrown) {
         const fault = faultOf(thrown)
         if (fault.kind !== 'lost' && fault.kind !== 'moved') throw fault
-        const waited = performance.now() - (this.#awaySince ?? performance.now())
-        if (this.#closed || waited > (this.#options.patienceMs ?? 5_000)) throw fault
+        // Its reads may succeed meanwhile.
+        since ??= this.#awaySince ?? performance.now()
+        const patience = this.#options.patienceMs ?? 5_000
+        if (this.#closed || performance.now() - since > patience) throw fault
         await pause(Math.min(50 * 2 ** attempt, 1_000))
       }
     }
@@ -102,10 +108,12 @@ export class Database {
     await client?.end({ timeout: 5 })
   }
 
-  async #try<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async #try<T>(work: (client: Client) => Promise<T>, answerMs?: number): Promise<T> {
     for (let conflicts = 0; ; conflicts++) {
+      this.#client ??= this.#connect()
+      const client = this.#client
       try {
-        const result = await this.#once(work)
+        const result = await this.#once(client, work, answerMs)
         this.#note(undefined)
         return result
       } catch (thrown) {
@@ -114,7 +122,7 @@ export class Database {
           await pause(Math.min(2 ** conflicts, 50))
           continue
         }
-        if (fault.kind === 'moved') await this.#replace()
+        if (fault.kind === 'moved' || fault.kind === 'lost') this.#leave(client, this.#answerMs)
         // A refusal shows that the database is there.
         this.#note(fault.kind === 'refused' ? undefined : fault.error)
         throw fault
@@ -123,10 +131,13 @@ export class Database {
   }
 
   /** A statement that is not answered in time ends all connections: the network may have swallowed them. */
-  async #once<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    this.#client ??= this.#connect()
-    const client = await this.#client
-    const timer = setTimeout(() => void this.#replace(), this.#options.answerMs ?? 30_000)
+  async #once<T>(
+    connecting: Promise<Client>,
+    work: (client: Client) => Promise<T>,
+    answerMs = this.#answerMs,
+  ): Promise<T> {
+    const client = await connecting
+    const timer = setTimeout(() => this.#leave(connecting, 0), answerMs)
     try {
       return await work(client)
     } finally {
@@ -134,21 +145,33 @@ export class Database {
     }
   }
 
+  get #answerMs(): number {
+    return this.#options.answerMs ?? 15_000
+  }
+
   async #connect(): Promise<Client> {
     try {
-      return await loadDriver(this.#options)
+      return await loadDriver(this.#options, { prepare: this.#prepare, turn: this.#turn })
     } catch (error) {
       this.#client = undefined
       throw error
     }
   }
 
-  /** Everything under way fails as `lost`. The next statement connects anew. */
-  async #replace(): Promise<void> {
-    const old = this.#client
-    this.#client = undefined
-    const client = await old?.catch(() => undefined)
-    await client?.end({ timeout: 0 })
+  /** Another host may be better. */
+  #leave(client: Promise<Client>, graceMs: number): void {
+    if (this.#client === client) this.#turn += 1
+    this.#drop(client, graceMs)
+  }
+
+  /**
+   * The next statement uses new connections. What is under way on the old ones may end within `graceMs`; then it fails as
+   * `lost`. A connection of the client that was lost is not used again: bytes that it had not sent yet would come first.
+   */
+  #drop(client: Promise<Client>, graceMs: number): void {
+    if (this.#client === client) this.#client = undefined
+    else if (graceMs > 0) return
+    void client.then(each => each.end({ timeout: graceMs / 1_000 })).catch(() => {})
   }
 
   async #send<Row extends readonly unknown[]>(

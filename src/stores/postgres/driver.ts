@@ -1,20 +1,73 @@
-// Loads the PostgreSQL client when it is first needed, and sets it up: several hosts are tried in turn.
+// Loads the PostgreSQL client when it is first needed, and sets it up. If the address names several hosts, they are tried in
+// turn, and one that takes no writes is passed over.
+import { connect, type Socket } from 'node:net'
 import type postgres from 'postgres'
-import type { DatabaseOptions } from './database.ts'
+import { TurnwireError } from '../../language/errors.ts'
+
+export type DriverOptions = {
+  /** `postgres://user:password@host:port/database`; several hosts are separated by commas. */
+  url: string
+  /** How many connections at most. Default 10. */
+  connections?: number
+}
+
+export type Client = postgres.Sql<{ int8: number }>
 
 const CONNECT_SECONDS = 5
 
-export async function loadDriver(options: DatabaseOptions): Promise<postgres.Sql<{ int8: number }>> {
+/**
+ * `prepare`: statements may have names. Else none has, not even the client's own. `turn`: which of the hosts it connects to,
+ * counted from 0 and without an end.
+ */
+export async function loadDriver(
+  { url, connections = 10 }: DriverOptions,
+  { prepare, turn }: { prepare: boolean; turn: number },
+): Promise<Client> {
   const { default: make } = await import('postgres')
-  return make(options.url, {
-    max: options.connections ?? 10,
-    connect_timeout: CONNECT_SECONDS,
-    // It asks the server for all its types otherwise. The store's statements need none.
-    fetch_types: false,
-    // The client's own pauses between attempts to connect: the store has pauses of its own.
-    backoff: () => 0,
-    connection: { application_name: 'turnwire' },
-    onnotice: () => {},
-    types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
+  try {
+    return make(url, {
+      max: connections,
+      prepare,
+      connect_timeout: CONNECT_SECONDS,
+      // It asks the server for all its types otherwise. The store's statements need none.
+      fetch_types: false,
+      // Who connects again has waited before.
+      backoff: () => 0,
+      connection: { application_name: 'turnwire' },
+      onnotice: () => {},
+      types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
+      ...oneOfSeveral(url, turn),
+    })
+  } catch (cause) {
+    // The client's words may repeat the address, and so the password.
+    throw new TurnwireError(
+      'store_failed',
+      'The address of the database cannot be read. It has the form postgres://user:password@host:5432/database, with %-escapes in the password.',
+      { cause },
+    )
+  }
+}
+
+type Host = { host: string; port: number }
+
+function hostsOf(url: string): Host[] {
+  const [, hosts = ''] = /^[a-z]+:\/\/(?:[^@/]*@)?([^/?]*)/i.exec(url) ?? []
+  return hosts.split(',').map(each => {
+    const [, host = 'localhost', port = '5432'] = /^(.*?)(?::(\d+))?$/.exec(each) ?? []
+    return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) }
   })
+}
+
+/**
+ * The client could try several hosts itself, but asks in a loop without a pause while none answers, and does not pass over
+ * a standby.
+ */
+function oneOfSeveral(url: string, turn: number): object {
+  const hosts = hostsOf(url)
+  if (hosts.length === 1) return {}
+  const { host, port } = hosts[turn % hosts.length]!
+  const wanted = new URL(url.replace(/,[^/?]*/, '')).searchParams.get('target_session_attrs')
+  // Without a socket of ours it would take the hosts from the address.
+  const socket = (): Socket => Object.assign(connect({ host, port }), { host })
+  return { host, port, socket, target_session_attrs: wanted ?? 'primary' }
 }

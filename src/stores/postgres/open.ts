@@ -69,7 +69,7 @@ async function migrate(db: Database, schema: string): Promise<void> {
 async function create(db: Database, statement: string): Promise<void> {
   for (let meetings = 0; ; meetings++) {
     try {
-      await db.run(statement, [])
+      await db.define(statement)
       return
     } catch (thrown) {
       const fault = thrown instanceof DatabaseFault ? thrown : faultOf(thrown)

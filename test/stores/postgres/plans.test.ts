@@ -1,0 +1,114 @@
+// No statement looks at more rows than it needs: PostgreSQL's own plans, on tables that are large enough to matter.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type postgres from 'postgres'
+import type { Store } from '../../../src/engine/ports.ts'
+import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { statementsOf } from '../../../src/stores/postgres/statements.ts'
+import { newSession } from '../../../src/testing/contracts/store-samples.ts'
+import { databaseUrl, newSchema, withClient } from './server.ts'
+
+const schema = newSchema()
+const quoted = `"${schema}"`
+const sessions = 20_000
+
+/** One value for each parameter of a statement, as text; the planner needs no more. */
+type Case = { text: string; values: string[] }
+
+function cases(): Record<string, Case> {
+  const sql = statementsOf(quoted)
+  const append = [
+    "'{s1,s2}'",
+    "'{1,1}'",
+    "'{3,3}'",
+    "'{1,1}'",
+    "'{9,9}'",
+    "'{idle,idle}'",
+    "'{1,1}'",
+    "'{NULL,NULL}'",
+    "'{f,f}'",
+  ]
+  const log = ["'{s1,s2}'", "'{3,3}'", "'{3,3}'", "'{9,9}'", "'{[],[]}'", "'{s1}'", "'{x}'"]
+  const page = ['1700000000000000', "'s5'", '20']
+  return {
+    append: { text: sql.appendEvents, values: [...append, ...log] },
+    reread: { text: sql.rereadAppends, values: ["'{s1,s2}'", "'{1,1}'", "'{1,1}'"] },
+    claim: { text: sql.claimSessions, values: ["'{s1,s2}'", "'{0,0}'"] },
+    lock: { text: sql.lockSession, values: ["'s1'"] },
+    row: { text: sql.selectSession, values: ["'s1'"] },
+    request: { text: sql.selectRequest, values: ["'ada'", "'k1'"] },
+    read: { text: sql.selectEvents, values: ["'s1'", '1', '100000'] },
+    'list of an owner': { text: sql.listSessions(true, undefined), values: [...page, "'owner7'"] },
+    'list of all': { text: sql.listSessions(false, undefined), values: page },
+    'waiting of an owner': { text: sql.listSessions(true, 'waiting'), values: [...page, "'owner7'"] },
+    'waiting of all': { text: sql.listSessions(false, 'waiting'), values: page },
+    'next owner': { text: sql.nextOwner, values: ["'owner3'"] },
+    'first owner': { text: sql.firstOwner, values: [] },
+    usage: { text: sql.selectUsage, values: ["'owner7'"] },
+    unfinished: { text: sql.listUnfinished, values: [] },
+    blob: { text: sql.selectBlob, values: ["'s1'", "'b'"] },
+    'blob range': { text: sql.selectPieces, values: ["'s1'", "'b'", '0', '10'] },
+    pieced: { text: sql.selectPieced, values: ["'s1'", "'b'"] },
+    ...Object.fromEntries(
+      sql.deleteSession.map(text => [text.replace(/.*\./, 'delete '), { text, values: ["'s1'"] }]),
+    ),
+  }
+}
+
+describe('plans on large tables', () => {
+  let store: Store
+  before(async () => {
+    const url = await databaseUrl()
+    store = postgresStore({ url, schema })
+    await store.create(newSession('first'))
+    await withClient(url, fill)
+  })
+  after(async () => {
+    await store.close()
+    await withClient(await databaseUrl(), sql => sql.unsafe(`DROP SCHEMA ${quoted} CASCADE`))
+  })
+
+  for (const generic of [true, false])
+    test(`no statement scans a table, planned ${generic ? 'for any values' : 'for these values'}`, async () => {
+      const scans = await withClient(await databaseUrl(), async sql => {
+        await sql.unsafe(`SET plan_cache_mode = ${generic ? 'force_generic_plan' : 'force_custom_plan'}`)
+        const found: string[] = []
+        const control = { text: `SELECT 1 FROM ${quoted}.events WHERE body = $1`, values: ["'x'"] }
+        assert.match(await planOf(sql, control), /Seq Scan/)
+        for (const [name, each] of Object.entries(cases())) {
+          const plan = await planOf(sql, each)
+          if (/Seq Scan/.test(plan)) found.push(`${name}:\n${plan}`)
+        }
+        return found
+      })
+      assert.deepEqual(scans, [])
+    })
+})
+
+async function planOf(sql: postgres.Sql, { text, values }: Case): Promise<string> {
+  await sql.unsafe(`PREPARE planned AS ${text}`)
+  const rows = await sql.unsafe(
+    `EXPLAIN EXECUTE planned${values.length === 0 ? '' : ` (${values.join(', ')})`}`,
+  )
+  await sql.unsafe('DEALLOCATE planned')
+  return rows.map(row => String(row['QUERY PLAN'])).join('\n')
+}
+
+async function fill(sql: postgres.Sql): Promise<void> {
+  const numbers = `generate_series(1, ${sessions}) AS n`
+  for (const statement of [
+    `INSERT INTO ${quoted}.sessions SELECT 's' || n, 'owner' || n % 100, 'helper',
+      CASE WHEN n % 500 = 0 THEN 'waiting' WHEN n % 500 = 1 THEN 'running' ELSE 'idle' END,
+      1, 2, 10, 0, 0, n, n, 1700000000000000 + n, false, n % 500 = 1, NULL, 'k' || n FROM ${numbers}`,
+    `INSERT INTO ${quoted}.events SELECT 's' || n, m, m, 1, 10, '[]' FROM ${numbers}, generate_series(1, 2) AS m`,
+    `INSERT INTO ${quoted}.summaries SELECT 's' || n, '{}' FROM ${numbers}`,
+    `INSERT INTO ${quoted}.requests SELECT 'owner' || n % 100, 'k' || n, 's' || n, 'h' FROM ${numbers}`,
+    `INSERT INTO ${quoted}.blobs SELECT 's' || n, 'b', 4, 'body' FROM ${numbers}`,
+    `INSERT INTO ${quoted}.blobs_in_pieces SELECT 's' || n, 'b', 4, true FROM ${numbers}`,
+    `INSERT INTO ${quoted}.pieces SELECT 's' || n, 'b', 0, 'body' FROM ${numbers}`,
+    ...['sessions', 'events', 'summaries', 'requests', 'blobs', 'blobs_in_pieces', 'pieces'].map(
+      table => `ANALYZE ${quoted}.${table}`,
+    ),
+  ])
+    await sql.unsafe(statement)
+}

@@ -1,0 +1,70 @@
+// A network that misbehaves between the store and its database: it forwards bytes until a test tells it to cut, swallow or
+// hold them.
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+export type Network = {
+  url: string
+  /** What happens to bytes from the store, and from the database. */
+  toDatabase: 'pass' | 'cut' | 'hold'
+  toStore: 'pass' | 'cut' | 'hold'
+  /** Called for each chunk from the store before it is handled. */
+  onStatement: ((text: string) => void) | undefined
+  /** How many connections were made. */
+  connections: number
+  /** Ends every connection. */
+  cutAll(): void
+  close(): Promise<void>
+}
+
+export async function networkTo(url: string): Promise<Network> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  const server = createServer(near => {
+    const far = connect(Number(target.port || 5432), target.hostname)
+    network.connections += 1
+    const end = (): void => {
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', end)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    near.on('data', chunk => {
+      network.onStatement?.(chunk.toString('latin1'))
+      if (network.toDatabase === 'cut') end()
+      else if (network.toDatabase === 'pass') far.write(chunk)
+    })
+    far.on('data', chunk => {
+      if (network.toStore === 'cut') end()
+      else if (network.toStore === 'pass') near.write(chunk)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('The proxy has no port.')
+  const through = new URL(url)
+  through.port = String(address.port)
+  through.hostname = '127.0.0.1'
+  const network: Network = {
+    url: through.href,
+    toDatabase: 'pass',
+    toStore: 'pass',
+    onStatement: undefined,
+    connections: 0,
+    cutAll() {
+      for (const socket of sockets) socket.destroy()
+    },
+    async close() {
+      server.close()
+      network.cutAll()
+    },
+  }
+  return network
+}
