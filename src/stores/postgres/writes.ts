@@ -11,12 +11,15 @@ export type Write = { session: string; epoch?: number; size: number } & (
   | { kind: 'append'; epoch: number; batch: Append; log: EncodedLog }
   | { kind: 'claim'; recovering: boolean }
   | { kind: 'remove' }
+  /** Of the node of this id; `session` is no session. */
+  | { kind: 'renew'; node: string; leaseMs: number }
   | { kind: 'putBlob'; name: string; body: string }
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
 )
 export type Creation = Extract<Write, { kind: 'create' }>
 export type Appending = Extract<Write, { kind: 'append' }>
 export type Claiming = Extract<Write, { kind: 'claim' }>
+export type OtherWrite = Exclude<Write, { kind: 'create' | 'append' | 'claim' | 'renew' }>
 export type PieceWrite = Extract<Write, { kind: 'addPiece' }>
 
 export function creationOf(created: NewSession): Creation {
@@ -97,7 +100,11 @@ class LogArrays {
 }
 
 /** The parameters of `createSessions`. Positions are above `floor`. */
-export function creationParameters(creations: readonly Creation[], floor: number): Parameter[] {
+export function creationParameters(
+  creations: readonly Creation[],
+  floor: number,
+  node: string | null,
+): Parameter[] {
   const logs = new LogArrays()
   const rows = creations.map(({ created: { row, request }, log, size }) => {
     const id = toText(row.id)
@@ -117,7 +124,7 @@ export function creationParameters(creations: readonly Creation[], floor: number
       request ? toText(request.hash) : null,
     ]
   })
-  return [...columnsOf(rows), floor, ...logs.parameters]
+  return [...columnsOf(rows), floor, ...logs.parameters, node]
 }
 
 /** The parameters of `appendEvents`. */
