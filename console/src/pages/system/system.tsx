@@ -7,6 +7,7 @@ import { byteSize, duration } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
+import { Nodes } from './nodes.tsx'
 import { AttachedAgents } from './relay.tsx'
 
 export default function System(): ReactElement {
@@ -40,6 +41,7 @@ export default function System(): ReactElement {
       {error && !value && <Failure error={error} retry={reload} />}
       {!value && !error && <Loading what="the state of the server" />}
       {value && <Health system={value} />}
+      {value?.nodes && <Nodes nodes={value.nodes} seenAt={value.nodesSeenAt} />}
       {value && <Models models={value.models} />}
       {me.features.includes('relay') && <AttachedAgents />}
       <Keys />
@@ -104,7 +106,7 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
           <dd>{printable(version, 40)}</dd>
         </div>
         <div>
-          <dt>Node</dt>
+          <dt>Node.js</dt>
           <dd>{printable(node, 40)}</dd>
         </div>
         <div>
