@@ -120,8 +120,11 @@ function creationStatements(schema: string) {
 
 function appendStatements(schema: string) {
   return {
-    /** The fence and the order of a log: the row moves only from this epoch and this head. Gives those that moved. */
-    appendEvents: `
+    /**
+     * The fence and the order of a log: the row moves only from this epoch and this head. Gives those that moved. Few
+     * appends have a summary, so that those without do not pay for it.
+     */
+    appendEvents: (summarises: boolean) => `
       WITH advanced AS (
         UPDATE ${schema}.sessions AS s SET
           head = s.head + g.count,
@@ -141,12 +144,7 @@ function appendStatements(schema: string) {
         SELECT a.id, e.first_seq, e.last_seq, a.epoch, e.size, e.body
         FROM unnest($10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[])
           AS e (session, first_seq, last_seq, size, body) JOIN advanced AS a ON a.id = e.session
-      ), summarised AS (
-        INSERT INTO ${schema}.summaries (session, body)
-        SELECT a.id, u.body FROM unnest($15::text[], $16::text[]) AS u (session, body)
-        JOIN advanced AS a ON a.id = u.session
-        ON CONFLICT (session) DO UPDATE SET body = excluded.body
-      )
+      )${summarises ? summarised(schema) : ''}
       SELECT id FROM advanced`,
     /** How sessions stand that an append was for, and whether its first event is there, written in this epoch. */
     rereadAppends: `
@@ -155,6 +153,15 @@ function appendStatements(schema: string) {
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS g (session, epoch, seq)
       JOIN ${schema}.sessions AS s ON s.id = g.session`,
   }
+}
+
+function summarised(schema: string): string {
+  return `, summarised AS (
+        INSERT INTO ${schema}.summaries (session, body)
+        SELECT a.id, u.body FROM unnest($15::text[], $16::text[]) AS u (session, body)
+        JOIN advanced AS a ON a.id = u.session
+        ON CONFLICT (session) DO UPDATE SET body = excluded.body
+      )`
 }
 
 function sessionStatements(schema: string) {

@@ -91,8 +91,13 @@ class LogArrays {
     this.#columns.summary.push(summary)
   }
 
+  get summarises(): boolean {
+    return this.#columns.summary.length > 0
+  }
+
   get parameters(): Parameter[] {
-    return Object.values(this.#columns).map(column => arrayOf(column))
+    const { summarised, summary, ...log } = this.#columns
+    return [...Object.values(log), summarised, summary].map(column => arrayOf(column))
   }
 }
 
@@ -120,8 +125,11 @@ export function creationParameters(creations: readonly Creation[], floor: number
   return [...columnsOf(rows), floor, ...logs.parameters]
 }
 
-/** The parameters of `appendEvents`. */
-export function appendParameters(runs: readonly (readonly Appending[])[]): Parameter[] {
+/** The parameters of `appendEvents`: without a summary, two fewer. */
+export function appendParameters(runs: readonly (readonly Appending[])[]): {
+  summarises: boolean
+  parameters: Parameter[]
+} {
   const logs = new LogArrays()
   const rows = runs.map(run => {
     const { epoch, batch } = run[0]!
@@ -151,7 +159,11 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): Param
       resumes(facts),
     ]
   })
-  return [...columnsOf(rows), ...logs.parameters]
+  const { summarises, parameters } = logs
+  return {
+    summarises,
+    parameters: [...columnsOf(rows), ...(summarises ? parameters : parameters.slice(0, -2))],
+  }
 }
 
 /** The session goes on although nobody asks for it, should it wait. Null: as before. */

@@ -31,7 +31,8 @@ function cases(): Record<string, Case> {
   const log = ["'{s1,s2}'", "'{3,3}'", "'{3,3}'", "'{9,9}'", "'{[],[]}'", "'{s1}'", "'{x}'"]
   const page = ['1700000000000000', "'s5'", '20']
   return {
-    append: { text: sql.appendEvents, values: [...append, ...log] },
+    append: { text: sql.appendEvents(true), values: [...append, ...log] },
+    'append without a summary': { text: sql.appendEvents(false), values: [...append, ...log.slice(0, -2)] },
     reread: { text: sql.rereadAppends, values: ["'{s1,s2}'", "'{1,1}'", "'{1,1}'"] },
     claim: { text: sql.claimSessions, values: ["'{s1,s2}'", "'{0,0}'"] },
     lock: { text: sql.lockSession, values: ["'s1'"] },
