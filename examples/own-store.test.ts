@@ -11,9 +11,9 @@ function limitedStore(file: string, maxBlob: number): Store {
   const store = sqliteStore({ file })
   return {
     ...store,
-    async putBlob(session, name, body) {
+    async putBlob(session, name, body, epoch) {
       if (body.length > maxBlob) throw new TurnwireError('store_full', `Blob ${name} is too large.`)
-      return store.putBlob(session, name, body)
+      return store.putBlob(session, name, body, epoch)
     },
   }
 }

@@ -32,6 +32,7 @@ const rules: Rule[] = [
     in: 'src/relay/',
     may: [
       'src/relay/',
+      'src/payments/price.ts',
       'src/wires/',
       'src/models/',
       'src/language/',

@@ -53,6 +53,13 @@ describe('examples', () => {
       'the model asks for read_clipboard, which needs a result\nread_clipboard answered: Buy milk.\n',
     ))
 
+  test('serve-mcp.ts', () => {
+    const [answer, resource, prompt] = run('serve-mcp.ts').split('\n')
+    assert.equal(answer, 'It is there.')
+    assert.match(resource ?? '', /Be kind\./)
+    assert.match(prompt ?? '', /Review a\.ts, please\./)
+  })
+
   test('mcp.ts', () => {
     const [server, question, ...answers] = run('mcp.ts').split('\n')
     assert.equal(server, 'all: connected, protocol 2025-11-25')

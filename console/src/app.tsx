@@ -14,6 +14,7 @@ const Session = lazy(() => import('./pages/session/session.tsx'))
 const Compare = lazy(() => import('./pages/session/compare.tsx'))
 const Approvals = lazy(() => import('./pages/approvals/approvals.tsx'))
 const Tools = lazy(() => import('./pages/tools/tools.tsx'))
+const Payments = lazy(() => import('./pages/payments/payments.tsx'))
 const System = lazy(() => import('./pages/system/system.tsx'))
 
 type Visit = { me: OperatorMe } | { error: Error } | 'sign-in' | undefined
@@ -65,6 +66,7 @@ function pageOf({ path }: Address): [PageName | undefined, ReactElement] {
   if (session !== undefined) return ['sessions', <Session key={session} id={decodeURIComponent(session)} />]
   if (path === '/approvals') return ['approvals', <Approvals key="a" />]
   if (path === '/tools') return ['tools', <Tools key="t" />]
+  if (path === '/payments') return ['payments', <Payments key="m" />]
   if (path === '/system') return ['system', <System key="y" />]
   return [
     undefined,

@@ -1,11 +1,20 @@
 // What the operator API answers, as docs/protocols/operator.md describes it. Types of the log are the server's own.
 import type { CallPart, Outcome } from '../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop } from '../language/events.ts'
+import type { PaymentRecord } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 
-export type OperatorMe = { name: string; owner: string; operator: boolean; open: boolean; version: string }
+export type OperatorMe = {
+  name: string
+  owner: string
+  operator: boolean
+  open: boolean
+  version: string
+  /** The parts of the server that are configured and have routes of their own. */
+  features: ('payments' | 'relay')[]
+}
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
@@ -196,6 +205,35 @@ export type OperatorSystem = {
     lastErrorAt?: number
     medianMs?: number
   }[]
+}
+
+/** A payment as the server keeps it, without what was signed. Amounts are texts in the smallest unit of the asset. */
+export type OperatorPayment = Pick<
+  PaymentRecord,
+  | 'id'
+  | 'state'
+  | 'kind'
+  | 'form'
+  | 'payer'
+  | 'payTo'
+  | 'network'
+  | 'asset'
+  | 'cap'
+  | 'agent'
+  | 'amount'
+  | 'fee'
+  | 'transaction'
+  | 'settledAt'
+  | 'usage'
+  | 'reason'
+  | 'owed'
+  | 'refund'
+> & { session?: string }
+
+export type OperatorPayments = {
+  decimals: number
+  payments: OperatorPayment[]
+  totals: { network: string; asset: string; amount: string; payments: number }[]
 }
 
 export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

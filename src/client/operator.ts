@@ -11,6 +11,7 @@ import type {
   OperatorCommand,
   OperatorKeyInfo,
   OperatorMe,
+  OperatorPayments,
   OperatorSession,
   OperatorSessionState,
   OperatorSystem,
@@ -126,6 +127,13 @@ export class OperatorClient {
   }
   system(options?: Options): Promise<OperatorSystem> {
     return this.#get('/system', options)
+  }
+  /** The newest payments. Only on a server that takes some. */
+  payments(limit = 200, options?: Options): Promise<OperatorPayments> {
+    return this.#get(`/payments?limit=${limit}`, options)
+  }
+  refund(payment: string): Promise<{ id: string; state: string }> {
+    return this.#send('POST', `/payments/${encodeURIComponent(payment)}/refund`)
   }
   keys(options?: Options): Promise<{ keys: OperatorKeyInfo[] }> {
     return this.#get('/keys', options)

@@ -2,14 +2,14 @@
 import type { World } from './ports.ts'
 
 export class CallClock {
-  readonly #world: Pick<World, 'now' | 'timer'>
+  readonly #world: Pick<World, 'elapsed' | 'timer'>
   #left: number
   #startedAt = 0
   #pauses = 0
   #over: (() => void) | undefined
   #stop: (() => void) | undefined
 
-  constructor(world: Pick<World, 'now' | 'timer'>, ms: number) {
+  constructor(world: Pick<World, 'elapsed' | 'timer'>, ms: number) {
     this.#world = world
     this.#left = ms
   }
@@ -29,7 +29,7 @@ export class CallClock {
     this.#pauses += 1
     if (this.#pauses === 1 && this.#over) {
       this.#stop?.()
-      this.#left = Math.max(this.#left - Math.max(this.#world.now() - this.#startedAt, 0), 0)
+      this.#left = Math.max(this.#left - Math.max(this.#world.elapsed() - this.#startedAt, 0), 0)
     }
     return () => {
       this.#pauses -= 1
@@ -39,7 +39,7 @@ export class CallClock {
 
   #run(): void {
     if (!this.#over) return
-    this.#startedAt = this.#world.now()
+    this.#startedAt = this.#world.elapsed()
     this.#stop = this.#world.timer(this.#left, this.#over)
   }
 }

@@ -60,7 +60,10 @@ export {
  * hold all three. `crashPoint` is called at each named point of `crashPoints` and normally does nothing.
  */
 export type World = {
+  /** The time of day, in milliseconds. It may jump, so it is no measure of how long something takes. */
   now(): number
+  /** Milliseconds of a clock that nobody sets. Only differences of two of its times mean something. */
+  elapsed(): number
   id(prefix: string): string
   timer(ms: number, run: () => void): () => void
   /** Bytes that the process may still take for sessions. Absent: unlimited. */

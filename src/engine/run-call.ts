@@ -108,7 +108,7 @@ class CallRun {
     this.#input = input
     this.#stop = stop
     this.#over = over
-    this.#startedAt = session.ports.world.now()
+    this.#startedAt = session.ports.world.elapsed()
   }
 
   attempt(): void {
@@ -319,7 +319,7 @@ class CallRun {
 
   #conclude({ outcome, blob }: Finished): void {
     if (this.#kept) outcome.kept = this.#kept
-    const ms = this.#session.ports.world.now() - this.#startedAt
+    const ms = Math.round(this.#session.ports.world.elapsed() - this.#startedAt)
     if (ms > 0) outcome.ms = ms
     if (!blob) this.#record(outcome)
     else

@@ -21,7 +21,9 @@ export class TurnClock {
   get workedMs(): number {
     const { state, ports } = this.#session
     if (this.#worked.turn !== state.turn?.id) return 0
-    return this.#worked.ms + (this.#began === undefined ? 0 : Math.max(ports.world.now() - this.#began, 0))
+    return (
+      this.#worked.ms + (this.#began === undefined ? 0 : Math.max(ports.world.elapsed() - this.#began, 0))
+    )
   }
 
   /** Limits the turn to the time it has left. Gives a function that stops the clock and adds up the time used. */
@@ -30,13 +32,13 @@ export class TurnClock {
     const turn = state.turn?.id ?? ''
     if (this.#worked.turn !== turn) this.#worked = { turn, ms: 0 }
     const worked = this.#worked
-    const began = ports.world.now()
+    const began = ports.world.elapsed()
     this.#began = began
     const stop = ports.world.timer(Math.max(limits.time - worked.ms, 0), this.#outOfTime)
     return () => {
       stop()
       this.#began = undefined
-      worked.ms += Math.max(ports.world.now() - began, 0)
+      worked.ms += Math.max(ports.world.elapsed() - began, 0)
     }
   }
 }

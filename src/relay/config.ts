@@ -20,6 +20,11 @@ export type RelayConfig = {
   answerBytes?: number
   /** How long a token is good for. Machines that stay attached get new ones. Default 24. */
   tokenHours?: number
+  /**
+   * Where payments are configured: the most that one request may cost, in the asset's smallest unit, which payers sign for.
+   * Default "1000000", a dollar of USDC.
+   */
+  maxCost?: string
   /** The time between two pings. Default 15,000. */
   pingMs?: number
 }
@@ -37,4 +42,6 @@ export const relayDefaults = {
   answerBytes: 8 * MiB,
   tokenHours: 24,
   pingMs: 15_000,
-} satisfies Omit<Required<RelayConfig>, 'owners'>
+} satisfies Omit<Required<RelayConfig>, 'owners' | 'maxCost'>
+
+export const defaultMaxCost = '1000000'

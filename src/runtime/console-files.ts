@@ -51,6 +51,7 @@ const pages = [
   '/compare',
   '/approvals',
   '/tools',
+  '/payments',
   '/system',
   '/sign-in',
 ]

@@ -40,9 +40,9 @@ export async function findEngine(
   setup: FolderSetup,
   { server, hasAttachments }: FindOptions,
 ): Promise<FoundEngine> {
-  const began = Date.now()
+  const began = performance.now()
   for (;;) {
-    const waited = Date.now() - began
+    const waited = performance.now() - began
     const owner =
       server && waited < serverPatienceMs ? undefined : await FolderOwner.take(setup, hasAttachments)
     const found = owner ? ownEngine(owner) : await connect(setup.folder)

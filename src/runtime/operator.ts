@@ -18,6 +18,7 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
   return {
     version: ownVersion(),
     isOpen: () => keys.open,
+    features: runtime.config.payments ? ['payments'] : [],
     signIn: key => cookies.signIn(key),
     prepare: vendorRequest,
     system: () => systemStatus(runtime, startedAt),

@@ -65,6 +65,8 @@ export async function serveRuntime(
   const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117)
   try {
     runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
+    // Before sessions go on that were at work: some may be for attached agents.
+    const relay = relayed && (await loadRelay(runtime))
     if (!options.shared) {
       await runtime.becomeServer()
       await runtime.recover()
@@ -76,8 +78,7 @@ export async function serveRuntime(
     const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
-    const relay = relayed && (await loadRelay(runtime, host))
-    if (relay) host.relay = relay.server
+    if (relay) host.relay = relay.join(payments?.desk)
     const { origins = [], hosts = [] } = config
     const gate = { keys, hosts: hostNames(hosts, hostname), origins, limits: host.limits, accounts }
     const sockets = acceptUpgrades(gate, [
@@ -148,14 +149,18 @@ export async function hostOf(runtime: Runtime): Promise<WireHost> {
     seal: text => runtime.vault.seal(text),
     sign: text => runtime.vault.sign(text),
     unseal: sealed => runtime.vault.open(sealed),
-    limits: {
-      bodyBytes: config.server?.bodyBytes ?? serverDefaults.bodyBytes,
-      jsonDepth: 64,
-      heartbeatMs: config.server?.heartbeatMs ?? serverDefaults.heartbeatMs,
-      unsentBytes: config.server?.unsentBytes ?? serverDefaults.unsentBytes,
-      stallMs: config.server?.stallMs ?? serverDefaults.stallMs,
-    },
+    limits: limitsOf(config),
     log,
+  }
+}
+
+function limitsOf({ server = {} }: Runtime['config']): WireHost['limits'] {
+  return {
+    bodyBytes: server.bodyBytes ?? serverDefaults.bodyBytes,
+    jsonDepth: 64,
+    heartbeatMs: server.heartbeatMs ?? serverDefaults.heartbeatMs,
+    unsentBytes: server.unsentBytes ?? serverDefaults.unsentBytes,
+    stallMs: server.stallMs ?? serverDefaults.stallMs,
   }
 }
 
@@ -174,9 +179,9 @@ async function openMcp({ config }: Runtime, host: WireHost): Promise<Hono<WireEn
 }
 
 /** Loaded only when it is configured. */
-async function loadRelay(runtime: Runtime, host: WireHost): Promise<OpenRelay | undefined> {
+async function loadRelay(runtime: Runtime): Promise<OpenRelay | undefined> {
   const { openRelay } = await import('./relay.ts')
-  return openRelay(runtime, host)
+  return openRelay(runtime, limitsOf(runtime.config))
 }
 
 /** Loaded only when payments are configured. */

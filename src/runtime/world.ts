@@ -18,6 +18,7 @@ export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld
   const long = longWaits()
   return {
     now: Date.now,
+    elapsed: () => performance.now(),
     freeMemory() {
       const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics()
       return most - used

@@ -1,29 +1,14 @@
-// Runs in a network namespace of its own (one-way-cut.test.ts makes it), where a rule can make packets of one direction
-// vanish. The client has the address 127.0.0.2, the server 127.0.0.1. Neither side is told of the cut: no packet says so.
-// Here the kernel gives up on bytes that nobody acknowledges after about 3 s (tcp_retries2), outside after 15 minutes.
+// Runs in a network namespace of its own (network.ts), where packets of one direction vanish. Here the kernel gives up on bytes that nobody acknowledges after about 3 s (tcp_retries2), outside after 15 minutes.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type Attacked, attacked, MiB, script, until } from './attack-rig.ts'
+import { client, cut, host } from './network.ts'
 
-const client = '127.0.0.2'
-const host = '127.0.0.1'
 const directions = { "the client's packets": [client, host], "the server's packets": [host, client] } as const
 
 const ends: (() => unknown)[] = []
 const lifetime = { after: (end: () => unknown) => void ends.unshift(end) }
-
-function rule(...words: string[]): void {
-  const { status, stderr } = spawnSync('ip', ['rule', ...words], { encoding: 'utf8' })
-  assert.equal(status, 0, stderr)
-}
-
-function cut([from, to]: readonly [string, string]): () => void {
-  const words = ['pref', '10', 'from', from, 'to', to, 'blackhole']
-  rule('add', ...words)
-  return () => rule('del', ...words)
-}
 
 /** Connects from the client's address and sends this. */
 async function open(server: Attacked, sent: string): Promise<Socket> {

@@ -152,6 +152,7 @@ describe('everybody', { skip }, () => {
     const { url } = rig()
     const { page } = await open(t, browser(), url)
     await page.getByRole('button', { name: /weather in Paris/ }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Payments' }).count(), 0, 'this server takes none')
     await page.keyboard.press('2')
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
     await page.keyboard.press('Control+k')

@@ -60,11 +60,32 @@ const settings = {
 /** Creates the session, or returns the same one when called again. */
 export async function create(url: string): Promise<string> {
   const answer = await post(url, '/aap/v3/sessions', settings, 'create')
+  if (answer.status >= 500) throw new Refused(answer.status)
   const { sessionId } = (await answer.json()) as { sessionId: string }
   return sessionId
 }
 
+/** A POST of the client. */
+export type Request = { path: string; body: unknown; key: string }
+type Deliver = (url: string, request: Request) => Promise<Response>
+
+let deliver: Deliver = deliverOnce
+
+/** While `work` runs, requests are delivered in this way. */
+export async function sendingBy(way: Deliver, work: () => Promise<void>): Promise<void> {
+  deliver = way
+  try {
+    await work()
+  } finally {
+    deliver = deliverOnce
+  }
+}
+
 function post(url: string, path: string, body: unknown, key: string): Promise<Response> {
+  return deliver(url, { path, body, key })
+}
+
+export function deliverOnce(url: string, { path, body, key }: Request): Promise<Response> {
   return fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
@@ -78,12 +99,36 @@ export async function history(url: string, id: string): Promise<Message[]> {
   return found.full
 }
 
-/** Sends `words` unless the history has them, answers open calls, and waits until the model has answered `last`. */
-export async function converse(url: string, id: string, words: string, last: string): Promise<void> {
+/** The messages that the server has accepted, as the history shows them. */
+export type Acked = Set<string>
+
+/** What an accepted message leaves in a history. */
+function traceOf(message: Message): string[] {
+  if (message.role === 'user') return [`user ${JSON.stringify(message.content)}`]
+  return message.role === 'tool' ? [`tool ${message.toolCallId}`] : []
+}
+
+/** The accepted messages that the history does not have. */
+export async function lost(url: string, id: string, acked: Acked): Promise<string[]> {
+  const there = new Set((await history(url, id)).flatMap(traceOf))
+  return [...acked].filter(trace => !there.has(trace))
+}
+
+/**
+ * Sends `words` unless the history has them, answers open calls, and waits until the model has answered `last`. Notes what
+ * was accepted in `acked`.
+ */
+export async function converse(
+  url: string,
+  id: string,
+  words: string,
+  last: string,
+  acked: Acked = new Set(),
+): Promise<void> {
   for (let round = 0; round < 400; round += 1) {
     const messages = await history(url, id)
     if (!messages.some(message => message.role === 'user' && message.content === words))
-      await send(url, id, [{ role: 'user', content: words }], `say ${words}`)
+      await send(url, id, [{ role: 'user', content: words }], `say ${words}`, acked)
     else if (messages.at(-1)?.role === 'assistant' && JSON.stringify(messages.at(-1)).includes(last)) return
     else {
       const { client, server } = resolvePendingToolUse(messages, [ring])
@@ -94,7 +139,7 @@ export async function converse(url: string, id: string, words: string, last: str
           .map(({ toolCallId }): Message => ({ role: 'tool_permission', toolCallId, granted: true })),
       ]
       answers.push(...(await questionsOf(url, id)))
-      if (answers.length > 0) await send(url, id, answers, `answer ${JSON.stringify(answers)}`)
+      if (answers.length > 0) await send(url, id, answers, `answer ${JSON.stringify(answers)}`, acked)
     }
     await sleep(5)
   }
@@ -112,10 +157,27 @@ async function questionsOf(url: string, id: string): Promise<Message[]> {
   )
 }
 
-/** A refusal is not a failure here: the next look at the history decides what to do. */
-async function send(url: string, id: string, messages: Message[], words: string): Promise<void> {
+/** The server could not do it. */
+export class Refused extends Error {
+  readonly status: number
+
+  constructor(status: number) {
+    super(`The server answered ${status}.`)
+    this.status = status
+  }
+}
+
+/** A refusal of the request is not a failure here: the next look at the history decides what to do. */
+async function send(
+  url: string,
+  id: string,
+  messages: Message[],
+  words: string,
+  acked: Acked,
+): Promise<void> {
   const key = Buffer.from(words).toString('base64url').slice(0, 200)
   const answer = await post(url, `/aap/v3/sessions/${id}/turns`, { messages, stream: 'none' }, key)
   await answer.text()
-  if (answer.status >= 500) throw new Error(`${answer.status}`)
+  if (answer.status >= 500) throw new Refused(answer.status)
+  if (answer.ok) for (const trace of messages.flatMap(traceOf)) acked.add(trace)
 }

@@ -1,11 +1,13 @@
-// Kills the server at every named crash point, at the first times that it is reached, and lets a client without memory
+// Kills the server at every named crash point, at the first times that it is reached (in a long run, every time), and lets a client without memory
 // finish the conversation on a new server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crashPoints } from '../../src/engine/ports.ts'
+import { isLong } from '../faults/scale.ts'
+import type { Acked } from './client.ts'
 import { crash, inFolder, survive } from './survive.ts'
 
-const mostTimes = 3
+const mostTimes = isLong ? Number.POSITIVE_INFINITY : 3
 
 describe('the conversation can be finished after a kill', { concurrency: 2 }, () => {
   for (const point of crashPoints)
@@ -13,9 +15,10 @@ describe('the conversation can be finished after a kill', { concurrency: 2 }, ()
       let reached = 0
       const oneMore = (): Promise<boolean> =>
         inFolder(async folder => {
-          if (!(await crash(folder, `${point}:${reached + 1}`))) return false
+          const acked: Acked = new Set()
+          if (!(await crash(folder, `${point}:${reached + 1}`, [], acked))) return false
           reached += 1
-          await survive(folder)
+          await survive(folder, acked)
           return reached < mostTimes
         })
       while (await oneMore());

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fold } from '../../src/engine/index.ts'
 import type { Recorded } from '../../src/language/events.ts'
 import type { Entry } from '../../src/language/history.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { refusals } from '../faults/accepted.ts'
 import { type CallRecord, LogRules } from '../sim/log-rules.ts'
 import { wrongHistory } from '../sim/model.ts'
 
@@ -50,11 +52,17 @@ export async function checkPromises(folder: string, id: string): Promise<Map<str
     assert.equal(rules.append([event], 1), undefined)
   }
   checkEffects(rules.calls, effectsOf(folder))
-  for (const line of linesOf(folder, 'requests')) {
+  for (const line of new Set(linesOf(folder, 'requests'))) {
     // The server wrote it from what the engine gave its model.
-    assert.equal(wrongHistory(JSON.parse(line) as Entry[]), undefined)
+    checkHistory(JSON.parse(line) as Entry[])
   }
+  checkHistory(fold(id, log).entries)
   return rules.calls
+}
+
+function checkHistory(history: readonly Entry[]): void {
+  assert.equal(wrongHistory(history), undefined)
+  assert.deepEqual(refusals(history), [])
 }
 
 function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: readonly Effect[]): void {

@@ -45,6 +45,13 @@ SIX-WS-14 | ours | failures | A request whose machine fails before it said anyth
 SIX-WS-15 | ours | limits | Frames, answers and silence are bounded; a machine that exceeds them is closed.
 `
 
+const payment = `
+SIX-PAY-01 | 2 | 402, accepts | The offer has the agent's wallet, its prices, the cap and the platform's fee.
+SIX-PAY-02 | 2 | settlement | A successful answer is paid for at the agent's prices; the fee goes to the platform, the rest to the agent.
+SIX-PAY-03 | 2 | settlement | An answer that failed is not charged.
+SIX-PAY-04 | ours | JWT | Where payments are configured, a token alone pays for nothing.
+`
+
 const owner = `
 SIX-OWN-01 | 2 | plugin | No tool runs on the owner's machine, whatever a request says.
 SIX-OWN-02 | ours | plugin | Requests for tools, files, stored things or anything unknown are refused and counted.
@@ -56,6 +63,6 @@ SIX-OWN-05 | ours | status | The owner sees requests, earnings and refusals.
 const manifest: Manifest = {
   protocol: 'Sixerr relay',
   prefix: 'SIX',
-  clauses: clausesOf([http, auth, socket, owner].map(part => part.trim()).join('\n')),
+  clauses: clausesOf([http, auth, socket, payment, owner].map(part => part.trim()).join('\n')),
 }
 export default manifest

@@ -43,7 +43,7 @@ function testShare(share: number): void {
       for (const what of result.seen) seen.set(what, (seen.get(what) ?? 0) + 1)
       if (result.broken !== undefined)
         assert.fail(
-          `${result.tail}\n\nseed ${seed}: ${result.broken}\nAgain: SIM_SEED=${seed} node --test test/sim/sim-1.test.ts`,
+          `${result.tail}\n\nseed ${seed}: ${result.broken}\nAgain: SIM_SEED=${seed} node scripts/test.mjs test/sim/sim-1`,
         )
     }
     for (const what of expected)

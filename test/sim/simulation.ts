@@ -99,6 +99,7 @@ export class Simulation implements System {
       store: this.disk.connect(machine),
       world: {
         now: () => scheduler.now,
+        elapsed: () => scheduler.now,
         id: prefix => `${prefix}_${++this.#ids}`,
         timer: (ms, run) => scheduler.after(ms, run, machine),
         crashPoint: point => {

@@ -6,11 +6,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { isLong } from '../faults/scale.ts'
 import { makeFolder } from './folder.ts'
 import { canRecord, cuts, record, seeded } from './power.ts'
 
 const skip = canRecord ? false : 'strace is not installed, or may not trace here'
-const CUTS = 60
+const CUTS = isLong ? 1_000 : 60
 const SESSIONS = 4
 const ACKS = 1500
 

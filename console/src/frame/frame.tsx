@@ -1,12 +1,12 @@
 // The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
-import { type ReactElement, type ReactNode, useEffect, useState } from 'react'
+import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { isTyping } from '../../../src/react/approval.tsx'
 import { Svg } from '../../../src/react/icons.tsx'
 import { operator, useConsole } from '../lib/console-state.tsx'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
 import { KeyList } from './key-list.tsx'
-import { type PageName, pages } from './pages.ts'
+import { type PageName, pagesFor } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { UndoBar } from './undo-bar.tsx'
 
@@ -17,15 +17,17 @@ const icons: Readonly<Record<PageName, ReactElement>> = {
   tools: (
     <path d="M9.8 2.6a3.4 3.4 0 0 0-3.4 4.6L2.6 11v2.4H5l3.8-3.8a3.4 3.4 0 0 0 4.4-4.4l-2 2-2-.4-.4-2z" />
   ),
+  payments: <path d="M2.5 4.5h11v7h-11zM2.5 7h11M10 9.5h1.5" />,
   system: <path d="M2.5 8h2.6l1.6-4 2.6 8 1.6-4h2.6" />,
 }
 
 export function Frame({ page, children }: { page: PageName | undefined; children: ReactNode }): ReactElement {
   const [open, setOpen] = useState<'palette' | 'keys'>()
   const [isNarrow, setNarrow] = useState(() => read('turnwire-rail') === 'narrow')
-  const { approvals, connection } = useConsole()
-  useTitle(page, approvals.approvals.length)
-  useKeys(setOpen)
+  const { me, approvals, connection } = useConsole()
+  const pages = useMemo(() => pagesFor(me), [me])
+  useTitle(pages.find(each => each.name === page)?.label, approvals.approvals.length)
+  useKeys(pages, setOpen)
   const fold = (): void => {
     write('turnwire-rail', isNarrow ? 'wide' : 'narrow')
     setNarrow(!isNarrow)
@@ -115,14 +117,13 @@ function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactEl
 }
 
 /** The count of waiting calls is in the title, so that it is seen from another tab. */
-function useTitle(page: PageName | undefined, waiting: number): void {
+function useTitle(name: string | undefined, waiting: number): void {
   useEffect(() => {
-    const name = pages.find(each => each.name === page)?.label ?? 'Console'
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · Turnwire`
-  }, [page, waiting])
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name ?? 'Console'} · Turnwire`
+  }, [name, waiting])
 }
 
-function useKeys(open: (what: 'palette' | 'keys') => void): void {
+function useKeys(pages: ReturnType<typeof pagesFor>, open: (what: 'palette' | 'keys') => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
@@ -138,5 +139,5 @@ function useKeys(open: (what: 'palette' | 'keys') => void): void {
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [open])
+  }, [pages, open])
 }

@@ -1,10 +1,28 @@
-// The five pages of the rail.
-export type PageName = 'playground' | 'sessions' | 'approvals' | 'tools' | 'system'
+// The pages of the rail. Some are there only on a server that has what they show.
+import type { OperatorMe } from '../../../src/client/index.ts'
 
-export const pages: readonly { name: PageName; label: string; path: string; key: string }[] = [
-  { name: 'playground', label: 'Playground', path: '/', key: '1' },
-  { name: 'sessions', label: 'Sessions', path: '/sessions', key: '2' },
-  { name: 'approvals', label: 'Approvals', path: '/approvals', key: '3' },
-  { name: 'tools', label: 'Tools', path: '/tools', key: '4' },
-  { name: 'system', label: 'System', path: '/system', key: '5' },
+export type PageName = 'playground' | 'sessions' | 'approvals' | 'tools' | 'payments' | 'system'
+
+type Page = {
+  name: PageName
+  label: string
+  path: string
+  key: string
+  feature?: OperatorMe['features'][number]
+}
+
+const all: readonly Omit<Page, 'key'>[] = [
+  { name: 'playground', label: 'Playground', path: '/' },
+  { name: 'sessions', label: 'Sessions', path: '/sessions' },
+  { name: 'approvals', label: 'Approvals', path: '/approvals' },
+  { name: 'tools', label: 'Tools', path: '/tools' },
+  { name: 'payments', label: 'Payments', path: '/payments', feature: 'payments' },
+  { name: 'system', label: 'System', path: '/system' },
 ]
+
+/** Those that this caller has on this server, with the key that leads to each. */
+export function pagesFor({ features, operator, open }: OperatorMe): Page[] {
+  return all
+    .filter(({ feature }) => feature === undefined || (features.includes(feature) && (operator || open)))
+    .map((page, index) => ({ ...page, key: String(index + 1) }))
+}

@@ -6,7 +6,7 @@ import { operator, useConsole } from '../lib/console-state.tsx'
 import { shortId } from '../lib/parts.tsx'
 import { navigate } from '../lib/router.tsx'
 import { Dialog } from './dialog.tsx'
-import { pages } from './pages.ts'
+import { pagesFor } from './pages.ts'
 
 type Choice = { label: string; hint: string; go: () => void }
 
@@ -90,7 +90,7 @@ function Option({ id, choice, isAt, onChoose }: OptionProps): ReactElement {
 }
 
 function useChoices(words: string, actions: readonly Choice[]): Choice[] {
-  const { catalogue } = useConsole()
+  const { catalogue, me } = useConsole()
   const [sessions, setSessions] = useState<readonly OperatorSession[]>([])
   useEffect(() => {
     const stop = new AbortController()
@@ -107,7 +107,7 @@ function useChoices(words: string, actions: readonly Choice[]): Choice[] {
   }, [words])
   return useMemo(() => {
     const fixed: Choice[] = [
-      ...pages.map(page => ({ label: page.label, hint: 'page', go: () => navigate(page.path) })),
+      ...pagesFor(me).map(page => ({ label: page.label, hint: 'page', go: () => navigate(page.path) })),
       ...actions,
       ...(catalogue?.agents ?? []).flatMap(agent => [
         {
@@ -132,5 +132,5 @@ function useChoices(words: string, actions: readonly Choice[]): Choice[] {
       go: () => navigate(`/sessions/${row.id}`),
     }))
     return [...found.slice(0, words === '' ? 12 : 20), ...rows]
-  }, [catalogue, actions, words, sessions])
+  }, [catalogue, me, actions, words, sessions])
 }

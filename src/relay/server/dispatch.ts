@@ -86,6 +86,6 @@ export class Dispatch {
   }
 }
 
-function unavailable(message: string): TurnwireError {
+export function unavailable(message: string): TurnwireError {
   return new TurnwireError('agent_unavailable', `${message} Try again in a moment.`, { retryAfterMs: 5_000 })
 }

@@ -2,15 +2,18 @@
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
 import type { Model } from '../../engine/ports.ts'
+import type { JsonObject } from '../../lib/json.ts'
+import type { PriceSource } from '../../payments/price.ts'
 import type { Principal, Relay, WireEnv, WireHost } from '../../wires/host.ts'
 import type { Socket } from '../../wires/http/frame-queue.ts'
-import { type RelayConfig, relayDefaults } from '../config.ts'
+import { defaultMaxCost, type RelayConfig, relayDefaults } from '../config.ts'
 import { type Hex, readAddress } from '../viem.ts'
 import { type AcceptOptions, Attached } from './accept.ts'
 import { Challenges } from './challenge.ts'
 import { Dispatch } from './dispatch.ts'
 import { relayTokens, type Tokens } from './jwt.ts'
 import { relayModel, type Served } from './model.ts'
+import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
 import { relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
@@ -22,6 +25,8 @@ export type RelayOptions = {
   host: Pick<WireHost, 'log' | 'limits' | 'sign'>
   /** The agents of this server. */
   isLocal: (agent: string) => boolean
+  /** The share of each payment that Sixerr's terminal keeps, in ten-thousandths. */
+  feeBps?: number | undefined
   /** The name of this server, for those who sign in to it. */
   name: () => string
   now?: () => number
@@ -41,6 +46,10 @@ const mostMachines = 64
 
 export class RelayServer implements Relay {
   readonly routes: Hono<WireEnv>
+  /** What its agents cost. */
+  readonly prices: PriceSource
+  /** What an agent was paid, from whoever takes payments. Undefined: nobody does. */
+  earnings: ((agentId: string) => Promise<JsonObject>) | undefined
   readonly #options: RelayOptions
   readonly #settings: typeof relayDefaults
   readonly #now: () => number
@@ -78,6 +87,8 @@ export class RelayServer implements Relay {
       now: this.#now,
       log: host.log,
     }
+    const maxCost = config.maxCost ?? defaultMaxCost
+    this.prices = relayPrices({ registry: this.#registry, maxCost, feeBps: options.feeBps })
     this.routes = relayRoutes({
       host,
       challenges: new Challenges(text => host.sign(text), options.name, this.#now),
@@ -85,6 +96,7 @@ export class RelayServer implements Relay {
       registry: this.#registry,
       admits: wallet => this.#admits(wallet),
       now: this.#now,
+      earnings: agentId => this.earnings?.(agentId) ?? Promise.resolve(undefined),
     })
   }
 

@@ -27,9 +27,21 @@ export function encodeRelayRequest(request: RelayRequest): string {
   return JSON.stringify(request)
 }
 
-function decodeRelayRequest(text: string): RelayRequest {
+export function decodeRelayRequest(text: string): RelayRequest {
   // Only `encodeRelayRequest` makes these texts: no client can name the agent that they are given to.
   return JSON.parse(text) as RelayRequest
+}
+
+const pin = 'relay'
+
+/** For the turn of a request that was paid for: it is for the agent that is paid. */
+export function pinned(agentId: string): Record<string, JsonObject> {
+  return { [pin]: { agentId } }
+}
+
+function pinnedIn({ body }: ModelRequest): Route | undefined {
+  const agentId = body?.[pin]?.['agentId']
+  return typeof agentId === 'string' ? { agentId } : undefined
 }
 
 /** How a request ended, for those who count or charge it. */
@@ -82,7 +94,7 @@ class RelayedRequest {
     signal: AbortSignal,
   ) {
     this.#options = options
-    this.#asked = asked
+    this.#asked = { ...asked, route: pinnedIn(request) ?? asked.route }
     this.#request = request
     this.#watch = watch
     this.#signal = signal
@@ -152,7 +164,7 @@ class RelayedRequest {
     if ('answer' in result) {
       registry.succeeded(agent, firstFrameMs ?? now() - begun)
       this.#count(agent, result.answer)
-    } else registry.failed(agent)
+    } else registry.failed(agent, ending.end === 'gone')
     return result
   }
 

@@ -105,6 +105,16 @@ export class Registry {
     return best
   }
 
+  /** The agents that the request can be for, the one that it would be given to first. One that is named may be away. */
+  ranked(route: Route): RelayAgent[] {
+    if (typeof route === 'object') return [this.#agents.get(route.agentId) ?? []].flat()
+    const attached = this.all().filter(({ machines }) => machines.size > 0)
+    const able = attached.filter(agent => this.isAvailable(agent))
+    // All of them rest: one may be back before the request has waited too long.
+    const found = able.length > 0 ? able : attached
+    return found.sort((one, other) => compare(route, one, other) || one.turn - other.turn)
+  }
+
   /** Whether the agent is attached and not at rest. */
   isAvailable({ machines, restsUntil }: RelayAgent): boolean {
     return machines.size > 0 && restsUntil <= this.#now()
@@ -117,8 +127,10 @@ export class Registry {
     agent.counts.served += 1
   }
 
-  failed(agent: RelayAgent): void {
+  /** `isGone`: its machine left, which says nothing of its other machines. */
+  failed(agent: RelayAgent, isGone: boolean): void {
     agent.counts.failed += 1
+    if (isGone && [...agent.machines].some(({ open }) => open)) return
     const restMs = Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(agent.failures, 10))
     agent.failures += 1
     agent.restsUntil = this.#now() + restMs
@@ -142,11 +154,14 @@ type Choice = { agent: RelayAgent; machine: Machine }
 
 /** By price or by speed; among equals those with less work, then in turn. An agent that has not answered yet counts as fast. */
 function isBefore(route: Route, one: Choice, other: Choice): boolean {
-  const wanted =
-    route === 'fastest'
-      ? (one.agent.firstFrameMs ?? 0) - (other.agent.firstFrameMs ?? 0)
-      : comparePrices(one.agent.prices, other.agent.prices)
+  const wanted = compare(route, one.agent, other.agent)
   return (wanted || one.machine.taken - other.machine.taken || one.agent.turn - other.agent.turn) < 0
+}
+
+function compare(route: Route, one: RelayAgent, other: RelayAgent): number {
+  return route === 'fastest'
+    ? (one.firstFrameMs ?? 0) - (other.firstFrameMs ?? 0)
+    : comparePrices(one.prices, other.prices)
 }
 
 /** The sum of both prices: requests differ in how many tokens of each kind they need. */

@@ -28,9 +28,9 @@ export async function search(
   const isMatch = lineMatcher(text, regex, ignoreCase)
   const isWanted = glob === undefined ? () => true : globMatcher(glob)
   const result: SearchResult = { found: [], more: false, unread: 0 }
-  const until = Date.now() + most.milliseconds
+  const until = performance.now() + most.milliseconds
   for (const file of walkFiles(disk, path, ignored)) {
-    if (file === undefined || result.found.length >= most.results || Date.now() > until) {
+    if (file === undefined || result.found.length >= most.results || performance.now() > until) {
       result.more = true
       break
     }

@@ -47,7 +47,7 @@ export class McpServer implements McpConnection {
   #tools: Tool[] = []
   /** The hash of each tool's current definition, by name. */
   #hashes = new Map<string, string>()
-  #listedAt = 0
+  #listedAt = Number.NEGATIVE_INFINITY
   #wasListed = false
   #closed = false
   #tried = false
@@ -175,7 +175,7 @@ export class McpServer implements McpConnection {
     const client = this.#current
     this.#current = undefined
     this.#client = undefined
-    this.#listedAt = 0
+    this.#listedAt = Number.NEGATIVE_INFINITY
     this.#setProblem(problem)
     this.#lost.resolve()
     void client?.close().catch(() => {})
@@ -244,7 +244,7 @@ export class McpServer implements McpConnection {
     this.#accept(tools.filter(tool => !this.#accepted.has(tool.name)))
     const isFirst = !this.#wasListed
     this.#wasListed = true
-    this.#listedAt = Date.now()
+    this.#listedAt = performance.now()
     if (changed && !isFirst) this.#options.onTools?.(tools)
   }
 
@@ -352,7 +352,10 @@ export class McpServer implements McpConnection {
   /** A connection on which the tool still has the definition that was offered. */
   async #ready(raw: string, tool: Tool): Promise<Client> {
     const client = await this.#connected()
-    if (Date.now() - this.#listedAt > (this.#options.refreshMs ?? 60_000) || !this.#hashes.has(tool.name))
+    if (
+      performance.now() - this.#listedAt > (this.#options.refreshMs ?? 60_000) ||
+      !this.#hashes.has(tool.name)
+    )
       await this.#list(client)
     if (this.#hashes.get(tool.name) !== toolHash(tool))
       throw new InvalidInput(

@@ -165,7 +165,7 @@ async function runAll(
   const { session, signal } = context
   if (restart) states.set(session, '')
   if (commands.length === 0) return { parts: [{ type: 'text', text: 'The shell starts anew.' }] }
-  const until = Date.now() + Math.min(wanted ?? limits.timeoutMs, limits.maxTimeoutMs)
+  const until = performance.now() + Math.min(wanted ?? limits.timeoutMs, limits.maxTimeoutMs)
   const terminals: TerminalReport[] = []
   const ends: CommandEnd[] = []
   for (const terminal of terminalsOf(commands)) {
@@ -206,7 +206,7 @@ async function runOne(
 }
 
 function commandLimits(limits: ShellLimits, until: number, length = limits.outputBytes): CommandLimits {
-  const timeoutMs = Math.max(1, until - Date.now())
+  const timeoutMs = Math.max(1, until - performance.now())
   return { ...limits, timeoutMs, outputBytes: Math.min(length, limits.outputBytes) }
 }
 

@@ -97,7 +97,7 @@ class McpEndpoint {
     if (id !== undefined && (known?.owner !== owner || known.agent !== agent))
       return c.json({ jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }, 404)
     if (known && id !== undefined) {
-      known.usedAt = Date.now()
+      known.usedAt = performance.now()
       this.#sessions.delete(id)
       this.#sessions.set(id, known)
       return known.transport.handleRequest(c.req.raw, { parsedBody })
@@ -106,7 +106,7 @@ class McpEndpoint {
       sessionIdGenerator: randomUUID,
       keepAliveMs: this.#host.limits.heartbeatMs,
       onsessioninitialized: made =>
-        void this.#sessions.set(made, { owner, agent, transport, usedAt: Date.now() }),
+        void this.#sessions.set(made, { owner, agent, transport, usedAt: performance.now() }),
       onsessionclosed: closed => void this.#sessions.delete(closed),
     })
     await this.#server(c, agent).connect(transport)
@@ -114,7 +114,7 @@ class McpEndpoint {
   }
 
   #dropIdle(owner: string): void {
-    const before = Date.now() - idleMs
+    const before = performance.now() - idleMs
     const own = [...this.#sessions.values()].filter(session => session.owner === owner)
     let over = own.length - mostSessions + 1
     for (const [id, session] of this.#sessions) {

@@ -51,6 +51,8 @@ export type VendorRequest = {
   findings: { rule: string; message: string; why: string }[]
 }
 
+export type OperatorFeature = 'payments' | 'relay'
+
 export type OperatorKey = { name: string; operator: boolean; fixed: boolean }
 
 /** What the server gives the operator API besides the engine. */
@@ -58,6 +60,8 @@ export type OperatorBackend = {
   readonly version: string
   /** The server has no keys. */
   isOpen(): boolean
+  /** The parts of the server that are configured and have pages of their own. */
+  readonly features: readonly OperatorFeature[]
   /** The cookie's value, or undefined for a key that is not known. */
   signIn(key: string): { cookie: string; maxAgeS: number } | undefined
   /** What a vendor would receive. Throws `bad_request` for a protocol that is not known. */

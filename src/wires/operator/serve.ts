@@ -130,7 +130,14 @@ function noContent(c: C): Response {
 
 function me(c: C, backend: OperatorBackend): object {
   const { owner, name, operator = false } = c.get('principal')
-  return { name, owner, operator, open: backend.isOpen(), version: backend.version }
+  return {
+    name,
+    owner,
+    operator,
+    open: backend.isOpen(),
+    version: backend.version,
+    features: backend.features,
+  }
 }
 
 export function requireOperator(c: C): void {

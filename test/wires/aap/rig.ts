@@ -174,6 +174,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     store,
     world: {
       now: options.now ?? (() => Date.now()),
+      elapsed: () => performance.now(),
       id: randomIds(),
       timer: (ms, run) => {
         const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref()

@@ -70,6 +70,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   const ports = {
     world: {
       now: () => Date.now(),
+      elapsed: () => performance.now(),
       id: randomIds(),
       timer: (ms: number, run: () => void) => {
         const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref()

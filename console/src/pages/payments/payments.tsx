@@ -1,0 +1,154 @@
+// Payments of the server: what came in, what is still under way, what failed and why, and the way back.
+import { type ReactElement, useCallback, useEffect } from 'react'
+import type { OperatorPayment, OperatorPayments } from '../../../../src/client/index.ts'
+import { printable } from '../../../../src/lib/text.ts'
+import { Time } from '../../../../src/react/index.ts'
+import { plural } from '../../../../src/react/words.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
+import { operator, useConsole } from '../../lib/console-state.tsx'
+import { Empty, Failure, Id, Loading, State, type StateKind, useLoaded } from '../../lib/parts.tsx'
+import { Link } from '../../lib/router.tsx'
+import { wholeAmount } from './amounts.ts'
+
+export default function Payments(): ReactElement {
+  const { onChange } = useConsole()
+  const load = useCallback((signal: AbortSignal) => operator.payments(200, { signal }), [])
+  const { value, error, reload } = useLoaded(load)
+  useEffect(() => {
+    // A settlement is no change of a session, so the list is also read from time to time.
+    const timer = setInterval(reload, 10_000)
+    const stop = onChange(reload)
+    return () => {
+      clearInterval(timer)
+      stop()
+    }
+  })
+  return (
+    <div className="page payments page-scroll">
+      <header className="page-head">
+        <h1>Payments</h1>
+        {value && <Totals payments={value} />}
+      </header>
+      {error && !value && <Failure error={error} retry={reload} />}
+      {!value && !error && <Loading what="the payments" />}
+      {value?.payments.length === 0 && (
+        <Empty title="Nobody has paid yet">
+          <p>
+            A request without a key to an agent that has a price is answered with what it costs. Its payment
+            appears here.
+          </p>
+        </Empty>
+      )}
+      {value && value.payments.length > 0 && <List payments={value} reload={reload} />}
+    </div>
+  )
+}
+
+function Totals({ payments: { totals, decimals } }: { payments: OperatorPayments }): ReactElement {
+  return (
+    <p className="tw-muted" role="status">
+      {totals.length === 0
+        ? 'Nothing is settled'
+        : totals
+            .map(
+              ({ amount, payments, network }) =>
+                `${wholeAmount(amount, decimals)} settled in ${plural(payments, 'payment')} on ${printable(network, 40)}`,
+            )
+            .join(', ')}
+    </p>
+  )
+}
+
+const heads = ['State', 'Amount', 'At most', 'Agent', 'Payer', 'Transaction', 'Settled', '']
+
+function List({ payments, reload }: { payments: OperatorPayments; reload: () => void }): ReactElement {
+  return (
+    <section className="table-box payments-list" tabIndex={0} aria-label="Table of payments">
+      <table>
+        <caption className="tw-hidden">The newest 200 payments</caption>
+        <thead>
+          <tr>
+            {heads.map(name => (
+              <th
+                key={name}
+                scope="col"
+                className={name === 'Amount' || name === 'At most' ? 'number' : undefined}
+              >
+                {name === '' ? <span className="tw-hidden">Actions</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {payments.payments.map(payment => (
+            <Row key={payment.id} payment={payment} decimals={payments.decimals} reload={reload} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+const states: Readonly<Record<OperatorPayment['state'], StateKind>> = {
+  reserved: 'waiting',
+  settling: 'running',
+  settled: 'done',
+  released: 'new',
+  failed: 'failed',
+  refunding: 'running',
+  refunded: 'stopped',
+}
+
+type RowProps = { payment: OperatorPayment; decimals: number; reload: () => void }
+
+function Row({ payment, decimals, reload }: RowProps): ReactElement {
+  const { state, amount, cap, agent, payer, transaction, settledAt, session, reason, owed } = payment
+  const why = reason ?? (owed ? 'the answer failed after it was paid' : undefined)
+  return (
+    <tr>
+      <td>
+        <State kind={states[state]} words={state} />
+        {why !== undefined && <p className="tw-muted reason">{printable(why, 300)}</p>}
+      </td>
+      <td className="number">{amount === undefined ? '–' : wholeAmount(amount, decimals)}</td>
+      <td className="number">{wholeAmount(cap, decimals)}</td>
+      <td>
+        {session === undefined ? (
+          printable(agent, 60)
+        ) : (
+          <Link to={`/sessions/${session}`} className="link">
+            {printable(agent, 60)}
+          </Link>
+        )}
+      </td>
+      <td>
+        <Id id={payer} />
+      </td>
+      <td>{transaction === undefined ? '–' : <Id id={transaction} />}</td>
+      <td>{settledAt === undefined ? '–' : <Time at={settledAt} />}</td>
+      <td>{state === 'settled' && <Refund payment={payment} decimals={decimals} reload={reload} />}</td>
+    </tr>
+  )
+}
+
+function Refund({ payment, decimals, reload }: RowProps): ReactElement {
+  const { attempt, problem } = useAttempt()
+  const { id, payer, amount = '0' } = payment
+  const refund = (): void => {
+    if (!confirm(`Pay ${wholeAmount(amount, decimals)} back to ${payer}? This moves money.`)) return
+    attempt(operator.refund(id).then(reload))
+  }
+  return (
+    <>
+      <button
+        type="button"
+        className="tw-button tw-small tw-danger"
+        onClick={refund}
+        aria-label={`Pay back ${id}`}
+      >
+        Pay back…
+      </button>
+      {problem}
+    </>
+  )
+}

@@ -1,0 +1,50 @@
+// The page of payments in a real Chromium: a real payment on a local chain, seen, counted and paid back.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ExactEvmScheme } from '@x402/evm'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import type { Browser } from 'playwright-core'
+import { network, skipped, startChain } from '../payments/chain.ts'
+import { openShop, operator } from '../payments/rig.ts'
+import { launch, open, skip } from './console-rig.ts'
+
+describe('payments', { skip: skip || skipped }, async () => {
+  const chain = await startChain()
+  let browser: Browser
+  before(async () => {
+    browser = await launch()
+  })
+  after(() => browser?.close())
+
+  test('a payment is listed with its state, leads to its session, and is paid back', async t => {
+    // Only the wallet that was paid can pay back.
+    const { key, account } = await chain.facilitator()
+    const { url } = await openShop(t, chain, {
+      payTo: account.address,
+      payments: { facilitator: { key, rpcUrl: chain.rpcUrl } },
+    })
+    const client = new x402Client()
+      .setSpendControls(false)
+      .register(network, new ExactEvmScheme(await chain.payer()))
+    const { page, problems } = await open(t, browser, `${url}/payments`)
+    await page.getByLabel('API key').fill(operator.key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Nobody has paid yet').waitFor()
+    const answer = await wrapFetchWithPayment(fetch, client)(`${url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'helper', input: 'Hi' }),
+    })
+    assert.equal(answer.status, 200)
+    await page.reload()
+    await page.getByText('0.01 settled in 1 payment').waitFor()
+    await page.getByRole('link', { name: 'helper' }).click()
+    await page.getByText('Hello.').first().waitFor()
+    await page.goBack()
+    page.on('dialog', dialog => void dialog.accept())
+    await page.getByRole('button', { name: /^Pay back/ }).click()
+    await page.locator('.state', { hasText: 'refunded' }).or(page.getByRole('alert')).first().waitFor()
+    assert.equal(await page.getByRole('alert').count(), 0, 'it was paid back')
+    assert.deepEqual(problems, [])
+  })
+})
