@@ -9,32 +9,45 @@ import type { Trial } from './harness.ts'
 import { type AppendOne, appending, names } from './load.ts'
 import { here, post, start, startTurnwire } from './served.ts'
 
+type Row = [
+  session: string,
+  seq: number,
+  count: number,
+  bytes: number,
+  status: string,
+  at: number,
+  body: string,
+]
+
 /**
- * One connection, one statement under way: what waits meanwhile goes together. It moves the head of each session and adds
- * a row, only where the head is the expected one. There are no status, summary, facts, sizes or failures.
+ * One connection, one statement under way: what waits meanwhile goes together. It writes the columns that a session's row
+ * must have for lists, and a row of events, only where the head is the expected one. There are no facts, no summaries, no
+ * large events, no order of calls and no failures.
  */
-export async function bareMicroBatches(url: string): Promise<{ append: AppendOne; close(): Promise<void> }> {
+async function bareMicroBatches(url: string): Promise<{ append: AppendOne; close(): Promise<void> }> {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
+  await sql.unsafe(`CREATE TABLE heads (session text PRIMARY KEY, epoch bigint, head bigint, bytes bigint, status text,
+    updated_at bigint) WITH (fillfactor = 75)`)
   await sql.unsafe(
-    'CREATE TABLE heads (session text PRIMARY KEY, epoch int, head int, status text) WITH (fillfactor = 75)',
+    'CREATE TABLE log (session text, seq bigint, epoch bigint, body text, PRIMARY KEY (session, seq))',
   )
-  await sql.unsafe('CREATE TABLE log (session text, seq int, body text, PRIMARY KEY (session, seq))')
-  await sql`INSERT INTO heads SELECT n, 1, 0, 'idle' FROM unnest(${names}::text[]) AS n`
-  let waiting: { row: [string, number, number, string]; done: () => void }[] = []
+  await sql`INSERT INTO heads SELECT n, 1, 0, 0, 'idle', 0 FROM unnest(${names}::text[]) AS n`
+  let waiting: { row: Row; done: () => void }[] = []
   let busy = false
   const flush = async (): Promise<void> => {
     const group = waiting
     waiting = []
-    const column = <Index extends 0 | 1 | 2 | 3>(index: Index) => group.map(({ row }) => row[index])
+    const column = (index: number) => group.map(({ row }) => row[index]!)
     await sql`
       WITH moved AS (
-        UPDATE heads SET head = heads.head + g.count, status = 'running'
-        FROM unnest(${column(0)}::text[], ${column(1)}::int[], ${column(2)}::int[]) AS g (session, seq, count)
-        WHERE heads.session = g.session AND heads.epoch = 1 AND heads.head = g.seq - 1 RETURNING heads.session
+        UPDATE heads SET head = heads.head + g.count, bytes = heads.bytes + g.bytes, status = g.status, updated_at = g.at
+        FROM unnest(${column(0)}::text[], ${column(1)}::bigint[], ${column(2)}::bigint[], ${column(3)}::bigint[],
+          ${column(4)}::text[], ${column(5)}::bigint[], ${column(6)}::text[])
+          AS g (session, seq, count, bytes, status, at, body)
+        WHERE heads.session = g.session AND heads.epoch = 1 AND heads.head = g.seq - 1
+        RETURNING heads.session, g.seq, heads.epoch, g.body
       )
-      INSERT INTO log SELECT e.session, e.seq, e.body
-      FROM unnest(${column(0)}::text[], ${column(1)}::int[], ${column(3)}::text[]) AS e (session, seq, body)
-      JOIN moved ON moved.session = e.session`
+      INSERT INTO log SELECT * FROM moved RETURNING session`
     for (const { done } of group) done()
     if (waiting.length > 0) setImmediate(() => void flush())
     else busy = false
@@ -42,7 +55,8 @@ export async function bareMicroBatches(url: string): Promise<{ append: AppendOne
   return {
     append: (session: number, seq: number, events: Event[]) =>
       new Promise(done => {
-        waiting.push({ row: [names[session]!, seq, events.length, JSON.stringify(events)], done })
+        const body = JSON.stringify(events)
+        waiting.push({ row: [names[session]!, seq, events.length, body.length, 'running', 1, body], done })
         if (busy) return
         busy = true
         setImmediate(() => void flush())

@@ -27,12 +27,16 @@ function cases(): Record<string, Case> {
     "'{1,1}'",
     "'{NULL,NULL}'",
     "'{f,f}'",
+    "'{[],[]}'",
   ]
-  const log = ["'{s1,s2}'", "'{3,3}'", "'{3,3}'", "'{9,9}'", "'{[],[]}'", "'{s1}'", "'{x}'"]
+  const more = ["'{s1}'", "'{x}'", "'{s1,s2}'", "'{4,4}'", "'{[],[]}'"]
   const page = ['1700000000000000', "'s5'", '20']
   return {
-    append: { text: sql.appendEvents(true), values: [...append, ...log] },
-    'append without a summary': { text: sql.appendEvents(false), values: [...append, ...log.slice(0, -2)] },
+    append: { text: sql.appendEvents({ further: false, summarises: false }), values: append },
+    'append of much': {
+      text: sql.appendEvents({ further: true, summarises: true }),
+      values: [...append, ...more],
+    },
     reread: { text: sql.rereadAppends, values: ["'{s1,s2}'", "'{1,1}'", "'{1,1}'"] },
     claim: { text: sql.claimSessions, values: ["'{s1,s2}'", "'{0,0}'"] },
     lock: { text: sql.lockSession, values: ["'s1'"] },
@@ -101,7 +105,7 @@ async function fill(sql: postgres.Sql): Promise<void> {
     `INSERT INTO ${quoted}.sessions SELECT 's' || n, 'owner' || n % 100, 'helper',
       CASE WHEN n % 500 = 0 THEN 'waiting' WHEN n % 500 = 1 THEN 'running' ELSE 'idle' END,
       1, 2, 10, 0, 0, n, n, 1700000000000000 + n, false, n % 500 = 1, NULL, 'k' || n FROM ${numbers}`,
-    `INSERT INTO ${quoted}.events SELECT 's' || n, m, m, 1, 10, '[]' FROM ${numbers}, generate_series(1, 2) AS m`,
+    `INSERT INTO ${quoted}.events SELECT 's' || n, m, 1, '[]' FROM ${numbers}, generate_series(1, 2) AS m`,
     `INSERT INTO ${quoted}.summaries SELECT 's' || n, '{}' FROM ${numbers}`,
     `INSERT INTO ${quoted}.requests SELECT 'owner' || n % 100, 'k' || n, 's' || n, 'h' FROM ${numbers}`,
     `INSERT INTO ${quoted}.blobs SELECT 's' || n, 'b', 4, 'body' FROM ${numbers}`,
