@@ -41,6 +41,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'Look at recorded sessions, or delete one.',
     load: async () => (await import('./commands/sessions.ts')).sessions,
   },
+  payments: {
+    summary: 'List what wallets have paid, or pay it back.',
+    load: async () => (await import('./commands/payments.ts')).payments,
+  },
   result: {
     summary: 'Give the result of a call that its tool left for later.',
     load: async () => (await import('./commands/result.ts')).result,

@@ -22,7 +22,7 @@ function egressFor(t: TestContext, rules: EgressRules): Egress {
   return egress
 }
 
-test('private addresses are refused in every spelling, and nothing connects', async t => {
+test('T-17 private addresses are refused in every spelling, and nothing connects', async t => {
   let connections = 0
   const host = await serve(t, (_, answer) => {
     connections += 1

@@ -167,12 +167,13 @@ export class PaymentDesk {
       if (request.refusal) request.refusal.headers[name] = value
       throw error
     }
-    if (outcome === 'pending' && record.kind === 'exact')
-      throw new TurnwireError(
-        'payment_pending',
-        'The payment is on its way and not confirmed yet. Send the same request with the same payment again; it is not charged twice.',
-        { retryAfterMs: 5_000 },
-      )
+    if (outcome !== 'pending' || record.kind !== 'exact') return
+    request.setHeader('X-Payment-State', 'pending')
+    throw new TurnwireError(
+      'payment_pending',
+      'The payment is on its way and not confirmed yet. Send the same request with the same payment again; it is not charged twice.',
+      { retryAfterMs: 5_000 },
+    )
   }
 
   // ---- going on --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import { type GivenPayment, textIn } from './given.ts'
 import { chainIdOf, networkNameV1 } from './networks.ts'
 import type { Abilities } from './offers.ts'
 import { loadX402 } from './packages.ts'
-import { settleTerminal, verifyTerminal } from './terminal.ts'
+import { permit2, settleTerminal, verifyTerminal } from './terminal.ts'
 import { type Hex, Wallet } from './wallet.ts'
 
 type X402 = Awaited<ReturnType<typeof loadX402>>
@@ -123,7 +123,7 @@ export class LocalFacilitator implements Facilitator {
     }
     const nonce = BigInt(textIn(permit, 'nonce'))
     const word = await this.#wallet.read({
-      address: this.#x402.permit2,
+      address: permit2,
       abi: nonceBitmap,
       functionName: 'nonceBitmap',
       args: [payer, nonce >> 8n],

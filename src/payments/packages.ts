@@ -19,19 +19,17 @@ async function orExplain<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
 /** What x402's own packages know of EVM chains. */
 export function loadX402() {
   return orExplain(async () => {
-    const [{ ExactEvmScheme }, { UptoEvmScheme }, { ExactEvmSchemeV1 }, v1, evm] = await Promise.all([
+    const [{ ExactEvmScheme }, { UptoEvmScheme }, { ExactEvmSchemeV1 }, v1] = await Promise.all([
       import('@x402/evm/exact/facilitator'),
       import('@x402/evm/upto/facilitator'),
       import('@x402/evm/exact/v1/facilitator'),
       import('@x402/evm/v1'),
-      import('@x402/evm'),
     ])
     return {
       ExactEvmScheme,
       UptoEvmScheme,
       ExactEvmSchemeV1,
       names: v1.EVM_NETWORK_CHAIN_ID_MAP,
-      permit2: evm.PERMIT2_ADDRESS,
     }
   })
 }

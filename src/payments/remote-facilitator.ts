@@ -1,6 +1,7 @@
 // A facilitator elsewhere, by x402's protocol: GET /supported, POST /verify, POST /settle. An answer that does not come in
 // time says nothing about whether the money has moved.
 import { TurnwireError } from '../language/errors.ts'
+import type { PaymentRecord } from '../language/payments.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
 import type { Facilitator, Moved, SettleRequest, Verified } from './facilitator.ts'
 import type { GivenPayment } from './given.ts'
@@ -57,8 +58,12 @@ export class RemoteFacilitator implements Facilitator {
     }
   }
 
-  async verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
-    const answer = await this.#ask('POST', '/verify', requestOf(given.raw, asked), verifyMs)
+  verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
+    return this.#verify(given.raw, asked)
+  }
+
+  async #verify(raw: JsonObject, asked: JsonObject): Promise<Verified> {
+    const answer = await this.#ask('POST', '/verify', requestOf(raw, asked), verifyMs)
     if (answer['isValid'] === true) return { ok: true }
     const { invalidReason, invalidMessage } = answer
     return {
@@ -80,12 +85,24 @@ export class RemoteFacilitator implements Facilitator {
     const hash = typeof transaction === 'string' ? transaction : ''
     if (success === true) return { state: 'moved', transaction: hash }
     const reason = typeof errorReason === 'string' ? errorReason : 'settlement_failed'
-    // It was asked before, so it is this very settlement that used the payment up.
-    if ((record.tries ?? 0) > 1 && usedBefore.test(reason))
-      return { state: 'moved', transaction: record.transaction ?? hash }
-    return /pending|timeout|unexpected/.test(reason)
+    const before = await this.#movedBefore(record, reason)
+    if (before === 'yes') return { state: 'moved', transaction: record.transaction ?? hash }
+    return before === 'unclear' || /pending|timeout|unexpected/.test(reason)
       ? { state: 'pending', reason, ...(hash !== '' && { transaction: hash }) }
       : { state: 'failed', reason }
+  }
+
+  /**
+   * It was asked before: if the payment is used up by now, it was that settlement that used it. A refusal that does not say
+   * so leaves it open, since a payer who is told to pay again might pay twice.
+   */
+  async #movedBefore(record: PaymentRecord, reason: string): Promise<'yes' | 'no' | 'unclear'> {
+    const { tries = 0, given, asked, validUntil } = record
+    if (tries <= 1) return 'no'
+    if (usedBefore.test(reason)) return 'yes'
+    const verified = await this.#verify(given, asked).catch(() => undefined)
+    if (verified?.ok === false && usedBefore.test(verified.reason)) return 'yes'
+    return verified?.ok === true || validUntil * 1000 < Date.now() ? 'no' : 'unclear'
   }
 
   async #ask(

@@ -9,7 +9,8 @@ import { type GivenPayment, textIn } from './given.ts'
 import { chainIdOf } from './networks.ts'
 import type { Hex, Wallet } from './wallet.ts'
 
-const permit2: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+/** The same on every chain. */
+export const permit2: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 /** A settlement takes some seconds. */
 const slackSeconds = 6
 

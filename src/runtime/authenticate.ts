@@ -34,7 +34,8 @@ export function authenticate(
         ? (cookies.principal(c.env.incoming) ?? ownerOfRun(c, host) ?? payments?.bareCaller(c))
         : typeof bearer === 'string'
           ? undefined
-          : (keys.find(bearer.token) ?? payments?.callerOf(bearer.token))
+          : // SDKs send some key, whatever it is: who has none that is known may still pay.
+            (keys.find(bearer.token) ?? payments?.callerOf(bearer.token) ?? payments?.bareCaller(c))
     if (!principal) {
       c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
       const words =
@@ -48,9 +49,12 @@ export function authenticate(
   }
 }
 
+/** Two names under it are no agents. */
+const relayed = /^\/v1\/responses(?:\/(?!compact$|input_tokens$)[^/]+)?$/
+
 /** A wallet's token is good for requests to attached agents, and nothing else. */
 function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
-  if (req.method !== 'POST' || !/^\/v1\/responses(?:\/[^/]+)?$/.test(req.path)) return undefined
+  if (req.method !== 'POST' || !relayed.test(req.path)) return undefined
   const bearer = parseBearer(req.header('authorization'))
   return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
 }

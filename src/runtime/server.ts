@@ -324,7 +324,7 @@ function checkCaller(
 
 /** The headers that a page may read. */
 const exposedHeaders =
-  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-State'
 
 /** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
 function allowedHeaders(asked = ''): string {

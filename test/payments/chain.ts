@@ -17,10 +17,12 @@ const binary = fileURLToPath(
 )
 const compiled = JSON.parse(
   readFileSync(new URL('./contracts/compiled.json', import.meta.url), 'utf8'),
-) as Record<'token' | 'terminal' | 'exactProxy' | 'uptoProxy' | 'permit2', Hex>
+) as Record<'token' | 'terminal' | 'exactProxy' | 'uptoProxy' | 'permit2' | 'reads', Hex>
 
 export type Hex = `0x${string}`
 export const network = 'eip155:84532'
+/** Where every chain has Multicall3. */
+const multicallAddress: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11'
 export const permit2Address: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 /** Anvil's own first account, which has the native coin. */
@@ -56,6 +58,7 @@ export async function startChain() {
     return contractAddress
   }
   const token = await deploy(compiled.token)
+  await tester.setCode({ address: multicallAddress, bytecode: compiled.reads })
   await tester.setCode({ address: permit2Address, bytecode: compiled.permit2 })
   await tester.setCode({ address: x402ExactPermit2ProxyAddress, bytecode: compiled.exactProxy })
   await tester.setCode({ address: x402UptoPermit2ProxyAddress, bytecode: compiled.uptoProxy })
@@ -78,6 +81,8 @@ export async function startChain() {
       await tester.setBalance({ address: account.address, value: 10n ** 19n })
       return { key, account }
     },
+    /** Gives an address money. */
+    fund: (address: Hex, amount = 1_000_000_000n) => call({ functionName: 'mint', args: [address, amount] }),
     /** A wallet with money; `approved`: it has let Permit2 take it. */
     async payer(amount = 1_000_000_000n, approved = true): Promise<PrivateKeyAccount> {
       const account = privateKeyToAccount(generatePrivateKey())

@@ -1,5 +1,6 @@
 // Signing in with a wallet: challenges, signatures, tokens, and the page for browsers.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import test from 'node:test'
 import { runInNewContext } from 'node:vm'
@@ -222,6 +223,25 @@ test(cites('SIX-AUTH-04', 'the script of the page signs in with the browser’s 
   assert.match(state.textContent, /Signed in/)
 })
 
+test('without viem the relay says what to install', () => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      resolve(name, context, next) {
+        if (/^viem/.test(name)) throw new Error('not installed')
+        return next(name, context)
+      },
+    })
+    const { signerOf, walletOf } = await import('./src/relay/viem.ts')
+    for (const use of [() => signerOf('a', '0x' + '1'.repeat(130)), () => walletOf('0x' + '1'.repeat(64))])
+      await use().catch(error => console.log(error.code, error.message))`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+  })
+  assert.equal(stderr, '')
+  assert.equal(stdout.match(/config_invalid .*Install it: npm install viem/g)?.length, 2, stdout)
+})
+
 test('a wallet’s token is no key to anything else', async t => {
   const { newKey } = await import('../../src/runtime/keys.ts')
   const { url } = await relay(t, {}, { server: { keys: [newKey('ana').entry], log: 'silent' } })
@@ -234,6 +254,13 @@ test('a wallet’s token is no key to anything else', async t => {
     '/v1/conversations/c',
   ])
     assert.equal((await fetch(`${url}${path}`, { headers: { authorization } })).status, 401, path)
-  for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/responses/x/cancel', '/v1/conversations'])
+  for (const path of [
+    '/v1/chat/completions',
+    '/v1/messages',
+    '/v1/responses/x/cancel',
+    '/v1/responses/compact',
+    '/v1/responses/input_tokens',
+    '/v1/conversations',
+  ])
     assert.equal((await ask(url, {}, { token: authorization.slice(7), path })).status, 401, path)
 })

@@ -19,6 +19,7 @@ import { contextFor } from '../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 import { vendorBodies } from './vendor-bodies.ts'
 
+const modern = fileURLToPath(new URL('../tools/mcp/modern-server.ts', import.meta.url))
 const program = fileURLToPath(new URL('../tools/mcp/stub.ts', import.meta.url))
 
 function folder(t: TestContext): string {
@@ -311,6 +312,17 @@ describe('T-36 a server that breaks its pipe', () => {
       { kind: 'ok', text: 'call 1' },
       { kind: 'ok', text: 'call 2' },
     ])
+  })
+
+  test('with requests that its revision forbids: they are not answered, nobody is asked, and the call goes on', async t => {
+    const answered = join(folder(t), 'answers')
+    const server1 = { args: [modern], env: { LOG: answered }, roots: ['/'], sampling: {} }
+    const { turnwire } = await open(t, '', [calling('stub__one'), { text: 'so' }], { server1 })
+    assert.equal((await turnwire.servers())[0]?.protocolVersion, '2026-07-28')
+    const session = await turnwire.session('a')
+    assert.equal((await session.send('go')).status, 'done')
+    assert.deepEqual(await resultsOf(session), [{ kind: 'ok', text: 'ran' }])
+    assert.ok(!existsSync(answered), existsSync(answered) ? readFileSync(answered, 'utf8') : '')
   })
 
   test('with a line of 100 MB: the connection ends at the limit, the call is settled, and the server is started again', async t => {

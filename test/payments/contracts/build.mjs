@@ -35,6 +35,7 @@ const compiled = {
   token: `0x${code('token.sol', 'TestDollar').bytecode.object}`,
   terminal: `0x${code('spenders.sol', 'Terminal').bytecode.object}`,
   exactProxy: `0x${code('spenders.sol', 'ExactProxy').deployedBytecode.object}`,
+  reads: `0x${code('spenders.sol', 'Reads').deployedBytecode.object}`,
   uptoProxy: `0x${code('spenders.sol', 'UptoProxy').deployedBytecode.object}`,
   permit2: `0x${/hex"([0-9a-f]+)"/.exec(helper)[1]}`,
 }

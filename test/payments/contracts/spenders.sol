@@ -126,3 +126,24 @@ contract Terminal is Spender {
         if (fee > 0) require(token.transfer(PLATFORM, fee));
     }
 }
+
+/// Several reads in one, as x402's facilitators ask for them when they look for the reason of a refusal.
+contract Reads {
+    struct Call {
+        address target;
+        bytes callData;
+    }
+
+    struct Result {
+        bool success;
+        bytes returnData;
+    }
+
+    function tryAggregate(bool, Call[] calldata calls) external payable returns (Result[] memory results) {
+        results = new Result[](calls.length);
+        for (uint256 at = 0; at < calls.length; at++) {
+            (bool success, bytes memory returnData) = calls[at].target.call(calls[at].callData);
+            results[at] = Result(success, returnData);
+        }
+    }
+}

@@ -88,7 +88,7 @@ describe('over stdio', () => {
 })
 
 describe('over HTTP', () => {
-  test('many clients with the same ids each get their own answers', async context => {
+  test('T-16 many clients with the same ids each get their own answers', async context => {
     const url = await serve(context)
     const servers = await Promise.all(
       Array.from({ length: 12 }, () => mcpServer({ name: 'all', url }, { connectTimeoutMs: 20_000 })),

@@ -195,7 +195,7 @@ const inside = [
 ]
 
 for (const address of inside)
-  test(`discovery does not reach ${address}`, async t => {
+  test(`T-17 discovery does not reach ${address}`, async t => {
     const rig = await startAuthRig(t, {
       resourceMetadata: ({ url }) => ({ resource: url, authorization_servers: [address] }),
     })

@@ -117,6 +117,19 @@ for (const [name, revision, start] of [
     })
   })
 
+test('a call of several round trips asks durably, and may become a task after the answer', async t => {
+  const turnwire = await open(t, await overHttp(t), [{ name: 'jobs__test_tool_with_task', input: {} }])
+  const session = await turnwire.session('desk')
+  const reply = await session.send('go')
+  const [pending] = reply.status === 'waiting' ? reply.pending : []
+  assert.ok(pending?.needs === 'answer', JSON.stringify(reply))
+  assert.match(pending.question.message, /^The MCP server "jobs" asks: What is your name\?/)
+  const answer = { question: pending.question.id, action: 'accept' as const, content: { name: 'Ada' } }
+  await session.answer({ answers: [answer] })
+  const [outcome] = await outcomes(session)
+  assert.deepEqual([outcome?.kind, outcome?.text], ['ok', 'Hello, Ada.'])
+})
+
 /** A server of the older revision that writes what it is asked to a file. */
 async function handWritten(t: TestContext, mode: string, calls: Call[]) {
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-tasks-'))

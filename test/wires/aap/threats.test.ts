@@ -36,7 +36,7 @@ async function pending(
 
 const mailing: RigOptions = { script: () => ({ calls: [mail] }) }
 
-test('a tool that was not offered to this session is not run, whatever its name', async t => {
+test('T-08 a tool that was not offered to this session is not run, whatever its name', async t => {
   const names = ['search', 'patch', 'clipboard', 'mcp:server/mail', 'toString', '__proto__', 'Mail', 'mail ']
   const at = await rig(t, {
     script: [{ calls: names.map(name => ({ name, input: { q: 'x', to: 'y' } })) }, { text: 'so' }],

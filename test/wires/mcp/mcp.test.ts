@@ -50,12 +50,20 @@ async function serve(t: TestContext, script: Script = []): Promise<Rig> {
     trust: 'trusted',
     run: text => text.toUpperCase(),
   })
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    trust: 'trusted',
+    run: async (_, context) =>
+      (await context.ask({ message: 'Pay here.', url: 'https://pay.example/1' })).action,
+  })
   const turnwire = await Turnwire.open({
     agents: [
       {
         name: 'desk',
         model: scripted(script),
-        tools: [add, wipe, hidden, shout],
+        tools: [add, wipe, hidden, shout, pay],
         serveMcp: { tools: true, ask: true },
       },
       { name: 'closed', model: scripted([]) },
@@ -104,7 +112,7 @@ for (const revision of revisions)
       const { tools } = await client.listTools()
       assert.deepEqual(
         tools.map(({ name }) => name),
-        ['add', 'wipe', 'shout', 'ask_desk'],
+        ['add', 'wipe', 'shout', 'pay', 'ask_desk'],
       )
       assert.equal(tools[0]?.annotations?.readOnlyHint, true)
       assert.equal(tools[0]?.outputSchema?.type, 'object')
@@ -177,6 +185,18 @@ for (const revision of revisions)
       await session.approve(pending?.callId ?? '')
       assert.equal(textOf(await calling), 'Wiped sdb.')
       assert.deepEqual(rig.ran, ['wipe sdb'])
+    })
+
+    test('an address to open goes to another wire if the client shows forms only', async t => {
+      const rig = await serve(t)
+      // `elicitation: {}` means forms, and no addresses.
+      const client = await connect(t, rig, revision, () => assert.fail('the client was asked'))
+      const calling = client.callTool({ name: 'pay', arguments: {} })
+      const session = await waitingSession(rig.turnwire)
+      const [pending] = await session.pending()
+      assert.ok(pending?.needs === 'answer')
+      await session.answerQuestion(pending.question.id, { action: 'accept' })
+      assert.equal(textOf(await calling), 'accept')
     })
 
     test('the agent itself answers, in a session that can be continued', async t => {

@@ -1,0 +1,222 @@
+// A `fetch` that pays: a request that is answered with 402 is sent again with a payment, if the payment stays within what its
+// owner allows. Whatever takes a `fetch` can be given it, such as `new OpenAI({ fetch })`. It runs in browsers and in Node.
+// The packages that sign are loaded when the first payment is made.
+
+/** What is used of a wallet: an account of viem is one. */
+export type PayingWallet = {
+  readonly address: `0x${string}`
+  signTypedData(message: {
+    domain: Record<string, unknown>
+    types: Record<string, unknown>
+    primaryType: string
+    message: Record<string, unknown>
+  }): Promise<`0x${string}`>
+}
+
+/** What is to be paid, as it was offered. Amounts are in the smallest unit of the asset. */
+export type PaymentOffer = {
+  url: string
+  scheme: string
+  network: string
+  asset: string
+  payTo: string
+  /** The most that can be taken. */
+  amount: string
+}
+
+export type PaymentDone = PaymentOffer & {
+  /** From the receipt, if there was one: metered streams are settled after their end. */
+  transaction?: string
+  charged?: string
+}
+
+export type PayingFetchOptions = {
+  wallet: PayingWallet
+  /** Networks as CAIP-2 writes them, such as "eip155:8453". Nothing is paid on others. */
+  networks: readonly string[]
+  /** Tokens by address. Nothing is paid in others. */
+  assets: readonly string[]
+  /** Recipients by address. Default: anyone whom the server names. */
+  recipients?: readonly string[]
+  /** Servers, as origins. Default: any that is asked. */
+  origins?: readonly string[]
+  /** The most for one request, in the smallest unit. */
+  maxPerRequest: string
+  /** The most for all requests of this function. What a metered payment did not use counts as spent. */
+  maxTotal: string
+  /** Called before each payment. False: it is not made. */
+  approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
+  onPayment?: (payment: PaymentDone) => void
+  /** What sends the requests. Default: the global fetch. */
+  fetch?: typeof fetch
+  /** How often a request is sent again while its payment is pending. Default 10. */
+  pendingTries?: number
+}
+
+export type PayingFetch = typeof fetch & { readonly spent: string }
+
+/** Nothing was signed: the offers go beyond what is allowed. */
+export class PaymentRefused extends Error {
+  override readonly name = 'PaymentRefused'
+}
+
+type Required = { x402Version: number; resource?: { url?: string }; accepts: Record<string, unknown>[] }
+
+export function payingFetch(options: PayingFetchOptions): PayingFetch {
+  const payer = new Payer(options)
+  const pay: typeof fetch = (input, init) => payer.fetch(new Request(input, init))
+  return Object.defineProperty(pay, 'spent', { get: () => payer.spent.toString() }) as PayingFetch
+}
+
+const defaultPendingTries = 10
+const longestPauseMs = 10_000
+
+class Payer {
+  spent = 0n
+  readonly #options: PayingFetchOptions
+
+  constructor(options: PayingFetchOptions) {
+    this.#options = options
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { fetch: ask = fetch } = this.#options
+    const again = request.clone()
+    const answer = await ask(request)
+    if (answer.status !== 402) return answer
+    const required = requiredIn(answer)
+    // A server of another protocol, or one that takes older forms only.
+    if (!required) return answer
+    await answer.body?.cancel()
+    const offer = this.#choose(required, request.url)
+    const { approve } = this.#options
+    if (approve && !(await approve(offer.shown))) throw new PaymentRefused('The payment was not approved.')
+    this.#count(offer.shown)
+    const headers = await this.#sign(required, offer.accepted)
+    for (const [name, value] of Object.entries(headers)) again.headers.set(name, value)
+    return this.#send(again, offer.shown)
+  }
+
+  /** A payment that is pending is good: the same one is sent again, and no other is made. */
+  async #send(request: Request, offer: PaymentOffer): Promise<Response> {
+    const { fetch: ask = fetch, pendingTries = defaultPendingTries, onPayment } = this.#options
+    for (let tries = 0; ; tries += 1) {
+      const answer = await ask(request.clone())
+      if (tries < pendingTries && answer.headers.get('x-payment-state') === 'pending') {
+        await answer.body?.cancel()
+        await pause(Math.min(Number(answer.headers.get('retry-after') ?? 1) * 1000, longestPauseMs))
+        continue
+      }
+      if (answer.ok) onPayment?.({ ...offer, ...receiptIn(answer) })
+      return answer
+    }
+  }
+
+  #choose(required: Required, url: string): { accepted: Record<string, unknown>; shown: PaymentOffer } {
+    const reasons: string[] = []
+    for (const accepted of required.accepts) {
+      const shown = shownOf(accepted, url)
+      const reason = shown ? this.#refusal(shown, required) : 'it cannot be read'
+      if (shown && reason === undefined) return { accepted, shown }
+      if (reason !== undefined) reasons.push(reason)
+    }
+    const why = reasons.length > 0 ? reasons.join('; ') : 'there is no offer'
+    throw new PaymentRefused(`Nothing was paid: ${why}.`)
+  }
+
+  /** Why an offer is not taken. Undefined: it is. */
+  #refusal(offer: PaymentOffer, { resource }: Required): string | undefined {
+    const { networks, assets, recipients, origins, maxPerRequest, maxTotal } = this.#options
+    const has = (list: readonly string[], item: string): boolean =>
+      list.some(each => each.toLowerCase() === item.toLowerCase())
+    const amount = BigInt(offer.amount)
+    if (offer.scheme !== 'exact' && offer.scheme !== 'upto')
+      return `the scheme "${offer.scheme}" is not known`
+    if (!has(networks, offer.network)) return `the network ${offer.network} is not allowed`
+    if (!has(assets, offer.asset)) return `the asset ${offer.asset} is not allowed`
+    if (recipients && !has(recipients, offer.payTo)) return `the recipient ${offer.payTo} is not allowed`
+    if (origins && !has(origins, new URL(offer.url).origin)) return `the server ${offer.url} is not allowed`
+    if (resource?.url !== undefined && !isSamePlace(resource.url, offer.url))
+      return `it is for ${resource.url}, which was not asked for`
+    if (amount > BigInt(maxPerRequest)) return `${amount} is more than the ${maxPerRequest} for one request`
+    if (this.spent + amount > BigInt(maxTotal))
+      return `${amount} is more than is left of ${maxTotal}: ${this.spent} is spent`
+    return undefined
+  }
+
+  /** Before anything is signed, so that requests at the same time cannot spend more together. */
+  #count({ amount }: PaymentOffer): void {
+    this.spent += BigInt(amount)
+  }
+
+  async #sign(required: Required, accepted: Record<string, unknown>): Promise<Record<string, string>> {
+    const { wallet, networks } = this.#options
+    const { x402Client, x402HTTPClient, ExactEvmScheme, UptoEvmScheme } = await loadSigners()
+    const client = new x402Client().setSpendControls(false)
+    for (const network of networks as readonly `${string}:${string}`[]) {
+      client.register(network, new ExactEvmScheme(wallet))
+      client.register(network, new UptoEvmScheme(wallet))
+    }
+    const only = { ...required, accepts: [accepted] } as unknown as Parameters<
+      typeof client.createPaymentPayload
+    >[0] // The package checks what it reads of it.
+    return new x402HTTPClient(client).encodePaymentSignatureHeader(await client.createPaymentPayload(only))
+  }
+}
+
+async function loadSigners() {
+  try {
+    const [core, evm] = await Promise.all([import('@x402/core/client'), import('@x402/evm')])
+    return { ...core, ExactEvmScheme: evm.ExactEvmScheme, UptoEvmScheme: evm.UptoEvmScheme }
+  } catch (cause) {
+    throw new Error('payingFetch needs two packages: npm install @x402/core @x402/evm viem', { cause })
+  }
+}
+
+function requiredIn({ headers }: Response): Required | undefined {
+  const header = headers.get('payment-required')
+  if (header === null) return undefined
+  try {
+    const value = JSON.parse(new TextDecoder().decode(fromBase64(header))) as Required // Checked by its readers.
+    return value.x402Version === 2 && Array.isArray(value.accepts) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function receiptIn({ headers }: Response): Pick<PaymentDone, 'transaction' | 'charged'> {
+  const header = headers.get('payment-response')
+  if (header === null) return {}
+  try {
+    const { transaction, amount } = JSON.parse(new TextDecoder().decode(fromBase64(header))) as Record<
+      string,
+      unknown
+    >
+    return {
+      ...(typeof transaction === 'string' && { transaction }),
+      ...(typeof amount === 'string' && { charged: amount }),
+    }
+  } catch {
+    return {}
+  }
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), character => character.charCodeAt(0))
+}
+
+function shownOf(accepted: Record<string, unknown>, url: string): PaymentOffer | undefined {
+  const { scheme, network, asset, payTo, amount } = accepted
+  const texts = [scheme, network, asset, payTo, amount]
+  if (!texts.every(text => typeof text === 'string') || !/^\d+$/.test(amount as string)) return undefined
+  return { url, scheme, network, asset, payTo, amount } as PaymentOffer
+}
+
+/** The same path: a server behind a proxy may know itself by another name. */
+function isSamePlace(offered: string, asked: string): boolean {
+  return URL.canParse(offered) && new URL(offered).pathname === new URL(asked).pathname
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}

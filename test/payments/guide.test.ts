@@ -1,0 +1,100 @@
+// docs/guide/payments.md as a reader follows it: its configuration, its commands and its program, on the local chain.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { newFolder } from '../crash/killed-server.ts'
+import { skipped, startChain } from './chain.ts'
+
+const chain = await startChain()
+const page = readFileSync('docs/guide/payments.md', 'utf8')
+const bin = resolve('bin/turnwire.mjs')
+
+function block(name: string): string {
+  const [, code] = new RegExp(`^\`\`\`ts ${name}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? []
+  assert.ok(code, name)
+  return code
+}
+
+/** The lines of the guide's shell blocks. */
+const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, text = '']) =>
+  text.trim().split('\n'),
+)
+
+type Place = { folder: string; env: NodeJS.ProcessEnv }
+
+async function run({ folder, env }: Place, program: string, args: string[]): Promise<string> {
+  const child = spawn(program, args, { cwd: folder, env })
+  let out = ''
+  child.stdout.on('data', chunk => (out += String(chunk)))
+  child.stderr.on('data', chunk => (out += String(chunk)))
+  const [code] = (await once(child, 'close')) as [number]
+  assert.equal(code, 0, `${program} ${args.join(' ')}: ${out}`)
+  return out
+}
+
+const turnwire = (place: Place, line: string): Promise<string> => {
+  assert.ok(lines.includes(line) || lines.some(each => each.startsWith(line.split('pay_')[0] ?? line)), line)
+  return run(place, process.execPath, [bin, ...line.split(' ').slice(1)])
+}
+
+async function setUp(t: TestContext, payTo: string, key: string): Promise<Place> {
+  const folder = newFolder(t)
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  const changed = (code: string): string =>
+    code
+      .replaceAll('eip155:8453', 'eip155:84532')
+      .replaceAll('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', chain.token)
+      .replace('USD Coin', 'Test Dollar')
+      .replace('0x1111111111111111111111111111111111111111', payTo)
+      .replace('https://mainnet.base.org', chain.rpcUrl)
+      .replace(`'turnwire'`, JSON.stringify(resolve('src/index.ts')))
+      .replace(`'turnwire/payments'`, JSON.stringify(resolve('src/client/payments.ts')))
+  writeFileSync(join(folder, 'turnwire.config.ts'), changed(block('turnwire.config.ts')))
+  writeFileSync(join(folder, 'pay.ts'), changed(block('pay.ts')))
+  const payer = generatePrivateKey()
+  await chain.fund(privateKeyToAccount(payer).address)
+  return { folder, env: { ...process.env, WALLET_KEY: key, PAYER_KEY: payer, NO_COLOR: '1' } }
+}
+
+async function serve(t: TestContext, { folder, env }: Place): Promise<string> {
+  const child = spawn(process.execPath, [bin, 'serve', '--port', '0'], { cwd: folder, env })
+  t.after(() => void child.kill('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? []
+    if (url) {
+      child.stdout.resume()
+      return url
+    }
+  }
+  throw new Error('The server ended.')
+}
+
+test('the guide holds: configure, serve, ask, pay, list, pay back', { skip: skipped }, async t => {
+  const { key, account } = await chain.facilitator()
+  const place = await setUp(t, account.address, key)
+  assert.match(await turnwire(place, 'turnwire keys add me --operator'), /^tw_/)
+  const url = await serve(t, place)
+  const asked = lines.find(line => line.startsWith('curl -si')) ?? ''
+  const args = [...asked.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+  const refused = await run(
+    place,
+    'curl',
+    args.slice(1).map(arg => arg.replace('http://127.0.0.1:4117', url)),
+  )
+  assert.match(refused, /^HTTP\/1\.1 402 Payment Required/)
+  assert.match(refused, /PAYMENT-REQUIRED: eyJ4NDAyVmVyc2lvbiI6Mi/i)
+  assert.match(refused, /"x402Version":1,"error":"Payment required","accepts":\[\{"scheme":"exact"/)
+  const program = readFileSync(join(place.folder, 'pay.ts'), 'utf8').replace('http://127.0.0.1:4117', url)
+  writeFileSync(join(place.folder, 'pay.ts'), program)
+  assert.equal((await run(place, process.execPath, ['pay.ts'])).trim(), 'true 10000')
+  const [, id = ''] =
+    /^(pay_\S+) {2}settled {2}0\.01 /m.exec(await turnwire(place, 'turnwire payments list')) ?? []
+  assert.ok(id)
+  assert.match(await turnwire(place, 'turnwire payments csv'), new RegExp(`^${id},settled,helper,`, 'm'))
+  assert.match(await turnwire(place, `turnwire payments refund ${id}`), /refunded/)
+})
