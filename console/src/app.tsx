@@ -1,5 +1,5 @@
 // The console: signs in, then shows the page of the address. Each page is loaded when it is first opened.
-import { lazy, type ReactElement, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactElement, Suspense, useCallback, useEffect, useState } from 'react'
 import { AapError, type OperatorMe } from '../../src/client/index.ts'
 import { Frame } from './frame/frame.tsx'
 import type { PageName } from './frame/pages.ts'
@@ -32,6 +32,7 @@ export function App(): ReactElement {
     )
   }
   useEffect(enter, [])
+  const signedOut = useCallback(() => setVisit('sign-in'), [])
   if (visit === undefined) return <Loading what="the console" />
   if (visit === 'sign-in') return <SignIn onDone={me => setVisit({ me })} />
   if ('error' in visit)
@@ -42,7 +43,7 @@ export function App(): ReactElement {
       </main>
     )
   return (
-    <ConsoleProvider me={visit.me}>
+    <ConsoleProvider me={visit.me} onSignedOut={signedOut}>
       <Pages />
     </ConsoleProvider>
   )

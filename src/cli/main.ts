@@ -53,6 +53,18 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'Copy the data folder, also beside a running server.',
     load: async () => (await import('./commands/backup.ts')).backup,
   },
+  export: {
+    summary: 'Write whole sessions to a file.',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  import: {
+    summary: 'Take sessions from an exported file.',
+    load: async () => (await import('./commands/import.ts')).importCommand,
+  },
+  vacuum: {
+    summary: 'Give the space of deleted sessions back.',
+    load: async () => (await import('./commands/vacuum.ts')).vacuumCommand,
+  },
   prepare: {
     summary: 'Show the request that a session would send next, to any vendor.',
     load: async () => (await import('./commands/prepare.ts')).prepareCommand,

@@ -90,14 +90,17 @@ export type OperatorSessionState = {
   forkedFrom?: { session: string; seq: number }
 }
 
+/** Of a tool whose definition is another one than was allowed. */
+export type ToolChange = { changed?: string; accepted?: ToolDeclaration }
+
 export type OperatorAgent = {
   name: string
   title?: string
   version: string
   description?: string
   system?: string
-  /** `changed`: how its definition differs from the one that was allowed. */
-  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny'; changed?: string })[]
+  /** `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. */
+  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' } & ToolChange)[]
   clientTools: boolean
   model: { id: string; name?: string; contextTokens?: number }
 }
@@ -162,7 +165,7 @@ export type OperatorApproval = {
   agent: string
   opening?: string
   callId: string
-  tool: { name: string } & Partial<ToolDeclaration>
+  tool: { name: string } & Partial<ToolDeclaration> & ToolChange
   text: string
   argsHash?: string
   toolHash?: string

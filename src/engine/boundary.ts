@@ -134,8 +134,8 @@ export type AgentInfo = {
   version: string
   description?: string
   system?: string
-  /** `changed`: how its definition differs from the one that was allowed. */
-  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust' | 'changed'>)[]
+  /** `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. */
+  tools: (ToolDeclaration & Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted'>)[]
   options: AgentOption[]
   choice: ToolChoice
   parallel: boolean

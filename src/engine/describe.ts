@@ -25,6 +25,7 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
       exposed: tool.exposed,
       trust: tool.trust,
       ...(tool.changed !== undefined && { changed: tool.changed }),
+      ...(tool.accepted && { accepted: tool.accepted }),
       ...(tool.unavailable !== undefined && {
         description: `${tool.description}\n[unavailable: ${tool.unavailable}]`,
       }),

@@ -20,11 +20,14 @@ export { fold } from './read-state.ts'
 export { requestOf } from './request.ts'
 export { Session } from './session.ts'
 export type { Recorded as Taken } from './session-home.ts'
+export { isSnapshotName } from './snapshots.ts'
 export {
   type CallState,
   emptyState,
+  factsOf,
   findCall,
   isInQuestion,
+  listSummaryOf,
   type QuestionState,
   type SessionState,
   settledCalls,

@@ -178,6 +178,8 @@ export type Tool = ToolDeclaration & {
   outputLimit: number
   /** How its definition differs from the one that was accepted before. While it is set, every call asks first. */
   readonly changed?: string | undefined
+  /** The definition that was accepted before, if this is another. */
+  readonly accepted?: ToolDeclaration | undefined
   /** Why it cannot run now. It stays declared, so that requests do not change with every outage. */
   readonly unavailable?: string | undefined
   /**

@@ -25,6 +25,7 @@ import { logLevels } from './log.ts'
 import { checkAgentServers, checkMcp } from './mcp-config.ts'
 import { checkModels, isModel } from './named-models.ts'
 import { defaultOwnerLimits } from './owner-limits.ts'
+import { checkRetention } from './retention.ts'
 
 /** Throws with every mistake, each with its key and what to do. `source` is the file, or how it was given. */
 export function checkConfig(config: unknown, source: string): asserts config is TurnwireConfig {
@@ -123,6 +124,7 @@ const agentKeys = [
   'clientTools',
   'mcpServers',
   'images',
+  'retention',
   'responses',
   'serveMcp',
   'price',
@@ -146,6 +148,7 @@ function checkAgent(agent: unknown, key: string, models: readonly string[], wron
     )
   else if (typeof model !== 'string' && !isModel(model))
     wrong(`${key}.model`, 'must be a model or the name of one: try rehearsal(), which needs no key.')
+  checkRetention(agent['retention'], `${key}.retention`, wrong)
   checkSwitches(agent['responses'], ['serverTools'], `${key}.responses`, wrong)
   checkServing(agent['serveMcp'], `${key}.serveMcp`, wrong)
   checkOffers(agent, key, wrong)

@@ -15,6 +15,7 @@ import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
 import type { OwnerLimits } from './owner-limits.ts'
+import type { Retention } from './retention.ts'
 import type { TelemetryConfig } from './telemetry/index.ts'
 
 /** Without the patterns. */
@@ -60,6 +61,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   /** The servers of `mcp` whose tools it has, by name. Default: all. */
   mcpServers?: readonly string[]
   images?: { http?: boolean; data?: boolean }
+  /** How long its sessions are kept, stored responses among them. Default: until someone deletes them. */
+  retention?: Retention
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
   /** What a turn costs those who have no key. Needs `payments`. */

@@ -32,6 +32,7 @@ import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
+import { startRetention } from './retention.ts'
 import type { Runtime } from './runtime.ts'
 import { type Measures, metricsRoute, type Telemetry } from './telemetry/index.ts'
 import { runtimeOf, type Turnwire } from './turnwire.ts'
@@ -88,7 +89,9 @@ export async function serveRuntime(
     ])
     const given = { runtime, keys, hostname, host, accounts, measures, acp: acp?.routes, mcp, payments }
     mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
+    const stopRetention = options.shared ? undefined : await startRetention(runtime)
     const close = (): void => {
+      stopRetention?.()
       payments?.stop()
       // Attached machines are told to come back before all sockets are closed.
       relay?.server.close()

@@ -21,40 +21,57 @@ export function launch(): Promise<Browser> {
 
 export type Rig = { server: Served; url: string; data: string; operator: OperatorClient }
 
-export async function consoleServer(t: TestContext, args: string[] = []): Promise<Rig> {
+export type ServerOptions = { config?: string; env?: Record<string, string> }
+
+const usualConfig = 'test/browser/console-config.ts'
+
+export async function consoleServer(t: TestContext, options: ServerOptions = {}): Promise<Rig> {
   const cwd = folder(t)
-  const config = join(root, 'test/browser/console-config.ts')
-  const server = await serve(t, { cwd, args: ['--config', config, '--data', join(cwd, 'data'), ...args] })
+  const { config = usualConfig, env } = options
+  const args = ['--config', join(root, config), '--data', join(cwd, 'data')]
+  const server = await serve(t, { cwd, args, ...(env && { env }) })
   return { server, url: server.url, data: cwd, operator: new OperatorClient({ baseUrl: server.url }) }
 }
 
 /** The same data on the same port, after the old process was killed. */
-export async function restart(t: TestContext, rig: Rig): Promise<Rig> {
+export async function restart(t: TestContext, rig: Rig, options: ServerOptions = {}): Promise<Rig> {
   rig.server.child.kill('SIGKILL')
   await rig.server.exit
-  const config = join(root, 'test/browser/console-config.ts')
-  const args = ['--config', config, '--data', join(rig.data, 'data'), '--port', new URL(rig.url).port]
-  const server = await serve(t, { cwd: rig.data, args })
+  const { config = usualConfig, env } = options
+  const args = ['--config', join(root, config), '--data', join(rig.data, 'data')]
+  const port = ['--port', new URL(rig.url).port]
+  const server = await serve(t, { cwd: rig.data, args: [...args, ...port], ...(env && { env }) })
   return { ...rig, server }
 }
 
 /** One browser and one server for all tests of a suite. */
-export function suite(): { browser: () => Browser; rig: () => Rig } {
+export function suite(options: ServerOptions = {}): { browser: () => Browser; rig: () => Rig } {
   let browser: Browser | undefined
   let rig: Rig | undefined
   const ends: (() => unknown)[] = []
   before(async () => {
     browser = await launch()
     // Only `after` of a test is used.
-    rig = await consoleServer({
-      after: (end: () => unknown) => void ends.push(end),
-    } as unknown as TestContext)
+    const context = { after: (end: () => unknown) => void ends.push(end) } as unknown as TestContext
+    rig = await consoleServer(context, options)
   })
   after(async () => {
     await browser?.close()
     for (const end of ends.reverse()) await end()
   })
   return { browser: () => browser!, rig: () => rig! }
+}
+
+/** A session in which something was said, once it rests or waits. */
+export async function said(operator: OperatorClient, text: string, agent = 'helper'): Promise<string> {
+  const { id } = await operator.create({ agent })
+  await operator.command(id, { do: 'say', text })
+  for await (const item of operator.follow(id))
+    if (item.type === 'status' && item.status !== 'running') {
+      const { seq, status } = await operator.session(id)
+      if (seq > 2 && status !== 'running') break
+    }
+  return id
 }
 
 export type Opened = { page: Page; context: BrowserContext; problems: string[] }

@@ -35,9 +35,17 @@ describe('what a model or a tool says', { skip }, () => {
     await page.locator('[data-status="ok"] .tw-call-line').click()
     const text = (await page.locator('#main').innerText()) ?? ''
     assert.ok(text.includes('<script>window.hacked=1</script>'))
-    for (const address of ['', '?view=log', '?view=vendors']) {
-      await page.goto(`${url}/sessions/${id}${address}`)
-      await page.locator('.session-head').waitFor()
+    const views = ['', '?view=log', '?view=vendors', '?view=usage', '?view=timeline']
+    const pages = [
+      ...views.map(view => `/sessions/${id}${view}`),
+      '/sessions',
+      '/approvals',
+      `/compare?a=${id}`,
+    ]
+    for (const address of pages) {
+      await page.goto(url + address)
+      await page.locator('#main h1').first().waitFor()
+      await page.locator('.loading').waitFor({ state: 'detached' })
       assert.equal(
         await page
           .locator('#main img, #main script, #main a[href^="javascript:"], #main svg[onload]')
@@ -144,6 +152,20 @@ describe('everybody', { skip }, () => {
         const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
         assert.equal(wide, false, `${address} fits ${width} pixels`)
       }
+      // What opens on demand: the form of a grant, the inspector, the palette.
+      await page.goto(`${url}/sessions/${id}`)
+      await page.getByRole('button', { name: 'Always…' }).click()
+      await page.getByLabel('Which arguments').selectOption({ label: 'with arguments like these' })
+      assert.deepEqual(await violations(page), [], `the form of a grant ${colorScheme}`)
+      await page
+        .getByRole('button', { name: /^Inspect event/ })
+        .first()
+        .click({ force: true })
+      await page.getByRole('complementary', { name: 'Inspector' }).waitFor()
+      assert.deepEqual(await violations(page), [], `the inspector ${colorScheme}`)
+      await page.keyboard.press('Control+k')
+      await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+      assert.deepEqual(await violations(page), [], `the palette ${colorScheme}`)
       assert.deepEqual(problems, [])
     }
   })

@@ -1,20 +1,7 @@
 // One session, the list of sessions and the inbox in a real Chromium: links, views, forks, control, two tabs, restarts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { OperatorClient } from '../../src/client/index.ts'
-import { consoleServer, open, restart, skip, suite, tab } from './console-rig.ts'
-
-/** A session in which something was said, once it rests or waits. */
-async function said(operator: OperatorClient, text: string, agent = 'helper'): Promise<string> {
-  const { id } = await operator.create({ agent })
-  await operator.command(id, { do: 'say', text })
-  for await (const item of operator.follow(id))
-    if (item.type === 'status' && item.status !== 'running') {
-      const { seq, status } = await operator.session(id)
-      if (seq > 2 && status !== 'running') break
-    }
-  return id
-}
+import { consoleServer, open, restart, said, skip, suite, tab } from './console-rig.ts'
 
 async function waitFor(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 100))

@@ -11,6 +11,7 @@ import {
   useState,
 } from 'react'
 import {
+  AapError,
   type OperatorAgent,
   type OperatorAgents,
   OperatorClient,
@@ -25,7 +26,6 @@ import { type Held, type HeldDecisions, useHeldDecisions } from './held-decision
 export type OperatorTool = OperatorAgent['tools'][number] & {
   /** The MCP server that it comes from. */
   server?: string
-  changed?: string
   unavailable?: string
 }
 
@@ -54,7 +54,14 @@ export function useConsole(): ConsoleState {
   return state
 }
 
-export function ConsoleProvider({ me, children }: { me: OperatorMe; children: ReactNode }): ReactElement {
+type ProviderProps = {
+  me: OperatorMe
+  /** The cookie is not good any more: its key was revoked, or its time is over. */
+  onSignedOut: () => void
+  children: ReactNode
+}
+
+export function ConsoleProvider({ me, onSignedOut, children }: ProviderProps): ReactElement {
   const [catalogue, setCatalogue] = useState<OperatorAgents>()
   const used = useApprovals(operator)
   const decisions = useHeldDecisions(used.decide)
@@ -70,6 +77,12 @@ export function ConsoleProvider({ me, children }: { me: OperatorMe; children: Re
     if (change.type !== 'session' || change.session.status !== 'running') approvals.refresh()
     for (const listener of listeners.current) listener(change)
   })
+  useEffect(() => {
+    if (connection !== 'broken') return
+    operator.me().catch((error: unknown) => {
+      if (error instanceof AapError && error.status === 401) onSignedOut()
+    })
+  }, [connection, onSignedOut])
   const onChange = useCallback((listener: (change: SessionChanged) => void) => {
     listeners.current.add(listener)
     return () => void listeners.current.delete(listener)

@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef } from 'react'
 import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
 import type { Event } from '../../../src/language/events.ts'
-import { isJsonObject } from '../../../src/lib/json.ts'
+import { isJsonObject, type Json } from '../../../src/lib/json.ts'
 import type {
   ApprovalAnswer,
   ApprovalQuestion,
@@ -14,6 +14,7 @@ import type {
 } from '../../../src/react/index.ts'
 import { decideCall, useShown } from '../../../src/react/use-lists.ts'
 import { useSessionView } from '../../../src/react/use-session.ts'
+import { prettyJson } from '../../../src/react/words.ts'
 import { type OperatorTool, operator, useConsole } from './console-state.tsx'
 
 export type LogEntry = { seq: number; event: Event }
@@ -104,7 +105,22 @@ export function questionOf(
     expired: approval?.expired,
     preview: approval?.preview,
     last: view && lastApproved(view, call),
+    changed: changeOf(tool),
   }
+}
+
+/** How a definition differs from the one that was accepted, as two texts. */
+export function changeOf(tool: Partial<OperatorTool> | undefined): ApprovalQuestion['changed'] {
+  const { accepted } = tool ?? {}
+  if (!tool || !accepted) return undefined
+  return { before: definitionText(accepted), after: definitionText(tool) }
+}
+
+/** What the hash of a definition is made of. */
+function definitionText(tool: Partial<OperatorTool>): string {
+  const { title, description, input, output, readOnly, idempotent, destructive, kind } = tool
+  const plain = { title, description, kind, readOnly, idempotent, destructive, input, output }
+  return prettyJson(JSON.parse(JSON.stringify(plain)) as Json, '') // what was JSON is JSON
 }
 
 export function toolOf(name: string, tool: Partial<OperatorTool> | undefined): ApprovalQuestion['tool'] {

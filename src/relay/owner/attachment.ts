@@ -181,8 +181,10 @@ class Connection {
     const { frame } = read
     if (frame.type === 'ping') this.#send({ type: 'pong', ts: frame.ts })
     else if (frame.type === 'request') void this.#serve(frame)
-    else if (frame.type === 'auth_error') this.#refused = printable(frame.message, 500)
-    else if (frame.type === 'auth_ok') {
+    else if (frame.type === 'auth_error') {
+      this.#refused = printable(frame.message, 500)
+      this.#socket.close(1000)
+    } else if (frame.type === 'auth_ok') {
       this.#attached = true
       this.#options.status.now('attached')
       this.#options.say('Attached. Requests are answered until this stops.')

@@ -7,6 +7,9 @@ import { checkEncoded, type EncodedLog, EventPage, encodeLog, sizeOf } from '../
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
+/** How large a removal counts: it frees the pages of a whole session, however many, so it is not for the main thread. */
+const REMOVAL = 512 * 1024
+
 /** A write as it waits for its transaction. */
 export type Write = { session: string; epoch?: number } & (
   | { kind: 'create'; created: NewSession }
@@ -41,6 +44,7 @@ export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
     return { sent: { kind: 'create', session: row.id, row, request, log }, size: sizeOf(log) }
   }
   if (write.kind === 'addPiece') return { sent: write, size: write.bytes.length }
+  if (write.kind === 'remove') return { sent: write, size: REMOVAL }
   return { sent: write, size: write.kind === 'putBlob' ? write.body.length : 0 }
 }
 

@@ -249,11 +249,15 @@ export class McpServer implements McpConnection {
   }
 
   #toolOf({ raw, asTask, declared }: Listed): Tool {
-    const [change, problem] = [() => this.#changeOf(tool), () => this.#problem]
+    const [change, before] = [() => this.#changeOf(tool), () => this.#otherThan(tool)]
+    const problem = () => this.#problem
     const tool: Tool = Object.freeze({
       ...declared,
       get changed() {
         return change()
+      },
+      get accepted() {
+        return before()
       },
       get unavailable() {
         return problem()
@@ -301,9 +305,14 @@ export class McpServer implements McpConnection {
   }
 
   #changeOf(tool: Tool): string | undefined {
+    const accepted = this.#otherThan(tool)
+    return accepted && definitionDifference(accepted, tool)
+  }
+
+  /** The definition that was allowed, if it is another one. */
+  #otherThan(tool: Tool): ToolDeclaration | undefined {
     const accepted = this.#accepted.get(tool.name)
-    if (accepted === undefined || toolHash(accepted) === toolHash(tool)) return undefined
-    return definitionDifference(accepted, tool)
+    return accepted === undefined || toolHash(accepted) === toolHash(tool) ? undefined : accepted
   }
 
   async #changed(client: Client): Promise<void> {

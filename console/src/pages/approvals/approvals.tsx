@@ -6,7 +6,7 @@ import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
-import { toolOf } from '../../lib/live-session.ts'
+import { changeOf, toolOf } from '../../lib/live-session.ts'
 import { Empty, Failure, Loading, shortId } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
 import { Grants } from './grants.tsx'
@@ -133,6 +133,7 @@ export function questionOf(approval: OperatorApproval): ApprovalQuestion {
     expiresAt,
     expired: expiresAt !== undefined && expiresAt < Date.now(),
     last,
+    changed: changeOf(tool),
   }
 }
 

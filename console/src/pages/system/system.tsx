@@ -158,6 +158,7 @@ function Models({ models }: { models: OperatorSystem['models'] }): ReactElement 
 }
 
 function Keys(): ReactElement {
+  const { me } = useConsole()
   const load = useCallback((signal: AbortSignal) => operator.keys({ signal }), [])
   const { value: read, error, reload } = useLoaded(load)
   const value = read?.keys
@@ -186,7 +187,9 @@ function Keys(): ReactElement {
       <AddKey
         onAdded={key => {
           setMade(key)
-          reload()
+          // The first key closes the server: this page goes on with it.
+          const entered = me.open ? operator.signIn(key.key) : Promise.resolve()
+          entered.then(reload, reload)
         }}
       />
     </section>

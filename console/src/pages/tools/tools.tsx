@@ -3,8 +3,9 @@ import { type ReactElement, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { Json, JsonObject } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
-import { JsonTree, KindIcon } from '../../../../src/react/index.ts'
+import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
+import { changeOf } from '../../lib/live-session.ts'
 import { CommandLine, Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { TryTool } from './try-tool.tsx'
@@ -52,7 +53,7 @@ export default function Tools(): ReactElement {
         </div>
         <div className="tools-one page-scroll">
           {tool && (
-            <Link to={withQuery(address, { tool: undefined })} className="link tools-back">
+            <Link to={withQuery(address, { tool: undefined, tried: undefined })} className="link tools-back">
               All tools of {printable(agent.title ?? agent.name, 60)}
             </Link>
           )}
@@ -75,7 +76,7 @@ function AgentTabs({ agents, current, address }: AgentTabsProps): ReactElement {
       {agents.map(each => (
         <Link
           key={each.name}
-          to={withQuery(address, { agent: each.name, tool: undefined })}
+          to={withQuery(address, { agent: each.name, tool: undefined, tried: undefined })}
           className="tab"
           aria-current={each === current ? 'page' : undefined}
         >
@@ -94,7 +95,7 @@ function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElem
   return (
     <li>
       <Link
-        to={withQuery(address, { agent: agent.name, tool: tool.name })}
+        to={withQuery(address, { agent: agent.name, tool: tool.name, tried: undefined })}
         className="tool-link"
         aria-current={isCurrent ? 'true' : undefined}
       >
@@ -128,6 +129,7 @@ function About({ agent }: { agent: OperatorAgent }): ReactElement {
 }
 
 function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): ReactElement {
+  const change = changeOf(tool)
   const facts: [string, string][] = [
     ['Runs', tool.server === undefined ? 'on this server' : `on the MCP server ${tool.server}`],
     ['Trust', trusts[tool.trust] ?? tool.trust],
@@ -148,9 +150,10 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
       <p>{printable(tool.description, { multiline: true, maxChars: 4000 })}</p>
       {tool.unavailable !== undefined && <p className="tw-problem">{printable(tool.unavailable, 400)}</p>}
       {tool.changed !== undefined && (
-        <p className="tw-problem">
-          Its definition has changed: {printable(tool.changed, { multiline: true, maxChars: 4000 })}
-        </p>
+        <>
+          <p className="tw-problem">{printable(tool.changed, { multiline: true, maxChars: 4000 })}</p>
+          {change && <Diff {...change} label="How the definition changed" />}
+        </>
       )}
       <dl className="facts">
         {facts.map(([name, value]) => (

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../src/lib/json.ts'
 import { Approval, checkAgainst, SchemaForm, ToolCall } from '../../../../src/react/index.ts'
 import { type OperatorTool, operator } from '../../lib/console-state.tsx'
 import { useLiveSession } from '../../lib/live-session.ts'
-import { Link } from '../../lib/router.tsx'
+import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const none: JsonObject = {}
 
@@ -15,15 +15,18 @@ export function TryTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAg
   const [broken, setBroken] = useState<string>()
   const [isTried, setTried] = useState(false)
   const [problem, setProblem] = useState<string>()
-  const [session, setSession] = useState<string>()
+  const address = useAddress()
+  // In the address, so that a reload shows the call again.
+  const session = address.query.get('tried') ?? undefined
   const issues = checkAgainst(schema, value)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     setTried(true)
     if (broken !== undefined || issues.length > 0) return
     setProblem(undefined)
-    runTool(agent, tool, value, session).then(setSession, (error: unknown) =>
-      setProblem(error instanceof Error ? error.message : String(error)),
+    runTool(agent, tool, value, session).then(
+      tried => navigate(withQuery(address, { tried }), { replace: true }),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
     )
   }
   return (

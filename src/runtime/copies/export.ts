@@ -1,0 +1,87 @@
+// Writes whole sessions as JSON lines: the log as it is, and what is kept beside it. A session that is at work is left out:
+// its copy would go on with the same work. Snapshots are left out, because whoever imports the log makes them anew.
+import { createHash } from 'node:crypto'
+import { isSnapshotName, type SessionRow, type Store } from '../../engine/index.ts'
+import { copyVersion, type Line } from './format.ts'
+
+export type Exported = { sessions: number; leftOut: string[] }
+
+/** Takes one line with its LF. */
+export type WriteLine = (line: string) => Promise<void>
+
+const pageBytes = 1024 * 1024
+const pageRows = 100
+const pieceBytes = 512 * 1024
+
+/** `wants`: which sessions. */
+export async function exportSessions(
+  store: Store,
+  wants: (row: SessionRow) => boolean,
+  write: WriteLine,
+): Promise<Exported> {
+  const done: Exported = { sessions: 0, leftOut: [] }
+  const writeLine = (line: Line): Promise<void> => write(`${JSON.stringify(line)}\n`)
+  await writeLine({ turnwire: 'export', version: copyVersion })
+  for await (const row of allRows(store)) {
+    if (!wants(row)) continue
+    if (row.status === 'running' || row.facts?.atWork) done.leftOut.push(row.id)
+    else {
+      await exportSession(store, row, write)
+      done.sessions += 1
+    }
+  }
+  await writeLine({ sessions: done.sessions })
+  return done
+}
+
+/** Newest first. */
+export async function* allRows(store: Store): AsyncGenerator<SessionRow, void, undefined> {
+  let after: string | undefined
+  do {
+    const page = await store.list(null, { limit: pageRows, ...(after !== undefined && { after }) })
+    yield* page.rows
+    after = page.next
+  } while (after !== undefined)
+}
+
+/** As it was when its row was read: it may have grown since. */
+async function exportSession(store: Store, { id, head }: SessionRow, write: WriteLine): Promise<void> {
+  const hash = createHash('sha256')
+  const writeLine = (line: Line): Promise<void> => {
+    const text = `${JSON.stringify(line)}\n`
+    hash.update(text)
+    return write(text)
+  }
+  await writeLine({ session: id, events: head })
+  for (let last = 0; last < head; ) {
+    const page = await store.read(id, last, { maxBytes: pageBytes })
+    // It was deleted meanwhile: the file would be refused as damaged, which it is.
+    if (page.length === 0)
+      throw new Error(`The session ${id} was deleted while it was exported. Export again.`)
+    for (const { seq, event } of page) if (seq <= head) await writeLine({ seq, event })
+    last = page.at(-1)!.seq
+  }
+  for (const { name, inPieces } of await store.blobs(id)) {
+    if (isSnapshotName(name)) continue
+    if (inPieces) await exportPieces(store, id, name, writeLine)
+    else await writeLine({ blob: name, body: (await store.blob(id, name)) ?? '' })
+  }
+  await write(`${JSON.stringify({ end: id, sha256: hash.digest('hex') } satisfies Line)}\n`)
+}
+
+async function exportPieces(
+  store: Store,
+  id: string,
+  blob: string,
+  writeLine: (line: Line) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; ; ) {
+    const found = await store.blobRange(id, blob, at, pieceBytes)
+    if (!found) return
+    const end = at + found.bytes.length
+    const piece = Buffer.from(found.bytes).toString('base64')
+    await writeLine({ blob, at, piece, ...(end >= found.size && { last: true }) })
+    if (end >= found.size) return
+    at = end
+  }
+}

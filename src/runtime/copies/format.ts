@@ -1,0 +1,17 @@
+// The form of exported sessions: JSON lines. A file has a first line, for each session its lines, and a last line, so that
+// a file that was cut off is recognised. The last line of a session has the hash of all lines of it.
+import type { Event } from '../../language/events.ts'
+
+export const copyVersion = 1
+
+export type FirstLine = { turnwire: 'export'; version: number }
+export type SessionLine = { session: string; events: number }
+export type EventLine = { seq: number; event: Event }
+export type BlobLine = { blob: string; body: string }
+/** `piece`: in base64. The last piece of a blob has `last`. */
+export type PieceLine = { blob: string; at: number; piece: string; last?: true }
+/** `sha256`: of the lines before it, from the session's first, each with its LF. */
+export type SessionEndLine = { end: string; sha256: string }
+export type LastLine = { sessions: number }
+
+export type Line = FirstLine | SessionLine | EventLine | BlobLine | PieceLine | SessionEndLine | LastLine
