@@ -85,4 +85,15 @@ export const migrations: readonly ((schema: string) => string[])[] = [
       PRIMARY KEY (session, name, start)
     )`,
   ],
+  // Nodes. A heartbeat rewrites one row of the small table, so its pages keep much room. No index on the lease.
+  schema => [
+    `CREATE TABLE IF NOT EXISTS ${schema}.nodes (
+      id text PRIMARY KEY,
+      address text,
+      version text NOT NULL,
+      lease_until timestamptz NOT NULL
+    ) WITH (fillfactor = 50)`,
+    // The node that has the session. Null: nobody.
+    `ALTER TABLE ${schema}.sessions ADD COLUMN IF NOT EXISTS node text`,
+  ],
 ]

@@ -2,6 +2,7 @@
 // what is written together, and when, is decided elsewhere. Each statement is one transaction, unless it says that it
 // needs the session's row to be locked. Statements for many sessions take one array for each column.
 import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports.ts'
+import { isFree, lives, nodeStatements } from './node-statements.ts'
 import { fromText } from './text.ts'
 
 export type Statements = ReturnType<typeof statementsOf>
@@ -67,6 +68,7 @@ export function statementsOf(schema: string) {
     ...sessionStatements(schema),
     ...listStatements(schema),
     ...blobStatements(schema),
+    ...nodeStatements(schema),
   }
 }
 
@@ -84,13 +86,15 @@ function creationStatements(schema: string) {
   return {
     /**
      * Creates sessions with their first events. Gives those that were made: the others' request keys were used before. An
-     * id that exists fails the statement. `$12`: positions are above it.
+     * id that exists fails the statement. `$12`: positions are above it. `$18`: the node that has them; without a lease it
+     * makes none.
      */
     createSessions: `
       WITH given AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
           $8::bigint[], $9::boolean[], $10::text[], $11::text[]) WITH ORDINALITY
           AS g (id, owner, agent, status, created_at, updated_at, head, bytes, at_work, request_key, request_hash, place)
+        WHERE $18::text IS NULL OR ${lives(schema, '$18::text')}
       ), keyed AS (
         INSERT INTO ${schema}.requests (owner, key, session, hash)
         SELECT owner, request_key, id, request_hash FROM given WHERE request_key IS NOT NULL ORDER BY place
@@ -98,10 +102,10 @@ function creationStatements(schema: string) {
         RETURNING session
       ), made AS (
         INSERT INTO ${schema}.sessions (id, owner, agent, status, epoch, head, bytes, blob_bytes, recoveries, created_at,
-          updated_at, position, resumes, at_work, request_key)
+          updated_at, position, resumes, at_work, request_key, node)
         SELECT id, owner, agent, status, 1, head, bytes, 0, 0, created_at, updated_at,
           greatest((extract(epoch FROM statement_timestamp()) * 1000000)::bigint, $12::bigint) + place, false, at_work,
-          request_key
+          request_key, $18::text
         FROM given WHERE request_key IS NULL OR id IN (SELECT session FROM keyed)
         RETURNING id, position
       ), logged AS (
@@ -186,9 +190,12 @@ function summaryRows(schema: string, at: number): string {
 
 function sessionStatements(schema: string) {
   return {
+    /** For the node `$3`: what it has itself, or nobody with a lease has. Gives those that were claimed. */
     claimSessions: `
-      UPDATE ${schema}.sessions AS s SET epoch = s.epoch + 1, recoveries = s.recoveries + g.recovering
-      FROM unnest($1::text[], $2::bigint[]) AS g (session, recovering) WHERE s.id = g.session
+      UPDATE ${schema}.sessions AS s SET epoch = s.epoch + 1, recoveries = s.recoveries + g.recovering, node = $3::text
+      FROM unnest($1::text[], $2::bigint[]) AS g (session, recovering)
+      WHERE s.id = g.session AND ${isFree(schema, '$3::text')}
+        AND ($3::text IS NULL OR ${lives(schema, '$3::text')})
       RETURNING s.epoch, ${SESSION_COLUMNS}`,
     /** Locks the row, so that no other writer comes between the statements of a transaction. */
     lockSession: `SELECT epoch, head, owner, request_key FROM ${schema}.sessions WHERE id = $1 FOR UPDATE`,
@@ -221,7 +228,8 @@ function listStatements(schema: string) {
     /** The first owner after `$1`. One look into the index for each, instead of a look at every session. */
     nextOwner: `SELECT owner FROM ${schema}.sessions WHERE owner > $1 ORDER BY owner LIMIT 1`,
     selectUsage: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions WHERE owner = $1`,
-    listUnfinished: `SELECT id FROM ${schema}.sessions WHERE at_work`,
+    /** Those that the node `$1` could claim. */
+    listUnfinished: `SELECT s.id FROM ${schema}.sessions AS s WHERE s.at_work AND ${isFree(schema, '$1::text')}`,
   }
 }
 

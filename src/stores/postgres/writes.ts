@@ -12,12 +12,15 @@ export type Write = { session: string; epoch?: number; size: number } & (
   | { kind: 'append'; epoch: number; batch: Append; log: EncodedLog }
   | { kind: 'claim'; recovering: boolean }
   | { kind: 'remove' }
+  /** Of the node of this id; `session` is no session. */
+  | { kind: 'renew'; node: string; leaseMs: number }
   | { kind: 'putBlob'; name: string; body: string }
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
 )
 export type Creation = Extract<Write, { kind: 'create' }>
 export type Appending = Extract<Write, { kind: 'append' }>
 export type Claiming = Extract<Write, { kind: 'claim' }>
+export type OtherWrite = Exclude<Write, { kind: 'create' | 'append' | 'claim' | 'renew' }>
 export type PieceWrite = Extract<Write, { kind: 'addPiece' }>
 
 export function creationOf(created: NewSession): Creation {
@@ -82,7 +85,11 @@ class LogArrays {
 }
 
 /** The parameters of `createSessions`. Positions are above `floor`. */
-export function creationParameters(creations: readonly Creation[], floor: number): Parameter[] {
+export function creationParameters(
+  creations: readonly Creation[],
+  floor: number,
+  node: string | null,
+): Parameter[] {
   const logs = new LogArrays()
   const rows = creations.map(({ created: { row, request }, log, size }) => {
     const id = toText(row.id)
@@ -106,7 +113,7 @@ export function creationParameters(creations: readonly Creation[], floor: number
       request ? toText(request.hash) : null,
     ]
   })
-  return [...columnsOf(rows), floor, ...logs.rows, ...logs.summaries]
+  return [...columnsOf(rows), floor, ...logs.rows, ...logs.summaries, node]
 }
 
 /** Rows of at most this length are joined, and go with the row of their session. */
