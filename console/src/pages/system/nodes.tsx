@@ -20,7 +20,7 @@ export function Nodes(props: { nodes: readonly OperatorNode[]; seenAt: number | 
             {seenAt !== undefined && (
               <span className="tw-muted">
                 {' '}
-                as seen at <Time at={seenAt} />
+                seen <Time at={seenAt} />
               </span>
             )}
           </caption>

@@ -124,6 +124,16 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
   )
 }
 
+const modelHeads = [
+  ['Name'],
+  ['Model'],
+  ['Requests', true],
+  ['Failures', true],
+  ['Median', true],
+  ['Tokens', true],
+  ['Last error'],
+] as const
+
 function Models({ models }: { models: OperatorSystem['models'] }): ReactElement {
   return (
     <section aria-label="Models">
@@ -132,8 +142,8 @@ function Models({ models }: { models: OperatorSystem['models'] }): ReactElement 
           <caption>Models since the start</caption>
           <thead>
             <tr>
-              {['Name', 'Model', 'Requests', 'Failures', 'Median', 'Tokens', 'Last error'].map(name => (
-                <th key={name} scope="col">
+              {modelHeads.map(([name, isNumber]) => (
+                <th key={name} scope="col" className={isNumber ? 'number' : undefined}>
                   {name}
                 </th>
               ))}
