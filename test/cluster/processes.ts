@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { databaseUrl, newSchema, withClient } from '../stores/postgres/server.ts'
 import { secret } from './rig.ts'
@@ -23,7 +22,11 @@ export type Processes = {
   query<Row>(text: string): Promise<Row[]>
 }
 
-export async function processes(t: TestContext, leaseMs: number): Promise<Processes> {
+/** `t`: a test, or whoever else says when it is over. */
+export async function processes(
+  t: { after(over: () => Promise<void>): unknown },
+  leaseMs: number,
+): Promise<Processes> {
   const url = await databaseUrl()
   const schema = newSchema()
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-nodes-'))

@@ -45,6 +45,7 @@ const turnwire = await Turnwire.open({
         const words = JSON.stringify(last)
         if (words.includes('pay')) return { calls: [{ name: 'pay', input: {} }] }
         if (words.includes('mail')) return { calls: [{ name: 'mail', input: {} }] }
+        if (words.includes('hang')) return { hang: true }
         // Long enough that a kill meets it in the middle.
         if (words.includes('slow')) return { text: 'A slow answer. '.repeat(20), chunk: 10, delayMs: 40 }
         return { text: 'A quick answer.', chunk: 5 }
