@@ -15,6 +15,10 @@ export const isWallet = (owner: string): boolean => owner.startsWith('wallet:')
 
 const keyOf = (payment: string): string => `x402:${payment}`
 const pageSize = 100
+export const retryMs = 50
+const mostTries = 100
+
+export const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
 export class Ledger {
   readonly #engine: Engine
@@ -48,9 +52,13 @@ export class Ledger {
       return { kept: { ref, record, seq: first }, fresh: true }
     } catch (error) {
       if (!(error instanceof TurnwireError && error.code === 'busy')) throw error
-      const kept = await this.read(ref)
-      if (!kept) throw error
-      return { kept, fresh: false }
+      // Someone else recorded it: what is not durable yet will be in a moment.
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const kept = await this.read(ref)
+        if (kept) return { kept, fresh: false }
+        await pause(retryMs)
+      }
+      throw error
     }
   }
 

@@ -11,7 +11,7 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
 import { costOf, feeOf, type TokensUsed } from './amounts.ts'
 import type { Facilitator, Moved } from './facilitator.ts'
-import type { Kept, Ledger } from './ledger.ts'
+import { type Kept, type Ledger, pause, retryMs } from './ledger.ts'
 import type { Price, PriceSource, Receipt } from './price.ts'
 import { type TurnResult, type Work, watchTurn } from './watch-turn.ts'
 
@@ -26,6 +26,9 @@ export const paymentCrashPoints = [
   'payment-settled',
 ] as const
 export type PaymentCrashPoint = (typeof paymentCrashPoints)[number]
+
+/** How often a payment that another node drives is looked at before it counts as pending. */
+const mostLooks = 400
 
 export type SettlementPorts = {
   engine: Engine
@@ -75,7 +78,8 @@ export class Settlement {
     const settled = Promise.withResolvers<Driven>()
     this.#working.add(work.session)
     const done = this.#run(kept, work, early, settled.resolve)
-      .catch((error: unknown): Driven => {
+      .catch((error: unknown): Driven | Promise<Driven> => {
+        if (error instanceof TurnwireError && error.code === 'busy') return this.#elsewhere(kept)
         this.#ports.log('warn', 'A payment could not be settled now. It will be looked at again.', {
           payment: id,
           error: wordsOf(error),
@@ -91,6 +95,17 @@ export class Settlement {
     const drive = { settled: settled.promise, done }
     this.#drives.set(id, drive)
     return drive
+  }
+
+  /** Another node drives it: what comes of it is in the ledger. */
+  async #elsewhere(kept: Kept): Promise<Driven> {
+    let { record } = kept
+    for (let tries = 0; tries < mostLooks && !this.#stopped; tries += 1) {
+      record = (await this.#ports.ledger.read(kept.ref))?.record ?? record
+      if (outcomeOf(record) !== 'pending') break
+      await pause(retryMs)
+    }
+    return { outcome: outcomeOf(record), record }
   }
 
   async #run(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
