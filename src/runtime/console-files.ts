@@ -3,6 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
 import type { WireEnv } from '../wires/host.ts'
@@ -60,19 +62,21 @@ const pages = [
 export function consoleRoutes(): Hono<WireEnv> | undefined {
   const folder = consoleFolder()
   if (folder === undefined) return undefined
+  const compressed = new CompressedFiles()
   const app = new Hono<WireEnv>()
   for (const page of pages)
     app.get(page, async (c, next) => {
       if (!wantsPage(c)) return next()
       return sendFile(c, join(folder, 'index.html'), 'no-cache')
     })
-  app.get('/console/*', c => {
+  app.get('/console/*', async c => {
     const name = c.req.path.slice('/console/'.length)
     const file = join(folder, name)
     if (!fileName.test(name) || !(extname(file) in types) || !existsSync(file))
       throw new TurnwireError('not_found', 'The console has no such file.')
     // Names of assets carry a hash of their content.
-    return sendFile(c, file, 'public, max-age=31536000, immutable')
+    const small = acceptsGzip(c) ? await compressed.of(file) : undefined
+    return sendFile(c, file, 'public, max-age=31536000, immutable', 200, small)
   })
   return app
 }
@@ -87,8 +91,34 @@ function wantsPage(c: Context<WireEnv>): boolean {
   return c.req.header('accept')?.includes('text/html') === true
 }
 
-function sendFile(c: Context<WireEnv>, file: string, cache: string, status = 200): Response {
-  const body = readFileSync(file)
+function acceptsGzip(c: Context<WireEnv>): boolean {
+  return /\bgzip\b(?!;q=0(?:\.0*)?(?:,|$))/.test(c.req.header('accept-encoding') ?? '')
+}
+
+const compress = promisify(gzip)
+
+/** Scripts and styles of the build, compressed once. There are as many as the build has. */
+class CompressedFiles {
+  readonly #files = new Map<string, Promise<Buffer>>()
+
+  /** Undefined: its kind does not get smaller. */
+  of(file: string): Promise<Buffer> | undefined {
+    if (!['.js', '.css', '.svg', '.json'].includes(extname(file))) return undefined
+    const known = this.#files.get(file) ?? compress(readFileSync(file), { level: 9 })
+    this.#files.set(file, known)
+    return known
+  }
+}
+
+/** `compressed`: the file as gzip. */
+function sendFile(
+  c: Context<WireEnv>,
+  file: string,
+  cache: string,
+  status = 200,
+  compressed?: Buffer,
+): Response {
+  const body = compressed ?? readFileSync(file)
   c.env.outgoing.writeHead(status, {
     'content-type': types[extname(file)] ?? 'application/octet-stream',
     'content-length': body.length,
@@ -97,7 +127,8 @@ function sendFile(c: Context<WireEnv>, file: string, cache: string, status = 200
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
     'cache-control': cache,
-    vary: 'Accept',
+    vary: 'Accept, Accept-Encoding',
+    ...(compressed && { 'content-encoding': 'gzip' }),
   })
   c.env.outgoing.end(body)
   return RESPONSE_ALREADY_SENT
